@@ -1,0 +1,1 @@
+"""Tables in, data sets out: schema, reading and writing, partitions over clients."""
