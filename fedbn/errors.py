@@ -1,0 +1,61 @@
+"""Every exception that fedbn raises on purpose.
+
+    FedbnError
+     |- StructureError   (ValueError)   a graph is not what it must be: a cycle, an unknown node
+     |- DataError        (ValueError)   a table cannot be used: missing cells, duplicate columns
+     |- SchemaError      (ValueError)   columns or states differ from what was agreed
+     |- NetworkError     (ValueError)   a Bayesian network cannot be read, found or sampled
+     |- ConfigError      (ValueError)   a setting is unknown or out of range
+     |- MessageError     (ValueError)   a message of another party is refused
+     |- QuorumError      (RuntimeError) too few good replies to go on
+     |- SearchError      (RuntimeError) a search cannot do what was asked
+     `- ResultsError     (OSError)      results cannot be read or written
+
+    FedbnWarning (UserWarning)          something that a user should know, but that stops nothing
+
+A message states what must hold and shows the offending value.
+"""
+
+
+class FedbnError(Exception):
+    """The root: catch it to catch whatever fedbn raises on purpose."""
+
+
+class StructureError(FedbnError, ValueError):
+    """A graph is not what it must be."""
+
+
+class DataError(FedbnError, ValueError):
+    """A table cannot be used as it is."""
+
+
+class SchemaError(FedbnError, ValueError):
+    """Columns or states differ from what was agreed."""
+
+
+class NetworkError(FedbnError, ValueError):
+    """A Bayesian network cannot be read, found or sampled."""
+
+
+class ConfigError(FedbnError, ValueError):
+    """A setting is unknown or out of its range."""
+
+
+class MessageError(FedbnError, ValueError):
+    """A message of another party is refused."""
+
+
+class QuorumError(FedbnError, RuntimeError):
+    """Too few good replies remain to go on."""
+
+
+class SearchError(FedbnError, RuntimeError):
+    """A search cannot do what was asked."""
+
+
+class ResultsError(FedbnError, OSError):
+    """Results cannot be read or written."""
+
+
+class FedbnWarning(UserWarning):
+    """Something that a user should know, but that stops nothing."""

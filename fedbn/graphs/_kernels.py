@@ -1,0 +1,253 @@
+"""Bitset kernels for equivalence classes: rows of uint64 words, bit j of word j >> 6.
+
+`pa[v]`, `ch[v]`, `ne[v]` are the sets of parents, children and undirected neighbours of v, as
+arrays [n, W] with W = ceil(n / 64). Public callers: `pdag.py`, the search and the consensus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+Bits = NDArray[np.uint64]
+
+ONE = np.uint64(1)
+ZERO = np.uint64(0)
+
+
+@intrinsic
+def _popcount(typingctx, word):  # type: ignore[no-untyped-def]
+    """Number of set bits of a uint64 (LLVM's ctpop)."""
+    signature = types.uint64(types.uint64)
+
+    def codegen(context, builder, sig, args):  # type: ignore[no-untyped-def]
+        return builder.ctpop(args[0])
+
+    return signature, codegen
+
+
+@intrinsic
+def _first_bit(typingctx, word):  # type: ignore[no-untyped-def]
+    """Position of the lowest set bit of a uint64 that is not zero (LLVM's cttz)."""
+    signature = types.uint64(types.uint64)
+
+    def codegen(context, builder, sig, args):  # type: ignore[no-untyped-def]
+        from llvmlite import ir
+
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return signature, codegen
+
+
+popcount: Callable[[Any], Any] = _popcount
+first_bit: Callable[[Any], Any] = _first_bit
+
+
+def pack(matrix: NDArray[np.bool_]) -> Bits:
+    """bool [n, m] to uint64 [n, ceil(m / 64)]; at least one word."""
+    rows, columns = matrix.shape
+    words = max(1, (columns + 63) // 64)
+    padded = np.zeros((rows, words * 64), dtype=np.uint8)
+    padded[:, :columns] = matrix
+    packed = np.packbits(padded, axis=1, bitorder="little")
+    return np.ascontiguousarray(packed).view("<u8").astype(np.uint64).reshape(rows, words)
+
+
+def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
+    """uint64 [rows, W] to bool [rows, n]."""
+    rows = bits.shape[0]
+    as_bytes = np.ascontiguousarray(bits.astype("<u8")).view(np.uint8).reshape(rows, -1)
+    return np.unpackbits(as_bytes, axis=1, bitorder="little")[:, :n].astype(np.bool_)
+
+
+@njit(cache=True, nogil=True)
+def has_bit(row: Bits, i: int) -> bool:
+    """Whether i is in the set."""
+    return bool((row[i >> 6] >> np.uint64(i & 63)) & ONE)
+
+
+@njit(cache=True, nogil=True)
+def set_bit(row: Bits, i: int) -> None:
+    """Put i into the set."""
+    row[i >> 6] |= ONE << np.uint64(i & 63)
+
+
+@njit(cache=True, nogil=True)
+def clear_bit(row: Bits, i: int) -> None:
+    """Take i out of the set."""
+    row[i >> 6] &= ~(ONE << np.uint64(i & 63))
+
+
+@njit(cache=True, nogil=True)
+def transposed_bits(rows: Bits) -> Bits:
+    """The transpose of a square bit matrix."""
+    n, words = rows.shape
+    out = np.zeros((n, words), dtype=np.uint64)
+    for i in range(n):
+        for w in range(words):
+            word = rows[i, w]
+            while word != ZERO:
+                j = (w << 6) + int(first_bit(word))
+                word &= word - ONE
+                set_bit(out[j], i)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def topological_bits(pa: Bits, ch: Bits) -> NDArray[np.int64]:
+    """Topological order of a DAG (first in, first out from the smallest indices)."""
+    n, words = pa.shape
+    waiting = np.zeros(n, dtype=np.int64)
+    order = np.empty(n, dtype=np.int64)
+    tail = 0
+    for v in range(n):
+        count = 0
+        for w in range(words):
+            count += int(popcount(pa[v, w]))
+        waiting[v] = count
+        if count == 0:
+            order[tail] = v
+            tail += 1
+    head = 0
+    while head < tail:
+        v = order[head]
+        head += 1
+        for w in range(words):
+            word = ch[v, w]
+            while word != ZERO:
+                c = (w << 6) + int(first_bit(word))
+                word &= word - ONE
+                waiting[c] -= 1
+                if waiting[c] == 0:
+                    order[tail] = c
+                    tail += 1
+    return order[:tail]
+
+
+@njit(cache=True, nogil=True)
+def cpdag_bits(pa: Bits, ch: Bits) -> tuple[Bits, Bits, Bits]:
+    """The CPDAG of a DAG as (pa, ch, ne).
+
+    Chickering (1995), Order-Edges and Label-Edges: edges x -> y are visited with y ascending
+    and, for one y, x descending in a topological order. `com[y]` collects the compelled parents.
+    For the edge x -> y that is visited first and unlabelled: (a) if some w -> x is compelled and
+    w is no parent of y, every edge into y is compelled, else w -> y is compelled; (b) if y has a
+    parent z other than x that is no parent of x, x -> y and all unlabelled edges into y are
+    compelled; else they all are reversible.
+    """
+    n, words = pa.shape
+    order = topological_bits(pa, ch)
+    com = np.zeros((n, words), dtype=np.uint64)
+    rank = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        rank[order[i]] = i
+    known = np.zeros(words, dtype=np.uint64)
+    for i in range(n):
+        y = order[i]
+        known[:] = ZERO
+        while True:
+            x = -1
+            for w in range(words):
+                word = pa[y, w] & ~known[w]
+                while word != ZERO:
+                    p = (w << 6) + int(first_bit(word))
+                    word &= word - ONE
+                    if x < 0 or rank[p] > rank[x]:
+                        x = p
+            if x < 0:
+                break
+            all_compelled = False
+            for w in range(words):
+                if com[x, w] & ~pa[y, w] != ZERO:
+                    all_compelled = True
+            if all_compelled:
+                com[y] = pa[y]
+                break
+            for w in range(words):
+                com[y, w] |= com[x, w]
+                known[w] |= com[x, w]
+            collider = False
+            for w in range(words):
+                others = pa[y, w] & ~pa[x, w]
+                if w == x >> 6:
+                    others &= ~(ONE << np.uint64(x & 63))
+                if others != ZERO:
+                    collider = True
+            for w in range(words):
+                if collider:
+                    com[y, w] |= pa[y, w] & ~known[w]
+                known[w] = pa[y, w]
+    rev = np.empty((n, words), dtype=np.uint64)
+    for v in range(n):
+        for w in range(words):
+            rev[v, w] = pa[v, w] & ~com[v, w]
+    back = transposed_bits(rev)
+    for v in range(n):
+        for w in range(words):
+            rev[v, w] |= back[v, w]
+    return com, transposed_bits(com), rev
+
+
+@njit(cache=True, nogil=True)
+def _is_removable_sink(x: int, pa: Bits, ch: Bits, ne: Bits, left: Bits) -> bool:
+    """Dor and Tarsi's conditions for x inside the nodes that are left.
+
+    (a) x has no child left; (b) every undirected neighbour of x is adjacent to all other nodes
+    adjacent to x.
+    """
+    words = pa.shape[1]
+    for w in range(words):
+        if ch[x, w] & left[w] != ZERO:
+            return False
+    for w in range(words):
+        word = ne[x, w] & left[w]
+        while word != ZERO:
+            z = (w << 6) + int(first_bit(word))
+            word &= word - ONE
+            for u in range(words):
+                around = (pa[x, u] | ne[x, u]) & left[u]
+                if u == z >> 6:
+                    around &= ~(ONE << np.uint64(z & 63))
+                if around & ~(pa[z, u] | ch[z, u] | ne[z, u]) != ZERO:
+                    return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def extend_bits(pa: Bits, ch: Bits, ne: Bits) -> tuple[bool, Bits, Bits]:
+    """A consistent DAG extension (Dor and Tarsi 1992) as (found, pa, ch).
+
+    Repeatedly takes the smallest removable sink, directs its undirected edges into it and removes
+    it. Only neighbours of a removed node can become removable, so only they are looked at again.
+    """
+    n, words = pa.shape
+    dag_pa = pa.copy()
+    left = np.zeros(words, dtype=np.uint64)
+    look = np.zeros(words, dtype=np.uint64)
+    for v in range(n):
+        set_bit(left, v)
+        set_bit(look, v)
+    removed = 0
+    while removed < n:
+        x = -1
+        for w in range(words):
+            while look[w] != ZERO and x < 0:
+                v = (w << 6) + int(first_bit(look[w]))
+                look[w] &= look[w] - ONE
+                if _is_removable_sink(v, pa, ch, ne, left):
+                    x = v
+            if x >= 0:
+                break
+        if x < 0:
+            return False, dag_pa, transposed_bits(dag_pa)
+        clear_bit(left, x)
+        removed += 1
+        for w in range(words):
+            dag_pa[x, w] |= ne[x, w] & left[w]
+            look[w] |= (pa[x, w] | ne[x, w]) & left[w]
+    return True, dag_pa, transposed_bits(dag_pa)

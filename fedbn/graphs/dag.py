@@ -1,0 +1,247 @@
+"""The directed acyclic graph over named variables.
+
+One edge convention everywhere: `adjacency[i, j]` means i -> j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import StructureError
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["DAG", "find_cycle"]
+
+
+@dataclass(frozen=True, eq=False)
+class DAG:
+    """A directed acyclic graph.
+
+    Parameters
+    ----------
+    names : the variables, unique, non-empty strings.
+    adjacency : bool [n, n]; `adjacency[i, j]` means names[i] -> names[j]. Copied, then read-only.
+
+    Raises
+    ------
+    StructureError : names repeat, shapes differ, or the graph has a cycle (which is shown).
+
+    Examples
+    --------
+    >>> DAG.from_edges(("a", "b", "c"), [("a", "c"), ("b", "c")]).edges
+    (('a', 'c'), ('b', 'c'))
+    """
+
+    names: tuple[str, ...]
+    adjacency: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        names, adjacency = checked_graph(self.names, self.adjacency)
+        cycle = find_cycle(adjacency)
+        if cycle is not None:
+            shown = " -> ".join(names[i] for i in cycle)
+            raise StructureError(f"a DAG must have no directed cycle, found {shown}")
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "adjacency", adjacency)
+
+    @classmethod
+    def empty(cls, names: Sequence[str]) -> DAG:
+        """The graph without edges over `names`."""
+        return cls(tuple(names), np.zeros((len(names), len(names)), dtype=np.bool_))
+
+    @classmethod
+    def from_edges(cls, names: Sequence[str], edges: Iterable[tuple[str, str]]) -> DAG:
+        """The DAG over `names` with the given (parent, child) pairs, in any order.
+
+        Raises
+        ------
+        StructureError : an edge names an unknown variable, is repeated, or closes a cycle.
+        """
+        return cls(tuple(names), adjacency_of_edges(names, edges))
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return int(self.adjacency.sum())
+
+    @cached_property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """(parent, child) names, sorted as text."""
+        pairs = np.argwhere(self.adjacency)
+        return tuple(sorted((self.names[i], self.names[j]) for i, j in pairs))
+
+    def parents(self, i: int) -> tuple[int, ...]:
+        """Indices of the parents of node i, ascending."""
+        return tuple(int(p) for p in np.flatnonzero(self.adjacency[:, i]))
+
+    def children(self, i: int) -> tuple[int, ...]:
+        """Indices of the children of node i, ascending."""
+        return tuple(int(c) for c in np.flatnonzero(self.adjacency[i]))
+
+    def parent_sets(self) -> tuple[tuple[int, ...], ...]:
+        """The parents of every node, in the order of `names`."""
+        return tuple(self.parents(i) for i in range(self.n))
+
+    def topological_order(self) -> tuple[int, ...]:
+        """Indices, parents before children; among the nodes that are free, the smallest index."""
+        return topological_order(self.adjacency)
+
+    def reordered(self, names: Sequence[str]) -> DAG:
+        """The same graph with its variables listed as `names`, a permutation of them."""
+        position = positions(self.names, names)
+        return DAG(tuple(names), self.adjacency[np.ix_(position, position)])
+
+    def with_names(self, names: Sequence[str]) -> DAG:
+        """The same adjacency over other names, position by position."""
+        return DAG(tuple(names), self.adjacency)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DAG):
+            return NotImplemented
+        return self.names == other.names and bool(np.array_equal(self.adjacency, other.adjacency))
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.adjacency.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"DAG({self.n} nodes, {self.n_edges} edges)"
+
+    def to_networkx(self) -> nx.DiGraph:
+        """A networkx.DiGraph with the same nodes, in order, and edges."""
+        import networkx as nx
+
+        graph: nx.DiGraph = nx.DiGraph()
+        graph.add_nodes_from(self.names)
+        graph.add_edges_from(self.edges)
+        return graph
+
+    @classmethod
+    def from_networkx(cls, graph: nx.DiGraph) -> DAG:
+        """The DAG of a networkx.DiGraph whose nodes are strings, in the graph's node order."""
+        names = tuple(graph.nodes)
+        strangers = [name for name in names if not isinstance(name, str)]
+        if strangers:
+            raise StructureError(f"node names must be text, found {strangers[0]!r}")
+        return cls.from_edges(names, graph.edges)
+
+    def to_pgmpy(self) -> Any:
+        """A pgmpy.base.DAG with the same nodes and edges."""
+        from pgmpy.base import DAG as PgmpyDAG
+
+        graph = PgmpyDAG()
+        graph.add_nodes_from(self.names)
+        graph.add_edges_from(self.edges)
+        return graph
+
+    @classmethod
+    def from_pgmpy(cls, graph: Any) -> DAG:
+        """The DAG of a pgmpy DAG or Bayesian network, in its node order."""
+        return cls.from_edges(tuple(graph.nodes()), graph.edges())
+
+
+def checked_graph(
+    names: Sequence[str], adjacency: NDArray[np.bool_]
+) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """Names and a read-only copy of the adjacency, or a StructureError."""
+    kept = tuple(names)
+    if len(set(kept)) != len(kept):
+        repeated = next(name for name in kept if kept.count(name) > 1)
+        raise StructureError(f"node names must be unique, {repeated!r} is repeated")
+    if any(not isinstance(name, str) or not name for name in kept):
+        raise StructureError(f"node names must be non-empty text, got {kept!r}")
+    matrix = np.array(adjacency, dtype=np.bool_)
+    if matrix.shape != (len(kept), len(kept)):
+        raise StructureError(
+            f"the adjacency must be [{len(kept)}, {len(kept)}] for {len(kept)} names, "
+            f"got {list(matrix.shape)}"
+        )
+    loops = np.flatnonzero(np.diagonal(matrix))
+    if loops.size:
+        raise StructureError(f"a node must not be its own parent, {kept[loops[0]]!r} is")
+    matrix.flags.writeable = False
+    return kept, matrix
+
+
+def adjacency_of_edges(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> NDArray[np.bool_]:
+    """bool [n, n] of (parent, child) pairs; unknown names and repeated edges are refused."""
+    position = {name: i for i, name in enumerate(names)}
+    matrix = np.zeros((len(position), len(position)), dtype=np.bool_)
+    for parent, child in edges:
+        for name in (parent, child):
+            if name not in position:
+                raise StructureError(
+                    f"edge {parent!r} -> {child!r} names {name!r}, which is no node"
+                )
+        i, j = position[parent], position[child]
+        if matrix[i, j]:
+            raise StructureError(f"edge {parent!r} -> {child!r} must be given once")
+        matrix[i, j] = True
+    return matrix
+
+
+def positions(names: Sequence[str], wanted: Sequence[str]) -> NDArray[np.intp]:
+    """Index in `names` of each of `wanted`, which must be the same names in any order."""
+    index = {name: i for i, name in enumerate(names)}
+    if len(wanted) != len(names) or set(index) != set(wanted):
+        missing = sorted(set(names) - set(wanted))
+        unknown = sorted(set(wanted) - set(names))
+        raise StructureError(
+            f"both sides must have the same variables; missing {missing}, unknown {unknown}"
+        )
+    return np.array([index[name] for name in wanted], dtype=np.intp)
+
+
+def topological_order(adjacency: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Indices, parents first, smallest free index first; a StructureError on a cycle."""
+    order = _kahn(adjacency)
+    if len(order) < adjacency.shape[0]:
+        raise StructureError("a graph with a directed cycle has no topological order")
+    return tuple(order)
+
+
+def _kahn(adjacency: NDArray[np.bool_]) -> list[int]:
+    """Kahn's order of all nodes that are not on or behind a cycle."""
+    import heapq
+
+    children = [np.flatnonzero(row).tolist() for row in adjacency]
+    waiting = adjacency.sum(axis=0).tolist()
+    free = [i for i, count in enumerate(waiting) if count == 0]
+    order: list[int] = []
+    while free:
+        node = heapq.heappop(free)
+        order.append(node)
+        for child in children[node]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                heapq.heappush(free, child)
+    return order
+
+
+def find_cycle(adjacency: NDArray[np.bool_]) -> list[int] | None:
+    """One directed cycle as indices, first = last, or None in an acyclic graph."""
+    placed = _kahn(adjacency)
+    if len(placed) == adjacency.shape[0]:
+        return None
+    inside = np.ones(adjacency.shape[0], dtype=np.bool_)
+    inside[placed] = False
+    # Every node that is left has a parent that is left: walk upwards until one is met again.
+    walk = [int(np.flatnonzero(inside)[0])]
+    while True:
+        parent = int(np.flatnonzero(adjacency[:, walk[-1]] & inside)[0])
+        if parent in walk:
+            cycle = [*walk[walk.index(parent) :], parent]
+            return cycle[::-1]
+        walk.append(parent)

@@ -1,0 +1,50 @@
+"""Moral graphs: a DAG without directions, the parents of every node joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.graphs.dag import DAG
+
+__all__ = ["ancestral_set", "moral_ancestral_graph", "moral_graph"]
+
+
+def moral_graph(dag: DAG) -> NDArray[np.bool_]:
+    """Symmetric bool [n, n]: i and j adjacent in `dag` or parents of the same node.
+
+    Examples
+    --------
+    >>> dag = DAG.from_edges("abc", [("a", "c"), ("b", "c")])
+    >>> int(moral_graph(dag).sum()) // 2
+    3
+    """
+    return _moralised(dag.adjacency)
+
+
+def ancestral_set(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:
+    """bool [n]: the nodes themselves and all their ancestors."""
+    inside = np.zeros(dag.n, dtype=np.bool_)
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if not inside[node]:
+            inside[node] = True
+            stack.extend(dag.parents(node))
+    return inside
+
+
+def moral_ancestral_graph(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:
+    """Moral graph of the subgraph on the ancestral set of `nodes`; other rows are empty."""
+    inside = ancestral_set(dag, nodes)
+    return _moralised(dag.adjacency & np.outer(inside, inside))
+
+
+def _moralised(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    counts = adjacency.astype(np.float32)
+    married = (counts @ counts.T) > 0
+    moral = np.asarray(adjacency | adjacency.T | married, dtype=np.bool_)
+    np.fill_diagonal(moral, False)
+    return moral

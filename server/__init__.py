@@ -1,0 +1,1 @@
+"""The Flower server app: decodes replies, calls `fedbn.rounds`, writes the results."""

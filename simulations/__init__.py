@@ -1,0 +1,1 @@
+"""Simulated studies, benchmarks and the command `fedbn`."""

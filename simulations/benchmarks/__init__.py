@@ -1,0 +1,1 @@
+"""Benchmarks: commands to run by hand, never timed tests."""
