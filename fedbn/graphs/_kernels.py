@@ -7,7 +7,7 @@ arrays [n, W] with W = ceil(n / 64). Public callers: `pdag.py`, the search and t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba import njit, types
@@ -44,8 +44,8 @@ def _first_bit(typingctx, word):  # type: ignore[no-untyped-def]
     return signature, codegen
 
 
-popcount: Callable[[Any], Any] = _popcount
-first_bit: Callable[[Any], Any] = _first_bit
+popcount: Callable[[Any], Any] = cast(Any, _popcount)
+first_bit: Callable[[Any], Any] = cast(Any, _first_bit)
 
 
 def pack(matrix: NDArray[np.bool_]) -> Bits:

@@ -1,0 +1,112 @@
+"""Slow, obvious twins of the kernels, written from the definitions."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations, product
+
+import numpy as np
+
+from fedbn.graphs.dag import DAG, find_cycle
+
+
+def all_dags(n: int) -> list[DAG]:
+    """Every DAG over v0 ... v(n-1); 1, 3, 25, 543 of them for n = 1 to 4."""
+    names = tuple(f"v{i}" for i in range(n))
+    pairs = list(combinations(range(n), 2))
+    found = []
+    for choice in product((0, 1, 2), repeat=len(pairs)):
+        matrix = np.zeros((n, n), dtype=bool)
+        for (i, j), kind in zip(pairs, choice, strict=True):
+            if kind:
+                matrix[(i, j) if kind == 1 else (j, i)] = True
+        if find_cycle(matrix) is None:
+            found.append(DAG(names, matrix))
+    return found
+
+
+def skeleton(dag: DAG) -> np.ndarray:
+    return dag.adjacency | dag.adjacency.T
+
+
+def v_structures(dag: DAG) -> frozenset[tuple[int, int, int]]:
+    """(a, c, b) with a -> c <- b, a < b, not adjacent."""
+    around = skeleton(dag)
+    return frozenset(
+        (a, c, b)
+        for c in range(dag.n)
+        for a, b in combinations(dag.parents(c), 2)
+        if not around[a, b]
+    )
+
+
+def same_class(a: DAG, b: DAG) -> bool:
+    """Verma and Pearl: same skeleton, same v-structures."""
+    return bool(np.array_equal(skeleton(a), skeleton(b))) and v_structures(a) == v_structures(b)
+
+
+def members(dag: DAG) -> list[DAG]:
+    """Every DAG of the equivalence class, by trying all orientations of the skeleton."""
+    edges = [(i, j) for i, j in np.argwhere(np.triu(skeleton(dag)))]
+    found = []
+    for flips in product((False, True), repeat=len(edges)):
+        matrix = np.zeros((dag.n, dag.n), dtype=bool)
+        for (i, j), flip in zip(edges, flips, strict=True):
+            matrix[(j, i) if flip else (i, j)] = True
+        if find_cycle(matrix) is None and same_class(DAG(dag.names, matrix), dag):
+            found.append(DAG(dag.names, matrix))
+    return found
+
+
+def cpdag(dag: DAG) -> np.ndarray:
+    """The union of all members: an edge is undirected when members disagree on it."""
+    return np.logical_or.reduce([member.adjacency for member in members(dag)])
+
+
+def d_separated(dag: DAG, x: int, y: int, given: set[int]) -> bool:
+    """By definition: no simple path between x and y is active."""
+    around = skeleton(dag)
+    reach = np.linalg.matrix_power(np.eye(dag.n) + dag.adjacency, dag.n) > 0
+
+    def active(path: list[int]) -> bool:
+        for a, m, b in zip(path, path[1:], path[2:], strict=False):
+            if dag.adjacency[a, m] and dag.adjacency[b, m]:
+                if not any(reach[m, z] for z in given):
+                    return False
+            elif m in given:
+                return False
+        return True
+
+    def extend(path: list[int]) -> bool:
+        if path[-1] == y:
+            return active(path)
+        return any(
+            extend([*path, v]) for v in range(dag.n) if around[path[-1], v] and v not in path
+        )
+
+    return not extend([x])
+
+
+def moral_graph(dag: DAG) -> np.ndarray:
+    """Adjacent, or with a common child."""
+    out = skeleton(dag).copy()
+    for child in range(dag.n):
+        for a, b in combinations(dag.parents(child), 2):
+            out[a, b] = out[b, a] = True
+    return out
+
+
+def treewidth(adjacency: np.ndarray) -> int:
+    """The exact treewidth: the best of all elimination orders (n <= 7)."""
+    n = len(adjacency)
+    best = max(n - 1, 0)
+    for order in permutations(range(n)):
+        matrix = adjacency.copy()
+        width = 0
+        for v in order:
+            around = np.flatnonzero(matrix[v])
+            width = max(width, len(around))
+            matrix[np.ix_(around, around)] = True
+            matrix[v] = matrix[:, v] = False
+            np.fill_diagonal(matrix, False)
+        best = min(best, width)
+    return best
