@@ -1,0 +1,341 @@
+"""Structures in files: read DAGs from what people have, write them for what people use.
+
+Read (each plain or gzipped, told apart by the suffix before `.gz`):
+
+* `.json`: `{"nodes": [...], "edges": [[parent, child], ...]}`, or a list of such objects; an
+  object may have a `name` and a `weight` (a number, or an exact fraction as text, "2/3");
+* `.bif`: the graph of a Bayesian network (its tables are not looked at);
+* `.csv`: one edge per row, parent then child, with or without a header; `nodes` must be given,
+  because an edge list does not name the variables without edges;
+* anything else: the several-DAGs text format, a line `nodes a,b,c`, then for each DAG a line
+  `dag NAME` and one line `parent,child` per edge; lines that start with `#` are comments.
+
+Written: edge CSV, JSON, GraphML and DOT. The bytes depend on the graph alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from fedbn.errors import ResultsError, StructureError
+from fedbn.graphs.dag import DAG
+
+__all__ = ["NamedDAG", "read_nodes", "read_structures", "structure_text", "write_structure"]
+
+Edge = tuple[str, str]
+
+_HEADERS = (("parent", "child"), ("from", "to"), ("source", "target"), ("tail", "head"))
+
+
+@dataclass(frozen=True)
+class NamedDAG:
+    """A DAG as a file gave it: with a label for humans and a positive weight."""
+
+    label: str
+    dag: DAG
+    weight: Fraction = Fraction(1)
+
+
+def read_structures(
+    path: str | Path, *, nodes: Sequence[str] | None = None
+) -> tuple[NamedDAG, ...]:
+    """Read the DAGs of one file, in the file's order.
+
+    Parameters
+    ----------
+    path : the file; its suffix tells the format (see the module).
+    nodes : the variables of an edge CSV; other formats name their own, and must agree.
+
+    Raises
+    ------
+    StructureError
+        The file cannot be read, is not of its format, or holds a graph that is no DAG; the message
+        names file, line or DAG, and offending value.
+    """
+    path = Path(path)
+    text = _read_text(path)
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    suffix = suffixes[-1] if suffixes else ""
+    found: tuple[NamedDAG, ...]
+    try:
+        if suffix == ".csv":
+            found = (_from_edge_csv(text, path, nodes),)
+        elif suffix == ".json":
+            found = _from_json(text, path)
+        elif suffix == ".bif":
+            found = (_from_bif(text, path),)
+        else:
+            found = _from_several(text)
+    except StructureError as error:
+        raise StructureError(f"{path}: {error}") from None
+    if nodes is not None:
+        _check_nodes(found, nodes, path)
+    return found
+
+
+def read_nodes(text: str) -> tuple[str, ...]:
+    """Variable names from `a,b,c`, or from a file with one name per line or commas between.
+
+    >>> read_nodes("wet, rain,sun")
+    ('wet', 'rain', 'sun')
+    """
+    path = Path(text)
+    listed = _read_text(path) if len(text) < 4096 and path.is_file() else text
+    names = tuple(name.strip() for name in re.split(r"[,\n]", listed) if name.strip())
+    if not names:
+        raise StructureError(f"--nodes must list at least one name, got {text!r}")
+    return names
+
+
+def structure_text(dag: DAG, suffix: str, *, support: Mapping[Edge, float] | None = None) -> str:
+    """The text of a structure file.
+
+    Parameters
+    ----------
+    suffix : ".csv" (header `parent,child`), ".json", ".graphml" or ".dot".
+    support : the fraction of clients that have each edge; written into GraphML and DOT.
+
+    >>> print(structure_text(DAG.from_edges(("a", "b"), [("b", "a")]), ".csv"), end="")
+    parent,child
+    b,a
+    """
+    if suffix not in _WRITERS:
+        raise ResultsError(
+            f"a structure file must end in one of {', '.join(_WRITERS)}, not {suffix!r}"
+        )
+    return _WRITERS[suffix](dag, support or {})
+
+
+def write_structure(
+    dag: DAG, path: str | Path, *, support: Mapping[Edge, float] | None = None
+) -> None:
+    """Write `structure_text` for the suffix of `path`.
+
+    Raises
+    ------
+    ResultsError : the suffix is unknown or the file cannot be written.
+    """
+    path = Path(path)
+    text = structure_text(dag, path.suffix.lower(), support=support)
+    try:
+        path.write_bytes(text.encode("utf-8"))
+    except OSError as error:
+        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _read_text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+        if path.suffix.lower() == ".gz":
+            data = gzip.decompress(data)
+        return data.decode("utf-8-sig")
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise StructureError(f"{path}: not a complete gzip file") from None
+    except UnicodeDecodeError as error:
+        raise StructureError(
+            f"{path}: a structure file must be UTF-8 text, byte {error.start} is not"
+        ) from None
+    except OSError as error:
+        raise StructureError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _check_nodes(found: Iterable[NamedDAG], nodes: Sequence[str], path: Path) -> None:
+    for entry in found:
+        missing = sorted(set(nodes) - set(entry.dag.names))
+        unknown = sorted(set(entry.dag.names) - set(nodes))
+        if missing or unknown:
+            raise StructureError(
+                f"{path}: DAG {entry.label!r} must have the given nodes; "
+                f"missing {missing}, unknown {unknown}"
+            )
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
+
+
+def _from_edge_csv(text: str, path: Path, nodes: Sequence[str] | None) -> NamedDAG:
+    if nodes is None:
+        raise StructureError(
+            "an edge CSV does not name the variables without edges; give them with --nodes"
+        )
+    rows = [(n, row) for n, row in enumerate(csv.reader(io.StringIO(text)), 1) if any(row)]
+    columns = (0, 1)
+    if rows:
+        head = [cell.strip().lower() for cell in rows[0][1]]
+        header = next((pair for pair in _HEADERS if set(pair) <= set(head)), None)
+        if header is not None and not set(rows[0][1]) <= set(nodes):
+            columns = (head.index(header[0]), head.index(header[1]))
+            rows = rows[1:]
+    edges = []
+    for number, row in rows:
+        if len(row) <= max(columns) or (columns == (0, 1) and len(row) < 2):
+            raise StructureError(f"line {number}: an edge needs a parent and a child, got {row}")
+        edges.append((row[columns[0]].strip(), row[columns[1]].strip()))
+    return NamedDAG(_stem(path), DAG.from_edges(nodes, edges))
+
+
+def _from_json(text: str, path: Path) -> tuple[NamedDAG, ...]:
+    try:
+        content = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise StructureError(f"not valid JSON: {error}") from None
+    entries = content if isinstance(content, list) else [content]
+    if not entries:
+        raise StructureError("the list of DAGs is empty")
+    stem = _stem(path)
+    several = isinstance(content, list)
+    return tuple(
+        _from_object(entry, f"{stem}.{i}" if several else stem) for i, entry in enumerate(entries)
+    )
+
+
+def _from_object(entry: Any, label: str) -> NamedDAG:
+    if not isinstance(entry, dict) or "nodes" not in entry or "edges" not in entry:
+        raise StructureError(
+            'a DAG must be an object {"nodes": [...], "edges": [[parent, child], ...]}'
+        )
+    nodes, edges = entry["nodes"], entry["edges"]
+    if not isinstance(nodes, list) or not all(isinstance(name, str) for name in nodes):
+        raise StructureError(f'"nodes" must be a list of texts, got {_shown(nodes)}')
+    if not isinstance(edges, list):
+        raise StructureError(f'"edges" must be a list of pairs, got {_shown(edges)}')
+    for edge in edges:
+        if (
+            not isinstance(edge, list)
+            or len(edge) != 2
+            or not all(isinstance(end, str) for end in edge)
+        ):
+            raise StructureError(f"an edge must be [parent, child], got {_shown(edge)}")
+    dag = DAG.from_edges(nodes, [(parent, child) for parent, child in edges])
+    name = entry.get("name", label)
+    return NamedDAG(name if isinstance(name, str) else label, dag, _weight(entry.get("weight", 1)))
+
+
+def _weight(value: Any) -> Fraction:
+    try:
+        weight = Fraction(value if isinstance(value, (str, int)) else repr(value))
+    except (ValueError, ZeroDivisionError):
+        weight = Fraction(0)
+    if isinstance(value, bool) or weight <= 0:
+        raise StructureError(f"a weight must be a positive number, got {_shown(value)}")
+    return weight
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+_BIF_TOKEN = re.compile(r'"[^"]*"|[^\s{}()|,;\[\]="]+|[{}()|,;\[\]=]')
+
+
+def _from_bif(text: str, path: Path) -> NamedDAG:
+    bare = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
+    tokens = [token.strip('"') for token in _BIF_TOKEN.findall(bare)]
+    nodes: list[str] = []
+    edges: list[Edge] = []
+    depth = 0
+    for at, token in enumerate(tokens):
+        if depth == 0 and token == "variable" and at + 1 < len(tokens):
+            nodes.append(tokens[at + 1])
+        if depth == 0 and token == "probability":
+            inside = tokens[at + 2 : tokens.index(")", at) if ")" in tokens[at:] else at + 2]
+            family = [name for name in inside if name not in ("|", ",")]
+            edges.extend((parent, family[0]) for parent in family[1:])
+        depth += (token == "{") - (token == "}")
+    if not nodes:
+        raise StructureError("a BIF file must declare at least one variable, found none")
+    return NamedDAG(_stem(path), DAG.from_edges(nodes, edges))
+
+
+def _from_several(text: str) -> tuple[NamedDAG, ...]:
+    nodes: tuple[str, ...] | None = None
+    graphs: list[tuple[str, list[Edge]]] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if nodes is None:
+            if not line.startswith("nodes "):
+                raise StructureError(
+                    f"line {number}: the first line must be 'nodes a,b,c', got {_shown(line)}"
+                )
+            nodes = tuple(name.strip() for name in line[6:].split(","))
+        elif line.startswith("dag ") or line == "dag":
+            graphs.append((line[4:].strip() or str(len(graphs)), []))
+        else:
+            ends = tuple(end.strip() for end in line.split(","))
+            if len(ends) != 2 or not graphs:
+                raise StructureError(
+                    f"line {number}: expected 'dag NAME' or, in a DAG, 'parent,child'; "
+                    f"got {_shown(line)}"
+                )
+            graphs[-1][1].append((ends[0], ends[1]))
+    if nodes is None or not graphs:
+        raise StructureError("no DAG found: it needs a 'nodes' line and at least one 'dag' line")
+    return tuple(_several_entry(nodes, label, edges) for label, edges in graphs)
+
+
+def _several_entry(nodes: tuple[str, ...], label: str, edges: list[Edge]) -> NamedDAG:
+    try:
+        return NamedDAG(label, DAG.from_edges(nodes, edges))
+    except StructureError as error:
+        raise StructureError(f"DAG {label!r}: {error}") from None
+
+
+def _edge_csv(dag: DAG, support: Mapping[Edge, float]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("parent", "child"))
+    writer.writerows(dag.edges)
+    return out.getvalue()
+
+
+def _json(dag: DAG, support: Mapping[Edge, float]) -> str:
+    content = {"nodes": list(dag.names), "edges": [list(edge) for edge in dag.edges]}
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+def _graphml(dag: DAG, support: Mapping[Edge, float]) -> str:
+    import networkx as nx
+
+    graph = dag.to_networkx()
+    for edge, share in support.items():
+        if graph.has_edge(*edge):
+            graph.edges[edge]["support"] = float(share)
+    lines = nx.generate_graphml(graph, named_key_ids=True)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + "\n".join(lines) + "\n"
+
+
+def _dot(dag: DAG, support: Mapping[Edge, float]) -> str:
+    lines = ["digraph consensus {", "  rankdir=TB;", "  node [shape=box, style=rounded];"]
+    lines += [f"  {_dot_id(name)};" for name in dag.names]
+    for parent, child in dag.edges:
+        share = support.get((parent, child))
+        style = "" if share is None else f" [penwidth={0.5 + 2.5 * share:.2f}, weight={share:.4f}]"
+        lines.append(f"  {_dot_id(parent)} -> {_dot_id(child)}{style};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _dot_id(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+_WRITERS: Mapping[str, Callable[[DAG, Mapping[Edge, float]], str]] = {
+    ".csv": _edge_csv,
+    ".json": _json,
+    ".graphml": _graphml,
+    ".dot": _dot,
+}
