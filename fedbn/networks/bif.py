@@ -1,0 +1,173 @@
+"""BIF, the interchange format of Bayesian networks, in and out through pgmpy.
+
+pgmpy is imported when it is first needed: it takes two seconds. Its reader and writer are kept
+from what they would mangle in silence:
+
+- it matches names without regard to case, so names that differ in case only are refused on
+  reading and renamed on writing;
+- it writes no quotes, so characters that end a word in BIF become "_" on writing;
+
+and a warning says what was renamed.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedbn.errors import FedbnWarning, NetworkError, SchemaError
+from fedbn.networks.json_file import read_text
+from fedbn.networks.network import BayesianNetwork, ConditionalTable
+
+__all__ = ["bif_text", "from_pgmpy", "read_bif", "to_pgmpy", "write_bif"]
+
+_NOT_IN_A_WORD = re.compile(r"""[\s"'(){}\[\],;|/\\]""")
+
+
+def read_bif(path: str | Path) -> BayesianNetwork:
+    """The network of a .bif or .bif.gz file.
+
+    Raises
+    ------
+    NetworkError : the file cannot be read or parsed, or is no network; names the file.
+    """
+    from pgmpy.readwrite import BIFReader
+
+    text = read_text(path)
+    if "variable" not in text:
+        raise NetworkError(f"{path} is not a BIF file: it declares no variable")
+    try:
+        model = BIFReader(string=text).get_model()
+    except Exception as error:  # pgmpy's reader fails with whatever it stumbles over
+        raise NetworkError(f"{path} is not a BIF file that pgmpy can read: {error}") from error
+    try:
+        return from_pgmpy(model)
+    except (NetworkError, SchemaError) as error:
+        raise NetworkError(f"{path}: {error}") from error
+
+
+def bif_text(network: BayesianNetwork) -> str:
+    """The network as BIF: the same text for equal networks.
+
+    Warns
+    -----
+    FedbnWarning : a name or state had to be renamed (see the module's docstring).
+    """
+    from pgmpy.readwrite import BIFWriter
+
+    return str(BIFWriter(to_pgmpy(_with_bif_words(network))))
+
+
+def write_bif(network: BayesianNetwork, path: str | Path) -> None:
+    """Write the network as BIF; raises OSError when the file cannot be written."""
+    Path(path).write_text(bif_text(network), encoding="utf-8", newline="\n")
+
+
+def to_pgmpy(network: BayesianNetwork) -> Any:
+    """The network as a pgmpy DiscreteBayesianNetwork."""
+    from pgmpy.factors.discrete import TabularCPD
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    names, states = network.names, network.schema.states
+    model = DiscreteBayesianNetwork()
+    model.add_nodes_from(names)
+    model.add_edges_from(network.dag.edges)
+    for node, name in enumerate(names):
+        parents = network.dag.parents(node)
+        family = [node, *parents]
+        cpd = TabularCPD(
+            name,
+            len(states[node]),
+            network.cpts[node].T,
+            evidence=[names[parent] for parent in parents],
+            evidence_card=[len(states[parent]) for parent in parents],
+            state_names={names[member]: list(states[member]) for member in family},
+        )
+        model.add_cpds(cpd)
+    return model
+
+
+def from_pgmpy(model: Any) -> BayesianNetwork:
+    """The network of a pgmpy DiscreteBayesianNetwork.
+
+    Raises
+    ------
+    NetworkError : a variable has no table, two names differ in case only, or a table is wrong.
+    """
+    names = [str(name) for name in model.nodes()]
+    _refuse_case_twins(names)
+    tables = {}
+    for name in names:
+        cpd = model.get_cpds(name)
+        if cpd is None:
+            raise NetworkError(f"variable {name!r} has no probability table")
+        tables[name] = ConditionalTable(
+            tuple(str(state) for state in cpd.state_names[name]),
+            tuple(cpd.variables[1:]),
+            np.asarray(cpd.get_values(), dtype=np.float64).T,
+        )
+    return BayesianNetwork.from_tables(tables)
+
+
+def _refuse_case_twins(names: Sequence[str]) -> None:
+    seen: dict[str, str] = {}
+    for name in names:
+        twin = seen.setdefault(name.lower(), name)
+        if twin != name:
+            raise NetworkError(
+                f"variables {twin!r} and {name!r} differ in case only, "
+                "which pgmpy cannot tell apart"
+            )
+
+
+def _with_bif_words(network: BayesianNetwork) -> BayesianNetwork:
+    """The network itself, or one with names and states that BIF can carry, with a warning."""
+    names = _words(network.names)
+    states = [_words(texts) for texts in network.schema.states]
+    renamed = [
+        f"{old!r} -> {new!r}"
+        for olds, news in zip(
+            (network.names, *network.schema.states), (names, *states), strict=True
+        )
+        for old, new in zip(olds, news, strict=True)
+        if old != new
+    ]
+    if not renamed:
+        return network
+    shown = ", ".join(renamed[:4]) + (", ..." if len(renamed) > 4 else "")
+    warnings.warn(
+        f"{len(renamed)} names cannot be written in BIF and were changed: {shown}",
+        FedbnWarning,
+        stacklevel=4,
+    )
+    return BayesianNetwork.from_tables(
+        {
+            names[node]: ConditionalTable(
+                tuple(states[node]),
+                tuple(names[parent] for parent in network.dag.parents(node)),
+                network.cpts[node],
+            )
+            for node in range(network.dag.n)
+        }
+    )
+
+
+def _words(texts: Sequence[str]) -> list[str]:
+    """Words without BIF's punctuation, no two equal without regard to case."""
+    taken = {text.lower() for text in texts if not _NOT_IN_A_WORD.search(text)}
+    words: list[str] = []
+    used: set[str] = set()
+    for text in texts:
+        word = base = _NOT_IN_A_WORD.sub("_", text)
+        count = 2
+        while word.lower() in used or (word != text and word.lower() in taken):
+            word = f"{base}_{count}"
+            count += 1
+        used.add(word.lower())
+        words.append(word)
+    return words

@@ -1,0 +1,120 @@
+"""Networks by name: embedded in the package, in a folder, or fetched by pgmpy; or by path."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import resources
+from pathlib import Path
+
+from fedbn.errors import NetworkError, SchemaError
+from fedbn.networks.bif import from_pgmpy, read_bif
+from fedbn.networks.json_file import network_from_json, read_json_network
+from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+
+__all__ = ["HUB_NAMES", "load_network", "network_names", "read_network"]
+
+Network = BayesianNetwork | LinearGaussianNetwork
+
+HUB_NAMES = (
+    "barley",
+    "diabetes",
+    "link",
+    "mildew",
+    "munin",
+    "munin1",
+    "munin2",
+    "munin3",
+    "munin4",
+    "pathfinder",
+    "water",
+)
+"""Networks of the repository that are too large to embed; pgmpy's loader can fetch them."""
+
+SUFFIXES = (".bif", ".bif.gz", ".json", ".json.gz")
+"""Files that hold a network."""
+
+
+def network_names() -> tuple[str, ...]:
+    """The embedded networks, sorted.
+
+    >>> network_names()[:3]
+    ('alarm', 'andes', 'asia')
+    """
+    folder = resources.files("fedbn.networks") / "embedded"
+    return tuple(
+        sorted(
+            entry.name.removesuffix(".json")
+            for entry in folder.iterdir()
+            if entry.name.endswith(".json")
+        )
+    )
+
+
+def load_network(name_or_path: str | Path, network_dir: str | Path | None = None) -> Network:
+    """The network of this name or file.
+
+    Looked for in this order: an embedded network; a file, if the text ends like one or has a
+    path separator; NAME.bif, .bif.gz, .json or .json.gz in `network_dir`; pgmpy's loader, for the
+    names in `HUB_NAMES`, which needs a connection the first time.
+
+    Raises
+    ------
+    NetworkError : no such network, or it cannot be read or fetched; says what can be given.
+    """
+    name = str(name_or_path)
+    if name in network_names():
+        text = (resources.files("fedbn.networks") / "embedded" / f"{name}.json").read_text("utf-8")
+        return network_from_json(text, name)
+    if name.lower().endswith(SUFFIXES) or Path(name).name != name:
+        return read_network(name)
+    if network_dir is not None:
+        for suffix in SUFFIXES:
+            file = Path(network_dir) / f"{name}{suffix}"
+            if file.is_file():
+                return read_network(file)
+    if name in HUB_NAMES:
+        return _fetched(name)
+    raise NetworkError(_unknown(name, network_dir))
+
+
+def read_network(path: str | Path) -> Network:
+    """The network of a BIF or JSON file, plain or gzipped.
+
+    Raises
+    ------
+    NetworkError : the name does not end like a network file, or the file is none.
+    """
+    name = str(path).lower()
+    if name.endswith(SUFFIXES[:2]):
+        return read_bif(path)
+    if name.endswith(SUFFIXES[2:]):
+        return read_json_network(path)
+    raise NetworkError(f"{path}: a network file must end in {', '.join(SUFFIXES)}")
+
+
+def _fetched(name: str) -> BayesianNetwork:
+    from pgmpy.example_models import load_model
+
+    try:
+        model = load_model(f"bnlearn/{name}")
+    except Exception as error:  # no connection shows as any of a dozen exceptions
+        reason = str(error).strip().partition("\n")[0]
+        raise NetworkError(
+            f"network {name!r} is not embedded and could not be fetched ({reason}); "
+            f"give the path of {name}.bif, or the folder that has it with --network-dir"
+        ) from error
+    try:
+        return from_pgmpy(model)
+    except (NetworkError, SchemaError) as error:
+        raise NetworkError(f"network {name!r}, as fetched: {error}") from error
+
+
+def _unknown(name: str, network_dir: str | Path | None) -> str:
+    known = (*network_names(), *HUB_NAMES)
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    where = "" if network_dir is None else f" and not in {network_dir}"
+    return (
+        f"unknown network {name!r}{where}{hint} Embedded are {', '.join(network_names())}; "
+        "any other can be given as a BIF or JSON file"
+    )

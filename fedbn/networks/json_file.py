@@ -1,0 +1,160 @@
+"""Networks as JSON, the format of the embedded networks.
+
+    {"kind": "categorical", "variables": {"rain": {
+        "states": ["no", "yes"], "parents": [], "probabilities": [[0.8, 0.2]]}, ...}}
+    {"kind": "gaussian", "variables": {"height": {
+        "coefficients": {"age": 1.5}, "intercept": 0.0, "standard_deviation": 1.0}, ...}}
+
+`probabilities` has one row per configuration of the parents, the last parent running fastest, and
+one column per state. Parents are given by name, so variables may come in any order.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedbn.errors import NetworkError, SchemaError
+from fedbn.networks.network import (
+    BayesianNetwork,
+    ConditionalTable,
+    LinearEquation,
+    LinearGaussianNetwork,
+)
+
+__all__ = ["network_from_json", "network_to_json", "read_json_network", "write_json_network"]
+
+_CATEGORICAL_KEYS = {"states", "parents", "probabilities"}
+_GAUSSIAN_KEYS = {"coefficients", "intercept", "standard_deviation"}
+
+
+def network_to_json(network: BayesianNetwork | LinearGaussianNetwork) -> str:
+    """The network as JSON text, one variable per line, numbers exact."""
+    if isinstance(network, BayesianNetwork):
+        kind, variables = "categorical", _tables(network)
+    else:
+        kind, variables = "gaussian", _equations(network)
+    lines = [
+        f"  {json.dumps(name, ensure_ascii=False)}: "
+        f"{json.dumps(fields, ensure_ascii=False, separators=(',', ':'))}"
+        for name, fields in variables.items()
+    ]
+    return f'{{"kind": "{kind}", "variables": {{\n' + ",\n".join(lines) + "\n}}\n"
+
+
+def network_from_json(text: str, source: str) -> BayesianNetwork | LinearGaussianNetwork:
+    """The inverse of `network_to_json`.
+
+    Parameters
+    ----------
+    text : JSON as in the module's docstring.
+    source : the file, for the error text.
+
+    Raises
+    ------
+    NetworkError : it is not as described; names source, and variable where there is one.
+    """
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise NetworkError(f"{source} is not JSON: {error}") from error
+    if not isinstance(document, dict) or document.get("kind") not in ("categorical", "gaussian"):
+        raise NetworkError(f'{source} must have "kind": "categorical" or "gaussian"')
+    variables = document.get("variables")
+    if not isinstance(variables, dict) or not variables:
+        raise NetworkError(f'{source} must have "variables": {{name: ...}}, at least one')
+    try:
+        if document["kind"] == "categorical":
+            return BayesianNetwork.from_tables(
+                {name: _table(name, fields) for name, fields in variables.items()}
+            )
+        return LinearGaussianNetwork.from_equations(
+            {name: _equation(name, fields) for name, fields in variables.items()}
+        )
+    except (NetworkError, SchemaError) as error:
+        raise NetworkError(f"{source}: {error}") from error
+
+
+def read_json_network(path: str | Path) -> BayesianNetwork | LinearGaussianNetwork:
+    """The network of a .json or .json.gz file; raises NetworkError naming the file."""
+    return network_from_json(read_text(path), str(path))
+
+
+def write_json_network(network: BayesianNetwork | LinearGaussianNetwork, path: str | Path) -> None:
+    """Write the network as JSON; raises OSError when the file cannot be written."""
+    Path(path).write_text(network_to_json(network), encoding="utf-8", newline="\n")
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a UTF-8 file, unpacked when its name ends in .gz; raises NetworkError."""
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+        if path.suffix.lower() == ".gz":
+            content = gzip.decompress(content)
+        return content.decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise NetworkError(f"{path} cannot be read: {error}") from error
+
+
+def _tables(network: BayesianNetwork) -> dict[str, Any]:
+    return {
+        name: {
+            "states": network.schema.states[node],
+            "parents": [network.names[parent] for parent in network.dag.parents(node)],
+            "probabilities": network.cpts[node].tolist(),
+        }
+        for node, name in enumerate(network.names)
+    }
+
+
+def _equations(network: LinearGaussianNetwork) -> dict[str, Any]:
+    return {
+        name: {
+            "coefficients": {
+                network.names[parent]: float(network.coefficients[parent, node])
+                for parent in network.dag.parents(node)
+            },
+            "intercept": float(network.intercepts[node]),
+            "standard_deviation": float(network.standard_deviations[node]),
+        }
+        for node, name in enumerate(network.names)
+    }
+
+
+def _table(name: str, fields: Any) -> ConditionalTable:
+    _require_keys(name, fields, _CATEGORICAL_KEYS)
+    states, parents = fields["states"], fields["parents"]
+    for key, texts in (("states", states), ("parents", parents)):
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise NetworkError(f"variable {name!r}: {key!r} must be a list of texts")
+    try:
+        rows = np.array(fields["probabilities"], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise NetworkError(
+            f"variable {name!r}: 'probabilities' must be a list of equally long lists of numbers"
+        ) from error
+    return ConditionalTable(tuple(states), tuple(parents), rows)
+
+
+def _equation(name: str, fields: Any) -> LinearEquation:
+    _require_keys(name, fields, _GAUSSIAN_KEYS)
+    if not isinstance(fields["coefficients"], dict):
+        raise NetworkError(f"variable {name!r}: 'coefficients' must be {{parent: number}}")
+    numbers = [fields["intercept"], fields["standard_deviation"], *fields["coefficients"].values()]
+    for number in numbers:
+        if not isinstance(number, int | float) or isinstance(number, bool):
+            raise NetworkError(f"variable {name!r}: expected a number, found {number!r}")
+    return LinearEquation(
+        fields["coefficients"], float(fields["intercept"]), float(fields["standard_deviation"])
+    )
+
+
+def _require_keys(name: str, fields: Any, keys: set[str]) -> None:
+    if not isinstance(fields, Mapping) or set(fields) != keys:
+        raise NetworkError(f"variable {name!r} must have exactly the keys {sorted(keys)}")

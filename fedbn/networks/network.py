@@ -1,0 +1,371 @@
+"""Bayesian networks with parameters, and exact forward sampling from them.
+
+Sampling draws every variable given its parents in topological order, all rows at once. The result
+depends on the generator alone: no library for linear algebra is used, whose rounding could differ
+between one thread and two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import NetworkError, StructureError
+from fedbn.graphs.dag import DAG
+
+__all__ = [
+    "SUM_TOLERANCE",
+    "BayesianNetwork",
+    "ConditionalTable",
+    "LinearEquation",
+    "LinearGaussianNetwork",
+]
+
+SUM_TOLERANCE = 1e-3
+"""A row of probabilities may sum to 1 up to this much, as printed digits are rounded; such a row is
+divided by its sum. Published networks are within 4e-7."""
+
+_EXACT = 1e-12
+"""Rows that sum to 1 within this are kept bit by bit."""
+
+
+@dataclass(frozen=True)
+class ConditionalTable:
+    """P(variable | parents) as a file writes it: states and parents in the file's own order.
+
+    Parameters
+    ----------
+    states : the variable's states.
+    parents : names of the parents.
+    rows : float [q, r], one row per configuration of the parents, the last parent running
+        fastest, one column per state.
+    """
+
+    states: tuple[str, ...]
+    parents: tuple[str, ...]
+    rows: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LinearEquation:
+    """variable = intercept + sum of coefficient x parent + standard_deviation x N(0, 1)."""
+
+    coefficients: Mapping[str, float]
+    intercept: float
+    standard_deviation: float
+
+
+@dataclass(frozen=True, eq=False)
+class BayesianNetwork:
+    """A DAG over categorical variables with one conditional probability table per variable.
+
+    Parameters
+    ----------
+    dag : over `schema.names`, in that order.
+    schema : categorical.
+    cpts : per variable float [q, r]: one row per configuration of its parents (parents in index
+        order, the last running fastest), one column per state. Copied, then read-only. Rows
+        within `SUM_TOLERANCE` of 1 are divided by their sum.
+
+    Raises
+    ------
+    NetworkError : names, shapes, or probabilities are not as above; names the variable.
+    """
+
+    dag: DAG
+    schema: Schema
+    cpts: tuple[NDArray[np.float64], ...]
+
+    def __post_init__(self) -> None:
+        if self.schema.kind != "categorical":
+            raise NetworkError("a network of probability tables needs a categorical schema")
+        if self.dag.names != self.schema.names:
+            raise NetworkError("the DAG's names must be the schema's, in the same (sorted) order")
+        if len(self.cpts) != self.schema.n:
+            raise NetworkError(
+                f"{self.schema.n} variables need as many tables, not {len(self.cpts)}"
+            )
+        sizes = self.schema.cardinalities
+        tables = []
+        for node, (name, cpt) in enumerate(zip(self.schema.names, self.cpts, strict=True)):
+            q = configurations(sizes[list(self.dag.parents(node))])
+            tables.append(_checked_table(name, np.asarray(cpt), (q, int(sizes[node]))))
+        object.__setattr__(self, "cpts", tuple(tables))
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, ConditionalTable]) -> BayesianNetwork:
+        """The network of these tables, whatever the order of variables, parents and states.
+
+        Raises
+        ------
+        NetworkError : a parent is no variable, the graph has a cycle, or a table is wrong.
+        SchemaError : states repeat or are not text.
+        """
+        schema = Schema.categorical({name: table.states for name, table in tables.items()})
+        dag = _dag_of(schema.names, {name: table.parents for name, table in tables.items()})
+        cpts = tuple(_sorted_rows(name, tables) for name in schema.names)
+        return cls(dag, schema, cpts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Variable names, sorted as text."""
+        return self.schema.names
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: the sum of q (r - 1)."""
+        return sum(cpt.shape[0] * (cpt.shape[1] - 1) for cpt in self.cpts)
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Dataset:
+        """Independent rows from the joint distribution.
+
+        Parameters
+        ----------
+        n_rows : at least 1.
+        rng : one uniform number per row and variable is taken from it.
+
+        Raises
+        ------
+        NetworkError : n_rows is below 1.
+        """
+        _require_rows(n_rows)
+        codes = np.empty((n_rows, self.dag.n), dtype=np.int32, order="F")
+        sizes = self.schema.cardinalities
+        for node in self.dag.topological_order():
+            parents = self.dag.parents(node)
+            row = configuration_index(codes[:, parents], sizes[list(parents)])
+            codes[:, node] = _draw(self.cpts[node], row, rng)
+        return Dataset(self.schema, codes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BayesianNetwork):
+            return NotImplemented
+        return (
+            self.dag == other.dag
+            and self.schema == other.schema
+            and all(map(np.array_equal, self.cpts, other.cpts))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearGaussianNetwork:
+    """A DAG over real variables, each linear in its parents with Gaussian noise.
+
+    Parameters
+    ----------
+    dag : its names sorted as text.
+    coefficients : float [n, n]; `[i, j]` is the weight of i in the equation of j, 0 where there
+        is no edge i -> j.
+    intercepts : float [n].
+    standard_deviations : float [n] of the noise, each above 0.
+
+    All arrays are copied, then read-only.
+
+    Raises
+    ------
+    NetworkError : names, shapes, or numbers are not as above; names the variable.
+    """
+
+    dag: DAG
+    coefficients: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    standard_deviations: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        n = self.dag.n
+        if self.dag.names != tuple(sorted(self.dag.names)):
+            raise NetworkError("the DAG's names must be sorted as text")
+        shapes = {"coefficients": (n, n), "intercepts": (n,), "standard_deviations": (n,)}
+        for field, shape in shapes.items():
+            array = np.array(getattr(self, field), dtype=np.float64)
+            if array.shape != shape:
+                raise NetworkError(f"{field} must have shape {shape}, not {array.shape}")
+            if not np.isfinite(array).all():
+                raise NetworkError(f"{field} must be finite numbers")
+            array.flags.writeable = False
+            object.__setattr__(self, field, array)
+        stray = np.argwhere((self.coefficients != 0) & ~self.dag.adjacency)
+        if len(stray):
+            i, j = stray[0]
+            raise NetworkError(
+                f"{self.dag.names[i]!r} has a coefficient in the equation of "
+                f"{self.dag.names[j]!r} but no edge to it"
+            )
+        for name, deviation in zip(self.dag.names, self.standard_deviations, strict=True):
+            if deviation <= 0:
+                raise NetworkError(
+                    f"the standard deviation of {name!r} must be above 0, not {deviation}"
+                )
+
+    @classmethod
+    def from_equations(cls, equations: Mapping[str, LinearEquation]) -> LinearGaussianNetwork:
+        """The network of these equations, in any order.
+
+        Raises
+        ------
+        NetworkError : a parent is no variable, the graph has a cycle, or a number is wrong.
+        """
+        names = tuple(sorted(equations))
+        dag = _dag_of(names, {name: tuple(equations[name].coefficients) for name in names})
+        coefficients = np.zeros((len(names), len(names)))
+        for child, name in enumerate(names):
+            for parent, weight in equations[name].coefficients.items():
+                coefficients[names.index(parent), child] = weight
+        return cls(
+            dag,
+            coefficients,
+            np.array([equations[name].intercept for name in names]),
+            np.array([equations[name].standard_deviation for name in names]),
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Variable names, sorted as text."""
+        return self.dag.names
+
+    @property
+    def schema(self) -> Schema:
+        """The Gaussian schema of these names."""
+        return Schema.gaussian(self.names)
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Dataset:
+        """Independent rows from the joint distribution.
+
+        Parameters
+        ----------
+        n_rows : at least 1.
+        rng : one standard normal number per row and variable is taken from it.
+
+        Raises
+        ------
+        NetworkError : n_rows is below 1.
+        """
+        _require_rows(n_rows)
+        values = np.empty((n_rows, self.dag.n), order="F")
+        for node in self.dag.topological_order():
+            noise = rng.standard_normal(n_rows)
+            column = self.intercepts[node] + self.standard_deviations[node] * noise
+            for parent in self.dag.parents(node):
+                column += self.coefficients[parent, node] * values[:, parent]
+            values[:, node] = column
+        return Dataset(self.schema, values)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LinearGaussianNetwork):
+            return NotImplemented
+        return (
+            self.dag == other.dag
+            and np.array_equal(self.coefficients, other.coefficients)
+            and np.array_equal(self.intercepts, other.intercepts)
+            and np.array_equal(self.standard_deviations, other.standard_deviations)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def configurations(cardinalities: ArrayLike) -> int:
+    """The number of joint configurations, as an exact integer (1 for no variable)."""
+    product = 1
+    for size in np.asarray(cardinalities, dtype=np.int64).tolist():
+        product *= size
+    return product
+
+
+def configuration_index(
+    codes: NDArray[np.int32], cardinalities: NDArray[np.int32]
+) -> NDArray[np.intp]:
+    """The row of a table for each row of codes, the last column running fastest.
+
+    Parameters
+    ----------
+    codes : int [rows, p]
+    cardinalities : int [p]; their product must fit an index.
+    """
+    index = np.zeros(codes.shape[0], dtype=np.intp)
+    for column, size in enumerate(cardinalities.tolist()):
+        index *= size
+        index += codes[:, column]
+    return index
+
+
+def _draw(
+    cpt: NDArray[np.float64], row: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """One state per entry of `row`, by inversion; a state of probability 0 is never drawn."""
+    uniform = rng.random(row.size)
+    code = np.zeros(row.size, dtype=np.int32)
+    if cpt.shape[1] == 1:
+        return code
+    bounds = np.cumsum(cpt, axis=1)
+    last = cpt.shape[1] - 1 - np.argmax(cpt[:, ::-1] > 0, axis=1)
+    bounds[np.arange(cpt.shape[1]) >= last[:, None]] = 1.0
+    for state in range(cpt.shape[1] - 1):
+        code += uniform >= bounds[:, state][row]
+    return code
+
+
+def _checked_table(
+    name: str, cpt: NDArray[np.float64], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    """A read-only copy with rows that sum to 1, or a NetworkError."""
+    if cpt.shape != shape:
+        raise NetworkError(f"the table of {name!r} must have shape {shape}, not {cpt.shape}")
+    table = np.array(cpt, dtype=np.float64, order="C")
+    bad = np.argwhere(~((table >= 0) & (table <= 1 + SUM_TOLERANCE)))
+    if len(bad):
+        value = table[tuple(bad[0])]
+        raise NetworkError(f"the table of {name!r} must hold probabilities, found {value}")
+    sums = table.sum(axis=1)
+    off = np.abs(sums - 1)
+    if off.max() > SUM_TOLERANCE:
+        worst = int(off.argmax())
+        raise NetworkError(
+            f"row {worst + 1} of the table of {name!r} must sum to 1 within {SUM_TOLERANCE}, "
+            f"its sum is {sums[worst]}"
+        )
+    rounded = off > _EXACT
+    table[rounded] /= sums[rounded, None]
+    table.flags.writeable = False
+    return table
+
+
+def _sorted_rows(name: str, tables: Mapping[str, ConditionalTable]) -> NDArray[np.float64]:
+    """The rows of one table with states and parents brought into sorted order."""
+    table = tables[name]
+    sizes = [len(tables[parent].states) for parent in table.parents]
+    shape = (*sizes, len(table.states))
+    rows = np.asarray(table.rows, dtype=np.float64)
+    if rows.shape != (configurations(sizes), len(table.states)):
+        raise NetworkError(
+            f"the table of {name!r} must have shape "
+            f"{(configurations(sizes), len(table.states))}, not {rows.shape}"
+        )
+    cube = rows.reshape(shape)
+    for axis, variable in enumerate((*table.parents, name)):
+        cube = np.take(cube, _order(tables[variable].states), axis=axis)
+    axes = (*_order(table.parents), len(sizes))
+    return cube.transpose(axes).reshape(rows.shape)
+
+
+def _order(texts: Sequence[str]) -> list[int]:
+    """Positions that sort the texts."""
+    return sorted(range(len(texts)), key=texts.__getitem__)
+
+
+def _dag_of(names: tuple[str, ...], parents: Mapping[str, Sequence[str]]) -> DAG:
+    edges = [(parent, name) for name in names for parent in parents[name]]
+    try:
+        return DAG.from_edges(names, edges)
+    except StructureError as error:
+        raise NetworkError(f"the network's graph: {error}") from error
+
+
+def _require_rows(n_rows: int) -> None:
+    if n_rows < 1:
+        raise NetworkError(f"the number of rows to sample must be at least 1, not {n_rows}")

@@ -1,0 +1,110 @@
+"""Parameters drawn at random on a given DAG, for simulations."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from fedbn.data.dataset import Schema
+from fedbn.errors import NetworkError
+from fedbn.graphs.dag import DAG
+from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork, configurations
+
+__all__ = ["node_names", "random_bayesian_network", "random_linear_gaussian_network"]
+
+
+def node_names(n: int) -> tuple[str, ...]:
+    """n names whose sorted order is their number: X1 .. X9, or X01 .. X10 and so on.
+
+    >>> node_names(3), node_names(12)[-3:]
+    (('X1', 'X2', 'X3'), ('X10', 'X11', 'X12'))
+    """
+    width = len(str(n))
+    return tuple(f"X{i:0{width}d}" for i in range(1, n + 1))
+
+
+def random_bayesian_network(
+    dag: DAG,
+    *,
+    rng: np.random.Generator,
+    states: tuple[int, int] = (2, 4),
+    concentration: float = 1.0,
+) -> BayesianNetwork:
+    """Tables whose rows are drawn from a symmetric Dirichlet distribution.
+
+    Parameters
+    ----------
+    dag : in any order of names; the network has them sorted.
+    rng : the source of randomness.
+    states : smallest and largest number of states; each variable's is drawn uniformly. States
+        are named "0", "1", ... ("00", "01", ... when there are more than ten).
+    concentration : parameter of the Dirichlet distribution, above 0; small values give
+        near-deterministic tables.
+
+    Raises
+    ------
+    NetworkError : a range is empty or a parameter is not positive.
+    """
+    low, high = states
+    if not 1 <= low <= high:
+        raise NetworkError(f"states must be a range from at least 1, not {low} to {high}")
+    if not concentration > 0:
+        raise NetworkError(f"concentration must be above 0, not {concentration}")
+    dag = dag.reordered(sorted(dag.names))
+    sizes = rng.integers(low, high, size=dag.n, endpoint=True)
+    width = len(str(high - 1))
+    schema = Schema.categorical(
+        {
+            name: [f"{state:0{width}d}" for state in range(size)]
+            for name, size in zip(dag.names, sizes.tolist(), strict=True)
+        }
+    )
+    cpts = tuple(
+        rng.dirichlet(
+            np.full(sizes[node], concentration),
+            size=configurations(sizes[list(dag.parents(node))]),
+        )
+        for node in range(dag.n)
+    )
+    return BayesianNetwork(dag, schema, cpts)
+
+
+def random_linear_gaussian_network(
+    dag: DAG,
+    *,
+    rng: np.random.Generator,
+    coefficients: tuple[float, float] = (0.5, 2.0),
+    noise: tuple[float, float] = (0.7, 1.2),
+    noise_is: Literal["standard deviation", "variance"] = "standard deviation",
+) -> LinearGaussianNetwork:
+    """Coefficients of random sign and noise of random size; intercepts are 0.
+
+    The ranges are those of the CG-DCA paper's simulations; its text draws the variance of the
+    noise, the scores that it prints fit the standard deviation.
+
+    Parameters
+    ----------
+    dag : in any order of names; the network has them sorted.
+    rng : the source of randomness.
+    coefficients : smallest and largest absolute value, drawn uniformly.
+    noise : smallest and largest value, drawn uniformly, of
+    noise_is : the standard deviation, or the variance.
+
+    Raises
+    ------
+    NetworkError : a range is empty or not positive.
+    """
+    for what, (low, high) in {"coefficients": coefficients, "noise": noise}.items():
+        if not 0 < low <= high:
+            raise NetworkError(f"{what} must be a range above 0, not {low} to {high}")
+    dag = dag.reordered(sorted(dag.names))
+    size = rng.uniform(*coefficients, size=(dag.n, dag.n))
+    sign = rng.choice([-1.0, 1.0], size=(dag.n, dag.n))
+    spread = rng.uniform(*noise, size=dag.n)
+    return LinearGaussianNetwork(
+        dag,
+        np.where(dag.adjacency, sign * size, 0.0),
+        np.zeros(dag.n),
+        spread if noise_is == "standard deviation" else np.sqrt(spread),
+    )
