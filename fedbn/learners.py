@@ -1,0 +1,186 @@
+"""The one table of learners: a name and a data set in, weighted DAGs out.
+
+A learner is a function ``(dataset, settings, rng, start) -> Found``. Adding one to LEARNERS is all
+that the apps, the command and the experiments need to know about it. Learners import their search
+lazily: a client process loads only what it runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import ConfigError
+from fedbn.graphs.dag import DAG
+
+
+@dataclass(frozen=True)
+class LearnerSettings:
+    """What a client runs on its table.
+
+    Attributes
+    ----------
+    learner : str
+        A key of LEARNERS.
+    score : str
+        A key of `fedbn.scores.SCORES`.
+    ess : float
+        Equivalent sample size of BDeu.
+    max_parents : int or None
+        Largest in-degree that the search may make; None for no limit.
+    turning, repeat : bool
+        GES: add the turning phase; go round the phases until none improves.
+    seconds : float or None
+        Time limit of the search; what was found until then is the result.
+    """
+
+    learner: str = "ges"
+    score: str = "bdeu"
+    ess: float = 1.0
+    max_parents: int | None = None
+    turning: bool = False
+    repeat: bool = False
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.ess > 0:
+            raise ConfigError(f"ess must be positive, not {self.ess}")
+        if self.max_parents is not None and self.max_parents < 0:
+            raise ConfigError(f"max-parents must be at least 0, not {self.max_parents}")
+        if self.seconds is not None and not self.seconds > 0:
+            raise ConfigError(f"learner-seconds must be positive, not {self.seconds}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a learner returns: DAGs in name order, a weight for each, a word of STATUSES.
+
+    `score` is that of the best DAG, higher is better; None when the learner has no single score.
+    """
+
+    dags: tuple[DAG, ...]
+    weights: tuple[float, ...]
+    status: str
+    score: float | None
+
+
+@dataclass(frozen=True)
+class LearnedStructures:
+    """What :func:`learn` found, and for humans what it took.
+
+    `seconds` are CPU seconds of scoring and search alone; `startup_seconds` those of importing the
+    search and of compiling or loading its kernels, which the first call of a process pays.
+    """
+
+    dags: tuple[DAG, ...]
+    weights: tuple[float, ...]
+    status: str
+    score: float | None
+    seconds: float
+    startup_seconds: float
+
+
+Learner = Callable[[Dataset, LearnerSettings, np.random.Generator, DAG | None], Found]
+
+
+def learn(
+    dataset: Dataset,
+    settings: LearnerSettings,
+    rng: np.random.Generator,
+    start: DAG | None = None,
+) -> LearnedStructures:
+    """Learn structures from one table.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The table; its kind must suit the score.
+    settings : LearnerSettings
+        Which learner, which score, which limits.
+    rng : numpy.random.Generator
+        For learners that are random.
+    start : DAG or None
+        Where the search starts, over the same names; None for the empty graph.
+
+    Raises
+    ------
+    ConfigError
+        The learner or the score is unknown, or does not suit the kind of data.
+    """
+    learner = learner_named(settings.learner)
+    began = time.process_time()
+    _warm_up(settings.learner, settings.score, settings.turning)
+    ready = time.process_time()
+    found = learner(dataset, settings, rng, start)
+    return LearnedStructures(
+        dags=found.dags,
+        weights=found.weights,
+        status=found.status,
+        score=found.score,
+        seconds=time.process_time() - ready,
+        startup_seconds=ready - began,
+    )
+
+
+def learner_named(name: str) -> Learner:
+    """The learner with this name; raises ConfigError listing the known ones."""
+    if name not in LEARNERS:
+        raise ConfigError(f"unknown learner {name!r}: it must be one of {', '.join(LEARNERS)}")
+    return LEARNERS[name]
+
+
+def kind_of_score(score: str) -> str:
+    """The kind of data that a score is for; raises ConfigError for an unknown score."""
+    from fedbn.scores import SCORES
+
+    if score not in SCORES:
+        raise ConfigError(f"unknown score {score!r}: it must be one of {', '.join(SCORES)}")
+    return str(SCORES[score].kind)
+
+
+def _ges(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """Chickering's greedy equivalence search; its CPDAG's canonical extension."""
+    from fedbn.scores import make_score
+    from fedbn.search.ges import ges
+
+    result = ges(
+        make_score(settings.score, dataset, ess=settings.ess),
+        start=start,
+        turning=settings.turning,
+        repeat=settings.repeat,
+        max_parents=settings.max_parents,
+        seconds=settings.seconds,
+    )
+    return Found((result.dag,), (1.0,), _status(result.status), result.score)
+
+
+LEARNERS: Mapping[str, Learner] = {"ges": _ges}
+"""Name -> learner; the names are those of the setting `learner`."""
+
+
+def _status(word: str) -> str:
+    """A search's own word as one of the fixed words that may leave a client."""
+    return "time limit" if word == "time limit" else "complete"
+
+
+@cache
+def _warm_up(learner: str, score: str, turning: bool) -> None:
+    """Run the learner once per process on a table of no interest, to load its kernels."""
+    settings = LearnerSettings(learner=learner, score=score, turning=turning)
+    LEARNERS[learner](_any_table(kind_of_score(score)), settings, np.random.default_rng(0), None)
+
+
+def _any_table(kind: str) -> Dataset:
+    """Three related columns of 32 rows."""
+    draws = np.random.default_rng(0).normal(size=(32, 3)).cumsum(axis=1)
+    if kind == "gaussian":
+        return Dataset(Schema.gaussian(("a", "b", "c")), draws)
+    schema = Schema.categorical(dict.fromkeys(("a", "b", "c"), ("0", "1")))
+    return Dataset(schema, (draws > 0).astype(np.int32))
