@@ -1,0 +1,130 @@
+"""Kernels that replay a path: the DAGs of its states and their SMHD to the inputs.
+
+Public caller: `threshold.py`. Rows of uint64 words, bit j of word j >> 6. `cuts` int64 [B] are
+numbers of deletions, ascending; one state per entry.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fedbn.consensus._kernels import delete_bits, moral_bits
+from fedbn.fusion._kernels import imap_bits, order_bits, union_bits
+from fedbn.graphs._kernels import (
+    ONE,
+    ZERO,
+    Bits,
+    clear_bit,
+    cpdag_bits,
+    extend_bits,
+    first_bit,
+    transposed_bits,
+)
+
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def moral_votes(pa: Bits, ch: Bits, weights: Ints) -> Ints:
+    """c_e: weight of the inputs whose moral graph has the edge e, int64 [n, n], symmetric."""
+    r, n, words = pa.shape
+    votes = np.zeros((n, n), dtype=np.int64)
+    row = np.zeros(words, dtype=np.uint64)
+    for i in range(r):
+        for v in range(n):
+            moral_bits(pa[i], ch[i], v, row)
+            for w in range(words):
+                word = row[w]
+                while word != ZERO:
+                    votes[v, (w << 6) + np.int64(first_bit(word))] += weights[i]
+                    word &= word - ONE
+    return votes
+
+
+@njit(cache=True, nogil=True)
+def vote_sums(votes: Ints, total: int) -> tuple[int, int]:
+    """(sum of c_e, sum of min(c_e, total - c_e)) over pairs e: SMHD of no edge, lower bound."""
+    everything, least = 0, 0
+    for a in range(votes.shape[0]):
+        for b in range(a):
+            everything += votes[a, b]
+            least += min(votes[a, b], total - votes[a, b])
+    return everything, least
+
+
+@njit(cache=True, nogil=True)
+def smhd_sum(pa: Bits, ch: Bits, votes: Ints, total: int, everything: int) -> int:
+    """Sum of weighted SMHD of a DAG to the inputs: sum_e c_e + sum_{e in moral} (total - 2 c_e)."""
+    n, words = pa.shape
+    row = np.zeros(words, dtype=np.uint64)
+    twice = 0
+    for v in range(n):
+        moral_bits(pa, ch, v, row)
+        for w in range(words):
+            word = row[w]
+            while word != ZERO:
+                twice += total - 2 * votes[v, (w << 6) + np.int64(first_bit(word))]
+                word &= word - ONE
+    return everything + twice // 2
+
+
+@njit(cache=True, nogil=True)
+def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
+    """Parents [B, n, W] of a DAG extension of P after cuts[b] deletions, for every b."""
+    n, words = union_pa.shape
+    out = np.empty((cuts.shape[0], n, words), dtype=np.uint64)
+    pa, ch, ne = cpdag_bits(union_pa, transposed_bits(union_pa))
+    done = 0
+    for b in range(cuts.shape[0]):
+        while done < cuts[b]:
+            _, pa, ch, ne = delete_bits(pa, ch, ne, xy[done, 0], xy[done, 1], h[done])
+            done += 1
+        _, dag_pa, _ = extend_bits(pa, ch, ne)
+        out[b] = dag_pa
+    return out
+
+
+@njit(cache=True, nogil=True)
+def refusion_states(pa_inputs: Bits, ch_inputs: Bits, weights: Ints, arcs: Ints32, cuts: Ints) -> Bits:
+    """Parents [B, n, W] of the unrestricted fusion of the inputs pruned by cuts[b] deletions.
+
+    `arcs` int32 [m, 4]: (step, input, a, b), steps ascending. While the order stays the same, only
+    the inputs that lost arcs get new I-maps.
+    """
+    pa, ch = pa_inputs.copy(), ch_inputs.copy()
+    r, n, words = pa.shape
+    out = np.empty((cuts.shape[0], n, words), dtype=np.uint64)
+    maps = np.empty_like(pa)
+    stale = np.ones(r, dtype=np.bool_)
+    order = np.full(n, -1, dtype=np.int64)
+    draws = np.empty(0, dtype=np.float64)
+    done = 0
+    for b in range(cuts.shape[0]):
+        while done < arcs.shape[0] and arcs[done, 0] < cuts[b]:
+            i, p, c = arcs[done, 1], arcs[done, 2], arcs[done, 3]
+            clear_bit(pa[i, c], p)
+            clear_bit(ch[i, p], c)
+            stale[i] = True
+            done += 1
+        found = order_bits(pa, ch, weights, draws)
+        if not np.array_equal(found, order):
+            order = found
+            stale[:] = True
+        for i in range(r):
+            if stale[i]:
+                maps[i] = imap_bits(pa[i], ch[i], order)
+        stale[:] = False
+        out[b] = union_bits(maps)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def smhd_sums(states: Bits, votes: Ints, total: int, everything: int) -> Ints:
+    """`smhd_sum` of every state, int64 [B]."""
+    out = np.empty(states.shape[0], dtype=np.int64)
+    for b in range(states.shape[0]):
+        out[b] = smhd_sum(states[b], transposed_bits(states[b]), votes, total, everything)
+    return out

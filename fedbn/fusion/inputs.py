@@ -1,0 +1,125 @@
+"""The inputs of a fusion: DAGs over the same variables, identical ones merged.
+
+Identical inputs have the same I-map, the same cuts and lose the same arcs, so they stay identical
+for ever: one copy with the summed weight gives the same result. Variables are put in name order,
+so ties by the smallest index are ties by name, and the result depends neither on the order of the
+clients nor on that of the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import ConfigError, StructureError
+from fedbn.fusion.weights import Weight, checked_weights, common_scale
+from fedbn.graphs.dag import DAG, positions
+
+__all__ = ["MergedInputs", "merge_inputs"]
+
+Bits = NDArray[np.uint64]
+
+# Sums of weights times cuts are int64 in the kernels.
+LARGEST_SUM = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class MergedInputs:
+    """Distinct DAGs over the same names, with exact weights.
+
+    Attributes
+    ----------
+    names : the variables, sorted as text.
+    adjacency : bool [r, n, n], read-only; [i, a, b] means a -> b in distinct input i.
+    weights : coprime positive ints [r], proportional to the given weights.
+    unit : the given weight for which the integer 1 stands.
+    members : for each distinct input, the positions of the given DAGs that are equal to it.
+    """
+
+    names: tuple[str, ...]
+    adjacency: NDArray[np.bool_]
+    weights: tuple[int, ...]
+    unit: Fraction
+    members: tuple[tuple[int, ...], ...]
+
+    @property
+    def total(self) -> int:
+        """Sum of the integer weights."""
+        return sum(self.weights)
+
+    @property
+    def count(self) -> int:
+        """Number of DAGs that were given."""
+        return sum(len(m) for m in self.members)
+
+    @cached_property
+    def dags(self) -> tuple[DAG, ...]:
+        """The distinct inputs."""
+        return tuple(DAG(self.names, matrix) for matrix in self.adjacency)
+
+    @cached_property
+    def bits(self) -> tuple[Bits, Bits]:
+        """Parents and children of every node as uint64 [r, n, W]. Not to be changed."""
+        from fedbn.graphs._kernels import pack
+
+        r, n, _ = self.adjacency.shape
+        ch = pack(self.adjacency.reshape(r * n, n)).reshape(r, n, -1)
+        pa = pack(self.adjacency.transpose(0, 2, 1).reshape(r * n, n)).reshape(r, n, -1)
+        return pa, ch
+
+    @cached_property
+    def weight_array(self) -> NDArray[np.int64]:
+        """The integer weights as int64 [r]."""
+        return np.array(self.weights, dtype=np.int64)
+
+
+def merge_inputs(dags: Sequence[DAG], weights: Sequence[Weight] | None = None) -> MergedInputs:
+    """Put the variables in name order and merge equal DAGs, summing their weights.
+
+    Parameters
+    ----------
+    dags : at least one DAG, all over the same set of names, in any order.
+    weights : one positive int or Fraction per DAG; 1 each by default.
+
+    Raises
+    ------
+    StructureError : no DAG is given, or their variables differ.
+    ConfigError : a weight is not a positive int or Fraction, or exact sums would overflow.
+    """
+    if not dags:
+        raise StructureError("at least one DAG is needed for a fusion, got none")
+    given = checked_weights(weights, len(dags))
+    names = tuple(sorted(dags[0].names))
+    groups: dict[bytes, list[int]] = {}
+    matrices: dict[bytes, NDArray[np.bool_]] = {}
+    for i, dag in enumerate(dags):
+        matrix = _in_name_order(dag, names, i)
+        key = np.packbits(matrix).tobytes()
+        groups.setdefault(key, []).append(i)
+        matrices.setdefault(key, matrix)
+    keys = sorted(groups, reverse=True)
+    merged = [sum((given[i] for i in groups[key]), Fraction(0)) for key in keys]
+    integers, unit = common_scale(merged)
+    if sum(integers) * max(1, len(names)) >= LARGEST_SUM:
+        raise ConfigError(
+            "the weights must stay exact in 64 bits once scaled to integers: their sum times the "
+            f"number of variables must be below 2^62, got {sum(integers)} x {len(names)}"
+        )
+    stacked = np.stack([matrices[key] for key in keys])
+    stacked.flags.writeable = False
+    return MergedInputs(names, stacked, integers, unit, tuple(tuple(groups[key]) for key in keys))
+
+
+def _in_name_order(dag: DAG, names: tuple[str, ...], place: int) -> NDArray[np.bool_]:
+    if dag.names == names:
+        return dag.adjacency
+    try:
+        order = positions(dag.names, names)
+    except StructureError as error:
+        raise StructureError(f"DAG {place + 1} differs from DAG 1: {error}") from None
+    return dag.adjacency[np.ix_(order, order)]

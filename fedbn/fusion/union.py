@@ -1,0 +1,78 @@
+"""Unrestricted fusion: the union G+ of the minimal I-maps under one order.
+
+All the maps follow the same order, so the union is acyclic, and it is an I-map of every input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedbn.fusion.inputs import MergedInputs, merge_inputs
+from fedbn.fusion.weights import Weight
+from fedbn.graphs.dag import DAG
+
+__all__ = ["Fusion", "fuse", "fuse_inputs"]
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """Result of the unrestricted fusion.
+
+    Attributes
+    ----------
+    order : σ, the names from first to last.
+    imaps : the minimal I-map of every given DAG under σ, in the order given.
+    union : G+, their union; names sorted as text.
+    """
+
+    order: tuple[str, ...]
+    imaps: tuple[DAG, ...]
+    union: DAG
+
+
+def fuse(
+    dags: Sequence[DAG],
+    weights: Sequence[Weight] | None = None,
+    rng: np.random.Generator | None = None,
+) -> Fusion:
+    """Order, minimal I-maps and their union.
+
+    Parameters
+    ----------
+    dags : at least one, over the same names in any order.
+    weights : one positive int or Fraction per DAG (they only matter for the order); default 1.
+    rng : chooses among ties of the order heuristic; ties go to the smallest name without it.
+
+    Raises
+    ------
+    StructureError : no DAG, or DAGs over different names. ConfigError : a bad weight.
+
+    Examples
+    --------
+    >>> chain = DAG.from_edges("abc", [("a", "b"), ("b", "c")])
+    >>> fuse([chain, chain]).union == chain
+    True
+    """
+    inputs = merge_inputs(dags, weights)
+    order, imaps, union = fuse_inputs(inputs, rng)
+    place = {i: k for k, members in enumerate(inputs.members) for i in members}
+    return Fusion(order, tuple(imaps[place[i]] for i in range(len(dags))), union)
+
+
+def fuse_inputs(
+    inputs: MergedInputs, rng: np.random.Generator | None = None
+) -> tuple[tuple[str, ...], tuple[DAG, ...], DAG]:
+    """Order, I-map of every distinct input, and union."""
+    from fedbn.fusion._kernels import imaps_bits, order_bits, union_bits
+    from fedbn.graphs._kernels import unpack
+
+    n = len(inputs.names)
+    draws = np.empty(0) if rng is None else rng.random(n)
+    order = order_bits(*inputs.bits, inputs.weight_array, draws)
+    maps = imaps_bits(*inputs.bits, order)
+    imaps = tuple(DAG(inputs.names, unpack(parents, n).T) for parents in maps)
+    union = DAG(inputs.names, unpack(union_bits(maps), n).T)
+    return tuple(inputs.names[i] for i in order), imaps, union
