@@ -1,0 +1,51 @@
+"""The README's commands and program, run as they stand there."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_commands_run_in_order_in_an_empty_folder(tmp_path: Path) -> None:
+    lines = [line for block in blocks("sh") for line in block.splitlines() if line]
+    commands = [shlex.split(line) for line in lines if line.startswith("fedbn ")]
+    assert len(commands) >= 10
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for command in commands:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    assert (tmp_path / "results" / "asia" / "consensus.bif").is_file()
+    assert (tmp_path / "results" / "fused" / "path.csv").is_file()
+
+
+def test_make_has_the_targets() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = [
+        line.split()[1]
+        for block in blocks("sh")
+        for line in block.splitlines()
+        if line.startswith("make ")
+    ]
+    assert targets == ["demo", "test"]
+    assert all(f"\n{target}:" in makefile for target in targets)
+
+
+def test_the_program_runs() -> None:
+    (program,) = blocks("python")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) < 150
