@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,7 @@ def read_text(path: str | Path) -> str:
         if path.suffix.lower() == ".gz":
             content = gzip.decompress(content)
         return content.decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise NetworkError(f"{path} cannot be read: {error}") from error
 
 
