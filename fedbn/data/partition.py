@@ -216,7 +216,7 @@ def _nearest(features: NDArray[np.float64], centres: NDArray[np.float64]) -> NDA
     distance = np.zeros((centres.shape[1], features.shape[1]))
     for value, centre in zip(features, centres, strict=True):
         distance += (value - centre[:, None]) ** 2
-    return np.argmin(distance, axis=0).astype(np.int32)
+    return np.asarray(distance.argmin(axis=0), dtype=np.int32)
 
 
 def _dirichlet(alpha: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:

@@ -1,0 +1,118 @@
+"""Parameters of a given DAG, estimated from data.
+
+Categorical: the posterior mean of every conditional probability under the prior of the BDeu score
+(Heckerman, Geiger and Chickering 1995), (N_ijk + ess / (r_i q_i)) / (N_ij + ess / q_i). Gaussian:
+the linear regression of every variable on its parents by least squares, with the maximum-likelihood
+standard deviation (denominator N).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.data.dataset import Dataset
+from fedbn.errors import DataError, NetworkError
+from fedbn.graphs.dag import DAG
+from fedbn.networks.network import (
+    BayesianNetwork,
+    LinearGaussianNetwork,
+    configuration_index,
+    configurations,
+)
+
+__all__ = ["MAX_CELLS", "fit_linear_gaussian", "fit_parameters"]
+
+MAX_CELLS = 5_000_000
+"""A larger table is refused: its rows would be prior alone, and no file format carries it."""
+
+
+def fit_parameters(dag: DAG, dataset: Dataset, ess: float = 1.0) -> BayesianNetwork:
+    """The network on `dag` with smoothed conditional probabilities.
+
+    Parameters
+    ----------
+    dag : over the data's variables, in any order.
+    dataset : categorical.
+    ess : equivalent sample size, at least 0. With 0 these are relative frequencies, and rows
+        that no case has are uniform.
+
+    Returns
+    -------
+    The network over the data's schema: states that no case has keep their place.
+
+    Raises
+    ------
+    NetworkError : ess is negative, or a table would have more than `MAX_CELLS` cells.
+    DataError : the data are Gaussian.
+    StructureError : the variables differ.
+
+    Examples
+    --------
+    >>> from fedbn.data.dataset import Schema
+    >>> coin = Dataset(Schema.categorical({"x": ["h", "t"]}), np.array([[0], [0], [0], [1]]))
+    >>> fit_parameters(DAG.empty(["x"]), coin, ess=2.0).cpts[0].round(3).tolist()
+    [[0.667, 0.333]]
+    """
+    if not (ess >= 0 and np.isfinite(ess)):
+        raise NetworkError(f"the equivalent sample size must be at least 0, not {ess}")
+    codes, sizes = dataset.codes, dataset.cardinalities
+    dag = dag.reordered(dataset.names)
+    cpts = []
+    for node in range(dag.n):
+        parents = list(dag.parents(node))
+        q, r = configurations(sizes[parents]), int(sizes[node])
+        if q * r > MAX_CELLS:
+            raise NetworkError(
+                f"{dag.names[node]!r} has {len(parents)} parents with {q} configurations: "
+                f"a table may have at most {MAX_CELLS} cells, this one needs {q * r}"
+            )
+        row = configuration_index(codes[:, parents], sizes[parents])
+        counts = np.bincount(row * r + codes[:, node], minlength=q * r).reshape(q, r)
+        cpts.append(_posterior_mean(counts, ess))
+    return BayesianNetwork(dag, dataset.schema, tuple(cpts))
+
+
+def fit_linear_gaussian(dag: DAG, dataset: Dataset) -> LinearGaussianNetwork:
+    """The linear-Gaussian network on `dag` by least squares.
+
+    Parameters
+    ----------
+    dag : over the data's variables, in any order.
+    dataset : Gaussian.
+
+    Raises
+    ------
+    DataError : the data are categorical, or leave no noise at a variable: it is constant, or its
+        parents determine it, or there are no more rows than parents.
+    StructureError : the variables differ.
+    """
+    values = dataset.values
+    dag = dag.reordered(dataset.names)
+    mean = values.mean(axis=0)
+    centred = values - mean
+    coefficients = np.zeros((dag.n, dag.n))
+    deviations = np.zeros(dag.n)
+    for node in range(dag.n):
+        parents = list(dag.parents(node))
+        weights, *_ = np.linalg.lstsq(centred[:, parents], centred[:, node], rcond=None)
+        residual = centred[:, node] - centred[:, parents] @ weights
+        deviations[node] = np.sqrt(np.mean(residual**2))
+        # Least squares leaves rounding where exact arithmetic would leave 0.
+        if deviations[node] <= 1e-12 * max(1e-300, np.abs(values[:, node]).max()):
+            raise DataError(
+                f"column {dag.names[node]!r} has no noise: it is constant, or its "
+                f"{len(parents)} parents determine it in {dataset.n_rows} rows"
+            )
+        coefficients[parents, node] = weights
+    return LinearGaussianNetwork(dag, coefficients, mean - mean @ coefficients, deviations)
+
+
+def _posterior_mean(counts: NDArray[np.intp], ess: float) -> NDArray[np.float64]:
+    """float [q, r]: smoothed relative frequencies per row; uniform where there is nothing."""
+    q, r = counts.shape
+    weight = counts + ess / (q * r)
+    total = weight.sum(axis=1, keepdims=True)
+    mean = np.full((q, r), 1 / r)
+    np.divide(weight, total, out=mean, where=total > 0)
+    return mean
