@@ -21,6 +21,9 @@ Bounds (a slot never needs more than its bound to be known not to be the best):
 So the best operator is found by best-first search over slots in the order (bound, x, y, H).
 """
 
+# mypy: disable-error-code="arg-type, assignment, return-value, no-any-return"
+# (numbers inside kernels are machine integers, which numpy's stubs tell from int)
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -101,8 +104,11 @@ class Engine(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory of one minimum cut: inside, allowed, reach [W]; row, used [n, W]; have, origin,
-    queue, touched int64 [n]; size int64 [1], the number of touched nodes."""
+    """Working memory of one minimum cut.
+
+    inside, allowed, reach [W]; row, used [n, W]; have, origin, queue, touched int64 [n];
+    size int64 [1], the number of touched nodes.
+    """
 
     inside: Bits
     allowed: Bits
@@ -476,7 +482,7 @@ def _push(e: Engine, heap: Ints32, size: int, slot: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _fill_heap(e: Engine, heap: Ints32) -> tuple[int, int]:
-    """All slots whose bound does not exceed a known operator's value: (their number, that value)."""
+    """All slots with a bound up to a known operator's value: (their number, that value)."""
     best = DEAD - 1
     slots = e.owner.shape[0]
     for k in range(slots):
@@ -599,9 +605,7 @@ def _find_best(
             if size > 0:
                 _sift_down(e, heap, size, 0)
         elif undecided > 0 and (
-            undecided <= SPLIT_AT_ONCE
-            or e.unknown[top] == 0
-            or _size(e.h[top]) >= k_max
+            undecided <= SPLIT_AT_ONCE or e.unknown[top] == 0 or _size(e.h[top]) >= k_max
         ):
             if not _room(e, undecided):
                 return NO_SLOT, -1, 0
@@ -627,7 +631,7 @@ def _prune_inputs(
 
     lost[k]: such an input; gone[k]: the descendants, before, of the heads of its lost arcs.
     """
-    n, words = e.p_pa.shape
+    n = e.p_pa.shape[0]
     changed = 0
     for i in range(e.weights.shape[0]):
         if e.cut[slot, i] == 0:
@@ -753,7 +757,7 @@ def delete_bits(
 
 @njit(cache=True, nogil=True)
 def _update_graph(e: Engine, x: int, y: int, h: Bits, k_max: int) -> bool:
-    """P := P after Delete(x, y, H); new slots for the edges whose NA, parents or cliques changed."""
+    """P := P after Delete(x, y, H); new slots for edges whose NA, parents or cliques changed."""
     n, words = e.p_pa.shape
     valid, pa, ch, ne = delete_bits(e.p_pa, e.p_ch, e.p_ne, x, y, h)
     if not valid:
@@ -791,9 +795,7 @@ def _update_graph(e: Engine, x: int, y: int, h: Bits, k_max: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _refresh(
-    e: Engine, a: int, b: int, x: int, y: int, k_max: int, na: Bits, pax: Bits
-) -> None:
+def _refresh(e: Engine, a: int, b: int, x: int, y: int, k_max: int, na: Bits, pax: Bits) -> None:
     """New slots for the edge a -> b if its operators changed when x and y were parted."""
     number = e.edge[a, b]
     _describe(e, a, b, na, pax)
@@ -818,9 +820,7 @@ def collapse(e: Engine, k_max: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def advance(
-    e: Engine, k_max: int, steps: int, patience: int, largest: int, draws: Floats
-) -> int:
+def advance(e: Engine, k_max: int, steps: int, patience: int, largest: int, draws: Floats) -> int:
     """Up to `steps` deletions: DONE (no edge left), LIMIT (steps made, or the next Ψ > largest),
     NO_SLOT (more slots are needed; call again with larger arrays), PAUSE (more than `patience`
     minimum cuts in one step; call again), BROKEN (must not happen).

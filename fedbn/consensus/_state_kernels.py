@@ -4,6 +4,9 @@ Public caller: `threshold.py`. Rows of uint64 words, bit j of word j >> 6. `cuts
 numbers of deletions, ascending; one state per entry.
 """
 
+# mypy: disable-error-code="arg-type, assignment, return-value, no-any-return"
+# (numbers inside kernels are machine integers, which numpy's stubs tell from int)
+
 from __future__ import annotations
 
 import numpy as np
@@ -88,7 +91,9 @@ def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
 
 
 @njit(cache=True, nogil=True)
-def refusion_states(pa_inputs: Bits, ch_inputs: Bits, weights: Ints, arcs: Ints32, cuts: Ints) -> Bits:
+def refusion_states(
+    pa_inputs: Bits, ch_inputs: Bits, weights: Ints, arcs: Ints32, cuts: Ints
+) -> Bits:
     """Parents [B, n, W] of the unrestricted fusion of the inputs pruned by cuts[b] deletions.
 
     `arcs` int32 [m, 4]: (step, input, a, b), steps ascending. While the order stays the same, only

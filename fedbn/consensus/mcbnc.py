@@ -200,9 +200,7 @@ def mcbnc_path(
     inputs = merge_inputs(dags, weights)
     pa, ch = inputs.bits
     n = len(inputs.names)
-    order = order_bits(
-        pa, ch, inputs.weight_array, np.empty(0) if rng is None else rng.random(n)
-    )
+    order = order_bits(pa, ch, inputs.weight_array, np.empty(0) if rng is None else rng.random(n))
     union_pa = union_bits(imaps_bits(pa, ch, order))
     union_ch = transposed_bits(union_pa)
     engine = _engine(inputs, union_pa, union_ch, k_max)
@@ -339,6 +337,8 @@ def _steps(engine: Engine, inputs: MergedInputs) -> tuple[Step, ...]:
 
     count = int(engine.counters[2])
     names = inputs.names
+    if count == 0:
+        return ()
     left_out = unpack(engine.step_h[:count], len(names))
     exact: dict[int, Fraction] = {}
     steps = []

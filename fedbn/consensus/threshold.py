@@ -1,8 +1,8 @@
 """The consensus on a path: choosing θ after the search, with a certificate.
 
 Two readings of the consensus at θ. `search`: a DAG extension of P, Algorithm 1 of the paper.
-`refusion`: order, I-maps and union of the inputs as pruned at θ, which is what the paper's published
-figures report though it does not say so. Neither dominates; `best` looks at both.
+`refusion`: order, I-maps and union of the inputs as pruned at θ, which is what the paper's
+published figures report though it does not say so. Neither dominates; `best` looks at both.
 
 θ is the state of smallest mean SMHD to the original inputs; ties: fewer edges, then `search`, then
 larger θ. With c_e the weight of the inputs whose moral graph has e, and W the total weight,

@@ -5,6 +5,9 @@ Arrays of several inputs are [r, n, W]: `pa[i, v]` and `ch[i, v]` are the parent
 of node v in input i. Node indices are in name order, so the smallest index is the smallest name.
 """
 
+# mypy: disable-error-code="arg-type, assignment, return-value, no-any-return"
+# (numbers inside kernels are machine integers, which numpy's stubs tell from int)
+
 from __future__ import annotations
 
 import numpy as np

@@ -68,8 +68,9 @@ class MergedInputs:
         from fedbn.graphs._kernels import pack
 
         r, n, _ = self.adjacency.shape
-        ch = pack(self.adjacency.reshape(r * n, n)).reshape(r, n, -1)
-        pa = pack(self.adjacency.transpose(0, 2, 1).reshape(r * n, n)).reshape(r, n, -1)
+        shape = (r, n, max(1, (n + 63) // 64))
+        ch = pack(self.adjacency.reshape(r * n, n)).reshape(shape)
+        pa = pack(self.adjacency.transpose(0, 2, 1).reshape(r * n, n)).reshape(shape)
         return pa, ch
 
     @cached_property

@@ -1,0 +1,227 @@
+"""The search against its naive twin, the paper's example, and the theorems of the field."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn.consensus.mcbnc import McbncPath, mcbnc, mcbnc_path
+from fedbn.consensus.min_cut import min_cut
+from fedbn.errors import ConfigError, StructureError
+from fedbn.fusion.minimal_imap import minimal_imap
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.random import perturbed, random_dag
+from tests import naive_consensus as naive
+from tests.strategies import dag_lists
+
+PAPER = [
+    DAG.from_edges("wxyz", edges)
+    for edges in (["wx", "xy", "yz"], ["wx", "wy", "xz"], ["wx", "yx", "xz"])
+]
+
+
+def same_as_naive(dags: list[DAG], weights: list[Fraction] | None, k_max: int) -> McbncPath:
+    """Ψ, operator, cut arcs of every input, and the final order and union agree at every step."""
+    path = mcbnc_path(dags, weights, k_max=k_max)
+    used = [Fraction(1)] * len(dags) if weights is None else weights
+    matrices = [dag.reordered(path.names).adjacency.copy() for dag in dags]
+    sigma = naive.order(matrices, used)
+    assert path.order == tuple(path.names[i] for i in sigma)
+    union = np.logical_or.reduce([naive.imap(matrix, sigma) for matrix in matrices])
+    assert np.array_equal(path.union.adjacency, union)
+    place = {i: k for k, members in enumerate(path.inputs.members) for i in members}
+    states = naive.greedy_delete(union, matrices, used, k_max)
+    assert len(states) == len(path.steps)
+    for number, (state, step) in enumerate(zip(states, path.steps, strict=True)):
+        wanted = (path.names[state.x], path.names[state.y])
+        h = tuple(path.names[i] for i in state.h)
+        assert ((step.x, step.y), step.h, step.psi) == (wanted, h, state.psi), number
+        now = path.lost_arcs[path.lost_arcs[:, 0] == number]
+        for i in range(len(dags)):
+            arcs = {(int(a), int(b)) for _, k, a, b in now if k == place[i]}
+            assert arcs == state.arcs[i]
+    return path
+
+
+@given(
+    dag_lists(min_nodes=2, max_nodes=6, max_dags=4),
+    st.sampled_from([0, 1, 2, 3, 10]),
+    st.lists(st.integers(1, 3), min_size=4, max_size=4),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_step_agrees_with_the_twin(dags: list[DAG], k_max: int, weights: list[int]) -> None:
+    same_as_naive(dags, [Fraction(w, 2) for w in weights[: len(dags)]], k_max)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_similar_inputs_agree_with_the_twin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 8))
+    base = random_dag([f"v{i}" for i in range(n)], edges=int(rng.integers(n, 2 * n - 1)), rng=rng)
+    count = int(rng.integers(2, 7))
+    dags = [perturbed(base, int(rng.integers(0, n)), rng=rng) for _ in range(count)]
+    same_as_naive(dags, None, int(rng.choice([0, 1, 2, 3, 10])))
+
+
+@given(dag_lists(min_nodes=2, max_nodes=6, max_dags=4))
+@settings(max_examples=50, deadline=None)
+def test_cpdags_on_the_way_agree_with_the_twin(dags: list[DAG]) -> None:
+    from fedbn.consensus.threshold import path_states
+
+    path = mcbnc_path(dags)
+    matrices = [dag.adjacency.copy() for dag in dags]
+    twins = naive.greedy_delete(
+        path.union.adjacency.copy(), matrices, [Fraction(1)] * len(dags), 10
+    )
+    for state in path_states(path, "search")[1:]:
+        ours = naive.cpdag(state.dag.adjacency)
+        assert np.array_equal(ours, twins[state.deletions - 1].cpdag)
+
+
+@given(dag_lists(min_nodes=2, max_nodes=7, max_dags=1), st.randoms(use_true_random=False))
+@settings(max_examples=300, deadline=None)
+def test_cut_agrees_with_all_subsets(dags: list[DAG], random) -> None:
+    dag = dags[0]
+    nodes = list(range(dag.n))
+    random.shuffle(nodes)
+    x, y, *rest = nodes
+    s = set(rest[: random.randint(0, len(rest))])
+    size, arcs = naive.cut(dag.adjacency, x, y, s)
+    found = min_cut(dag, dag.names[x], dag.names[y], [dag.names[v] for v in s])
+    assert found.size == size
+    assert set(found.arcs) == {(dag.names[a], dag.names[b]) for a, b in arcs}
+    assert (size == 0) == naive.separated(dag.adjacency, x, y, s)
+
+
+def test_the_paper_s_example_number_by_number() -> None:
+    """Appendix E."""
+    path = mcbnc_path(PAPER)
+    assert path.order == ("w", "y", "x", "z")
+    first = minimal_imap(PAPER[0], path.order)
+    assert first.edges == (("w", "x"), ("w", "y"), ("y", "x"), ("y", "z"))
+    union = (("w", "x"), ("w", "y"), ("x", "z"), ("y", "x"), ("y", "z"))
+    assert path.union.edges == union
+    given_parents = {
+        (x, y): [p for p in path.names if (p, y) in union and p != x] for x, y in union
+    }
+    psi = {
+        x + y: Fraction(sum(min_cut(dag, x, y, s).size for dag in PAPER), 3)
+        for (x, y), s in given_parents.items()
+    }
+    assert psi == {
+        "wx": 1,
+        "yz": Fraction(1, 3),
+        "wy": Fraction(2, 3),
+        "xz": Fraction(2, 3),
+        "yx": Fraction(2, 3),
+    }
+    step = path.steps[0]
+    assert (step.x, step.y, step.h, step.psi) == ("y", "z", (), Fraction(1, 3))
+    pruned = path.pruned_inputs(1)
+    after = {
+        h: Fraction(
+            sum(min_cut(dag, "w", "x", [v for v in "y" if v not in h]).size for dag in pruned), 3
+        )
+        for h in ("", "y")
+    }
+    assert after == {"": 1, "y": Fraction(4, 3)}
+    assert len(mcbnc(PAPER, "1/2").steps) == 1
+    assert mcbnc(PAPER, 0.5).status == "threshold"
+
+
+def test_prefix_property() -> None:
+    rng = np.random.default_rng(3)
+    base = random_dag([f"v{i:02d}" for i in range(12)], edges=16, rng=rng)
+    dags = [perturbed(base, 6, rng=rng) for _ in range(8)]
+    path = mcbnc_path(dags)
+    for theta in path.thetas:
+        prefix, direct = path.up_to(theta), mcbnc(dags, theta)
+        assert prefix.steps == direct.steps
+        assert np.array_equal(prefix.lost_arcs, direct.lost_arcs)
+
+
+@given(dag_lists(min_nodes=2, max_nodes=6, max_dags=5), st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_order_of_clients_and_columns_and_duplicates_change_nothing(dags, random) -> None:
+    path = mcbnc_path(dags)
+    shuffled = [
+        dag.reordered(random.sample(dag.names, dag.n)) for dag in random.sample(dags, len(dags))
+    ]
+    other = mcbnc_path([*shuffled, dags[0]], None)
+    weighted = mcbnc_path(dags, [2] + [1] * (len(dags) - 1))
+    assert (other.steps, other.union, other.order) == (
+        weighted.steps,
+        weighted.union,
+        weighted.order,
+    )
+    again = mcbnc_path(shuffled, [Fraction(1, 3)] * len(dags))
+    assert (path.steps, path.union) == (again.steps, again.union)
+    assert np.array_equal(path.lost_arcs, again.lost_arcs)
+
+
+def test_random_ties_need_not_agree_but_are_reproducible() -> None:
+    rng = np.random.default_rng(5)
+    base = random_dag([f"v{i}" for i in range(8)], edges=10, rng=rng)
+    dags = [perturbed(base, 4, rng=rng) for _ in range(5)]
+    paths = [mcbnc_path(dags, rng=np.random.default_rng(seed)) for seed in (1, 1, 2, 3, 4)]
+    assert paths[0].steps == paths[1].steps
+    assert len({path.steps for path in paths}) > 1
+    for path in paths:
+        assert path.complete
+        assert not any(dag.n_edges for dag in path.pruned_inputs(len(path.steps)))
+
+
+def test_slots_grow_and_collapse_without_changing_the_path(monkeypatch) -> None:
+    rng = np.random.default_rng(7)
+    names = [f"v{i}" for i in range(9)]
+    dags = [random_dag(names, edge_probability=0.6, rng=rng) for _ in range(3)]
+    path = mcbnc_path(dags)
+    monkeypatch.setattr("fedbn.consensus.mcbnc.CUTS_AT_ONCE", 5)
+    monkeypatch.setattr("fedbn.consensus.mcbnc.STEPS_AT_ONCE", 1)
+    seen: list[tuple[int, int]] = []
+    slow = mcbnc_path(dags, progress=lambda done, total: seen.append((done, total)))
+    assert slow.steps == path.steps
+    assert seen[-1] == (len(path.steps), len(path.steps))
+
+
+def test_time_budget_ends_with_the_path_so_far() -> None:
+    names = [f"v{i:02d}" for i in range(40)]
+    rng = np.random.default_rng(0)
+    dags = [random_dag(names, edge_probability=0.4, rng=rng) for _ in range(6)]
+    path = mcbnc_path(dags, seconds=0.01)
+    assert path.status == "time limit"
+    assert not path.complete
+
+
+@pytest.mark.parametrize(
+    ("settings_", "error"),
+    [
+        ({"k_max": -1}, ConfigError),
+        ({"seconds": 0.0}, ConfigError),
+        ({"threshold": -0.5}, ConfigError),
+        ({"threshold": "high"}, ConfigError),
+        ({"weights": [1, 2, 0]}, ConfigError),
+        ({"weights": [1, 2, 0.5]}, ConfigError),
+        ({"weights": [1]}, ConfigError),
+        ({"weights": [1, 2, 2**70]}, ConfigError),
+    ],
+)
+def test_bad_settings_are_refused(settings_: dict, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        mcbnc_path(PAPER, **settings_)
+
+
+def test_no_input_and_different_variables_are_refused() -> None:
+    with pytest.raises(StructureError, match="at least one"):
+        mcbnc_path([])
+    with pytest.raises(StructureError, match="DAG 2 differs"):
+        mcbnc_path([DAG.empty("ab"), DAG.empty("ac")])
+
+
+def test_trivial_inputs() -> None:
+    assert mcbnc_path([DAG.empty(("a",))]).steps == ()
+    assert mcbnc_path([DAG.empty("ab"), DAG.empty("ab")]).thetas == ()

@@ -1,0 +1,214 @@
+"""Slow, obvious twin of the fusion and of the Greedy Delete, written from the definitions.
+
+Graphs are bool matrices [n, n], [i, j] = i -> j; a CPDAG has both for an undirected edge. No kernel
+is used: I-maps by separation, cuts by looking at all subsets of nodes, classes by Meek's rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from fedbn.graphs.pdag import PDAG, meek_closure
+
+Matrix = np.ndarray
+
+
+def ancestors(dag: Matrix, nodes: set[int]) -> set[int]:
+    inside = set(nodes)
+    while True:
+        more = {int(p) for v in inside for p in np.flatnonzero(dag[:, v])} - inside
+        if not more:
+            return inside
+        inside |= more
+
+
+def moral(dag: Matrix) -> Matrix:
+    out = dag | dag.T
+    for child in range(len(dag)):
+        for a, b in combinations(np.flatnonzero(dag[:, child]), 2):
+            out[a, b] = out[b, a] = True
+    return out
+
+
+def ancestral_moral(dag: Matrix, x: int, y: int, s: set[int]) -> tuple[Matrix, set[int]]:
+    """Moral graph of the ancestral subgraph of {x, y} + S without S, and its nodes."""
+    inside = ancestors(dag, {x, y} | s)
+    mask = np.array([v in inside for v in range(len(dag))])
+    graph = moral(dag & np.outer(mask, mask))
+    left = inside - s
+    keep = np.array([v in left for v in range(len(dag))])
+    return graph & np.outer(keep, keep), left
+
+
+def separated(dag: Matrix, x: int, y: int, s: set[int]) -> bool:
+    graph, _ = ancestral_moral(dag, x, y, s)
+    reach = {x}
+    while True:
+        more = {int(w) for v in reach for w in np.flatnonzero(graph[v])} - reach
+        if not more:
+            return y not in reach
+        reach |= more
+
+
+def directed_paths(dag: Matrix, a: int, b: int) -> int:
+    return 1 if a == b else sum(directed_paths(dag, int(c), b) for c in np.flatnonzero(dag[a]))
+
+
+def order(dags: list[Matrix], weights: list[Fraction]) -> list[int]:
+    """From last to first: the cheapest node becomes a sink everywhere and is removed."""
+    dags = [dag.copy() for dag in dags]
+    left = list(range(len(dags[0])))
+    out: list[int] = []
+    while left:
+        costs = [
+            sum((w * sink_cost(dag, v) for dag, w in zip(dags, weights, strict=True)), Fraction(0))
+            for v in left
+        ]
+        v = left[costs.index(min(costs))]
+        out.insert(0, v)
+        left.remove(v)
+        for dag in dags:
+            make_sink(dag, v)
+            dag[:, v] = False
+    return out
+
+
+def sink_cost(dag: Matrix, v: int) -> int:
+    around = dag | dag.T
+    parents, children = np.flatnonzero(dag[:, v]), np.flatnonzero(dag[v])
+    pairs = sum(not around[p, c] for p in parents for c in children)
+    spouses = {q for c in children for q in np.flatnonzero(dag[:, c])} - {v}
+    return len(children) - 1 + pairs + sum(not around[q, v] for q in spouses)
+
+
+def make_sink(dag: Matrix, v: int) -> None:
+    while dag[v].any():
+        c = next(int(c) for c in np.flatnonzero(dag[v]) if directed_paths(dag, v, int(c)) == 1)
+        of_v, of_c = dag[:, v].copy(), dag[:, c].copy()
+        of_c[v] = False
+        dag[:, c] = of_c | of_v
+        dag[:, v] = of_v | of_c
+        dag[v, c], dag[c, v] = False, True
+
+
+def imap(dag: Matrix, sigma: list[int]) -> Matrix:
+    """u -> v iff u precedes v and they are not separated given v's other predecessors."""
+    out = np.zeros_like(dag)
+    for place, v in enumerate(sigma):
+        before = set(sigma[:place])
+        for u in before:
+            out[u, v] = not separated(dag, u, v, before - {u})
+    return out
+
+
+def cut(dag: Matrix, x: int, y: int, s: set[int]) -> tuple[int, set[tuple[int, int]]]:
+    """Size of the minimum cut, and the arcs of the one nearest to y: the smallest side of y."""
+    graph, left = ancestral_moral(dag, x, y, s)
+    others = sorted(left - {x, y})
+    best: tuple[int, int, set[int]] | None = None
+    for size in range(len(others) + 1):
+        for extra in combinations(others, size):
+            side = {y, *extra}
+            crossing = sum(graph[a, b] for a in side for b in left - side)
+            if best is None or crossing < best[0]:
+                best = (int(crossing), size, side)
+    assert best is not None
+    side = best[2]
+    arcs = {(a, b) for a in left for b in left if dag[a, b] and (a in side) != (b in side)}
+    return best[0], arcs
+
+
+def cpdag(dag: Matrix) -> Matrix:
+    """Skeleton and v-structures, closed under Meek's rules."""
+    around = dag | dag.T
+    pattern = around.copy()
+    for c in range(len(dag)):
+        for a, b in combinations(np.flatnonzero(dag[:, c]), 2):
+            if not around[a, b]:
+                pattern[c, a] = pattern[c, b] = False
+    names = tuple(f"v{i}" for i in range(len(dag)))
+    return meek_closure(PDAG(names, pattern)).adjacency.copy()
+
+
+def extension(pdag: Matrix) -> Matrix:
+    """Dor and Tarsi, read off their paper."""
+    out = pdag & ~pdag.T
+    rest = pdag.copy()
+    left = set(range(len(pdag)))
+    while left:
+        for x in sorted(left):
+            around = np.flatnonzero(rest[x] | rest[:, x])
+            undirected = np.flatnonzero(rest[x] & rest[:, x])
+            sink = not (rest[x] & ~rest[:, x]).any()
+            joined = rest | rest.T
+            if sink and all(joined[u, z] for u in undirected for z in around if z != u):
+                break
+        else:
+            raise AssertionError("no consistent extension")
+        out[undirected, x] = True
+        rest[x] = rest[:, x] = False
+        left.remove(x)
+    return out
+
+
+@dataclass
+class State:
+    """What the search has after a step."""
+
+    x: int
+    y: int
+    h: tuple[int, ...]
+    psi: Fraction
+    arcs: list[set[tuple[int, int]]]
+    cpdag: Matrix
+
+
+def operators(p: Matrix, k_max: int) -> list[tuple[int, int, tuple[int, ...], set[int]]]:
+    """All valid (x, y, H, S) of a CPDAG, every undirected edge in both orientations."""
+    around = p | p.T
+    undirected = p & p.T
+    out = []
+    for x, y in np.argwhere(p):
+        na = [int(v) for v in np.flatnonzero(undirected[y]) if around[v, x] and v != x]
+        parents = {int(v) for v in np.flatnonzero(p[:, y] & ~p[y])} - {int(x)}
+        for size in range(min(k_max, len(na)) + 1):
+            for h in combinations(na, size):
+                rest = set(na) - set(h)
+                if all(around[a, b] for a, b in combinations(rest, 2)):
+                    out.append((int(x), int(y), h, rest | parents))
+    return sorted(out, key=lambda o: (o[0], o[1], o[2]))
+
+
+def greedy_delete(
+    union: Matrix, dags: list[Matrix], weights: list[Fraction], k_max: int
+) -> list[State]:
+    """Every deletion down to the empty graph; ties to the smallest (x, y, H)."""
+    p = cpdag(union)
+    dags = [dag.copy() for dag in dags]
+    states = []
+    while p.any():
+        best = None
+        for x, y, h, s in operators(p, k_max):
+            cuts = [cut(dag, x, y, s) for dag in dags]
+            psi = sum((w * c[0] for w, c in zip(weights, cuts, strict=True)), Fraction(0))
+            psi /= sum(weights)
+            if best is None or psi < best.psi:
+                best = State(x, y, h, psi, [c[1] for c in cuts], p)
+        assert best is not None
+        x, y = best.x, best.y
+        p[x, y] = p[y, x] = False
+        for c in best.h:
+            p[c, y] = False
+            if p[x, c] and p[c, x]:
+                p[c, x] = False
+        p = cpdag(extension(p))
+        best.cpdag = p.copy()
+        for dag, arcs in zip(dags, best.arcs, strict=True):
+            for a, b in arcs:
+                dag[a, b] = False
+        states.append(best)
+    return states
