@@ -18,13 +18,10 @@ from fedbn.networks.network import (
     BayesianNetwork,
     LinearGaussianNetwork,
     configuration_index,
-    configurations,
+    table_shape,
 )
 
-__all__ = ["MAX_CELLS", "fit_linear_gaussian", "fit_parameters"]
-
-MAX_CELLS = 5_000_000
-"""A larger table is refused: its rows would be prior alone, and no file format carries it."""
+__all__ = ["fit_linear_gaussian", "fit_parameters"]
 
 
 def fit_parameters(dag: DAG, dataset: Dataset, ess: float = 1.0) -> BayesianNetwork:
@@ -43,7 +40,7 @@ def fit_parameters(dag: DAG, dataset: Dataset, ess: float = 1.0) -> BayesianNetw
 
     Raises
     ------
-    NetworkError : ess is negative, or a table would have more than `MAX_CELLS` cells.
+    NetworkError : ess is negative, or a table is too large (see `table_shape`).
     DataError : the data are Gaussian.
     StructureError : the variables differ.
 
@@ -61,12 +58,7 @@ def fit_parameters(dag: DAG, dataset: Dataset, ess: float = 1.0) -> BayesianNetw
     cpts = []
     for node in range(dag.n):
         parents = list(dag.parents(node))
-        q, r = configurations(sizes[parents]), int(sizes[node])
-        if q * r > MAX_CELLS:
-            raise NetworkError(
-                f"{dag.names[node]!r} has {len(parents)} parents with {q} configurations: "
-                f"a table may have at most {MAX_CELLS} cells, this one needs {q * r}"
-            )
+        q, r = table_shape(dag.names[node], sizes[parents], int(sizes[node]))
         row = configuration_index(codes[:, parents], sizes[parents])
         counts = np.bincount(row * r + codes[:, node], minlength=q * r).reshape(q, r)
         cpts.append(_posterior_mean(counts, ess))

@@ -102,5 +102,5 @@ def test_a_table_that_is_too_large_is_refused():
     names = [f"x{i:02d}" for i in range(30)]
     schema = Schema.categorical({name: ["0", "1"] for name in names})
     dag = DAG.from_edges(names, [(name, "x29") for name in names[:29]])
-    with pytest.raises(NetworkError, match="'x29' has 29 parents with 536870912 configurations"):
+    with pytest.raises(NetworkError, match="'x29'.*29 parents have 536870912 configurations"):
         fit_parameters(dag, Dataset(schema, np.zeros((2, 30), dtype=int)))

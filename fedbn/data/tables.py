@@ -22,7 +22,7 @@ import warnings
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from fedbn.errors import DataError, FedbnWarning, ResultsError, SchemaError
 
 __all__ = [
     "column_values",
+    "csv_text",
     "read_dataset",
     "read_schema",
     "table_columns",
@@ -179,19 +180,20 @@ def write_table(dataset: Dataset, path: str | Path) -> None:
     if name.endswith(PARQUET_SUFFIXES):
         _write(path, _parquet_bytes(dataset))
     elif name.endswith(CSV_SUFFIXES):
-        content = _csv_text(dataset).encode("utf-8")
+        content = csv_text(dataset).encode("utf-8")
         _write(path, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
     else:
         raise DataError(_unknown_suffix(path))
 
 
-def _csv_text(dataset: Dataset) -> str:
-    """Cells quoted only where they must be; the csv module leaves a lone carriage return bare."""
+def csv_text(dataset: Dataset) -> str:
+    """The data set as CSV, a header first; cells are quoted only where they must be."""
+    # The csv module would leave a lone carriage return without quotes.
     if dataset.kind == "gaussian":
         columns = [map(repr, column.tolist()) for column in dataset.values.T]
     else:
         columns = [map(_quoted(states).__getitem__, codes) for states, codes in _coded(dataset)]
-    lines = [_quoted(dataset.names), *zip(*columns, strict=True)]
+    lines = chain([_quoted(dataset.names)], zip(*columns, strict=True))
     return "".join(",".join(line) + "\n" for line in lines)
 
 

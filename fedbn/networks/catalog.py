@@ -1,15 +1,24 @@
-"""Networks by name: embedded in the package, in a folder, or fetched by pgmpy; or by path."""
+"""Networks by name: embedded, in a folder, or fetched by pgmpy; or by path; or at random."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from importlib import resources
 from pathlib import Path
 
-from fedbn.errors import NetworkError, SchemaError
+import numpy as np
+
+from fedbn.errors import NetworkError, SchemaError, StructureError
+from fedbn.graphs.random import random_dag
 from fedbn.networks.bif import from_pgmpy, read_bif
 from fedbn.networks.json_file import network_from_json, read_json_network
 from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+from fedbn.networks.random import (
+    node_names,
+    random_bayesian_network,
+    random_linear_gaussian_network,
+)
 
 __all__ = ["HUB_NAMES", "load_network", "network_names", "read_network"]
 
@@ -33,6 +42,10 @@ HUB_NAMES = (
 SUFFIXES = (".bif", ".bif.gz", ".json", ".json.gz")
 """Files that hold a network."""
 
+MAX_RANDOM_NODES = 10_000
+
+_RANDOM = re.compile(r"random(-gaussian)?:([0-9]+):([0-9]+)(?::([0-9]+))?")
+
 
 def network_names() -> tuple[str, ...]:
     """The embedded networks, sorted.
@@ -53,18 +66,28 @@ def network_names() -> tuple[str, ...]:
 def load_network(name_or_path: str | Path, network_dir: str | Path | None = None) -> Network:
     """The network of this name or file.
 
-    Looked for in this order: an embedded network; a file, if the text ends like one or has a
-    path separator; NAME.bif, .bif.gz, .json or .json.gz in `network_dir`; pgmpy's loader, for the
-    names in `HUB_NAMES`, which needs a connection the first time.
+    Looked for in this order: an embedded network; random:NODES:EDGES[:SEED], tables with 2 to 4
+    states, or random-gaussian:NODES:EDGES[:SEED], linear equations; a file, if the text ends like
+    one or has a path separator; NAME.bif, .bif.gz, .json or .json.gz in `network_dir`; pgmpy's
+    loader, for the names in `HUB_NAMES`, which needs a connection the first time.
 
     Raises
     ------
     NetworkError : no such network, or it cannot be read or fetched; says what can be given.
+
+    Examples
+    --------
+    >>> load_network("asia").dag
+    DAG(8 nodes, 8 edges)
+    >>> load_network("random-gaussian:25:50:7").dag
+    DAG(25 nodes, 50 edges)
     """
     name = str(name_or_path)
     if name in network_names():
         text = (resources.files("fedbn.networks") / "embedded" / f"{name}.json").read_text("utf-8")
         return network_from_json(text, name)
+    if name.startswith(("random:", "random-gaussian:")):
+        return _random(name)
     if name.lower().endswith(SUFFIXES) or Path(name).name != name:
         return read_network(name)
     if network_dir is not None:
@@ -90,6 +113,26 @@ def read_network(path: str | Path) -> Network:
     if name.endswith(SUFFIXES[2:]):
         return read_json_network(path)
     raise NetworkError(f"{path}: a network file must end in {', '.join(SUFFIXES)}")
+
+
+def _random(name: str) -> Network:
+    found = _RANDOM.fullmatch(name)
+    if found is None:
+        raise NetworkError(
+            "a random network is random:NODES:EDGES[:SEED] or "
+            f"random-gaussian:NODES:EDGES[:SEED], not {name!r}"
+        )
+    gaussian, nodes, edges, seed = found.groups(default="0")
+    if not 1 <= int(nodes) <= MAX_RANDOM_NODES:
+        raise NetworkError(f"{name}: the number of nodes must be 1 to {MAX_RANDOM_NODES}")
+    rng = np.random.default_rng(int(seed))
+    try:
+        dag = random_dag(node_names(int(nodes)), edges=int(edges), rng=rng)
+    except StructureError as error:
+        raise NetworkError(f"{name}: {error}") from error
+    if gaussian == "0":
+        return random_bayesian_network(dag, rng=rng)
+    return random_linear_gaussian_network(dag, rng=rng)
 
 
 def _fetched(name: str) -> BayesianNetwork:

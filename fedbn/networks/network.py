@@ -18,6 +18,7 @@ from fedbn.errors import NetworkError, StructureError
 from fedbn.graphs.dag import DAG
 
 __all__ = [
+    "MAX_CELLS",
     "SUM_TOLERANCE",
     "BayesianNetwork",
     "ConditionalTable",
@@ -28,6 +29,9 @@ __all__ = [
 SUM_TOLERANCE = 1e-3
 """A row of probabilities may sum to 1 up to this much, as printed digits are rounded; such a row is
 divided by its sum. Published networks are within 4e-7."""
+
+MAX_CELLS = 5_000_000
+"""A larger table is refused: no file format carries it, and no data set could fill it."""
 
 _EXACT = 1e-12
 """Rows that sum to 1 within this are kept bit by bit."""
@@ -92,8 +96,8 @@ class BayesianNetwork:
         sizes = self.schema.cardinalities
         tables = []
         for node, (name, cpt) in enumerate(zip(self.schema.names, self.cpts, strict=True)):
-            q = configurations(sizes[list(self.dag.parents(node))])
-            tables.append(_checked_table(name, np.asarray(cpt), (q, int(sizes[node]))))
+            shape = table_shape(name, sizes[list(self.dag.parents(node))], int(sizes[node]))
+            tables.append(_checked_table(name, np.asarray(cpt), shape))
         object.__setattr__(self, "cpts", tuple(tables))
 
     @classmethod
@@ -230,6 +234,11 @@ class LinearGaussianNetwork:
         return self.dag.names
 
     @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: coefficients, intercepts and standard deviations."""
+        return self.dag.n_edges + 2 * self.dag.n
+
+    @property
     def schema(self) -> Schema:
         """The Gaussian schema of these names."""
         return Schema.gaussian(self.names)
@@ -267,6 +276,17 @@ class LinearGaussianNetwork:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def table_shape(name: str, parent_cardinalities: ArrayLike, cardinality: int) -> tuple[int, int]:
+    """(q, r) of a variable's table; raises NetworkError above `MAX_CELLS` cells."""
+    q = configurations(parent_cardinalities)
+    if q * cardinality > MAX_CELLS:
+        raise NetworkError(
+            f"the table of {name!r} may have at most {MAX_CELLS} cells, its "
+            f"{np.size(parent_cardinalities)} parents have {q} configurations"
+        )
+    return q, cardinality
 
 
 def configurations(cardinalities: ArrayLike) -> int:

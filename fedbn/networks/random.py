@@ -9,7 +9,7 @@ import numpy as np
 from fedbn.data.dataset import Schema
 from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
-from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork, configurations
+from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork, table_shape
 
 __all__ = ["node_names", "random_bayesian_network", "random_linear_gaussian_network"]
 
@@ -44,7 +44,7 @@ def random_bayesian_network(
 
     Raises
     ------
-    NetworkError : a range is empty or a parameter is not positive.
+    NetworkError : a range is empty, a parameter is not positive, or a table is too large.
     """
     low, high = states
     if not 1 <= low <= high:
@@ -63,7 +63,7 @@ def random_bayesian_network(
     cpts = tuple(
         rng.dirichlet(
             np.full(sizes[node], concentration),
-            size=configurations(sizes[list(dag.parents(node))]),
+            size=table_shape(dag.names[node], sizes[list(dag.parents(node))], sizes[node])[0],
         )
         for node in range(dag.n)
     )

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.tables import (
     column_values,
+    csv_text,
     read_dataset,
     read_schema,
     table_columns,
@@ -327,6 +328,11 @@ def test_gaussian_schema_file(tmp_path):
     assert read_schema(path) == Schema.gaussian(["a", "b"])
     with pytest.raises(SchemaError, match=r"absent\.json"):
         read_schema(tmp_path / "absent.json")
+
+
+def test_csv_text_quotes_only_where_it_must():
+    data = Dataset(Schema.categorical({"a": ['1,5"', "x"], "b": ["y"]}), np.array([[0, 0], [1, 0]]))
+    assert csv_text(data) == 'a,b\n"1,5""",y\nx,y\n'
 
 
 def test_a_table_that_cannot_be_written(tmp_path):

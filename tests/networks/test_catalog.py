@@ -241,3 +241,27 @@ def test_hub_networks_come_through_pgmpy(monkeypatch):
     assert load_network("water") == asia
     assert asked == ["bnlearn/water"]
     assert "water" in catalog.HUB_NAMES
+
+
+def test_random_networks_by_name():
+    network = load_network("random:12:20:3")
+    assert (network.dag.n, network.dag.n_edges) == (12, 20)
+    assert network == load_network("random:12:20:3")
+    assert network != load_network("random:12:20:4")
+    linear = load_network("random-gaussian:12:20")
+    assert linear.sample(5, np.random.default_rng(0)).kind == "gaussian"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("random:12", "random:NODES:EDGES"),
+        ("random:0:0", "1 to 10000"),
+        ("random:1000000:1", "1 to 10000"),
+        ("random:3:4", r"in \[0, 3\]"),
+        ("random:40:780", "may have at most 5000000 cells"),
+    ],
+)
+def test_impossible_random_networks_are_refused(name, words):
+    with pytest.raises(NetworkError, match=words):
+        load_network(name)
