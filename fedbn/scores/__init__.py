@@ -1,0 +1,66 @@
+"""Decomposable scores: BDeu, BIC, AIC, Gaussian BIC, BGe.
+
+`SCORES` is the one table from a name to its maker and the kind of data that it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from fedbn.errors import ConfigError
+from fedbn.scores.base import LocalScore, TabulatedScore, total_score
+from fedbn.scores.bdeu import bdeu
+from fedbn.scores.bic import aic, bic
+from fedbn.scores.gaussian import bge, gaussian_bic
+
+if TYPE_CHECKING:
+    from fedbn.data.dataset import Dataset
+
+__all__ = ["SCORES", "LocalScore", "ScoreEntry", "TabulatedScore", "make_score", "total_score"]
+
+
+@dataclass(frozen=True)
+class ScoreEntry:
+    """A score that can be chosen by name: the kind of data and how it is made from (data, ess)."""
+
+    kind: Literal["categorical", "gaussian"]
+    make: Callable[[Dataset, float], TabulatedScore]
+
+
+SCORES: Mapping[str, ScoreEntry] = MappingProxyType(
+    {
+        "bdeu": ScoreEntry("categorical", bdeu),
+        "bic": ScoreEntry("categorical", lambda dataset, _: bic(dataset)),
+        "aic": ScoreEntry("categorical", lambda dataset, _: aic(dataset)),
+        "gaussian-bic": ScoreEntry("gaussian", lambda dataset, _: gaussian_bic(dataset)),
+        "bge": ScoreEntry("gaussian", lambda dataset, _: bge(dataset)),
+    }
+)
+
+
+def make_score(name: str, dataset: Dataset, *, ess: float = 1.0) -> TabulatedScore:
+    """The score `name` of a data set.
+
+    Parameters
+    ----------
+    name : bdeu, bic, aic, gaussian-bic or bge.
+    dataset : of the kind that the score needs.
+    ess : equivalent sample size; only BDeu uses it.
+
+    Raises
+    ------
+    ConfigError : no score has this name, or ess is not positive.
+    DataError : the data are of the other kind.
+
+    >>> from fedbn.data.dataset import Dataset, Schema
+    >>> data = Dataset(Schema.categorical({"a": "01", "b": "01"}), [[0, 0], [1, 1], [1, 1]])
+    >>> score = make_score("bic", data)
+    >>> round(score.local_score(0, []), 4), round(score.local_score(0, [1]), 4)
+    (-2.4588, -1.0986)
+    """
+    if name not in SCORES:
+        raise ConfigError(f"the score must be one of {', '.join(SCORES)}, not {name!r}")
+    return SCORES[name].make(dataset, ess)

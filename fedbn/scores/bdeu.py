@@ -1,0 +1,42 @@
+"""BDeu: the marginal likelihood with a uniform Dirichlet prior of given equivalent sample size.
+
+Heckerman, Geiger & Chickering 1995, with Buntine's uniform cells: α/(r q) and α/q, where q is the
+product of the *agreed* arities of the parents; states that nobody saw count.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from fedbn.errors import ConfigError
+from fedbn.scores.base import TabulatedScore
+from fedbn.scores.counts import MEMORY_MB, categorical_tables, require_kind
+
+if TYPE_CHECKING:
+    from fedbn.data.dataset import Dataset
+
+__all__ = ["bdeu"]
+
+
+def bdeu(dataset: Dataset, ess: float = 1.0, memory_mb: float = MEMORY_MB) -> TabulatedScore:
+    """BDeu of categorical data.
+
+    Parameters
+    ----------
+    dataset : categorical.
+    ess : equivalent sample size α > 0. 1, as the programs of the consensus papers have it.
+    memory_mb : bound on the store of local scores and the bitmaps of states.
+
+    Raises
+    ------
+    DataError : the data are not categorical.
+    ConfigError : ess is not a positive number.
+    """
+    from fedbn.scores._kernels import BDEU
+
+    require_kind(dataset, "categorical", "bdeu")
+    if not (ess > 0 and math.isfinite(ess)):
+        raise ConfigError(f"the equivalent sample size must be a positive number, not {ess}")
+    tables = categorical_tables(dataset, BDEU, ess, memory_mb)
+    return TabulatedScore(dataset.names, f"bdeu, ess {ess:g}", tables)

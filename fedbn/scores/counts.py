@@ -1,0 +1,160 @@
+"""The arrays from which the kernels count, for categorical and for Gaussian data.
+
+Rows are merged with weights; every state has a bitmap over the rows unless these would take more
+than a quarter of the memory allowed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from fedbn.data.dataset import Dataset
+    from fedbn.scores._kernels import Tables
+
+__all__ = ["MEMORY_MB", "categorical_tables", "gaussian_tables", "require_kind"]
+
+MEMORY_MB = 512
+_LARGEST_ARITY = 65_535
+_BYTES_PER_STORED_SET = 24
+_TERM_SLOTS = 1024
+_MOST_CLASSES = 192
+_CLASS_BYTES = 8 << 20
+
+
+def require_kind(dataset: Dataset, kind: str, score: str) -> None:
+    """Checks that the data are of the kind that a score needs; raises DataError."""
+    if dataset.kind != kind:
+        raise DataError(f"{score} needs {kind} data, these are {dataset.kind}")
+
+
+def categorical_tables(
+    dataset: Dataset, kind: int, parameter: float, memory_mb: float = MEMORY_MB
+) -> Tables:
+    """Tables of categorical data.
+
+    Parameters
+    ----------
+    dataset : categorical.
+    kind, parameter : `_kernels.BDEU` with ess, or `_kernels.INFORMATION` with the penalty.
+    memory_mb : bound in MB on the store of scores (emptied when full) and the bitmaps.
+
+    Raises
+    ------
+    DataError : a variable has more than 65,535 states.
+    ConfigError : `memory_mb` is below 1.
+    """
+    from fedbn.scores._kernels import merge_rows, state_bitmaps
+
+    if not memory_mb >= 1:
+        raise ConfigError(f"the memory of a score must be at least 1 MB, not {memory_mb}")
+    arities = dataset.cardinalities.astype(np.int64)
+    if arities.max() > _LARGEST_ARITY:
+        name = dataset.names[int(arities.argmax())]
+        raise DataError(f"column {name!r} has {arities.max()} states, at most 65535 are possible")
+    codes = np.ascontiguousarray(dataset.codes.T, dtype=np.uint16)
+    first, weights = merge_rows(codes)
+    first_state = np.concatenate(([0], np.cumsum(arities)[:-1])).astype(np.int64)
+    words = (dataset.n_rows + 63) // 64
+    if arities.sum() * words * 8 <= memory_mb * (1 << 18):
+        bitmaps = state_bitmaps(codes, first_state, int(arities.sum()))
+    else:
+        bitmaps = np.zeros((0, 0), dtype=np.uint64)
+    merged = first.size < dataset.n_rows
+    return _tables(
+        dataset.n,
+        bytes_of_store=int(memory_mb * (1 << 20)) // 2,
+        kind=kind,
+        n_rows=dataset.n_rows,
+        parameter=float(parameter),
+        codes=np.ascontiguousarray(codes[:, first]) if merged else codes,
+        weights=weights,
+        merged=merged,
+        arities=arities,
+        first_state=first_state,
+        bitmaps=bitmaps,
+    )
+
+
+def gaussian_tables(
+    n_rows: int,
+    gram: NDArray[np.float64],
+    constant: NDArray[np.float64],
+    exponent: NDArray[np.float64],
+) -> Tables:
+    """Tables of a Gaussian score J(A) = constant[|A|] - exponent[|A|] ln det gram[A, A]."""
+    from fedbn.scores._kernels import GAUSSIAN
+
+    return _tables(
+        gram.shape[0],
+        bytes_of_store=0,
+        kind=GAUSSIAN,
+        n_rows=n_rows,
+        parameter=0.0,
+        gram=np.ascontiguousarray(gram),
+        constant=constant,
+        exponent=exponent,
+    )
+
+
+def _tables(n: int, *, bytes_of_store: int, **given: Any) -> Tables:
+    """Fill in the empty parts and the scratch."""
+    from fedbn.scores._kernels import TABLE_COUNTS, Tables
+
+    categorical = "codes" in given
+    rows = given["weights"].size if categorical else 0
+    words = given["bitmaps"].shape[1] if categorical else 0
+    classes = max(0, min(_MOST_CLASSES, _CLASS_BYTES // max(1, 8 * words)))
+    capacity = _store_capacity(n, bytes_of_store)
+    slots = _TERM_SLOTS if categorical else 1
+    hash_size = 1 << max(4, (2 * rows - 1).bit_length()) if rows else 1
+    parts: dict[str, Any] = {
+        "codes": np.zeros((n, 0), dtype=np.uint16),
+        "weights": np.zeros(0, dtype=np.int32),
+        "merged": False,
+        "arities": np.zeros(n, dtype=np.int64),
+        "first_state": np.zeros(n, dtype=np.int64),
+        "bitmaps": np.zeros((0, 0), dtype=np.uint64),
+        "gram": np.zeros((0, 0)),
+        "constant": np.zeros(0),
+        "exponent": np.zeros(0),
+        "signs": _signs(n),
+        "keys": np.zeros((capacity, 2), dtype=np.uint64),
+        "values": np.empty(capacity),
+        "counters": np.zeros(4, dtype=np.int64),
+        "term_size": np.full(slots, -1.0),
+        "terms": np.empty((slots, TABLE_COUNTS + 2)),
+        "context": np.zeros(4, dtype=np.int64),
+        "row_class": np.zeros(rows, dtype=np.int32),
+        "cells": np.zeros(max(4 * rows, 4096), dtype=np.int32),
+        "hash_keys": np.zeros(hash_size, dtype=np.int64),
+        "hash_labels": np.zeros(hash_size, dtype=np.int32),
+        "classes": np.empty((3, classes, words), dtype=np.uint64),
+        "class_counts": np.zeros(classes, dtype=np.int64),
+        "factor": np.empty((0, 0)) if categorical else np.empty((n + 1, n + 1)),
+        "members": np.zeros(n + 2, dtype=np.int64),
+    }
+    return Tables(**(parts | given))
+
+
+def _store_capacity(n: int, available: int) -> int:
+    """A power of two: room for 64 n² sets, within the bytes available, 1024 at least."""
+    capacity = 1024
+    while capacity < 64 * n * n and 2 * capacity * _BYTES_PER_STORED_SET <= available:
+        capacity *= 2
+    return capacity
+
+
+def _signs(n: int) -> NDArray[np.uint64]:
+    """Fixed pseudo-random words [n, 2] (SplitMix64); a set's key is the XOR of its members'."""
+    step = np.uint64(0x9E3779B97F4A7C15)
+    with np.errstate(over="ignore"):
+        z = np.arange(1, 2 * n + 1, dtype=np.uint64) * step
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return (z ^ (z >> np.uint64(31))).reshape(n, 2)
