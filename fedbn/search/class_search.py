@@ -1,0 +1,274 @@
+"""The state of a greedy search over equivalence classes, around its compiled kernels.
+
+`ges.py` and `xges.py` say in which order the kinds of operators are used; what they share is here:
+the start, the limits, growing the record of operators, the clock, and the result.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fedbn.errors import ConfigError, SearchError
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import PDAG
+from fedbn.scores.base import TabulatedScore
+from fedbn.search.knowledge import Knowledge
+from fedbn.search.result import SearchResult, Status
+
+if TYPE_CHECKING:
+    from fedbn.search._kernels import Graph, Record, Rules, Scratch
+
+__all__ = ["ClassSearch", "Kind"]
+
+Kind = Literal["insert", "delete", "turn"]
+_KINDS: tuple[Kind, ...] = ("insert", "delete", "turn")
+_SETS_BETWEEN_LOOKS_AT_THE_CLOCK = 2000
+_NO_LIMIT = 1 << 40
+
+
+@dataclass
+class ClassSearch:
+    """A search in progress; made by `begin`, driven by `climb`, read by `result`."""
+
+    score: TabulatedScore
+    graph: Graph
+    records: list[Record]
+    rules: Rules
+    scratch: Scratch
+    knowledge: Knowledge | None
+    deadline: float | None
+    total: np.ndarray
+    steps: np.ndarray
+    out_of_time: bool = False
+
+    @classmethod
+    def begin(
+        cls,
+        score: TabulatedScore,
+        *,
+        start: DAG | None,
+        max_parents: int | None,
+        max_t: int | None,
+        seconds: float | None,
+        knowledge: Knowledge | None,
+        rng: np.random.Generator | None,
+    ) -> ClassSearch:
+        """The search at the class of `start` (the empty graph by default).
+
+        Parameters
+        ----------
+        max_parents, max_t : limits on parents of a node and on |T|; None for none.
+        seconds : wall-clock limit; None for none.
+        knowledge : see `knowledge.py`.
+        rng : if given, ties are broken at random.
+
+        Raises
+        ------
+        ConfigError : a limit is out of range, or start and knowledge contradict each other.
+        """
+        from fedbn.search import _kernels
+
+        _require_limits(max_parents, max_t, seconds)
+        deadline = None if seconds is None else time.monotonic() + seconds
+        dag = DAG.empty(score.names) if start is None else start
+        if dag.names != score.names:
+            dag = dag.reordered(score.names)
+        if knowledge is not None:
+            dag = knowledge.with_required(dag)
+        graph = _graph(dag)
+        search = cls(
+            score=score,
+            graph=graph,
+            records=[_record(score.n) for _ in _KINDS],
+            rules=_rules(score.names, max_parents, max_t, knowledge, rng),
+            scratch=_scratch(score.n),
+            knowledge=knowledge,
+            deadline=deadline,
+            total=np.array([_kernels.total(score.tables, graph.dag_pa)]),
+            steps=np.zeros(len(_KINDS), dtype=np.int64),
+        )
+        search._require_member()
+        return search
+
+    def climb(self, kinds: Sequence[Kind]) -> bool:
+        """Take the best operator of the first of `kinds` that has one, until none has one.
+
+        Returns whether anything changed.
+
+        Raises
+        ------
+        SearchError : an operator that passed its tests was not valid; that is a bug.
+        """
+        from fedbn.search import _kernels
+
+        codes = np.array([_KINDS.index(kind) for kind in kinds], dtype=np.int64)
+        budget = -1 if self.deadline is None else _SETS_BETWEEN_LOOKS_AT_THE_CLOCK
+        before = int(self.steps.sum())
+        while not self.out_of_time:
+            outcome = _kernels.climb(
+                self.score.tables,
+                self.graph,
+                self.records[0],
+                self.records[1],
+                self.records[2],
+                codes,
+                self.rules,
+                self.scratch,
+                self.total,
+                self.steps,
+                budget,
+            )
+            if outcome == _kernels.BROKEN:
+                raise SearchError("a search step led out of the space of classes: a bug in fedbn")
+            if outcome == _kernels.DONE:
+                break
+            if outcome >= _kernels.FULL:
+                kind = outcome - _kernels.FULL
+                self.records[kind] = _grown(self.records[kind])
+            if self.deadline is not None and time.monotonic() > self.deadline:
+                self.out_of_time = True
+        return int(self.steps.sum()) > before
+
+    def result(self) -> SearchResult:
+        """What has been found so far."""
+        from fedbn.graphs._kernels import unpack
+        from fedbn.search import _kernels
+
+        graph, n = self.graph, self.score.n
+        cpdag = PDAG(self.score.names, unpack(graph.ch | graph.ne, n))
+        if self.knowledge is None:
+            if not _kernels.settle(graph):
+                raise SearchError("a chain component is not chordal: a bug in fedbn")
+            children = graph.dag_ch
+        else:
+            children = self._require_member()
+        dag = DAG(self.score.names, unpack(children, n))
+        counted, emptied = self.score.tables.counters[1:3].tolist()
+        counters: dict[str, int] = {"sets counted": counted, "store emptied": emptied}
+        for kind, count in zip(_KINDS, self.steps, strict=True):
+            counters[kind] = int(count)
+        score = float(_kernels.total(self.score.tables, graph.dag_pa))
+        return SearchResult(dag, cpdag, score, self._status(), counters)
+
+    def _require_member(self) -> np.ndarray:
+        """Children of a member of the class that satisfies the knowledge, uint64 [n, W]."""
+        from fedbn.search import _kernels
+
+        graph, rules = self.graph, self.rules
+        if self.knowledge is None:
+            return graph.dag_ch
+        found, _, children = _kernels.constrained_extension(
+            graph.pa, graph.ch, graph.ne, rules.forbidden, rules.required
+        )
+        if not found:
+            raise ConfigError(
+                "no graph equivalent to the start satisfies the background knowledge: "
+                f"{self.knowledge}"
+            )
+        return np.asarray(children)
+
+    def _status(self) -> Status:
+        if self.out_of_time:
+            return "time limit"
+        if self.rules.hit[0]:
+            return "parent limit"
+        return "set limit" if self.rules.hit[1] else "complete"
+
+
+def _require_limits(max_parents: int | None, max_t: int | None, seconds: float | None) -> None:
+    for name, value in (("max_parents", max_parents), ("max_t", max_t)):
+        if value is not None and value < 0:
+            raise ConfigError(f"{name} must be at least 0, not {value}")
+    if seconds is not None and not seconds > 0:
+        raise ConfigError(f"the time limit must be positive, not {seconds} seconds")
+
+
+def _graph(dag: DAG) -> Graph:
+    from fedbn.graphs._kernels import cpdag_bits, pack
+    from fedbn.search._kernels import Graph
+
+    children, parents = pack(dag.adjacency), pack(dag.adjacency.T)
+    pa, ch, ne = cpdag_bits(parents, children)
+    queue, before, rank = (np.zeros(dag.n, dtype=np.int64) for _ in range(3))
+    return Graph(parents, children, pa, ch, ne, pa | ch | ne, queue, before, rank)
+
+
+def _record(n: int) -> Record:
+    from fedbn.search._kernels import PATH_NODES, Record
+
+    words, capacity = (n + 63) // 64, max(64, 4 * n)
+    following = np.arange(1, capacity + 1, dtype=np.int32)
+    following[-1] = -1
+    return Record(
+        head=np.full((n, n), -1, dtype=np.int32),
+        best=np.full((n, n), -np.inf),
+        row_best=np.full(n, -np.inf),
+        stale=np.full((n, words), ~np.uint64(0), dtype=np.uint64),
+        gain=np.empty(capacity),
+        sets=np.empty((capacity, words), dtype=np.uint64),
+        path=np.empty((capacity, PATH_NODES), dtype=np.int32),
+        path_length=np.zeros(capacity, dtype=np.int32),
+        following=following,
+        free=np.zeros(1, dtype=np.int64),
+    )
+
+
+def _grown(record: Record) -> Record:
+    """The same record with twice the room; it must be full."""
+    capacity = record.gain.size
+    following = np.arange(1, 2 * capacity + 1, dtype=np.int32)
+    following[:capacity] = record.following
+    following[-1] = -1
+    return record._replace(
+        gain=np.concatenate((record.gain, np.empty(capacity))),
+        sets=np.concatenate((record.sets, np.empty_like(record.sets))),
+        path=np.concatenate((record.path, np.empty_like(record.path))),
+        path_length=np.concatenate((record.path_length, np.zeros_like(record.path_length))),
+        following=following,
+        free=np.array([capacity], dtype=np.int64),
+    )
+
+
+def _rules(
+    names: tuple[str, ...],
+    max_parents: int | None,
+    max_t: int | None,
+    knowledge: Knowledge | None,
+    rng: np.random.Generator | None,
+) -> Rules:
+    from fedbn.graphs._kernels import pack
+    from fedbn.search._kernels import Rules
+
+    known = Knowledge() if knowledge is None else knowledge
+    forbidden, required = known.forbidden_matrix(names), known.required_matrix(names)
+    seed = 0 if rng is None else int(rng.integers(1 << 63))
+    return Rules(
+        max_parents=_NO_LIMIT if max_parents is None else max_parents,
+        max_t=_NO_LIMIT if max_t is None else max_t,
+        hit=np.zeros(2, dtype=np.int64),
+        constrained=knowledge is not None,
+        forbidden=pack(forbidden.T),
+        required=pack(required.T),
+        apart=pack(forbidden & forbidden.T),
+        together=pack(required | required.T),
+        random_ties=rng is not None,
+        random=np.array([seed], dtype=np.uint64),
+    )
+
+
+def _scratch(n: int) -> Scratch:
+    from fedbn.search._kernels import Scratch
+
+    return Scratch(
+        choice=np.zeros((n + 2, (n + 63) // 64), dtype=np.uint64),
+        chosen=np.zeros(n + 1, dtype=np.int64),
+        parents=np.zeros(n + 2, dtype=np.int64),
+        xs=np.zeros(n, dtype=np.int64),
+        full=np.zeros(n),
+        part=np.zeros(n),
+    )

@@ -1,0 +1,121 @@
+"""Background knowledge: required and forbidden edges, and tiers.
+
+Hill climbing never makes a graph that breaks it. The searches over equivalence classes keep, after
+every step, at least one member of the class that satisfies all of it: an operator that leads to a
+class without such a member is not used. Required edges are in the graph from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import ConfigError, StructureError
+from fedbn.graphs.dag import DAG
+
+__all__ = ["Knowledge"]
+
+Edge = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is known about edges before the data are seen.
+
+    Parameters
+    ----------
+    required : (parent, child) pairs that must be edges.
+    forbidden : (parent, child) pairs that must not be edges.
+    tiers : groups of variables from first to last; no edge goes from a later to an earlier one.
+        Variables in no tier are free.
+
+    Raises
+    ------
+    ConfigError : an edge is required and forbidden (by a pair or by the tiers), the required edges
+        have a cycle, or a variable is in two tiers; the edges are named.
+    """
+
+    required: tuple[Edge, ...] = ()
+    forbidden: tuple[Edge, ...] = ()
+    tiers: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "required", _edges(self.required))
+        object.__setattr__(self, "forbidden", _edges(self.forbidden))
+        object.__setattr__(self, "tiers", tuple(tuple(tier) for tier in self.tiers))
+        placed = [name for tier in self.tiers for name in tier]
+        for name in placed:
+            if placed.count(name) > 1:
+                raise ConfigError(f"a variable must be in one tier at most, {name!r} is in two")
+        tier_of = {name: k for k, tier in enumerate(self.tiers) for name in tier}
+        for parent, child in self.required:
+            if (parent, child) in self.forbidden:
+                raise ConfigError(f"edge {parent} -> {child} is both required and forbidden")
+            if tier_of.get(parent, 0) > tier_of.get(child, len(self.tiers)):
+                raise ConfigError(
+                    f"edge {parent} -> {child} is required, but the tiers put {child} first"
+                )
+        names = sorted({name for edge in self.required for name in edge})
+        try:
+            DAG.from_edges(names, self.required)
+        except StructureError as error:
+            raise ConfigError(f"required edges must not form a cycle: {error}") from error
+
+    def required_matrix(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """bool [n, n], [i, j] if names[i] -> names[j] is required.
+
+        Raises
+        ------
+        ConfigError : an edge or a tier has a variable that is not in `names`.
+        """
+        return self._matrix(self.required, names)
+
+    def forbidden_matrix(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """bool [n, n], [i, j] if names[i] -> names[j] is forbidden, by a pair or by the tiers."""
+        matrix = self._matrix(self.forbidden, names)
+        position = self._positions(names)
+        for k, tier in enumerate(self.tiers):
+            later = [position[name] for group in self.tiers[k + 1 :] for name in group]
+            for name in tier:
+                matrix[later, position[name]] = True
+        return matrix
+
+    def with_required(self, dag: DAG) -> DAG:
+        """`dag` with the required edges added and forbidden ones left out.
+
+        Raises
+        ------
+        ConfigError : a cycle closes, so the start contradicts the knowledge.
+        """
+        required = self.required_matrix(dag.names)
+        kept = dag.adjacency & ~self.forbidden_matrix(dag.names) & ~required.T
+        try:
+            return DAG(dag.names, kept | required)
+        except StructureError as error:
+            raise ConfigError(f"the start contradicts the required edges: {error}") from error
+
+    def _positions(self, names: Sequence[str]) -> dict[str, int]:
+        position = {name: i for i, name in enumerate(names)}
+        mentioned = [*self.required, *self.forbidden, *self.tiers]
+        for name in (name for group in mentioned for name in group):
+            if name not in position:
+                raise ConfigError(f"background knowledge names {name!r}, which is no variable")
+        return position
+
+    def _matrix(self, edges: Iterable[Edge], names: Sequence[str]) -> NDArray[np.bool_]:
+        position = self._positions(names)
+        matrix = np.zeros((len(names), len(names)), dtype=np.bool_)
+        for parent, child in edges:
+            matrix[position[parent], position[child]] = True
+        return matrix
+
+
+def _edges(pairs: Iterable[Edge]) -> tuple[Edge, ...]:
+    kept = tuple(sorted({(parent, child) for parent, child in pairs}))
+    for parent, child in kept:
+        if parent == child:
+            raise ConfigError(f"an edge must join two variables, not {parent} -> {child}")
+    return kept
