@@ -21,6 +21,8 @@ import numpy.typing as npt
 
 from fedbn.errors import DataError, SchemaError
 
+__all__ = ["Codes", "Dataset", "Kind", "RowIndices", "Schema", "Values", "Variable", "union_schema"]
+
 Kind = Literal["categorical", "gaussian"]
 Codes = npt.NDArray[np.int32]
 Values = npt.NDArray[np.float64]
@@ -31,9 +33,13 @@ RowIndices = npt.NDArray[np.intp]
 class Variable:
     """One column: `states` sorted as text, or None for a Gaussian variable.
 
-    Raises SchemaError unless the name is a non-empty text and the states are at least one, all
-    text, non-empty and distinct.
+    Raises
+    ------
+    SchemaError : the name is not a non-empty text, or the states are not at least one, all text,
+        non-empty and distinct.
 
+    Examples
+    --------
     >>> Variable("smoke", ("yes", "no")).states
     ('no', 'yes')
     """
@@ -69,8 +75,12 @@ class Variable:
 class Schema:
     """The columns of a table, sorted by name, all categorical or all Gaussian.
 
-    Raises SchemaError when there is no column, a name occurs twice, or the kinds are mixed.
+    Raises
+    ------
+    SchemaError : there is no column, a name occurs twice, or the kinds are mixed.
 
+    Examples
+    --------
     >>> schema = Schema((Variable("b", ("1", "0")), Variable("a", ("x", "y", "z"))))
     >>> schema.names, schema.cardinalities.tolist()
     (('a', 'b'), [3, 2])
@@ -169,12 +179,14 @@ class Schema:
     def require_within(self, part: Schema, source: str) -> None:
         """Checks that `part` has the same columns and kind and no state that is not here.
 
-        Args:
-            part: what `source` has.
-            source: the client or file, for the error text.
+        Parameters
+        ----------
+        part : what `source` has.
+        source : the client or file, for the error text.
 
-        Raises:
-            SchemaError: naming source, column and state.
+        Raises
+        ------
+        SchemaError : naming source, column and state.
         """
         unknown = sorted(set(part.names) - set(self.names))
         missing = sorted(set(self.names) - set(part.names))
@@ -197,14 +209,16 @@ class Schema:
 class Dataset:
     """Complete observations: one row per case, one column per variable of the schema, name order.
 
-    Args:
-        schema: the agreed columns.
-        table: int [rows, n] with codes into the sorted states, or float [rows, n] for a Gaussian
-            schema. It is copied, column by column in memory, and the copy is read-only.
+    Parameters
+    ----------
+    schema : the agreed columns.
+    table : int [rows, n] with codes into the sorted states, or float [rows, n] for a Gaussian
+        schema. It is copied, column by column in memory, and the copy is read-only.
 
-    Raises:
-        DataError: the shape does not fit, there is no row, a code is outside its column's
-            states, or a value is NaN or infinite.
+    Raises
+    ------
+    DataError : the shape does not fit, there is no row, a code is outside its column's states,
+        or a value is NaN or infinite.
     """
 
     schema: Schema
@@ -273,8 +287,9 @@ class Dataset:
 
         States that no row has may be absent from `schema`.
 
-        Raises:
-            SchemaError: naming `source`, column and state.
+        Raises
+        ------
+        SchemaError : naming `source`, column and state.
         """
         if schema == self.schema:
             return self
@@ -301,7 +316,7 @@ class Dataset:
             return self.schema
         return Schema.categorical(
             {
-                name: [states[code] for code in np.unique(self.codes[:, column])]
+                name: [states[code] for code in np.flatnonzero(np.bincount(self.codes[:, column]))]
                 for column, (name, states) in enumerate(
                     zip(self.names, self.schema.states, strict=True)
                 )
@@ -312,13 +327,17 @@ class Dataset:
 def union_schema(schemas: Mapping[str, Schema]) -> Schema:
     """The schema with every client's states; columns and kinds must agree.
 
-    Args:
-        schemas: schema per client name.
+    Parameters
+    ----------
+    schemas : schema per client name.
 
-    Raises:
-        SchemaError: there is no client, or the columns or kinds of two clients differ (both
-            clients and the column are named).
+    Raises
+    ------
+    SchemaError : there is no client, or the columns or kinds of two clients differ (both clients
+        and the column are named).
 
+    Examples
+    --------
     >>> a = Schema.categorical({"x": ["0", "1"]})
     >>> b = Schema.categorical({"x": ["2", "1"]})
     >>> union_schema({"a": a, "b": b}).to_dict()

@@ -47,7 +47,8 @@ __all__ = [
 CSV_SUFFIXES = (".csv", ".csv.gz")
 PARQUET_SUFFIXES = (".parquet",)
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER_CHARACTERS = re.compile(r"[0-9eE+. \t-]*")
+"""`float` would also take '1_000', 'nan', 'infinity' and the digits of other scripts."""
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 
@@ -386,23 +387,29 @@ def _categorical(columns: Mapping[str, _Column]) -> Dataset:
 
 def _gaussian(source: str, columns: Mapping[str, _Column]) -> Dataset:
     schema = Schema.gaussian(columns)
-    values = [
-        np.array([_number(source, name, columns[name], text) for text in columns[name].texts])[
-            columns[name].index
-        ]
-        for name in schema.names
-    ]
+    values = [_numbers(source, name, columns[name])[columns[name].index] for name in schema.names]
     return Dataset(schema, np.array(values).T)
 
 
-def _number(source: str, name: str, column: _Column, text: str | None) -> float:
-    """A finite number with a decimal point, blanks around it allowed, or a DataError."""
-    plain = str(text).strip()
-    number = float(plain) if _NUMBER.fullmatch(plain) else math.nan
-    if not math.isfinite(number):
-        row = column.first_row(text)
-        raise DataError(f"{source}: column {name!r}, row {row}: {text!r} must be a finite number")
-    return number
+def _numbers(source: str, name: str, column: _Column) -> NDArray[np.float64]:
+    """The column's texts as finite numbers with a decimal point, blanks around them allowed."""
+    numbers = np.array([_number(str(text)) for text in column.texts])
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        row = int(np.argmax(bad[column.index]))
+        text = column.texts[column.index[row]]
+        raise DataError(
+            f"{source}: column {name!r}, row {row + 1}: {text!r} must be a finite number"
+        )
+    return numbers
+
+
+def _number(text: str) -> float:
+    """The number, or NaN."""
+    try:
+        return float(text) if _NUMBER_CHARACTERS.fullmatch(text) else math.nan
+    except ValueError:
+        return math.nan
 
 
 def _warn_of_constants(source: str, data: Dataset) -> None:

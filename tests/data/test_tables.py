@@ -90,7 +90,7 @@ def test_bad_csv_is_refused_with_its_place(csv_file, text, words):
 
 
 @pytest.mark.parametrize(
-    "cell", ["text", "nan", "NaN", "inf", "-inf", "1e999", "1_000", "1,5", "0x1"]
+    "cell", ["text", "nan", "NaN", "inf", "-inf", "1e999", "1_000", "1,5", "0x1", "1 2", "e", "١"]
 )
 def test_a_float_column_takes_finite_numbers_only(csv_file, cell):
     path = csv_file(f'x,y\n1,2\n3,"{cell}"\n')
