@@ -40,6 +40,9 @@ STATUS = {
     "extra": (VERMILLION, (0, (3.5, 1.5)), "not in the true network"),
     "missing": (GREY, (0, (1, 1.6)), "missing from the consensus"),
 }
+LOWER_BOUND = (GREY, ":", "no DAG can be below")
+INPUTS_MEAN = (GREEN, (0, (5, 1, 1, 1)), "mean of the inputs")
+TRUE_NETWORK = (PURPLE, (0, (2, 1.5)), "true network")
 STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
@@ -90,17 +93,15 @@ def smhd_figure(rows: Sequence[PathRow], summary: Summary) -> Figure:
     figure = Figure(figsize=(5.4, 5.0 if known else 2.9), layout="constrained")
     axes = figure.subplots(2 if known else 1, 1, sharex=True, squeeze=False)[:, 0].tolist()
     _steps(axes[0], rows, lambda row: row.mean_smhd)
-    axes[0].axhline(float(summary.lower_bound), color=GREY, lw=1, ls=":", zorder=1)
-    _at_right(axes[0], float(summary.lower_bound), "no DAG can be below", GREY)
+    _level(axes[0], float(summary.lower_bound), LOWER_BOUND)
     axes[0].set_ylabel("mean SMHD to the inputs")
     if known:
         assert summary.inputs_to_gold is not None
         _steps(axes[1], rows, lambda row: float(row.smhd_to_gold or 0))
-        axes[1].axhline(summary.inputs_to_gold, color=GREEN, lw=1.2, ls=(0, (5, 1, 1, 1)), zorder=1)
-        _at_right(axes[1], summary.inputs_to_gold, "mean of the inputs", GREEN)
+        _level(axes[1], summary.inputs_to_gold, INPUTS_MEAN)
         axes[1].set_ylabel("SMHD to the true network")
     _theta_axis(axes, rows)
-    _legend(figure, axes[0], rows)
+    _legend(figure, axes, rows)
     return figure
 
 
@@ -111,19 +112,17 @@ def complexity_figure(
     figure = Figure(figsize=(5.4, 5.0), layout="constrained")
     axes = figure.subplots(2, 1, sharex=True).tolist()
     _steps(axes[0], rows, lambda row: float(row.edges))
-    axes[0].axhline(summary.inputs_edges, color=GREEN, lw=1.2, ls=(0, (5, 1, 1, 1)), zorder=1)
-    _at_right(axes[0], summary.inputs_edges, "mean of the inputs", GREEN)
+    _level(axes[0], summary.inputs_edges, INPUTS_MEAN)
     axes[0].set_ylabel("edges")
     _steps(axes[1], rows, lambda row: float(row.treewidth))
     axes[1].set_ylabel("treewidth")
     if gold is not None:
         from fedbn.graphs.treewidth import dag_treewidth
 
-        for axis, value in ((axes[0], gold.n_edges), (axes[1], dag_treewidth(gold))):
-            axis.axhline(value, color=GREY, lw=1, ls=":", zorder=1)
-        _at_right(axes[1], dag_treewidth(gold), "true network", GREY)
+        _level(axes[0], gold.n_edges, TRUE_NETWORK)
+        _level(axes[1], dag_treewidth(gold), TRUE_NETWORK)
     _theta_axis(axes, rows)
-    _legend(figure, axes[0], rows)
+    _legend(figure, axes, rows)
     return figure
 
 
@@ -136,16 +135,29 @@ def _steps(axis: Any, rows: Sequence[PathRow], value: Callable[[PathRow], float]
             continue
         xs = [left if row.theta is None else float(row.theta) for row in states]
         ys = [value(row) for row in states]
-        axis.step(xs, ys, where="post", color=colour, ls=dash, lw=1.5, zorder=3)
+        axis.step(
+            [*xs, xs[-1] - 0.5 * left],
+            [*ys, ys[-1]],
+            where="post",
+            color=colour,
+            ls=dash,
+            lw=1.5,
+            zorder=3,
+        )
         if states[0].theta is None:
             axis.plot(xs[0], ys[0], marker="s", ms=5, color=colour, mfc="white", zorder=4)
     for row in rows:
         if row.selected:
             x = left if row.theta is None else float(row.theta)
-            axis.axvline(x, color=INK, lw=0.6, zorder=1)
+            axis.axvline(x, color=INK, lw=0.5, alpha=0.6, zorder=1)
             axis.plot(x, value(row), marker="*", ms=12, color=INK, mec="white", zorder=5)
     axis.set_ylim(bottom=0)
     axis.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+
+
+def _level(axis: Any, y: float, look: tuple[str, Any, str]) -> None:
+    colour, dash, label = look
+    axis.axhline(y, color=colour, ls=dash, lw=1.2, zorder=1, label=label)
 
 
 def _left_end(rows: Sequence[PathRow]) -> float:
@@ -164,21 +176,7 @@ def _theta_axis(axes: Sequence[Any], rows: Sequence[PathRow]) -> None:
     bottom.set_xlabel(r"threshold $\theta$")
 
 
-def _at_right(axis: Any, y: float, text: str, colour: str) -> None:
-    axis.annotate(
-        text,
-        xy=(1, y),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 2.5),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-        color=colour,
-        fontsize=7.5,
-    )
-
-
-def _legend(figure: Figure, axis: Any, rows: Sequence[PathRow]) -> None:
+def _legend(figure: Figure, axes: Sequence[Any], rows: Sequence[PathRow]) -> None:
     present = {row.reading for row in rows}
     handles = [
         Line2D([], [], color=colour, ls=dash, lw=1.5, label=f"{reading} reading")
@@ -194,7 +192,13 @@ def _legend(figure: Figure, axis: Any, rows: Sequence[PathRow]) -> None:
         handles.append(
             Line2D([], [], color=INK, ls="", marker="*", ms=10, label=f"selected, ${at}$")
         )
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    levels = {label: line for axis in axes for line, label in zip(*_labelled(axis), strict=True)}
+    figure.legend(handles=[*handles, *levels.values()], loc="outside upper center", ncols=3)
+
+
+def _labelled(axis: Any) -> tuple[list[Any], list[str]]:
+    handles, labels = axis.get_legend_handles_labels()
+    return handles, labels
 
 
 # --- the network ------------------------------------------------------------------------------
@@ -202,6 +206,8 @@ def _legend(figure: Figure, axis: Any, rows: Sequence[PathRow]) -> None:
 _FONT = 7.0
 _LAYER = 0.62
 _HALF = 0.105
+# dx/dy of an edge where it passes a layer: it stays in its gap between the boxes.
+_STEEPEST = 0.4
 
 
 def network_figure(
@@ -297,7 +303,7 @@ def _draw_edge(
 ) -> None:
     colour, dash, _ = STATUS[status]
     plain = share is None or status == "missing"
-    width = 1.0 if plain else 0.45 + 1.9 * float(share or 0.0)
+    width = 1.0 if plain else 0.4 + 1.4 * float(share or 0.0)
     points = list(route)[::-1] if upside_down else list(route)
     (x, y), up = points[-1], 1.0 if upside_down else -1.0
     half, length = 0.018 + 0.012 * width, 0.052 + 0.016 * width
@@ -315,7 +321,7 @@ def _curve(points: Sequence[Point]) -> Path:
     slopes = [0.0] * len(points)
     for k in range(1, len(points) - 1):
         (x0, y0), (x2, y2) = points[k - 1], points[k + 1]
-        slopes[k] = (x2 - x0) / (y2 - y0)
+        slopes[k] = max(-_STEEPEST, min(_STEEPEST, (x2 - x0) / (y2 - y0)))
     codes, vertices = [Path.MOVETO], [points[0]]
     for k, ((x0, y0), (x1, y1)) in enumerate(pairwise(points)):
         third = (y1 - y0) / (2.4 if len(points) == 2 else 3.0)

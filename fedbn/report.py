@@ -20,7 +20,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
@@ -56,6 +56,7 @@ __all__ = [
     "path_rows",
     "results_folder",
     "summarise",
+    "versions",
     "write_results",
 ]
 
@@ -472,6 +473,18 @@ def _is_result(folder: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and content.get("program") == PROGRAM
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, of fedbn, and of the packages that results depend on."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": platform.python_version()}
+    for package in ("fedbn", "flwr", "numpy", "scipy", "numba", "pandas", "pgmpy", "networkx"):
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
 
 
 def write_results(

@@ -28,7 +28,7 @@ Edge = tuple[str, str]
 Point = tuple[float, float]
 
 _SWEEPS = 24
-_BEND = 0.14
+_BEND = 0.08
 _GAP = 0.16
 
 
@@ -240,7 +240,7 @@ class _Drawing:
         """Centres of a row packed to the left."""
         offsets, edge = [], 0.0
         for v in row:
-            gap = _GAP if v < self.n_nodes else _BEND / 2
+            gap = _GAP if v < self.n_nodes else 0.03
             offsets.append(edge + self.sizes[v] / 2)
             edge += self.sizes[v] + gap
         return offsets

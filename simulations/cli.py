@@ -1,0 +1,523 @@
+"""The command `fedbn`: many private tables in, one consensus network out.
+
+Commands import what they need when they run, so that `fedbn --help` is fast. With `--json`,
+standard output is exactly one JSON object whose keys are stable; everything else goes to standard
+error. Exit status: 0, or 1 after an error of fedbn (one line), or 2 after wrong usage.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedbn.errors import ConfigError, FedbnError
+
+if TYPE_CHECKING:
+    from fedbn.graphs.dag import DAG
+    from fedbn.settings import Experiment
+
+
+def _examples(*lines: str) -> str:
+    return "\n\n".join(("[bold]Examples[/bold]", *(f"[cyan]{line}[/cyan]" for line in lines)))
+
+
+app = typer.Typer(
+    name="fedbn",
+    help="Federated learning of Bayesian-network structure: every table stays where it is, "
+    "only structures travel, and a server fuses them into one consensus network.",
+    epilog=_examples(
+        "fedbn simulate --network alarm --clients 10 --rows 5000",
+        "fedbn simulate --sites a.csv b.csv c.csv --score bic",
+        "fedbn learn patients.csv --json",
+        "fedbn fuse north.json south.bif east.json",
+    ),
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command and exit; an error of fedbn is one line on standard error and status 1."""
+    from simulations.terminal import show_error, show_warnings
+
+    try:
+        with show_warnings():
+            app(args=arguments)
+    except FedbnError as error:
+        show_error(error)
+        sys.exit(1)
+
+
+# --- options that several commands have ---------------------------------------------------------
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no table.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+NetworkDir = Annotated[
+    Path | None, typer.Option(help="Folder with more networks, NAME.bif[.gz] or NAME.json[.gz].")
+]
+LEARNING = "Learning"
+LearnerName = Annotated[
+    str | None,
+    typer.Option("--learner", show_default="ges", rich_help_panel=LEARNING, help="What searches."),
+]
+Score = Annotated[
+    str | None,
+    typer.Option(
+        show_default="bdeu",
+        rich_help_panel=LEARNING,
+        help="bdeu, bic, aic (columns are categories); gaussian-bic, bge (columns are numbers).",
+    ),
+]
+Ess = Annotated[
+    float | None,
+    typer.Option(
+        show_default="1", rich_help_panel=LEARNING, help="Equivalent sample size of BDeu."
+    ),
+]
+MaxParents = Annotated[
+    int | None, typer.Option(show_default="no limit", rich_help_panel=LEARNING, help="In-degree.")
+]
+Turning = Annotated[
+    bool | None,
+    typer.Option("--turning", rich_help_panel=LEARNING, help="GES with its turning phase."),
+]
+Repeat = Annotated[
+    bool | None,
+    typer.Option("--repeat", rich_help_panel=LEARNING, help="GES until no phase improves."),
+]
+LearnerSeconds = Annotated[
+    float | None,
+    typer.Option(show_default="no limit", rich_help_panel=LEARNING, help="Time per search."),
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema", help='JSON file {"column": ["state", ...]}; anything else is then an error.'
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(help="A cell that means missing, besides the empty cell; may be repeated."),
+]
+Reading = Annotated[
+    str,
+    typer.Option(
+        help="Which structure of the path at θ: search, refusion, or the better one (best)."
+    ),
+]
+
+
+# --- simulate -----------------------------------------------------------------------------------
+
+
+@app.command(
+    epilog=_examples(
+        "fedbn simulate --network asia --clients 5 --rows 1000",
+        "fedbn simulate --network child --partition dirichlet-latent --alpha 0.3",
+        "fedbn simulate --table patients.csv --partition column --partition-column hospital",
+        "fedbn simulate --sites a.csv b.csv c.csv --schema states.json --out results/three",
+        "fedbn simulate --config experiment.toml --engine in-process",
+    )
+)
+def simulate(
+    more_sites: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
+    network: Annotated[
+        str | None, typer.Option(help="A network to sample tables from: a name or a file.")
+    ] = None,
+    table: Annotated[Path | None, typer.Option(help="One table, divided over the clients.")] = None,
+    sites: Annotated[
+        list[str] | None, typer.Option(help="Tables of the clients, one each: --sites a.csv b.csv.")
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(show_default="5000", help="Rows per client, on average, with --network."),
+    ] = None,
+    clients: Annotated[
+        int | None,
+        typer.Option(show_default="10", help="Number of clients, with --network or --table."),
+    ] = None,
+    partition: Annotated[
+        str | None,
+        typer.Option(show_default="iid", help="iid, dirichlet, dirichlet-latent or column."),
+    ] = None,
+    partition_column: Annotated[
+        str | None, typer.Option(help="Column of --partition dirichlet or column.")
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(show_default="0.5", help="Dirichlet concentration: small is uneven."),
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option(show_default="equal", help="equal or skewed table sizes.")
+    ] = None,
+    schema: SchemaFile = None,
+    missing: Missing = None,
+    learner: LearnerName = None,
+    score: Score = None,
+    ess: Ess = None,
+    max_parents: MaxParents = None,
+    turning: Turning = None,
+    repeat: Repeat = None,
+    learner_seconds: LearnerSeconds = None,
+    reading: Annotated[
+        str | None, typer.Option(show_default="best", help="best, search or refusion.")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(show_default="1", help="At most this many rounds; 1 is one-shot."),
+    ] = None,
+    test_rows: Annotated[
+        int | None,
+        typer.Option(show_default="0", help="Held-out rows to score clients and consensus on."),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(show_default="flower", help="flower (a real run) or in-process; same result."),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(show_default="one per core", help="Worker processes.")
+    ] = None,
+    gold: Annotated[
+        Path | None, typer.Option(help="The true structure, to compare with (a DAG file).")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(show_default="results/NAME", help="Results folder; replaced atomically."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="A TOML file with settings; options here override it.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="KEY=VALUE: any setting of the run config; may be repeated."),
+    ] = None,
+    network_dir: NetworkDir = None,
+    seed: Annotated[
+        int | None, typer.Option(show_default="1", help="Seed of everything random.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Simulate a federation: tables or a network in, the consensus and its report out.
+
+    Every client learns a structure from its own table, the server fuses the structures. The result
+    is a folder with the consensus (CSV, JSON, GraphML, DOT, BIF), tables and figures.
+    """
+    from simulations.experiment import experiment_from
+    from simulations.simulate import run_and_report
+
+    if more_sites and not sites:
+        raise typer.BadParameter(f"unexpected argument {more_sites[0]!r}; see --help")
+    options: dict[str, Any] = {
+        "network": network,
+        "table": None if table is None else str(table),
+        "sites": [*sites, *(more_sites or ())] if sites else None,
+        "rows": rows,
+        "clients": clients,
+        "partition": partition,
+        "partition-column": partition_column,
+        "alpha": alpha,
+        "sizes": sizes,
+        "schema": None if schema is None else str(schema),
+        "missing": missing or None,
+        "learner": learner,
+        "score": score,
+        "ess": ess,
+        "max-parents": max_parents,
+        "turning": turning,
+        "repeat": repeat,
+        "learner-seconds": learner_seconds,
+        "reading": reading,
+        "rounds-limit": rounds,
+        "test-rows": test_rows,
+        "engine": engine,
+        "processes": processes,
+        "network-dir": None if network_dir is None else str(network_dir),
+        "seed": seed,
+        **_set_options(setting or []),
+    }
+    experiment = experiment_from(options, config=config, base={"share-diagnostics": True})
+    _check_source(experiment, rows=rows, clients=clients)
+    run_and_report(experiment, gold=gold, out=out, as_json=as_json, quiet=quiet)
+
+
+def _set_options(settings: list[str]) -> dict[str, Any]:
+    """KEY=VALUE texts as a mapping; values are TOML, or bare text."""
+    import tomllib
+
+    found: dict[str, Any] = {}
+    for text in settings:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise typer.BadParameter(f"--set needs KEY=VALUE, got {text!r}")
+        try:
+            found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[key.strip()] = value
+    return found
+
+
+def _check_source(experiment: Experiment, *, rows: int | None, clients: int | None) -> None:
+    """Refuse a missing source, and options that the source makes meaningless."""
+    if not (experiment.network or experiment.table or experiment.sites or experiment.sites_dir):
+        raise ConfigError("say where the data come from: --network, --table or --sites")
+    if rows is not None and experiment.network is None:
+        raise ConfigError("--rows is for --network: tables are used whole")
+    if clients is not None and (experiment.sites or experiment.sites_dir):
+        raise ConfigError("--clients is for --network and --table: with --sites, each is a client")
+
+
+# --- learn --------------------------------------------------------------------------------------
+
+
+@app.command(
+    epilog=_examples(
+        "fedbn learn patients.csv",
+        "fedbn learn patients.csv --score bic --out patients.graphml",
+        "fedbn learn measurements.parquet --score gaussian-bic --json",
+    )
+)
+def learn(
+    table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    schema: SchemaFile = None,
+    missing: Missing = None,
+    learner: LearnerName = None,
+    score: Score = None,
+    ess: Ess = None,
+    max_parents: MaxParents = None,
+    turning: Turning = None,
+    repeat: Repeat = None,
+    learner_seconds: LearnerSeconds = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the DAG to a .csv, .json, .graphml or .dot file.")
+    ] = None,
+    seed: Seed = 1,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a structure from one table; print its edges, parent and child, as CSV."""
+    from simulations.experiment import experiment_from
+    from simulations.terminal import print_json, shown
+
+    options: dict[str, Any] = {
+        "learner": learner,
+        "score": score,
+        "ess": ess,
+        "max-parents": max_parents,
+        "turning": turning,
+        "repeat": repeat,
+        "learner-seconds": learner_seconds,
+    }
+    settings = experiment_from(options).learner
+
+    import numpy as np
+
+    from fedbn.data.tables import read_dataset, read_schema
+    from fedbn.graphs.files import structure_text, write_structure
+    from fedbn.learners import kind_of_score
+    from fedbn.learners import learn as learn_structures
+
+    agreed = None if schema is None else read_schema(schema)
+    kind: Any = kind_of_score(settings.score)
+    dataset = read_dataset(table, kind, schema=agreed, missing=missing or ())
+    ready = time.process_time()
+    learned = learn_structures(dataset, settings, np.random.default_rng(seed))
+    heaviest = max(range(len(learned.dags)), key=lambda b: learned.weights[b])
+    dag = learned.dags[heaviest]
+    if out is not None:
+        write_structure(dag, out)
+    if as_json:
+        content = {
+            **_structure(dag),
+            "score": learned.score,
+            "seconds": learned.seconds,
+            "startup_seconds": ready + learned.startup_seconds,
+            "status": learned.status,
+        }
+        print_json(content)
+        return
+    if out is None:
+        print(structure_text(dag, ".csv"), end="")
+    if not quiet:
+        typer.echo(
+            f"{dataset.n_rows} rows, {dag.n} columns, {dag.n_edges} edges, "
+            f"{settings.score} {shown(learned.score)}, {learned.seconds:.2f} s"
+            + ("" if learned.status == "complete" else f" ({learned.status})"),
+            err=True,
+        )
+
+
+# --- fuse ---------------------------------------------------------------------------------------
+
+
+@app.command(
+    epilog=_examples(
+        "fedbn fuse north.json south.bif east.json",
+        "fedbn fuse a.csv b.csv --nodes age,smoking,cancer --weights 2,1",
+        "fedbn fuse alarm.r100.txt.gz --first 20 --json",
+        "fedbn fuse a.json b.json --steps --json",
+        "fedbn fuse a.json b.json c.json --gold true.bif --out results/fused",
+    )
+)
+def fuse(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="DAGs: .json, .bif, .csv (with --nodes) or several in one .txt; .gz."),
+    ],
+    nodes: Annotated[
+        str | None, typer.Option(help="The variables of edge lists: a,b,c or a file with names.")
+    ] = None,
+    first: Annotated[
+        int | None, typer.Option(min=1, help="Use the first R DAGs only.", metavar="R")
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="One positive number per DAG, with commas: 2,1,1/3.")
+    ] = None,
+    reading: Reading = "best",
+    theta: Annotated[
+        str | None, typer.Option(help="Take the state at this θ instead of the nearest one.")
+    ] = None,
+    k_max: Annotated[int, typer.Option(min=0, help="Largest |H| of one deletion.")] = 10,
+    seconds: Annotated[
+        float | None, typer.Option(show_default="no limit", help="Time budget of the search.")
+    ] = None,
+    random_ties: Annotated[
+        bool, typer.Option("--random-ties", help="Break ties at random (see --seed), not by name.")
+    ] = False,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Add the order and every deletion (with --json).")
+    ] = False,
+    gold: Annotated[
+        Path | None, typer.Option(help="The true structure, to compare with (a DAG file).")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write a results folder, too.")] = None,
+    seed: Seed = 1,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fuse structures into one consensus (MCBNC), θ chosen after the search."""
+    from simulations.fuse import fuse_and_report
+    from simulations.inputs import read_inputs
+
+    inputs = read_inputs(files, nodes=nodes, first=first, weights=weights)
+    fuse_and_report(
+        inputs,
+        reading=reading,
+        theta=theta,
+        k_max=k_max,
+        seconds=seconds,
+        tie_seed=seed if random_ties else None,
+        steps=steps,
+        gold=gold,
+        out=out,
+        as_json=as_json,
+        quiet=quiet,
+    )
+
+
+# --- sample, compare, networks ------------------------------------------------------------------
+
+
+@app.command(
+    epilog=_examples(
+        "fedbn sample alarm --rows 5000 --out alarm.csv",
+        "fedbn sample my-network.bif --rows 100 --seed 7",
+    )
+)
+def sample(
+    network: Annotated[str, typer.Argument(help="A network: a name (fedbn networks) or a file.")],
+    rows: Annotated[int, typer.Option(min=1, help="Number of rows.")] = 1000,
+    out: Annotated[
+        Path | None,
+        typer.Option(show_default="standard output", help="A .csv, .csv.gz or .parquet file."),
+    ] = None,
+    network_dir: NetworkDir = None,
+    seed: Seed = 1,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Sample a table from a Bayesian network, exactly (forward sampling)."""
+    from tempfile import TemporaryDirectory
+
+    import numpy as np
+
+    from fedbn.data.tables import write_table
+    from fedbn.networks.catalog import load_network
+    from simulations.terminal import print_json
+
+    if as_json and out is None:
+        raise typer.BadParameter("--json needs --out: the table would go to standard output, too")
+    loaded = load_network(network, network_dir)
+    dataset = loaded.sample(rows, np.random.default_rng(seed))
+    if out is None:
+        with TemporaryDirectory() as folder:
+            write_table(dataset, Path(folder) / "table.csv")
+            print((Path(folder) / "table.csv").read_text(encoding="utf-8"), end="")
+        return
+    write_table(dataset, out)
+    if as_json:
+        print_json({"rows": dataset.n_rows, "columns": list(dataset.names), "out": str(out)})
+    elif not quiet:
+        typer.echo(f"{dataset.n_rows} rows of {dataset.n} columns in {out}", err=True)
+
+
+@app.command(
+    epilog=_examples(
+        "fedbn compare consensus.json alarm",
+        "fedbn compare learned.csv true.bif --nodes age,smoking,cancer --json",
+    )
+)
+def compare(
+    structure: Annotated[str, typer.Argument(help="A DAG file, or a network's name.")],
+    truth: Annotated[str, typer.Argument(help="What it is compared with: the same.")],
+    nodes: Annotated[
+        str | None, typer.Option(help="The variables of edge lists: a,b,c or a file with names.")
+    ] = None,
+    network_dir: NetworkDir = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two structures: SMHD, SHD, precision, recall and F1 against the second."""
+    from fedbn.graphs.files import read_nodes
+    from fedbn.metrics import precision_recall_f1, shd, smhd
+    from simulations.inputs import one_structure
+    from simulations.terminal import print_json, print_table, rows_table
+
+    names = None if nodes is None else read_nodes(nodes)
+    ours = one_structure(structure, nodes=names, network_dir=network_dir)
+    theirs = one_structure(truth, nodes=names, network_dir=network_dir)
+    accuracy = precision_recall_f1(ours, theirs)
+    content = {
+        "smhd": smhd(ours, theirs),
+        "shd": shd(ours, theirs),
+        "precision": accuracy.precision,
+        "recall": accuracy.recall,
+        "f1": accuracy.f1,
+    }
+    if as_json:
+        print_json(content)
+    else:
+        print_table(rows_table(tuple(content), [tuple(content.values())]))
+
+
+@app.command(epilog=_examples("fedbn networks", "fedbn networks --network-dir bifs --json"))
+def networks(network_dir: NetworkDir = None, as_json: Json = False) -> None:
+    """List the networks that can be sampled by name."""
+    from simulations.inputs import network_facts
+    from simulations.terminal import print_json, print_table, rows_table
+
+    facts = network_facts(network_dir)
+    if as_json:
+        print_json({"networks": facts})
+        return
+    print_table(rows_table(tuple(facts[0]), [tuple(fact.values()) for fact in facts]))
+
+
+def _structure(dag: DAG) -> dict[str, Any]:
+    return {"nodes": list(dag.names), "edges": [list(edge) for edge in dag.edges]}

@@ -1,0 +1,107 @@
+"""An experiment from a TOML file and from options, later ones taking precedence.
+
+The file has the keys of the flat run config (see `fedbn.settings`), and `engine`, `processes`;
+lists are lists. Paths in it are relative to the file:
+
+    network = "alarm"
+    clients = 10
+    rows = 5000
+    learner = "ges"
+    score = "bdeu"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fedbn.errors import ConfigError
+from fedbn.learners import kind_of_score, learner_named
+from fedbn.settings import Experiment, from_run_config
+
+__all__ = ["Experiment", "experiment_from", "result_name", "with_absolute_paths"]
+
+_LOCAL = ("engine", "processes")
+_PATHS = ("table", "sites_dir", "schema", "network_dir", "out_dir")
+
+
+def experiment_from(
+    options: Mapping[str, Any], *, config: Path | None = None, base: Mapping[str, Any] | None = None
+) -> Experiment:
+    """The experiment of a TOML file, overridden by options.
+
+    Parameters
+    ----------
+    options : run-config keys, `engine` and `processes`; None means not given.
+    config : a TOML file.
+    base : defaults that differ from those of the settings; the file overrides them.
+
+    Raises
+    ------
+    ConfigError
+        The file cannot be read, a key is unknown, or a value is wrong; the learner or score is not
+        known.
+    """
+    flat: dict[str, Any] = dict(base or {})
+    if config is not None:
+        flat |= _read_config(config)
+    flat |= {key: value for key, value in options.items() if value is not None}
+    local = {key: flat.pop(key) for key in _LOCAL if key in flat}
+    if "processes" in local and type(local["processes"]) is not int:
+        raise ConfigError(f"processes must be a whole number, not {local['processes']!r}")
+    experiment = from_run_config(flat, **local)
+    learner_named(experiment.learner.learner)
+    kind_of_score(experiment.learner.score)
+    return experiment
+
+
+def with_absolute_paths(experiment: Experiment) -> Experiment:
+    """The same experiment for a process with another working directory."""
+    changes: dict[str, Any] = {
+        name: str(Path(value).expanduser().absolute())
+        for name in _PATHS
+        if (value := getattr(experiment, name)) is not None
+    }
+    changes["sites"] = tuple(str(Path(site).expanduser().absolute()) for site in experiment.sites)
+    if experiment.network is not None and Path(experiment.network).is_file():
+        changes["network"] = str(Path(experiment.network).absolute())
+    return replace(experiment, **changes)
+
+
+def result_name(experiment: Experiment) -> str:
+    """What a result is called unless the caller says: after its network, table or sites.
+
+    >>> result_name(Experiment(table="data/patients.csv.gz"))
+    'patients'
+    """
+    source = experiment.network or experiment.table
+    if source is None:
+        return "sites"
+    return Path(source).name.split(".")[0]
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    for key, value in content.items():
+        if isinstance(value, dict):
+            raise ConfigError(f"{path}: settings are flat, but {key!r} is a table")
+    here = path.parent
+
+    def located(text: Any) -> Any:
+        inside = here / text if isinstance(text, str) and text else None
+        return str(inside) if inside is not None and inside.exists() else text
+
+    for key in ("network", *(name.replace("_", "-") for name in _PATHS)):
+        if key in content:
+            content[key] = located(content[key])
+    if isinstance(content.get("sites"), list):
+        content["sites"] = [located(site) for site in content["sites"]]
+    return content

@@ -1,0 +1,122 @@
+"""What the command's arguments name: structures in files, networks by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from fedbn.errors import ConfigError, StructureError
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.files import NamedDAG, read_nodes, read_structures
+
+__all__ = ["network_facts", "one_structure", "read_inputs"]
+
+
+def read_inputs(
+    files: Sequence[Path], *, nodes: str | None, first: int | None, weights: str | None
+) -> tuple[NamedDAG, ...]:
+    """The DAGs of all files, in their order, with distinct labels.
+
+    Parameters
+    ----------
+    nodes : the variables of edge lists, as text or as the path of a file.
+    first : keep this many.
+    weights : numbers or fractions with commas, one per DAG that is kept.
+
+    Raises
+    ------
+    StructureError : a file is wrong, DAGs differ in their variables, or `first` exceeds them.
+    ConfigError : the weights are not as they must be.
+    """
+    names = None if nodes is None else read_nodes(nodes)
+    found = [entry for file in files for entry in read_structures(file, nodes=names)]
+    if first is not None:
+        if first > len(found):
+            raise StructureError(f"the first {first} DAGs are wanted, but there are {len(found)}")
+        found = found[:first]
+    for entry in found[1:]:
+        different = sorted(set(entry.dag.names) ^ set(found[0].dag.names))
+        if different:
+            raise StructureError(
+                f"all DAGs must have the same variables, but only one of {found[0].label!r} and "
+                f"{entry.label!r} has {different[0]!r}"
+            )
+    if weights is not None:
+        found = _weighted(found, weights)
+    return _labelled(found)
+
+
+def _weighted(found: Sequence[NamedDAG], text: str) -> list[NamedDAG]:
+    try:
+        weights = [Fraction(part.strip()) for part in text.split(",")]
+    except (ValueError, ZeroDivisionError):
+        weights = []
+    if len(weights) != len(found) or not all(weight > 0 for weight in weights):
+        raise ConfigError(
+            f"--weights must be {len(found)} positive numbers like 2,1,1/3 (one per DAG), "
+            f"not {text!r}"
+        )
+    return [replace(e, weight=w) for e, w in zip(found, weights, strict=True)]
+
+
+def _labelled(found: Sequence[NamedDAG]) -> tuple[NamedDAG, ...]:
+    """The same DAGs; a label that is taken gets a number."""
+    taken: set[str] = set()
+    entries = []
+    for entry in found:
+        label, count = entry.label, 1
+        while label in taken:
+            count += 1
+            label = f"{entry.label}#{count}"
+        taken.add(label)
+        entries.append(replace(entry, label=label))
+    return tuple(entries)
+
+
+def one_structure(
+    text: str, *, nodes: Sequence[str] | None = None, network_dir: Path | None = None
+) -> DAG:
+    """The DAG of a structure file that holds one, or of a network by its name.
+
+    Raises
+    ------
+    StructureError : the file holds several DAGs, or is wrong.
+    NetworkError : there is neither such a file nor such a network.
+    """
+    path = Path(text)
+    if not path.is_file() and path.suffix not in (".json", ".csv", ".txt", ".gz"):
+        from fedbn.networks.catalog import load_network
+
+        return load_network(text, network_dir).dag
+    found = read_structures(path, nodes=nodes)
+    if len(found) > 1:
+        raise StructureError(f"{path}: one DAG is needed, the file has {len(found)}")
+    return found[0].dag
+
+
+def network_facts(network_dir: Path | None) -> list[dict[str, Any]]:
+    """Name, nodes, edges, largest in-degree and parameters of every network at hand."""
+    from fedbn.networks.catalog import load_network, network_names
+
+    names = list(network_names())
+    if network_dir is not None:
+        if not network_dir.is_dir():
+            raise ConfigError(f"--network-dir must be a folder, {network_dir} is none")
+        files = [path for path in network_dir.iterdir() if ".bif" in path.name]
+        names += sorted({path.name.split(".bif")[0] for path in files} - set(names))
+    facts = []
+    for name in names:
+        network = load_network(name, network_dir)
+        facts.append(
+            {
+                "name": name,
+                "nodes": network.dag.n,
+                "edges": network.dag.n_edges,
+                "max_parents": int(network.dag.adjacency.sum(axis=0).max(initial=0)),
+                "parameters": getattr(network, "n_parameters", None),
+            }
+        )
+    return facts

@@ -1,0 +1,150 @@
+"""What the command shows: progress bars on standard error, tables and JSON on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from fedbn.errors import FedbnError, FedbnWarning
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from fedbn.report import Summary
+
+Progress = Callable[[int, int], None]
+Tracker = Callable[[str], Progress]
+
+
+def one_line(error: BaseException) -> str:
+    """The error's message without line breaks."""
+    return " ".join(str(error).split())
+
+
+def show_error(error: FedbnError) -> None:
+    """One line on standard error, no traceback."""
+    print(f"fedbn: error: {one_line(error)}", file=sys.stderr)
+
+
+@contextmanager
+def show_warnings() -> Iterator[None]:
+    """Inside, fedbn's own warnings are single lines on standard error."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, FedbnWarning):
+            print(f"fedbn: warning: {' '.join(str(message).split())}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Exactly one JSON object on standard output."""
+    print(json.dumps(content, ensure_ascii=False))
+
+
+@contextmanager
+def progress_bars(shown: bool) -> Iterator[Tracker]:
+    """Yield a function that names a bar and returns its `progress(done, total)` callback.
+
+    Nothing is drawn unless `shown` and standard error is a terminal.
+    """
+    if not shown or not sys.stderr.isatty():
+        yield lambda name: lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description:<24}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+
+        def tracker(name: str) -> Callable[[int, int], None]:
+            task = bars.add_task(name, total=None)
+            return lambda done, total: bars.update(task, completed=done, total=total)
+
+        yield tracker
+
+
+def print_table(table: Table) -> None:
+    """A rich table on standard output."""
+    from rich.console import Console
+
+    Console(soft_wrap=True).print(table)
+
+
+def summary_table(summary: Summary, title: str, held_out: str) -> Table:
+    """What happened, in one table: the inputs, their unrestricted fusion G+, the consensus."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    s = summary
+    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table.add_column("")
+    for name in (f"inputs (mean of {s.inputs})", "union G+", "consensus"):
+        table.add_column(name, justify="right")
+    table.add_row("edges", shown(s.inputs_edges), shown(s.fusion_edges), shown(s.edges))
+    if s.smhd_to_gold is not None:
+        table.add_row(
+            "SMHD to the true network",
+            shown(s.inputs_to_gold),
+            shown(s.fusion_to_gold),
+            f"[bold]{shown(s.smhd_to_gold)}[/bold]",
+        )
+        table.add_row("SHD to the true network", "", "", shown(s.shd_to_gold))
+    table.add_row("mean SMHD to the inputs", "", shown(s.fusion_mean_smhd), shown(s.mean_smhd))
+    table.add_row("  no DAG can be below", "", "", shown(s.lower_bound))
+    table.add_row("  gap", "", "", shown(s.gap))
+    table.add_row("threshold θ", "", "", "G+" if s.theta is None else str(s.theta))
+    table.add_row("reading", "", "", s.reading)
+    table.add_row("treewidth", "", "", shown(s.treewidth))
+    if s.held_out is not None:
+        table.add_row(
+            f"{held_out} on held-out rows", shown(s.inputs_held_out), "", shown(s.held_out)
+        )
+    if s.refused:
+        table.add_row("replies refused", shown(s.refused), "", "")
+    if not s.complete:
+        table.add_row("search", "", "", "stopped early: best state so far")
+    return table
+
+
+def rows_table(header: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> Table:
+    """A plain table; numbers to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=title or None, box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    for k, name in enumerate(header):
+        text = all(isinstance(row[k], str) for row in rows)
+        table.add_column(name, justify="left" if text else "right")
+    for row in rows:
+        table.add_row(*(shown(value) for value in row))
+    return table
+
+
+def shown(value: object) -> str:
+    """A number as a reader wants it: at most two decimals, thousands apart.
+
+    >>> shown(Fraction(47, 10)), shown(12345), shown(None)
+    ('4.7', '12,345', '-')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, (float, Fraction)):
+        text = f"{float(value):,.2f}"
+        return text.rstrip("0").rstrip(".")
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,172 @@
+"""`fedbn fuse`: the example of the paper's appendix E through every format and option."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.files import read_structures, structure_text
+from tests.simulations.conftest import Fedbn
+
+EXAMPLE = {
+    "one": [("w", "x"), ("x", "y"), ("y", "z")],
+    "two": [("w", "x"), ("w", "y"), ("x", "z")],
+    "three": [("w", "x"), ("y", "x"), ("x", "z")],
+}
+KEYS = [
+    "nodes",
+    "edges",
+    "theta",
+    "mean_smhd",
+    "lower_bound",
+    "reading",
+    "path",
+    "seconds",
+    "startup_seconds",
+]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    paths = []
+    for name, edges in EXAMPLE.items():
+        path = tmp_path / f"{name}.json"
+        path.write_text(structure_text(DAG.from_edges("wxyz", edges), ".json"))
+        paths.append(path)
+    return paths
+
+
+@pytest.fixture
+def several(tmp_path: Path) -> Path:
+    lines = ["nodes z,y,x,w"]
+    for name, edges in EXAMPLE.items():
+        lines += [f"dag {name}", *(f"{parent},{child}" for parent, child in edges), ""]
+    path = tmp_path / "all.txt.gz"
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    return path
+
+
+def without_times(content: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in content.items() if not key.endswith("seconds")}
+
+
+def test_json_has_the_promised_keys(fedbn: Fedbn, files: list[Path]) -> None:
+    content = fedbn("fuse", *files, "--json").json
+    assert set(KEYS) <= set(content)
+    assert content["nodes"] == ["w", "x", "y", "z"]
+    first = content["path"][0]
+    assert (first["theta"], first["edges"]) == (None, 5)
+    assert [entry["theta"] for entry in content["path"][1:3]] == ["1/3", "2/3"]
+    assert content["path"][-1]["edges"] == 0
+    assert content["mean_smhd"] == min(entry["mean_smhd"] for entry in content["path"])
+    assert content["mean_smhd"] >= content["lower_bound"] >= 0
+    assert 0 <= content["seconds"] < 1
+
+
+def test_steps_replay_the_example_of_the_paper(fedbn: Fedbn, files: list[Path]) -> None:
+    content = fedbn("fuse", *files, "--json", "--steps", "--theta", "1/2").json
+    assert content["order"] == ["w", "y", "x", "z"]
+    assert content["theta"] == "1/3"
+    assert content["steps"][0] == {"x": "y", "y": "z", "h": [], "psi": "1/3", "theta": "1/3"}
+    assert len(content["steps"]) == 5  # down to the empty graph, whatever θ is selected
+
+
+def test_formats_and_order_change_nothing(
+    fedbn: Fedbn, files: list[Path], several: Path, tmp_path: Path
+) -> None:
+    reference = without_times(fedbn("fuse", *files, "--json").json)
+    assert without_times(fedbn("fuse", *reversed(files), "--json").json) == reference
+    assert without_times(fedbn("fuse", several, "--json").json) == reference
+    lists = []
+    for file in files:
+        (entry,) = read_structures(file)
+        lists.append(tmp_path / f"{file.stem}.csv")
+        lists[-1].write_text(structure_text(entry.dag, ".csv"))
+    arguments = ("fuse", *lists, "--nodes", "z,w,x,y", "--json")
+    assert without_times(fedbn(*arguments).json) == reference
+
+
+def test_first_takes_that_many(fedbn: Fedbn, files: list[Path], several: Path) -> None:
+    two = without_times(fedbn("fuse", *files[:2], "--json").json)
+    assert without_times(fedbn("fuse", several, "--first", 2, "--json").json) == two
+    assert (
+        "first 4 DAGs are wanted, but there are 3"
+        in fedbn("fuse", several, "--first", 4, "--json").error
+    )
+
+
+def test_a_weight_counts_like_copies(fedbn: Fedbn, files: list[Path]) -> None:
+    copies = without_times(fedbn("fuse", files[0], *files, "--json").json)
+    assert without_times(fedbn("fuse", *files, "--weights", "2,1,1", "--json").json) == copies
+    assert "3 positive numbers" in fedbn("fuse", *files, "--weights", "2,0,1").error
+    assert "3 positive numbers" in fedbn("fuse", *files, "--weights", "2,1").error
+
+
+@pytest.mark.parametrize("reading", ["search", "refusion"])
+def test_a_reading_is_kept_to(fedbn: Fedbn, files: list[Path], reading: str) -> None:
+    content = fedbn("fuse", *files, "--reading", reading, "--json").json
+    assert {entry["reading"] for entry in content["path"]} == {reading}
+    assert content["reading"] == reading
+
+
+def test_random_ties_follow_the_seed(fedbn: Fedbn, files: list[Path]) -> None:
+    arguments = ("fuse", *files, "--random-ties", "--json", "--steps")
+    once = without_times(fedbn(*arguments, "--seed", 3).json)
+    assert without_times(fedbn(*arguments, "--seed", 3).json) == once
+
+
+def test_the_table_says_what_happened(fedbn: Fedbn, files: list[Path]) -> None:
+    ran = fedbn("fuse", *files, "--gold", files[0])
+    assert ran.status == 0
+    for words in ("3 structures fused", "SMHD to the true network", "threshold θ", "Consensus"):
+        assert words in ran.out
+    assert fedbn("fuse", *files, "--quiet").out == ""
+
+
+def test_results_are_written_and_read_back(fedbn: Fedbn, files: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "result"
+    content = fedbn("fuse", *files, "--gold", files[0], "--out", out, "--json").json
+    (entry,) = read_structures(out / "consensus.json")
+    assert [list(edge) for edge in entry.dag.edges] == content["edges"]
+    run = json.loads((out / "run.json").read_text())
+    assert run["command"] == "fuse"
+    assert run["summary"]["inputs"] == 3
+    assert (out / "figures" / "consensus.svg").stat().st_size > 1000
+
+
+def test_wrong_inputs_are_one_line(fedbn: Fedbn, files: list[Path], tmp_path: Path) -> None:
+    cyclic = tmp_path / "cyclic.json"
+    cyclic.write_text('{"nodes": ["w", "x"], "edges": [["w", "x"], ["x", "w"]]}')
+    assert "cyclic.json: a DAG must have no directed cycle" in fedbn("fuse", cyclic).error
+    assert "nowhere.json: No such file" in fedbn("fuse", tmp_path / "nowhere.json").error
+    other = tmp_path / "other.json"
+    other.write_text('{"nodes": ["w", "x", "y", "q"], "edges": []}')
+    assert (
+        "same variables, but only one of 'one' and 'other'" in fedbn("fuse", files[0], other).error
+    )
+    assert "--nodes" in fedbn("fuse", _edge_list(tmp_path)).error
+    assert "reading must be one of" in fedbn("fuse", *files, "--reading", "bset").error
+    assert "theta must be" in fedbn("fuse", *files, "--theta", "-1").error
+
+
+def _edge_list(folder: Path) -> Path:
+    path = folder / "edges.csv"
+    path.write_text("w,x\n")
+    return path
+
+
+def test_results_are_never_written_over_something_else(
+    fedbn: Fedbn, files: list[Path], tmp_path: Path
+) -> None:
+    assert "is not a result of fedbn" in fedbn("fuse", *files, "--out", tmp_path).error
+    assert "is a file" in fedbn("fuse", *files, "--out", files[0]).error
+    below_a_file = files[0] / "result"
+    assert "cannot write results" in fedbn("fuse", *files, "--out", below_a_file).error
+
+
+def test_usage_errors_have_status_2(fedbn: Fedbn, files: list[Path]) -> None:
+    assert fedbn("fuse").status == 2
+    assert fedbn("fuse", *files, "--first", 0).status == 2
+    assert fedbn("fuse", *files, "--bogus").status == 2
