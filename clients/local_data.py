@@ -1,0 +1,272 @@
+"""Where this client's table is.
+
+In a deployment the node's own configuration says so (`data-path`). In a simulation the run config
+does: the client is the partition-id-th part of a sampled or given table, or reads the
+partition-id-th of the sites' files. A part depends on the settings and the seed alone, so that any
+process of any engine makes the same bytes without any table being sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset, Kind, union_schema
+from fedbn.data.partition import (
+    RowIndices,
+    Sizes,
+    partition_by_column,
+    partition_dirichlet,
+    partition_dirichlet_latent,
+    partition_iid,
+)
+from fedbn.data.tables import column_values, read_dataset
+from fedbn.errors import ConfigError, DataError
+from fedbn.learners import kind_of_score
+from fedbn.networks.catalog import load_network
+from fedbn.settings import Experiment
+
+SAMPLE_STREAM, PARTITION_STREAM, HELD_OUT_STREAM = 1, 2, 3
+"""What the seed is combined with, so that the rows do not depend on how they are divided."""
+
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A client's table, and the name that it goes by where it tells one."""
+
+    label: str
+    dataset: Dataset
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """All tables of a simulated run: the clients', and rows that no client has."""
+
+    sites: tuple[Site, ...]
+    held_out: Dataset | None
+
+
+def partition_id(node_config: Mapping[str, Any]) -> int:
+    """Which part this node is; 0 in a deployment, where a node has its own table."""
+    return int(node_config.get("partition-id", 0))
+
+
+def local_site(experiment: Experiment, node_config: Mapping[str, Any]) -> Site:
+    """This client's table.
+
+    Raises
+    ------
+    ConfigError
+        Neither the node's configuration nor the run's names data, or there are fewer parts than
+        nodes.
+    DataError, NetworkError
+        The data cannot be read or made.
+    """
+    if "data-path" in node_config:
+        path = str(node_config["data-path"])
+        return Site(_stem(path), _read(experiment, path))
+    index = partition_id(node_config)
+    files = site_files(experiment)
+    if files:
+        _require_part(index, len(files))
+        return Site(_labels(files)[index], _split_site(experiment, files, index)[0])
+    if experiment.network is None and experiment.table is None:
+        raise ConfigError(
+            "the data must be named: data-path in the node's configuration, or network, table, "
+            "sites or sites-dir in the run's"
+        )
+    sites = _divided(experiment, _stamp(experiment)).sites
+    _require_part(index, len(sites))
+    return sites[index]
+
+
+def simulation(experiment: Experiment) -> Simulation:
+    """All tables of a simulated run, and the held-out rows that `test_rows` asks for.
+
+    Raises ConfigError, DataError, SchemaError or NetworkError where a client would: in a simulation
+    this is where a wrong input is found, with everything that a client would not tell.
+    """
+    files = site_files(experiment)
+    if not files:
+        if experiment.network is None and experiment.table is None:
+            raise ConfigError("a simulation needs data: network, table, sites or sites-dir")
+        return _divided(experiment, _stamp(experiment))
+    pairs = [_split_site(experiment, files, index) for index in range(len(files))]
+    labels = _labels(files)
+    sites = tuple(Site(label, data) for label, (data, _) in zip(labels, pairs, strict=True))
+    held_out = [rows for _, rows in pairs if rows is not None]
+    if not held_out:
+        return Simulation(sites, None)
+    schema = union_schema({site.label: site.dataset.schema for site in sites})
+    recoded = [rows.with_schema(schema).table for rows in held_out]
+    return Simulation(sites, Dataset(schema, np.concatenate(recoded)))
+
+
+def simulated_sites(experiment: Experiment) -> list[Dataset]:
+    """The clients' tables of a simulated run, by partition id."""
+    return [site.dataset for site in simulation(experiment).sites]
+
+
+def site_files(experiment: Experiment) -> tuple[str, ...]:
+    """The clients' own files, if the run names files: as given, or sorted by name in the folder."""
+    if experiment.sites_dir is None:
+        return experiment.sites
+    folder = Path(experiment.sites_dir)
+    if not folder.is_dir():
+        raise ConfigError(f"sites-dir must be a folder, {str(folder)!r} is none")
+    found = sorted(path for path in folder.iterdir() if path.name.endswith(TABLE_SUFFIXES))
+    if not found:
+        raise ConfigError(
+            f"sites-dir must hold {', '.join(TABLE_SUFFIXES)} files, {str(folder)!r} has none"
+        )
+    return tuple(str(path) for path in found)
+
+
+def _read(experiment: Experiment, path: str, exclude: Sequence[str] = ()) -> Dataset:
+    kind = cast(Kind, kind_of_score(experiment.learner.score))
+    return read_dataset(path, kind, missing=experiment.missing, exclude=exclude)
+
+
+def _split_site(
+    experiment: Experiment, files: Sequence[str], index: int
+) -> tuple[Dataset, Dataset | None]:
+    """One site's rows, and its equal share of the held-out rows."""
+    dataset = _read(experiment, files[index])
+    share = experiment.test_rows // len(files) + (index < experiment.test_rows % len(files))
+    if share == 0:
+        return dataset, None
+    return _without_held_out(dataset, share, experiment.seed, index, files[index])
+
+
+def _without_held_out(
+    dataset: Dataset, count: int, seed: int, index: int, source: str
+) -> tuple[Dataset, Dataset]:
+    if count >= dataset.n_rows:
+        raise DataError(
+            f"{source}: {count} held-out rows must leave some, there are {dataset.n_rows}"
+        )
+    order = np.random.default_rng([seed, HELD_OUT_STREAM, index]).permutation(dataset.n_rows)
+    return dataset.take(np.sort(order[count:])), dataset.take(np.sort(order[:count]))
+
+
+@lru_cache(maxsize=2)
+def _divided(experiment: Experiment, stamp: tuple[int, int] | None) -> Simulation:
+    """One table divided over the clients; `stamp` renews it when its file has changed."""
+    if experiment.network is not None:
+        dataset, held_out = _sampled(experiment)
+        values = _column_of(dataset, experiment.partition_column)
+    else:
+        dataset, held_out, values = _given_table(experiment)
+    parts = _parts(experiment, dataset, values)
+    if experiment.partition == "column":
+        labels = sorted(set(values))
+    else:
+        width = len(str(len(parts)))
+        labels = [f"client {i:0{width}}" for i in range(1, len(parts) + 1)]
+    sites = tuple(
+        Site(label, dataset.take(rows)) for label, rows in zip(labels, parts, strict=True)
+    )
+    return Simulation(sites, held_out)
+
+
+def _sampled(experiment: Experiment) -> tuple[Dataset, Dataset | None]:
+    """rows x clients cases of a network, and held-out cases from a stream of their own."""
+    assert experiment.network is not None
+    network = load_network(experiment.network, experiment.network_dir)
+    score, kind = experiment.learner.score, kind_of_score(experiment.learner.score)
+    if network.schema.kind != kind:
+        raise ConfigError(
+            f"score {score!r} is for {kind} data, network {experiment.network!r} has "
+            f"{network.schema.kind} variables"
+        )
+    seed = experiment.seed
+    dataset = network.sample(
+        experiment.rows * experiment.clients, np.random.default_rng([seed, SAMPLE_STREAM])
+    )
+    if experiment.test_rows == 0:
+        return dataset, None
+    rng = np.random.default_rng([seed, HELD_OUT_STREAM])
+    return dataset, network.sample(experiment.test_rows, rng)
+
+
+def _given_table(experiment: Experiment) -> tuple[Dataset, Dataset | None, list[str]]:
+    """The table's rows without the held-out ones, those, and the partition column's values.
+
+    A site column is no variable; nor is any partition column among float columns.
+    """
+    path, column = str(experiment.table), experiment.partition_column
+    outside = experiment.partition == "column" or kind_of_score(experiment.learner.score) != (
+        "categorical"
+    )
+    exclude = (column,) if column is not None and outside else ()
+    dataset = _read(experiment, path, exclude)
+    values = np.array([] if column is None else column_values(path, column), dtype=object)
+    if experiment.test_rows == 0:
+        return dataset, None, values.tolist()
+    if experiment.test_rows >= dataset.n_rows:
+        raise DataError(
+            f"{path}: {experiment.test_rows} held-out rows must leave some, "
+            f"there are {dataset.n_rows}"
+        )
+    order = np.random.default_rng([experiment.seed, HELD_OUT_STREAM]).permutation(dataset.n_rows)
+    held, kept = np.sort(order[: experiment.test_rows]), np.sort(order[experiment.test_rows :])
+    return dataset.take(kept), dataset.take(held), (values[kept] if column else values).tolist()
+
+
+def _column_of(dataset: Dataset, column: str | None) -> list[str]:
+    """The states of a categorical column, row by row; nothing without a column."""
+    if column is None:
+        return []
+    index = dataset.schema.index(column)
+    states = dataset.schema.states[index]
+    return [states[code] for code in dataset.codes[:, index]]
+
+
+def _parts(experiment: Experiment, dataset: Dataset, values: Sequence[str]) -> list[RowIndices]:
+    rng = np.random.default_rng([experiment.seed, PARTITION_STREAM])
+    clients, alpha, sizes = experiment.clients, experiment.alpha, cast(Sizes, experiment.sizes)
+    match experiment.partition:
+        case "column":
+            return partition_by_column(values)
+        case "dirichlet":
+            return partition_dirichlet(values, clients, alpha, rng, sizes)
+        case "dirichlet-latent":
+            return partition_dirichlet_latent(dataset, clients, alpha, rng, sizes)
+        case _:
+            return partition_iid(dataset.n_rows, clients, rng, sizes)
+
+
+def _stamp(experiment: Experiment) -> tuple[int, int] | None:
+    """Changes when the file of the table or network does; None for a network by name."""
+    path = Path(experiment.table or experiment.network or "")
+    if not path.is_file():
+        return None
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+def _labels(files: Sequence[str]) -> list[str]:
+    """The files' names without suffixes, numbered unless they differ."""
+    stems = [_stem(file) for file in files]
+    if len(set(stems)) == len(stems):
+        return stems
+    width = len(str(len(stems)))
+    return [f"{i:0{width}} {stem}" for i, stem in enumerate(stems, start=1)]
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    suffix = next((suffix for suffix in TABLE_SUFFIXES if name.endswith(suffix)), "")
+    return name.removesuffix(suffix) or name
+
+
+def _require_part(index: int, parts: int) -> None:
+    if index >= parts:
+        raise ConfigError(f"partition-id must be below {parts}, the number of clients, not {index}")

@@ -1,0 +1,101 @@
+"""What may leave a client: two mods around the app, the outermost first.
+
+`redact` turns every exception into a fixed text, for a traceback can quote a table. `firewall` lets
+a reply pass only when it holds the agreed records with the agreed keys and types, and nothing else;
+so whatever the app does by mistake, no more than that leaves.
+"""
+
+from __future__ import annotations
+
+import builtins
+import logging
+from collections.abc import Callable, Mapping
+
+from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message
+from flwr.clientapp.typing import ClientAppCallable
+
+from fedbn import errors
+from fedbn.errors import MessageError
+from fedbn.message import ARRAY_KEYS
+
+LOG = logging.getLogger("fedbn.client")
+
+APP_RAISED = 2
+"""Flower's error code for a client app that raised."""
+
+REDACTED = "this client could not do its part; the reason is in its own log"
+"""The only text that a failing client sends, after the class of its error."""
+
+SCHEMA_KEYS = {"text": str, "hash": str}
+DIAGNOSTIC_KEYS = {"label": str, "rows": int, "seconds": float}
+
+
+def redact(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+    """Answer any exception with its class and a fixed text; log the traceback here."""
+    try:
+        return call_next(message, context)
+    except Exception as error:
+        LOG.exception("the %s request failed", message.metadata.message_type)
+        reason = f"{_known_class(error)}: {REDACTED}"
+        return Message(Error(code=APP_RAISED, reason=reason), reply_to=message)
+
+
+def firewall(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+    """Let the agreed records pass; raise MessageError, which names records and keys, otherwise.
+
+    Diagnostics (label, rows, seconds) are agreed only where the run config's `share-diagnostics`
+    is true.
+    """
+    reply = call_next(message, context)
+    if not reply.has_content():
+        raise MessageError("a reply must have content")
+    category = message.metadata.message_type.split(".")[0]
+    agreed = dict(AGREED.get(category, {}))
+    if context.run_config.get("share-diagnostics") is True and "diagnostics" in reply.content:
+        agreed["diagnostics"] = _is_diagnostics
+    found = set(reply.content)
+    if found != set(agreed):
+        raise MessageError(
+            f"a reply to {category} must hold exactly {sorted(agreed)}, not {sorted(found)}"
+        )
+    for name, is_agreed in agreed.items():
+        record = reply.content[name]
+        if not is_agreed(record):
+            raise MessageError(f"record {name!r} must not hold {sorted(record)}")
+    return reply
+
+
+def _is_structures(record: object) -> bool:
+    return isinstance(record, ArrayRecord) and set(record) == set(ARRAY_KEYS)
+
+
+def _is_schema(record: object) -> bool:
+    return _has_types(record, SCHEMA_KEYS) and set(record) == set(SCHEMA_KEYS)  # type: ignore[call-overload]
+
+
+def _is_diagnostics(record: object) -> bool:
+    return _has_types(record, DIAGNOSTIC_KEYS)
+
+
+def _has_types(record: object, types: Mapping[str, type]) -> bool:
+    return isinstance(record, ConfigRecord) and all(
+        type(value) is types.get(key) for key, value in record.items()
+    )
+
+
+AGREED: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
+    "query": {"schema": _is_schema},
+    "train": {"structures": _is_structures},
+}
+"""Message category -> record name -> what the record must be."""
+
+
+def _known_class(error: Exception) -> str:
+    """The name of the error's nearest class that is fedbn's or Python's own."""
+    for kind in type(error).__mro__:
+        if (
+            getattr(errors, kind.__name__, None) is kind
+            or getattr(builtins, kind.__name__, None) is kind
+        ):
+            return kind.__name__
+    return "Exception"

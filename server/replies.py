@@ -1,0 +1,42 @@
+"""Reading replies that nobody vouches for."""
+
+from __future__ import annotations
+
+import logging
+from typing import TypeVar
+
+from flwr.app import ConfigRecord, Message, RecordDict
+
+from fedbn.errors import MessageError
+
+LOG = logging.getLogger("fedbn.server")
+
+MAX_TEXT = 200
+"""Characters of a client's text that the server keeps."""
+
+Value = TypeVar("Value", int, float, str)
+
+
+def content_of(reply: Message, client: str) -> RecordDict:
+    """The records of a reply; raises MessageError with the client's own (redacted) reason."""
+    if reply.has_error():
+        reason = printable(reply.error.reason or f"error {reply.error.code}")
+        raise MessageError(f"{client}: {reason}")
+    if not reply.has_content():
+        raise MessageError(f"{client}: a reply must have content")
+    return reply.content
+
+
+def diagnostic(content: RecordDict, key: str, kind: type[Value]) -> Value | None:
+    """One value of the record "diagnostics", or None where it is not shared or not a `kind`."""
+    record = content.get("diagnostics")
+    if not isinstance(record, ConfigRecord):
+        return None
+    value = record.get(key)
+    return value if type(value) is kind else None
+
+
+def printable(text: str) -> str:
+    """At most MAX_TEXT characters of the first line of `text`, without control characters."""
+    line = text.strip().splitlines()[0] if text.strip() else ""
+    return "".join(letter for letter in line[:MAX_TEXT] if letter.isprintable())

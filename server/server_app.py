@@ -1,0 +1,154 @@
+"""The server app: settings -> handshake -> strategy -> results.
+
+`flwr run .` and `fedbn simulate` both end here. With `out-dir` in the run config the results folder
+is written by this process. `fedbn simulate` wants the result itself, to compare it with what only
+the simulation knows: it names a file in the environment, and the outcome is left there.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from flwr.app import Context
+from flwr.serverapp import Grid, ServerApp
+
+from fedbn.data.dataset import Schema
+from fedbn.data.tables import read_schema
+from fedbn.errors import ConfigError, FedbnError
+from fedbn.learners import kind_of_score
+from fedbn.message import Limits
+from fedbn.rounds import FederationResult, Progress, load_kernels
+from fedbn.settings import Experiment, from_run_config, to_run_config
+from server.handshake import shake_hands, wait_for_nodes
+from server.strategy import NO_STRUCTURE, StructuralConsensus
+
+HANDOVER = "FEDBN_HANDOVER"
+"""Environment variable: the file in which a simulation wants the outcome, as a pickle."""
+
+CONNECT_SECONDS = 60.0
+"""How long to wait for nodes to connect."""
+
+app = ServerApp()
+
+
+@dataclass(frozen=True)
+class Federated:
+    """A result, the CPU seconds that its fusions took, and those of loading their kernels."""
+
+    result: FederationResult
+    seconds: float
+    startup_seconds: float
+
+
+@app.main()
+def main(grid: Grid, context: Context) -> None:
+    """Run the federation that the run config describes."""
+    handover = os.environ.get(HANDOVER)
+    if handover is None:
+        experiment = from_run_config(context.run_config)
+        federated = federate(grid, experiment)
+        if experiment.out_dir is not None:
+            write_folder(federated, experiment)
+        return
+    try:
+        outcome: Federated | FedbnError = federate(grid, from_run_config(context.run_config))
+    except FedbnError as error:
+        outcome = error
+    unfinished = Path(handover).with_suffix(".part")
+    unfinished.write_bytes(pickle.dumps(outcome))
+    unfinished.rename(handover)
+    if isinstance(outcome, FedbnError):
+        raise outcome
+
+
+def federate(
+    grid: Grid,
+    experiment: Experiment,
+    *,
+    limits: Limits | None = None,
+    timeout: float = 24 * 3600.0,
+    progress: Progress | None = None,
+) -> Federated:
+    """Handshake, rounds, result.
+
+    Parameters
+    ----------
+    grid : where the clients are.
+    experiment : the settings.
+    limits : what a reply may hold at most.
+    timeout : seconds to wait for the replies of one round.
+    progress : of the fusion.
+
+    Raises
+    ------
+    ConfigError : the number of nodes is not that of the simulated clients.
+    SchemaError : the clients cannot agree on a schema.
+    QuorumError : there are too few good replies.
+    """
+    began = time.process_time()
+    load_kernels()
+    startup_seconds = time.process_time() - began
+    nodes = wait_for_nodes(grid, experiment.consensus.min_replies, CONNECT_SECONDS)
+    require_nodes(len(nodes), experiment)
+    shaken = shake_hands(
+        grid,
+        nodes,
+        experiment.consensus,
+        agreed=agreed_schema(experiment),
+        limits=limits,
+        timeout=timeout,
+    )
+    strategy = StructuralConsensus(
+        shaken.state, shaken.clients, experiment.consensus, limits, progress
+    )
+    strategy.start(grid, NO_STRUCTURE, num_rounds=experiment.rounds_limit, timeout=timeout)
+    assert strategy.state.result is not None
+    return Federated(strategy.state.result, strategy.seconds, startup_seconds)
+
+
+def agreed_schema(experiment: Experiment) -> Schema | None:
+    """The schema that the run's settings give, if they do."""
+    if experiment.schema is None:
+        return None
+    schema = read_schema(experiment.schema)
+    kind = kind_of_score(experiment.learner.score)
+    if schema.kind != kind:
+        raise ConfigError(
+            f"score {experiment.learner.score!r} is for {kind} columns, those of "
+            f"{experiment.schema!r} are {schema.kind}"
+        )
+    return schema
+
+
+def require_nodes(found: int, experiment: Experiment) -> None:
+    """In a simulation with a known number of clients there must be one node for each."""
+    if experiment.sites:
+        clients = len(experiment.sites)
+    elif (experiment.network or experiment.table) and experiment.partition != "column":
+        clients = experiment.clients
+    else:
+        return
+    if found != clients:
+        raise ConfigError(
+            f"there must be one node per client, but there are {found} nodes and {clients} "
+            f'clients: use flwr run with --federation-config "num-supernodes={clients}"'
+        )
+
+
+def write_folder(federated: Federated, experiment: Experiment) -> None:
+    """The results folder, without what only a simulation knows (truth, tables)."""
+    from fedbn.report import Outcome, versions, write_results
+
+    assert experiment.out_dir is not None
+    run = {
+        "settings": to_run_config(experiment),
+        "seed": experiment.seed,
+        "versions": versions(),
+        "seconds": federated.seconds,
+        "startup_seconds": federated.startup_seconds,
+    }
+    write_results(Outcome.of_federation(federated.result), experiment.out_dir, run=run)

@@ -1,0 +1,180 @@
+"""Structural consensus as a Flower strategy: aggregation of DAGs, never of numbers.
+
+Flower's loop asks `configure_train` for messages and gives the replies to `aggregate_train`; this
+class decodes them, refuses what is not a good reply, and leaves the method itself to
+`fedbn.rounds.server_round`. The global "arrays" of Flower are the consensus as one message.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from logging import INFO, WARNING
+from typing import Any
+
+from flwr.app import (
+    Array,
+    ArrayRecord,
+    ConfigRecord,
+    Message,
+    MessageType,
+    MetricRecord,
+    RecordDict,
+)
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Strategy
+
+from fedbn import rounds
+from fedbn.errors import MessageError
+from fedbn.message import (
+    Limits,
+    StructureMessage,
+    arrays_of_npy,
+    from_arrays,
+    schema_to_text,
+    to_arrays,
+)
+from fedbn.rounds import ClientReply, Progress, ServerState
+from fedbn.settings import ConsensusSettings
+from server.replies import LOG, content_of, diagnostic
+
+NO_STRUCTURE = ArrayRecord()
+"""The global arrays before the first round."""
+
+
+class StructuralConsensus(Strategy):
+    """Every client learns, the server fuses; from the second round on, from the consensus.
+
+    Parameters
+    ----------
+    state : the agreed schema and who was refused in the handshake.
+    clients : node id -> client name, of those that take part.
+    settings : quorum, search, reading.
+    limits : what a reply may hold at most.
+    progress : of the fusion.
+
+    Attributes
+    ----------
+    state : after the last round, with its result.
+    seconds : CPU seconds that the fusions took.
+    """
+
+    def __init__(
+        self,
+        state: ServerState,
+        clients: Mapping[int, str],
+        settings: ConsensusSettings,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.state = state
+        self.clients = dict(clients)
+        self.settings = settings
+        self.limits = limits or Limits()
+        self.progress = progress
+        self.seconds = 0.0
+
+    def summary(self) -> None:
+        """Log what will be done."""
+        LOG.log(INFO, "structural consensus of %d clients", len(self.clients))
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """One request per client that is still there; none once nothing changes any more."""
+        if self.state.converged:
+            return []
+        schema = self.state.schema
+        task = {"text": schema_to_text(schema), "hash": schema.hash, "round": server_round}
+        present = set(grid.get_node_ids())
+        messages = []
+        for node in sorted(self.clients, key=self.clients.__getitem__):
+            if node not in present:
+                continue
+            content = RecordDict({"task": ConfigRecord(dict(task))})
+            if len(arrays):
+                content["consensus"] = arrays
+            messages.append(Message(content, node, MessageType.TRAIN, group_id=str(server_round)))
+        return messages
+
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        """Decode and check every reply, then fuse the good ones."""
+        if self.state.converged:
+            return None, None
+        good, refused = self._sorted_out(server_round, replies)
+        began = time.process_time()
+        self.state = rounds.server_round(self.state, good, refused, self.settings, self.progress)
+        self.seconds += time.process_time() - began
+        return self._consensus_arrays(), None
+
+    def configure_evaluate(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """Nothing: clients never score the consensus for the server."""
+        return []
+
+    def aggregate_evaluate(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> MetricRecord | None:
+        """Nothing to aggregate."""
+        return None
+
+    def _sorted_out(
+        self, number: int, replies: Iterable[Message]
+    ) -> tuple[list[ClientReply], list[tuple[str, str]]]:
+        """The good replies, and (client, reason) for every client without one."""
+        good: dict[str, ClientReply] = {}
+        refused: dict[str, str] = {}
+        for reply in replies:
+            client = self.clients.get(reply.metadata.src_node_id)
+            if client is None:
+                LOG.log(WARNING, "a reply of node %s is ignored", reply.metadata.src_node_id)
+                continue
+            if client in good or client in refused:
+                LOG.log(WARNING, "client %s answered more than once", client)
+                continue
+            try:
+                good[client] = self._decoded(client, reply)
+            except MessageError as error:
+                refused[client] = f"round {number}: {error}"
+        for client in self.clients.values():
+            if client not in good and client not in refused:
+                refused[client] = f"round {number}: {client}: no reply"
+        for reason in refused.values():
+            LOG.log(WARNING, "refused: %s", reason)
+        return list(good.values()), sorted(refused.items())
+
+    def _decoded(self, client: str, reply: Message) -> ClientReply:
+        """The reply as checked structures; raises MessageError naming client and reason."""
+        content = content_of(reply, client)
+        record = content.get("structures")
+        if not isinstance(record, ArrayRecord):
+            raise MessageError(f"{client}: a reply must hold the arrays of a message")
+        parts = [(key, bytes(array.data)) for key, array in record.items()]
+        arrays = arrays_of_npy(parts, limits=self.limits, sender=client)
+        message = from_arrays(arrays, self.state.schema, limits=self.limits, sender=client)
+        return ClientReply(
+            client=client,
+            dags=message.dags,
+            weights=message.weights,
+            status=message.status,
+            rows=diagnostic(content, "rows", int),
+            seconds=_finite(diagnostic(content, "seconds", float)),
+        )
+
+    def _consensus_arrays(self) -> ArrayRecord:
+        result = self.state.result
+        assert result is not None
+        schema = self.state.schema
+        message = StructureMessage(
+            schema.hash, schema.names, (result.consensus.dag,), (1.0,), "complete"
+        )
+        arrays: dict[str, Any] = to_arrays(message)
+        return ArrayRecord({key: Array(array) for key, array in arrays.items()})
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) and value >= 0 else None

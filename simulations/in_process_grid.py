@@ -1,0 +1,149 @@
+"""Flower's grid without Flower's runtime: the same client app, called in this process.
+
+For sweeps and tests. Records are copied on the way in and out, an exception becomes an error
+reply as in a real run, every node has a context of its own whose state persists, and faults can be
+injected. With `processes`, the nodes' calls are spread over worker processes.
+"""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+from flwr.app import Context, Error, Message, RecordDict
+from flwr.serverapp import Grid
+from flwr.supercore.task_identity import TaskIdentity  # the one private import of fedbn
+
+SERVER_NODE = 1
+APP_RAISED = 2
+
+Fault = Callable[[int, Message], Message | None]
+"""What becomes of a node's reply: another message, or None when it is lost."""
+
+AppSource = Callable[[], Callable[[Message, Context], Message]]
+"""Gives the client app; a module-level function, so that worker processes can import it."""
+
+
+def fedbn_app() -> Callable[[Message, Context], Message]:
+    """fedbn's own client app."""
+    from clients.client_app import app
+
+    return app
+
+
+class InProcessGrid(Grid):
+    """A grid whose nodes are calls of a client app.
+
+    Parameters
+    ----------
+    run_config : the flat run config that every node sees.
+    node_configs : one per node; node ids count from 2, as 1 is the server.
+    app : gives the client app.
+    fault : applied to every reply.
+    processes : number of worker processes, which run while the grid is entered (`with`); None or
+        1 for none.
+    """
+
+    def __init__(
+        self,
+        run_config: Mapping[str, Any],
+        node_configs: Iterable[Mapping[str, Any]],
+        *,
+        app: AppSource = fedbn_app,
+        fault: Fault | None = None,
+        processes: int | None = None,
+    ) -> None:
+        TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, SERVER_NODE
+        self._contexts = {
+            node: Context(1, node, dict(config), RecordDict(), dict(run_config))
+            for node, config in enumerate(node_configs, start=SERVER_NODE + 1)
+        }
+        self._app = app
+        self._fault = fault
+        self._processes = processes or 1
+        self._pool: ProcessPoolExecutor | None = None
+        self._sent = 0
+        self._waiting: dict[str, Message] = {}
+
+    def get_node_ids(self) -> Iterable[int]:
+        """The nodes' ids."""
+        return list(self._contexts)
+
+    def set_run(self, run: Any) -> None:
+        """Nothing to set: there is one run."""
+
+    @property
+    def run(self) -> Any:
+        """There is no run of Flower's runtime."""
+        raise NotImplementedError("an in-process grid has no run")
+
+    def create_message(
+        self,
+        content: RecordDict,
+        message_type: str,
+        dst_node_id: int,
+        group_id: str,
+        ttl: float | None = None,
+    ) -> Message:
+        """A message from the server."""
+        return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        """Deliver messages and keep the replies; returns the messages' ids."""
+        pushed = []
+        for message in messages:
+            self._sent += 1
+            message.metadata.__dict__["_message_id"] = str(self._sent)  # Flower's SuperLink does so
+            pushed.append(message)
+        for message, reply in zip(pushed, self._answers(pushed), strict=True):
+            if reply is not None:
+                self._waiting[message.metadata.message_id] = reply
+        return [message.metadata.message_id for message in pushed]
+
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
+        """The replies to these messages, each once."""
+        return [self._waiting.pop(key) for key in message_ids if key in self._waiting]
+
+    def send_and_receive(
+        self, messages: Iterable[Message], *, timeout: float | None = None
+    ) -> Iterable[Message]:
+        """Deliver messages and return the replies; nothing is late here."""
+        return self.pull_messages(self.push_messages(messages))
+
+    def __enter__(self) -> InProcessGrid:
+        """Start the worker processes, if any."""
+        if self._processes > 1:
+            spawning = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._processes, mp_context=spawning)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the worker processes."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def _answers(self, messages: list[Message]) -> Iterator[Message | None]:
+        mapped = map if self._pool is None else self._pool.map
+        calls = [
+            (self._app, message, self._contexts[message.metadata.dst_node_id])
+            for message in messages
+        ]
+        for message, (reply, state) in zip(messages, mapped(_call, calls), strict=True):
+            node = message.metadata.dst_node_id
+            self._contexts[node].state = state
+            yield reply if self._fault is None else self._fault(node, reply)
+
+
+def _call(call: tuple[AppSource, Message, Context]) -> tuple[Message, RecordDict]:
+    """One call of the app on copies; returns the reply and the node's state after it."""
+    source, message, context = call
+    delivered, seen = copy.deepcopy(message), copy.deepcopy(context)
+    try:
+        reply = copy.deepcopy(source()(delivered, seen))
+    except Exception as error:
+        reply = Message(Error(code=APP_RAISED, reason=repr(error)), reply_to=message)
+    return reply, seen.state

@@ -1,0 +1,118 @@
+"""Run an experiment on one of two engines; both give the same bytes.
+
+`flower` is a real Flower run (`flwr run`, Ray simulation) in processes of its own. `in-process`
+calls the same apps in this process, for sweeps and tests.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clients.local_data import Simulation, simulation
+from fedbn.errors import DataError
+from fedbn.settings import ENGINES, Experiment, one_of, to_run_config
+
+if TYPE_CHECKING:
+    from fedbn.rounds import FederationResult
+    from server.server_app import Federated
+
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ExperimentRun:
+    """A finished experiment.
+
+    Attributes
+    ----------
+    result : of the federation.
+    simulation : all tables, which only a simulation has.
+    seconds : CPU seconds of the fusions: order, maps, union, path, readings.
+    startup_seconds : CPU seconds of compiling or loading their kernels.
+    wall_seconds : name of a stage -> wall-clock seconds.
+    """
+
+    result: FederationResult
+    simulation: Simulation
+    seconds: float
+    startup_seconds: float
+    wall_seconds: Mapping[str, float]
+
+
+def run_experiment(experiment: Experiment, notify: Notify | None = None) -> ExperimentRun:
+    """Make the clients' tables, let the engine run the federation, return everything.
+
+    Parameters
+    ----------
+    experiment : with its data and its engine, and absolute paths where it has files.
+    notify : called with a few words whenever a stage begins.
+
+    Raises
+    ------
+    FedbnError
+        Whatever is wrong with the input or goes wrong in the run; both engines raise the same.
+    """
+    one_of("engine", experiment.engine, ENGINES)
+    say = notify or (lambda _: None)
+    say("making the clients' tables")
+    began = time.monotonic()
+    tables = simulation(experiment)
+    if not tables.sites:
+        raise DataError("there must be at least one client")
+    ready = time.monotonic()
+    federated = _ENGINES[experiment.engine](experiment, tables, say)
+    return ExperimentRun(
+        result=federated.result,
+        simulation=tables,
+        seconds=federated.seconds,
+        startup_seconds=federated.startup_seconds,
+        wall_seconds={"tables": ready - began, "federation": time.monotonic() - ready},
+    )
+
+
+def node_configs(n_clients: int) -> list[dict[str, int]]:
+    """What a simulation tells each node: which part of the data is its own."""
+    return [{"partition-id": i, "num-partitions": n_clients} for i in range(n_clients)]
+
+
+def _in_process(experiment: Experiment, tables: Simulation, say: Notify) -> Federated:
+    from server.server_app import federate
+    from simulations.in_process_grid import InProcessGrid
+
+    grid = InProcessGrid(
+        to_run_config(experiment),
+        node_configs(len(tables.sites)),
+        processes=experiment.processes,
+    )
+    say(f"{len(tables.sites)} clients learn, then the server fuses")
+    with quiet_flower(), grid:
+        return federate(grid, experiment)
+
+
+def _flower(experiment: Experiment, tables: Simulation, say: Notify) -> Federated:
+    from simulations.flower_run import flower_run
+
+    return flower_run(experiment, len(tables.sites), say)
+
+
+_ENGINES: Mapping[str, Callable[[Experiment, Simulation, Notify], Federated]] = {
+    "flower": _flower,
+    "in-process": _in_process,
+}
+
+
+@contextmanager
+def quiet_flower() -> Iterator[None]:
+    """Flower's log on this process's standard error, from warnings upwards only."""
+    log = logging.getLogger("flwr")
+    level = log.level
+    log.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
