@@ -80,6 +80,7 @@ class Rules(NamedTuple):
     max_parents: int
     max_t: int
     hit: NDArray[np.int64]  # [2]: how often max_parents and max_t left an operator out
+    floor: float  # a gain at most this is not kept: 0 in a search, -inf to see all operators
     constrained: bool
     forbidden: Bits  # [n, W]: row y has x if x -> y is forbidden
     required: Bits  # [n, W]: row y has x if x -> y is required
@@ -249,7 +250,7 @@ def _family(g: Graph, y: Integer, clique: Bits, out: NDArray[np.int64]) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _refresh_inserts(
+def refresh_inserts(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
     """Look at Insert(x, y, T) for the stale pairs of row y; False if the record is full."""
@@ -291,7 +292,7 @@ def _refresh_inserts(
             base = local(t, y, scratch.parents, k)
             for i in range(m):
                 gain = scratch.full[i] - scratch.part[i] - base
-                if gain > 0.0:
+                if gain > rules.floor:
                     x = scratch.xs[i]
                     for w in range(words):
                         chosen[w] = clique[w] & ~g.adj[x, w]
@@ -303,7 +304,7 @@ def _refresh_inserts(
 
 
 @njit(cache=True, nogil=True)
-def _refresh_deletes(
+def refresh_deletes(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
     """Look at Delete(x, y, H) for the stale pairs of row y; False if the record is full."""
@@ -335,7 +336,7 @@ def _refresh_deletes(
             without = local(t, y, scratch.parents, k)
             scratch.parents[k] = x
             gain = without - local(t, y, scratch.parents, k + 1)
-            if gain > 0.0:
+            if gain > rules.floor:
                 for w in range(words):
                     chosen[w] = na[w] & ~clique[w]
                 if not _keep(record, y, x, gain, chosen):
@@ -425,7 +426,7 @@ def _turn_fits(g: Graph, rules: Rules, y: Integer, x: Integer, clique: Bits) -> 
 
 
 @njit(cache=True, nogil=True)
-def _refresh_turns(
+def refresh_turns(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
     """Look at Turn(x, y, C) for the stale pairs of row y; False if the record is full."""
@@ -449,7 +450,7 @@ def _refresh_turns(
                 rules.hit[0] += 1
                 continue
             gain = _turn_gain(t, g, scratch, y, x, clique)
-            if gain > 0.0 and not _keep(record, y, x, gain, clique):
+            if gain > rules.floor and not _keep(record, y, x, gain, clique):
                 return False
         depth = _next_clique(g, scratch, depth, clique, k < rules.max_parents)
     _close_row(record, y)
@@ -522,7 +523,7 @@ def _note_path(g: Graph, record: Record, entry: Integer, y: Integer, x: Integer)
 
 
 @njit(cache=True, nogil=True)
-def _is_valid(
+def is_valid(
     g: Graph, record: Record, rules: Rules, kind: Integer, y: Integer, x: Integer, entry: Integer
 ) -> bool:
     """What is left to test when an operator on record is to be used."""
@@ -568,7 +569,7 @@ def _best_of_row(
             continue
         entry = record.head[y, x]
         while entry >= 0:
-            if record.gain[entry] > least and _is_valid(g, record, rules, kind, y, x, entry):
+            if record.gain[entry] > least and is_valid(g, record, rules, kind, y, x, entry):
                 least = record.gain[entry]
             entry = record.following[entry]
     return least
@@ -611,7 +612,7 @@ def _choose(
                 continue
             entry = record.head[y, x]
             while entry >= 0:
-                if record.gain[entry] >= least and _is_valid(g, record, rules, kind, y, x, entry):
+                if record.gain[entry] >= least and is_valid(g, record, rules, kind, y, x, entry):
                     ties += 1
                     if rules.random_ties:
                         better = _next_random(rules) % np.uint64(ties) == ZERO
@@ -828,11 +829,11 @@ def climb(
                 if budget >= 0 and t.counters[1] > end:
                     return PAUSED
                 if kind == INSERT:
-                    fits = _refresh_inserts(t, g, record, rules, scratch, y)
+                    fits = refresh_inserts(t, g, record, rules, scratch, y)
                 elif kind == DELETE:
-                    fits = _refresh_deletes(t, g, record, rules, scratch, y)
+                    fits = refresh_deletes(t, g, record, rules, scratch, y)
                 else:
-                    fits = _refresh_turns(t, g, record, rules, scratch, y)
+                    fits = refresh_turns(t, g, record, rules, scratch, y)
                 if not fits:
                     return int(FULL + kind)
                 if budget >= 0:

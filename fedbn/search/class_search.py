@@ -23,10 +23,12 @@ from fedbn.search.result import SearchResult, Status
 if TYPE_CHECKING:
     from fedbn.search._kernels import Graph, Record, Rules, Scratch
 
-__all__ = ["ClassSearch", "Kind"]
+__all__ = ["KINDS", "ClassSearch", "Kind"]
 
 Kind = Literal["insert", "delete", "turn"]
-_KINDS: tuple[Kind, ...] = ("insert", "delete", "turn")
+KINDS: tuple[Kind, ...] = ("insert", "delete", "turn")
+"""Operators by the codes of the kernels."""
+
 _SETS_BETWEEN_LOOKS_AT_THE_CLOCK = 2000
 _NO_LIMIT = 1 << 40
 
@@ -80,17 +82,17 @@ class ClassSearch:
             dag = dag.reordered(score.names)
         if knowledge is not None:
             dag = knowledge.with_required(dag)
-        graph = _graph(dag)
+        graph = begin_graph(dag)
         search = cls(
             score=score,
             graph=graph,
-            records=[_record(score.n) for _ in _KINDS],
-            rules=_rules(score.names, max_parents, max_t, knowledge, rng),
-            scratch=_scratch(score.n),
+            records=[empty_record(score.n) for _ in KINDS],
+            rules=search_rules(score.names, max_parents, max_t, knowledge, rng),
+            scratch=empty_scratch(score.n),
             knowledge=knowledge,
             deadline=deadline,
             total=np.array([_kernels.total(score.tables, graph.dag_pa)]),
-            steps=np.zeros(len(_KINDS), dtype=np.int64),
+            steps=np.zeros(len(KINDS), dtype=np.int64),
         )
         search._require_member()
         return search
@@ -106,7 +108,7 @@ class ClassSearch:
         """
         from fedbn.search import _kernels
 
-        codes = np.array([_KINDS.index(kind) for kind in kinds], dtype=np.int64)
+        codes = np.array([KINDS.index(kind) for kind in kinds], dtype=np.int64)
         budget = -1 if self.deadline is None else _SETS_BETWEEN_LOOKS_AT_THE_CLOCK
         before = int(self.steps.sum())
         while not self.out_of_time:
@@ -129,7 +131,7 @@ class ClassSearch:
                 break
             if outcome >= _kernels.FULL:
                 kind = outcome - _kernels.FULL
-                self.records[kind] = _grown(self.records[kind])
+                self.records[kind] = doubled(self.records[kind])
             if self.deadline is not None and time.monotonic() > self.deadline:
                 self.out_of_time = True
         return int(self.steps.sum()) > before
@@ -150,7 +152,7 @@ class ClassSearch:
         dag = DAG(self.score.names, unpack(children, n))
         counted, emptied = self.score.tables.counters[1:3].tolist()
         counters: dict[str, int] = {"sets counted": counted, "store emptied": emptied}
-        for kind, count in zip(_KINDS, self.steps, strict=True):
+        for kind, count in zip(KINDS, self.steps, strict=True):
             counters[kind] = int(count)
         score = float(_kernels.total(self.score.tables, graph.dag_pa))
         return SearchResult(dag, cpdag, score, self._status(), counters)
@@ -188,7 +190,7 @@ def _require_limits(max_parents: int | None, max_t: int | None, seconds: float |
         raise ConfigError(f"the time limit must be positive, not {seconds} seconds")
 
 
-def _graph(dag: DAG) -> Graph:
+def begin_graph(dag: DAG) -> Graph:
     from fedbn.graphs._kernels import cpdag_bits, pack
     from fedbn.search._kernels import Graph
 
@@ -198,7 +200,7 @@ def _graph(dag: DAG) -> Graph:
     return Graph(parents, children, pa, ch, ne, pa | ch | ne, queue, before, rank)
 
 
-def _record(n: int) -> Record:
+def empty_record(n: int) -> Record:
     from fedbn.search._kernels import PATH_NODES, Record
 
     words, capacity = (n + 63) // 64, max(64, 4 * n)
@@ -218,7 +220,7 @@ def _record(n: int) -> Record:
     )
 
 
-def _grown(record: Record) -> Record:
+def doubled(record: Record) -> Record:
     """The same record with twice the room; it must be full."""
     capacity = record.gain.size
     following = np.arange(1, 2 * capacity + 1, dtype=np.int32)
@@ -234,7 +236,7 @@ def _grown(record: Record) -> Record:
     )
 
 
-def _rules(
+def search_rules(
     names: tuple[str, ...],
     max_parents: int | None,
     max_t: int | None,
@@ -251,6 +253,7 @@ def _rules(
         max_parents=_NO_LIMIT if max_parents is None else max_parents,
         max_t=_NO_LIMIT if max_t is None else max_t,
         hit=np.zeros(2, dtype=np.int64),
+        floor=0.0,
         constrained=knowledge is not None,
         forbidden=pack(forbidden.T),
         required=pack(required.T),
@@ -261,7 +264,7 @@ def _rules(
     )
 
 
-def _scratch(n: int) -> Scratch:
+def empty_scratch(n: int) -> Scratch:
     from fedbn.search._kernels import Scratch
 
     return Scratch(
