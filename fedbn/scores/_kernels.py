@@ -237,6 +237,12 @@ def _penalty(t: Tables, log_size: float) -> float:
 
 
 @njit(cache=True, nogil=True)
+def _hash(key: Integer) -> Integer:
+    """Fibonacci hashing of a key that is not negative, to 44 bits."""
+    return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20))
+
+
+@njit(cache=True, nogil=True)
 def _hash_column(t: Tables, size: Integer, column: NDArray[np.uint16], arity: Integer) -> int:
     """row_class := label of (row_class, column) among the observed pairs; returns how many."""
     capacity = t.hash_keys.shape[0]
@@ -244,8 +250,7 @@ def _hash_column(t: Tables, size: Integer, column: NDArray[np.uint16], arity: In
     labels = 0
     for i in range(t.row_class.shape[0]):
         key = np.int64(t.row_class[i]) * arity + np.int64(column[i])
-        slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20))
-        slot &= capacity - 1
+        slot = _hash(key) & (capacity - 1)
         while t.hash_keys[slot] != key:
             if t.hash_keys[slot] < 0:
                 t.hash_keys[slot] = key
@@ -401,8 +406,6 @@ def _split_rows(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) -
         t.row_class[i] = t.cells[t.row_class[i]]
     t.context[0] = number
     t.context[2] = 1
-    if number * t.arities[y] > t.cells.shape[0]:
-        return
     arity = np.int32(t.arities[y])
     column = t.codes[y]
     for i in range(t.row_class.shape[0]):
@@ -465,6 +468,31 @@ def _sum_cells(t: Tables, y: Integer, x: Integer, log_size: float) -> tuple[floa
 
 
 @njit(cache=True, nogil=True)
+def _hashed_cells(t: Tables, x: Integer, divisor: Integer, log_size: float) -> float:
+    """J over the cells (row class // divisor, state of x) where a table would be too large."""
+    mask = t.hash_keys.shape[0] - 1
+    t.hash_keys[:] = -1
+    arity, column = np.int64(t.arities[x]), t.codes[x]
+    for i in range(t.row_class.shape[0]):
+        key = np.int64(t.row_class[i])
+        if divisor > 1:
+            key //= divisor
+        key = key * arity + np.int64(column[i])
+        slot = _hash(key) & mask
+        while t.hash_keys[slot] != key and t.hash_keys[slot] >= 0:
+            slot = (slot + 1) & mask
+        if t.hash_keys[slot] < 0:
+            t.hash_keys[slot] = key
+            t.hash_labels[slot] = 0
+        t.hash_labels[slot] += t.weights[i]
+    terms, total = _terms_of(t, log_size), 0.0
+    for slot in range(mask + 1):
+        if t.hash_keys[slot] >= 0:
+            total += _term(t, terms, t.hash_labels[slot])
+    return total - _penalty(t, log_size)
+
+
+@njit(cache=True, nogil=True)
 def _count_pair(
     t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer, x: Integer, log_size: float
 ) -> tuple[float, float]:
@@ -481,11 +509,12 @@ def _count_pair(
             _split_rows(t, y, parents, k)
         _count_by_rows(t, x, classes)
         return _sum_cells(t, y, x, log_size)
-    t.context[2] = 0  # row_class is overwritten
-    t.members[:k] = parents[:k]
-    t.members[k] = x
-    t.members[k + 1] = y
-    return _count_set(t, t.members, k + 2), _count_set(t, t.members, k + 1)
+    if t.context[2] == 0:
+        _split_rows(t, y, parents, k)
+    part_size = log_size + math.log(t.arities[x])
+    full_size = part_size + math.log(t.arities[y])
+    t.counters[1] += 2
+    return _hashed_cells(t, x, 1, full_size), _hashed_cells(t, x, t.arities[y], part_size)
 
 
 @njit(cache=True, nogil=True)

@@ -46,7 +46,7 @@ def categorical_tables(
 
     Raises
     ------
-    DataError : a variable has more than 65,535 states.
+    DataError : a variable has more than 65,535 states, or rows × states reach 2^31.
     ConfigError : `memory_mb` is below 1.
     """
     from fedbn.scores._kernels import merge_rows, state_bitmaps
@@ -57,6 +57,11 @@ def categorical_tables(
     if arities.max() > _LARGEST_ARITY:
         name = dataset.names[int(arities.argmax())]
         raise DataError(f"column {name!r} has {arities.max()} states, at most 65535 are possible")
+    if arities.max() * dataset.n_rows > np.iinfo(np.int32).max:
+        raise DataError(
+            f"rows × states of a column must stay below 2^31, these are {dataset.n_rows} rows "
+            f"and {arities.max()} states"
+        )
     codes = np.ascontiguousarray(dataset.codes.T, dtype=np.uint16)
     first, weights = merge_rows(codes)
     first_state = np.concatenate(([0], np.cumsum(arities)[:-1])).astype(np.int64)

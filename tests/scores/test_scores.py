@@ -1,0 +1,166 @@
+"""Scores against their formulas, and the properties that the search rests on."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import ConfigError, DataError, StructureError
+from fedbn.graphs.dag import DAG
+from fedbn.scores import SCORES, make_score, total_score
+from fedbn.scores.bdeu import bdeu
+from tests import naive_search as naive
+from tests.naive_search import class_of
+from tests.strategies import dags
+
+
+def categorical(rows: int, arities: list[int], seed: int = 0) -> Dataset:
+    """Related columns; the last state of each is never seen."""
+    rng = np.random.default_rng(seed)
+    codes = np.empty((rows, len(arities)), dtype=np.int32)
+    for column, arity in enumerate(arities):
+        noise = rng.integers(0, max(1, arity - 1), rows)
+        copied = codes[:, column - 1] % max(1, arity - 1) if column else noise
+        codes[:, column] = np.where(rng.random(rows) < 0.6, copied, noise)
+    states = {f"v{i}": [f"{s:03d}" for s in range(arity)] for i, arity in enumerate(arities)}
+    return Dataset(Schema.categorical(states), codes)
+
+
+def gaussian(rows: int, n: int, seed: int = 0) -> Dataset:
+    values = np.random.default_rng(seed).standard_normal((rows, n)) @ np.triu(np.ones((n, n)))
+    return Dataset(Schema.gaussian(f"v{i}" for i in range(n)), 3.0 + values)
+
+
+FAMILIES = [(0, ()), (1, (0,)), (2, (0, 1)), (3, (1, 2)), (0, (1, 2, 3)), (3, (0, 1, 2))]
+
+
+@pytest.mark.parametrize(("node", "parents"), FAMILIES)
+@pytest.mark.parametrize("rows", [1, 63, 64, 700])
+def test_categorical_formulas(node: int, parents: tuple[int, ...], rows: int) -> None:
+    data = categorical(rows, [2, 3, 4, 5])
+    expected = {
+        "bdeu": naive.bdeu(data, node, parents, 2.5),
+        "bic": naive.penalised(data, node, parents, math.log(rows) / 2),
+        "aic": naive.penalised(data, node, parents, 1.0),
+    }
+    for name, value in expected.items():
+        score = make_score(name, data, ess=2.5)
+        assert score.local_score(node, parents) == pytest.approx(value, rel=1e-10, abs=1e-9)
+
+
+@pytest.mark.parametrize(("node", "parents"), FAMILIES)
+def test_gaussian_formulas(node: int, parents: tuple[int, ...]) -> None:
+    data = gaussian(200, 5)
+    value = make_score("gaussian-bic", data).local_score(node, parents)
+    assert value == pytest.approx(naive.gaussian_bic(data, node, parents), rel=1e-10)
+    expected = naive.bge_total(data, (*parents, node)) - naive.bge_total(data, parents)
+    assert make_score("bge", data).local_score(node, parents) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", list(SCORES))
+@settings(max_examples=20, deadline=None)
+@given(dag=dags(min_nodes=4, max_nodes=4))
+def test_equivalent_graphs_score_the_same(name: str, dag: DAG) -> None:
+    """All five are score equivalent, AIC too: equivalent DAGs have as many parameters."""
+    data = categorical(90, [2, 3, 2, 4]) if SCORES[name].kind == "categorical" else gaussian(90, 4)
+    score = make_score(name, data)
+    value = total_score(score, dag)
+    for member in class_of(dag):
+        assert total_score(score, member) == pytest.approx(value, rel=1e-9)
+
+
+def test_twenty_parents_of_arity_ten() -> None:
+    data = categorical(400, [10] * 21)
+    parents = tuple(range(20))
+    assert make_score("bdeu", data).local_score(20, parents) == pytest.approx(
+        naive.bdeu(data, 20, parents, 1.0), rel=1e-9
+    )
+    assert make_score("bic", data).local_score(20, parents) == pytest.approx(
+        naive.penalised(data, 20, parents, math.log(400) / 2), rel=1e-9
+    )
+
+
+def test_hundreds_of_states() -> None:
+    data = categorical(500, [700, 300, 3, 400])
+    for node, parents in FAMILIES:
+        assert make_score("bdeu", data).local_score(node, parents) == pytest.approx(
+            naive.bdeu(data, node, parents, 1.0), rel=1e-9
+        )
+
+
+def test_a_small_store_changes_no_score() -> None:
+    data = categorical(60, [3] * 20)
+    rng = np.random.default_rng(1)
+    roomy, small = bdeu(data), bdeu(data, memory_mb=1)
+    assert small.tables.values.size < roomy.tables.values.size
+    for _ in range(15_000):
+        node, *parents = rng.choice(20, size=5, replace=False).tolist()
+        assert small.local_score(node, parents) == roomy.local_score(node, parents)
+    assert small.tables.counters[2] > 0
+
+
+def test_order_of_parents_rows_and_states_does_not_matter() -> None:
+    data = categorical(200, [3, 3, 3, 3])
+    shuffled = data.take(np.random.default_rng(0).permutation(200))
+    assert make_score("bdeu", data).local_score(0, (3, 1)) == pytest.approx(
+        make_score("bdeu", shuffled).local_score(0, (1, 3)), rel=1e-12
+    )
+
+
+def test_constant_and_collinear_columns_stay_finite() -> None:
+    values = np.random.default_rng(0).standard_normal((50, 4))
+    values[:, 1] = 2.0 * values[:, 0]
+    values[:, 2] = 7.0
+    data = Dataset(Schema.gaussian(f"v{i}" for i in range(4)), values)
+    for name in ("gaussian-bic", "bge"):
+        score = make_score(name, data)
+        for node, parents in FAMILIES:
+            assert math.isfinite(score.local_score(node, parents))
+
+
+def test_wrong_requests() -> None:
+    data = categorical(20, [2, 2])
+    with pytest.raises(ConfigError, match=r"one of bdeu.*'bdue'"):
+        make_score("bdue", data)
+    with pytest.raises(DataError, match="gaussian-bic needs gaussian data"):
+        make_score("gaussian-bic", data)
+    with pytest.raises(ConfigError, match="positive number, not -1"):
+        make_score("bdeu", data, ess=-1)
+    with pytest.raises(ConfigError, match="at least 1 MB"):
+        bdeu(data, memory_mb=0)
+    for node, parents in [(0, (0,)), (0, (2,)), (2, ()), (0, (1, 1)), (-1, ())]:
+        with pytest.raises(StructureError, match="different indices below 2"):
+            make_score("bdeu", data).local_score(node, parents)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(1, 300),
+    st.lists(st.integers(1, 5), min_size=3, max_size=5),
+    st.integers(0, 99),
+    st.sampled_from([0.01, 1.0, 50.0]),
+)
+def test_batched_counting_equals_one_by_one(
+    rows: int, arities: list[int], seed: int, ess: float
+) -> None:
+    """joint_pairs (bitmaps, merged rows, dense or hashed cells) against J of each set alone."""
+    from fedbn.scores._kernels import joint, joint_pairs
+
+    data = categorical(rows, arities, seed)
+    n = len(arities)
+    batched, alone = bdeu(data, ess).tables, bdeu(data, ess).tables
+    y, *parents = np.random.default_rng(seed).permutation(n)[: max(1, n - 2)].tolist()
+    xs = np.array([x for x in range(n) if x != y and x not in parents], dtype=np.int64)
+    full, part = np.empty(n), np.empty(n)
+    P = np.array([*parents, 0], dtype=np.int64)
+    joint_pairs(batched, y, P, len(parents), xs, xs.size, full, part)
+    for i, x in enumerate(xs.tolist()):
+        expected = joint(alone, np.array([*parents, x], dtype=np.int64), len(parents) + 1)
+        assert part[i] == pytest.approx(expected, rel=1e-12, abs=1e-9)
+        expected = joint(alone, np.array([*parents, x, y], dtype=np.int64), len(parents) + 2)
+        assert full[i] == pytest.approx(expected, rel=1e-12, abs=1e-9)
