@@ -1,8 +1,10 @@
 """Embedded networks, and networks from JSON and BIF files."""
 
 import gzip
+import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -265,3 +267,24 @@ def test_random_networks_by_name():
 def test_impossible_random_networks_are_refused(name, words):
     with pytest.raises(NetworkError, match=words):
         load_network(name)
+
+
+def test_the_tool_writes_the_embedded_files(tmp_path, monkeypatch):
+    path = Path(__file__).parents[2] / "tools" / "embed_networks.py"
+    spec = importlib.util.spec_from_file_location("embed_networks", path)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert network_names() == tool.NAMES
+    monkeypatch.setattr(tool, "NAMES", ("asia", "survey"))
+    for name in tool.NAMES:
+        write_bif(load_network(name), tmp_path / f"{name}.bif")
+    written = tool.embed(tmp_path, tmp_path)
+    assert written == sum((tmp_path / f"{name}.json").stat().st_size for name in tool.NAMES)
+    for name in tool.NAMES:
+        assert (tmp_path / f"{name}.json").read_bytes() == (
+            tool.EMBEDDED / f"{name}.json"
+        ).read_bytes()
+    assert sum(file.stat().st_size for file in tool.EMBEDDED.glob("*.json")) < tool.LIMIT
+    (tmp_path / "survey.bif").unlink()
+    with pytest.raises(FileNotFoundError, match=r"survey\.bif"):
+        tool.embed(tmp_path, tmp_path)
