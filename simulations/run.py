@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clients.local_data import Simulation, simulation
-from fedbn.errors import DataError
 from fedbn.settings import ENGINES, Experiment, one_of, to_run_config
+from server.handshake import settle
+from server.server_app import Federated, agreed_schema, federate
 
 if TYPE_CHECKING:
     from fedbn.rounds import FederationResult
-    from server.server_app import Federated
 
 Notify = Callable[[str], None]
 
@@ -62,8 +62,7 @@ def run_experiment(experiment: Experiment, notify: Notify | None = None) -> Expe
     say("making the clients' tables")
     began = time.monotonic()
     tables = simulation(experiment)
-    if not tables.sites:
-        raise DataError("there must be at least one client")
+    settle({site.label: site.dataset.schema for site in tables.sites}, agreed_schema(experiment))
     ready = time.monotonic()
     federated = _ENGINES[experiment.engine](experiment, tables, say)
     return ExperimentRun(
@@ -81,7 +80,6 @@ def node_configs(n_clients: int) -> list[dict[str, int]]:
 
 
 def _in_process(experiment: Experiment, tables: Simulation, say: Notify) -> Federated:
-    from server.server_app import federate
     from simulations.in_process_grid import InProcessGrid
 
     grid = InProcessGrid(

@@ -1,0 +1,83 @@
+"""A real Flower run and the in-process grid give the same bytes, and no run compiles twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import fedbn
+from fedbn.errors import QuorumError
+from fedbn.graphs.files import structure_text
+from fedbn.rounds import FederationResult
+from fedbn.settings import ConsensusSettings, Experiment
+from simulations.run import run_experiment
+
+ASIA = Experiment(
+    network="asia",
+    clients=3,
+    rows=300,
+    partition="dirichlet-latent",
+    rounds_limit=2,
+    seed=7,
+    share_diagnostics=True,
+    engine="in-process",
+)
+
+
+def published(result: FederationResult) -> str:
+    """Everything about a result but times, as text."""
+    consensus = result.consensus
+    replies = [
+        (reply.client, reply.rows, reply.status, reply.weights, [dag.edges for dag in reply.dags])
+        for reply in result.replies
+    ]
+    states = [(s.theta, s.reading, s.n_edges, s.mean_smhd) for s in consensus.states]
+    return "\n".join(
+        map(
+            str,
+            [
+                structure_text(consensus.dag, ".json"),
+                (consensus.theta, consensus.reading, consensus.mean_smhd, consensus.lower_bound),
+                states,
+                result.path.order,
+                result.path.steps,
+                replies,
+                (result.schema.hash, result.refused, result.rounds, result.converged),
+            ],
+        )
+    )
+
+
+def compiled_kernels() -> dict[str, int]:
+    """numba's cached files of the installed package, with the time of their last change."""
+    root = Path(fedbn.__file__).parent
+    return {str(path): path.stat().st_mtime_ns for path in root.rglob("*.nb[ic]")}
+
+
+def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = run_experiment(ASIA)
+    before = compiled_kernels()
+    monkeypatch.chdir(tmp_path)
+    there = run_experiment(replace(ASIA, engine="flower"))
+    assert published(there.result) == published(here.result)
+    if compiled_kernels() != before:  # by another process, perhaps: then not a second time
+        before = compiled_kernels()
+        run_experiment(replace(ASIA, engine="flower"))
+        assert compiled_kernels() == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failing_flower_run_raises_what_the_server_raised() -> None:
+    greedy = replace(ASIA, engine="flower", clients=2, consensus=ConsensusSettings(min_replies=3))
+    with pytest.raises(QuorumError, match="at least 3 good replies of 2 clients"):
+        run_experiment(greedy)
+
+
+def test_worker_processes_and_repetition_change_nothing() -> None:
+    once = published(run_experiment(ASIA).result)
+    assert published(run_experiment(ASIA).result) == once
+    assert published(run_experiment(replace(ASIA, processes=2)).result) == once
