@@ -180,13 +180,13 @@ def operators(p: Matrix, k_max: int) -> list[tuple[int, int, tuple[int, ...], se
                 rest = set(na) - set(h)
                 if all(around[a, b] for a, b in combinations(rest, 2)):
                     out.append((int(x), int(y), h, rest | parents))
-    return sorted(out, key=lambda o: (o[0], o[1], o[2]))
+    return sorted(out, key=lambda o: (o[0], o[1], len(o[2]), o[2]))
 
 
 def greedy_delete(
     union: Matrix, dags: list[Matrix], weights: list[Fraction], k_max: int
 ) -> list[State]:
-    """Every deletion down to the empty graph; ties to the smallest (x, y, H)."""
+    """Every deletion down to the empty graph; ties to the smallest (x, y, |H|, H)."""
     p = cpdag(union)
     dags = [dag.copy() for dag in dags]
     states = []

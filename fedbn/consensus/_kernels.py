@@ -3,8 +3,9 @@
 Public callers: `mcbnc.py` (`advance` and the making of an `Engine`), `min_cut.py`, `threshold.py`.
 The search keeps, for every edge x -> y of the CPDAG P (undirected ones with x < y: both
 orientations have the same NA and the same parents of y, hence the same cuts), a set of *slots*
-that together stand for all subsets H of NA_yx. A slot is (H, F, U): S is at least F, H is left
-out of S, and the elements of U, all later than those of H, are undecided. U empty: one operator.
+that together stand for all subsets H of NA_yx with at most k_max elements. A slot (H, F, U): H is
+left out of S, S contains F, and the elements of U are undecided. Its kind: OPERATOR, U is empty;
+FAMILY, all H + T with T in U; REST, the same without H itself.
 
 Bounds (a slot never needs more than its bound to be known not to be the best):
 
@@ -15,10 +16,15 @@ Bounds (a slot never needs more than its bound to be known not to be the best):
 2. Adjacency. x and y joined by an arc of input i: its cut is at least 1. `votes` keeps the sums.
 3. Arcs of an input only ever disappear, so its ancestral moral graphs only shrink: a cached value
    is an upper bound for ever. Hence a cached 0 stays 0, and a cached 1 stays 1 while x and y are
-   joined. Any other value is kept iff no removed arc a -> b had b in An({x, y} + lo), else the
-   graph that it was computed in changed and it falls back to bound 2.
+   joined. Any other value is kept iff no removed arc a -> b had b in An({x, y} + hi), else what it
+   was computed from may have changed and it falls back to bound 2.
+4. Certain marriages. If x and y have a common child c outside An({x, y} + lo) with more
+   descendants in U than H may still grow by, one of them is in S, so c is in An({x, y} + S) and
+   x, y are married in every member: one edge more than in bound 1, unless it is there already.
 
-So the best operator is found by best-first search over slots in the order (bound, x, y, H).
+Bound 1 is attained in each input by S = hi intersected with An({x, y} + lo); only because inputs
+disagree on that S, and H is limited, must families be split: on an element that makes many disagree.
+So the best operator is found by best-first search over slots in the order (bound, x, y, |H|, H).
 """
 
 # mypy: disable-error-code="arg-type, assignment, return-value, no-any-return"
@@ -45,6 +51,7 @@ from fedbn.graphs._kernels import (
     popcount,
     set_bit,
     topological_bits,
+    transposed_bits,
 )
 
 Floats = NDArray[np.float64]
@@ -56,18 +63,20 @@ DONE, LIMIT, NO_SLOT, PAUSE, BROKEN = 0, 1, 2, 3, 4
 DEAD = np.int64(2**62)
 FREE, REMOVED_ARCS, STEPS = 0, 1, 2
 SPLIT_AT_ONCE = 2
+OPERATOR, FAMILY, REST = 0, 1, 2
 
 
 class Engine(NamedTuple):
     """All arrays of a running search, changed in place by the kernels.
 
-    Inputs: pa, ch, anc (ancestors with self), mor (moral graph), [r, n, W]; topo int64 [r, n];
+    Inputs: pa, ch, anc and des (ancestors, descendants, with self), mor (moral graph), [r, n, W];
+    topo int64 [r, n], a topological order;
     weights int64 [r]; votes int64 [n, n], weight of the inputs that join a pair by an arc.
     P: p_pa, p_ch, p_ne [n, W]. Edges of P: edge int32 [n, n], number of the edge of a pair or -1;
     head int32 [E, 2], its (x, y); na, pax [E, W], NA_yx and Pa(y) - x; first int32 [E], its slots.
     Slots: owner (edge, -1 free) and after (next of the same edge, or next free) int32 [C];
-    H, F, U [C, W]; bound int64 [C]; unknown int32 [C], number of inexact inputs; cut int16 [C, r],
-    v >= 0 exact, -1 - b a lower bound b.
+    kind int8 [C]; H, F, U [C, W]; bound int64 [C]; unknown int32 [C], number of inexact inputs;
+    cut int16 [C, r], v >= 0 exact, -1 - b a lower bound b.
     counters int64 [3]: first free slot, arcs removed so far, steps so far.
     Records: step_xy int32 [E, 2], step_psi int64 [E], step_h [E, W]; arcs int32 [arcs, 4] (step,
     input, a, b) of the arcs a -> b removed.
@@ -76,6 +85,7 @@ class Engine(NamedTuple):
     pa: Bits
     ch: Bits
     anc: Bits
+    des: Bits
     mor: Bits
     topo: Ints
     weights: Ints
@@ -90,6 +100,7 @@ class Engine(NamedTuple):
     first: Ints32
     owner: Ints32
     after: Ints32
+    kind: NDArray[np.int8]
     h: Bits
     f: Bits
     u: Bits
@@ -308,6 +319,7 @@ def prepare(e: Engine, k_max: int) -> None:
     for i in range(r):
         e.topo[i] = topological_bits(e.pa[i], e.ch[i])
         e.anc[i] = ancestors_bits(e.pa[i], e.ch[i])
+        e.des[i] = transposed_bits(e.anc[i])
         for v in range(n):
             moral_bits(e.pa[i], e.ch[i], v, e.mor[i, v])
             for w in range(words):
@@ -386,6 +398,7 @@ def _make_root(e: Engine, number: int, k_max: int) -> None:
         e.h[slot, w] = ZERO
         e.f[slot, w] = e.pax[number, w]
         e.u[slot, w] = e.na[number, w]
+    e.kind[slot] = FAMILY if _size(e.na[number]) > 0 else OPERATOR
     e.bound[slot] = e.votes[x, y]
     e.unknown[slot] = e.weights.shape[0]
     for i in range(e.weights.shape[0]):
@@ -432,7 +445,7 @@ def _is_clique(e: Engine, nodes: Bits) -> bool:
 
 @njit(cache=True, nogil=True)
 def _comes_before(e: Engine, a: int, b: int) -> bool:
-    """Order of slots: bound, x, y, H (as sorted tuples), families before operators."""
+    """Order of slots: bound, then the first (x, y, |H|, H) that they hold."""
     if e.bound[a] != e.bound[b]:
         return e.bound[a] < e.bound[b]
     p, q = e.owner[a], e.owner[b]
@@ -440,19 +453,31 @@ def _comes_before(e: Engine, a: int, b: int) -> bool:
         if e.head[p, 0] != e.head[q, 0]:
             return e.head[p, 0] < e.head[q, 0]
         return e.head[p, 1] < e.head[q, 1]
-    words = e.h.shape[1]
-    for w in range(words):
-        different = e.h[a, w] ^ e.h[b, w]
+    size_a = _size(e.h[a]) + (1 if e.kind[a] == REST else 0)
+    size_b = _size(e.h[b]) + (1 if e.kind[b] == REST else 0)
+    if size_a != size_b:
+        return size_a < size_b
+    more_a = _lowest(e.u[a]) if e.kind[a] == REST else -1
+    more_b = _lowest(e.u[b]) if e.kind[b] == REST else -1
+    for w in range(e.h.shape[1]):
+        row_a, row_b = e.h[a, w], e.h[b, w]
+        if more_a >> 6 == w:
+            row_a |= ONE << np.uint64(more_a & 63)
+        if more_b >> 6 == w:
+            row_b |= ONE << np.uint64(more_b & 63)
+        different = row_a ^ row_b
         if different != ZERO:
-            lowest = different & (~different + ONE)
-            above = ~(lowest | (lowest - ONE))
-            a_has = e.h[a, w] & lowest != ZERO
-            lacking = b if a_has else a
-            more = e.h[lacking, w] & above != ZERO
-            for k in range(w + 1, words):
-                more = more or e.h[lacking, k] != ZERO
-            return a_has == more
-    return _size(e.u[a]) > _size(e.u[b])
+            return row_a & different & (~different + ONE) != ZERO
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _lowest(row: Bits) -> int:
+    """The smallest element, or -1."""
+    for w in range(row.shape[0]):
+        if row[w] != ZERO:
+            return (w << 6) + np.int64(first_bit(row[w]))
+    return -1
 
 
 @njit(cache=True, nogil=True)
@@ -486,7 +511,7 @@ def _fill_heap(e: Engine, heap: Ints32) -> tuple[int, int]:
     best = DEAD - 1
     slots = e.owner.shape[0]
     for k in range(slots):
-        if e.owner[k] >= 0 and e.unknown[k] == 0 and e.bound[k] < best and _size(e.u[k]) == 0:
+        if e.owner[k] >= 0 and e.unknown[k] == 0 and e.bound[k] < best and e.kind[k] == OPERATOR:
             best = e.bound[k]
     size = 0
     for k in range(slots):
@@ -499,17 +524,20 @@ def _fill_heap(e: Engine, heap: Ints32) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _evaluate(e: Engine, slot: int, limit: int, s: Scratch) -> int:
+def _evaluate(e: Engine, slot: int, limit: int, k_max: int, s: Scratch) -> int:
     """Replace bounds by minimum cuts, input by input, until the sum exceeds `limit`; cuts made."""
     number = e.owner[slot]
     x, y = e.head[number, 0], e.head[number, 1]
     made = 0
+    more = k_max - _size(e.h[slot])
     for i in range(e.weights.shape[0]):
         old = e.cut[slot, i]
         if old < 0:
             value = min_cut_bits(
                 e.pa[i], e.ch[i], e.anc[i], e.mor[i], x, y, e.f[slot], e.u[slot], s
             )
+            if e.kind[slot] != OPERATOR and _surely_married(e, i, x, y, slot, more, s):
+                value += 1
             e.bound[slot] += e.weights[i] * (value + old + 1)
             e.cut[slot, i] = value
             e.unknown[slot] -= 1
@@ -517,6 +545,24 @@ def _evaluate(e: Engine, slot: int, limit: int, s: Scratch) -> int:
             if e.bound[slot] > limit:
                 break
     return made
+
+
+@njit(cache=True, nogil=True)
+def _surely_married(e: Engine, i: int, x: int, y: int, slot: int, more: int, s: Scratch) -> bool:
+    """Bound 4, after the family's cut in input i was computed: whether x - y is one more edge."""
+    if has_bit(s.row[x], y):
+        return False
+    for w in range(s.inside.shape[0]):
+        word = e.ch[i, x, w] & e.ch[i, y, w] & ~s.inside[w]
+        while word != ZERO:
+            c = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            open_ones = 0
+            for k in range(s.inside.shape[0]):
+                open_ones += np.int64(popcount(e.des[i, c, k] & e.u[slot, k]))
+            if open_ones > more:
+                return True
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -530,52 +576,147 @@ def _room(e: Engine, wanted: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _split(e: Engine, slot: int, k_max: int, heap: Ints32, size: int, best: int) -> int:
-    """Replace the family on top of the heap by its operator H and its sub-families H + u, ....
-
-    The caller has seen to free slots. The sub-family of u leaves u out of S and fixes the
-    undecided elements before u in S; it is left out when H gets too large or when the fixed part
-    of NA is no clique (Chickering's validity: NA \\ H is a clique). Returns the heap's new size.
-    """
-    words = e.h.shape[1]
-    number = e.owner[slot]
+def _forget(e: Engine, slot: int) -> None:
+    """Exact values of a family are only bounds for its parts."""
     for i in range(e.weights.shape[0]):
         if e.cut[slot, i] >= 0:
             e.cut[slot, i] = -1 - e.cut[slot, i]
     e.unknown[slot] = e.weights.shape[0]
-    fixed = e.f[slot].copy()
-    later = e.u[slot].copy()
-    for w in range(words):
+
+
+@njit(cache=True, nogil=True)
+def _copied(e: Engine, slot: int) -> int:
+    """A new slot of the same edge with the bounds of `slot`, none of them exact."""
+    made = _new_slot(e, e.owner[slot])
+    e.kind[made] = e.kind[slot]
+    e.h[made] = e.h[slot]
+    e.f[made] = e.f[slot]
+    e.u[made] = e.u[slot]
+    e.bound[made] = e.bound[slot]
+    e.cut[made] = e.cut[slot]
+    _forget(e, made)
+    return made
+
+
+@njit(cache=True, nogil=True)
+def _close(e: Engine, slot: int) -> None:
+    """Make the slot the one operator that leaves out just H; DEAD if NA \\ H is no clique."""
+    for w in range(e.h.shape[1]):
         e.f[slot, w] |= e.u[slot, w]
         e.u[slot, w] = ZERO
-    kept = fixed & e.na[number]
-    grow = _size(e.h[slot]) < k_max and _is_clique(e, kept)
-    bound = e.bound[slot]
-    if not _is_clique(e, e.f[slot] & e.na[number]):
+    e.kind[slot] = OPERATOR
+    if not _is_clique(e, e.f[slot] & e.na[e.owner[slot]]):
         e.bound[slot] = DEAD
-        size -= 1
-        heap[0] = heap[size]
-    if size > 0:
-        _sift_down(e, heap, size, 0)
+
+
+@njit(cache=True, nogil=True)
+def _split(e: Engine, slot: int, k_max: int) -> int:
+    """Split a FAMILY into its operator H and its REST; a REST into S with and without one u.
+
+    The part that stays is in `slot`; the other is in a new slot, the result, or -1. Parts that
+    hold no valid operator are DEAD (Chickering: NA \\ H is a clique).
+    """
+    if e.kind[slot] == FAMILY:
+        if _size(e.h[slot]) >= k_max:
+            _forget(e, slot)
+            _close(e, slot)
+            return -1
+        made = _copied(e, slot)
+        _close(e, made)
+        e.kind[slot] = REST
+        return made
+    u = _dividing_element(e, slot)
+    made = _copied(e, slot)
+    clear_bit(e.u[made], u)
+    set_bit(e.h[made], u)
+    e.kind[made] = FAMILY
+    if _size(e.u[made]) == 0 or _size(e.h[made]) >= k_max:
+        _close(e, made)
+    _forget(e, slot)
+    clear_bit(e.u[slot], u)
+    set_bit(e.f[slot], u)
+    if _size(e.u[slot]) == 0 or not _joins_all(e, u, e.f[slot] & e.na[e.owner[slot]]):
+        e.bound[slot] = DEAD
+    return made
+
+
+@njit(cache=True, nogil=True)
+def _dividing_element(e: Engine, slot: int) -> int:
+    """The undecided element on which to split a REST.
+
+    If NA \\ H is no clique: the one with most non-neighbours there. Otherwise the one that stands
+    in the way of most weight: over the inputs in which the operator H is known to cost more than
+    the bound, descendants of common children of x and y, which marry them when in S; if none, any
+    element that is no ancestor.
+    """
+    words = e.h.shape[1]
+    number = e.owner[slot]
+    x, y = e.head[number, 0], e.head[number, 1]
+    score = np.zeros(words * 64, dtype=np.int64)
+    in_s = np.empty(words, dtype=np.uint64)
     for w in range(words):
-        while grow and later[w] != ZERO:
-            u = (w << 6) + np.int64(first_bit(later[w]))
-            later[w] &= later[w] - ONE
-            made = _new_slot(e, number)
-            e.h[made] = e.h[slot]
-            set_bit(e.h[made], u)
-            e.f[made] = fixed
-            e.u[made] = later
-            e.bound[made] = bound
-            e.unknown[made] = e.unknown[slot]
-            e.cut[made] = e.cut[slot]
-            if bound <= best:
-                _push(e, heap, size, made)
-                size += 1
-            set_bit(fixed, u)
-            set_bit(kept, u)
-            grow = _joins_all(e, u, kept)
-    return size
+        in_s[w] = (e.f[slot, w] | e.u[slot, w]) & e.na[number, w]
+    if not _is_clique(e, in_s):
+        for w in range(words):
+            word = e.u[slot, w]
+            while word != ZERO:
+                u = (w << 6) + np.int64(first_bit(word))
+                word &= word - ONE
+                for k in range(words):
+                    joined = e.p_pa[u, k] | e.p_ch[u, k] | e.p_ne[u, k]
+                    score[u] += np.int64(popcount(in_s[k] & ~joined))
+        return _highest(e.u[slot], score)
+    for w in range(words):
+        in_s[w] = e.f[slot, w] | e.u[slot, w]
+    whole = e.first[number]
+    while whole >= 0:
+        if e.kind[whole] == OPERATOR and np.array_equal(e.f[whole], in_s):
+            break
+        whole = e.after[whole]
+    if whole >= 0:
+        for i in range(e.weights.shape[0]):
+            extra = e.cut[whole, i] - max(e.cut[slot, i], -1 - e.cut[slot, i])
+            if e.cut[whole, i] >= 0 and extra > 0:
+                _blame(e, i, x, y, slot, e.weights[i] * extra, score)
+    return _highest(e.u[slot], score)
+
+
+@njit(cache=True, nogil=True)
+def _blame(e: Engine, i: int, x: int, y: int, slot: int, weight: int, score: Ints) -> None:
+    """Add `weight` to the undecided elements that make input i disagree with its bound."""
+    words = e.h.shape[1]
+    wanted = np.zeros(words, dtype=np.uint64)
+    for w in range(words):
+        word = e.ch[i, x, w] & e.ch[i, y, w]
+        while word != ZERO:
+            c = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            for k in range(words):
+                wanted[k] |= e.des[i, c, k]
+    found = False
+    for w in range(words):
+        found = found or wanted[w] & e.u[slot, w] != ZERO
+    for w in range(words):
+        word = e.u[slot, w] & ~(e.anc[i, x, w] | e.anc[i, y, w])
+        if found:
+            word &= wanted[w]
+        while word != ZERO:
+            score[(w << 6) + np.int64(first_bit(word))] += weight
+            word &= word - ONE
+
+
+@njit(cache=True, nogil=True)
+def _highest(nodes: Bits, score: Ints) -> int:
+    """The first of `nodes` with the highest score."""
+    best = -1
+    for w in range(nodes.shape[0]):
+        word = nodes[w]
+        while word != ZERO:
+            u = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            if best < 0 or score[u] > score[best]:
+                best = u
+    return best
 
 
 @njit(cache=True, nogil=True)
@@ -586,7 +727,7 @@ def _find_best(
 
     Without draws the search ends at the first operator on top of the heap that is exact: no slot
     that is left can hold one before it in the order (Ψ, x, y, H). With draws it goes on until all
-    tied operators are exact.
+    tied operators are exact. Bounds of slots in the heap only grow.
     """
     size, best = _fill_heap(e, heap)
     tied = 0
@@ -594,8 +735,8 @@ def _find_best(
         top = heap[0]
         if e.bound[top] > best:
             break
-        undecided = _size(e.u[top])
-        if undecided == 0 and e.unknown[top] == 0:
+        operator = e.kind[top] == OPERATOR
+        if operator and e.unknown[top] == 0:
             if draws.shape[0] == 0:
                 return DONE, top, 0
             ties[tied] = top
@@ -604,20 +745,28 @@ def _find_best(
             heap[0] = heap[size]
             if size > 0:
                 _sift_down(e, heap, size, 0)
-        elif undecided > 0 and (
-            undecided <= SPLIT_AT_ONCE or e.unknown[top] == 0 or _size(e.h[top]) >= k_max
+        elif not operator and (
+            e.unknown[top] == 0 or _size(e.u[top]) <= SPLIT_AT_ONCE or _size(e.h[top]) >= k_max
         ):
-            if not _room(e, undecided):
+            if not _room(e, 1):
                 return NO_SLOT, -1, 0
-            size = _split(e, top, k_max, heap, size, best)
+            made = _split(e, top, k_max)
+            if e.bound[top] == DEAD:
+                size -= 1
+                heap[0] = heap[size]
+            if size > 0:
+                _sift_down(e, heap, size, 0)
+            if made >= 0 and e.bound[made] != DEAD:
+                _push(e, heap, size, made)
+                size += 1
         else:
             if patience <= 0:
                 return PAUSE, -1, 0
             limit = best
             for child in range(1, min(3, size)):
                 limit = min(limit, e.bound[heap[child]])
-            patience -= _evaluate(e, top, limit, s)
-            if undecided == 0 and e.unknown[top] == 0:
+            patience -= _evaluate(e, top, limit, k_max, s)
+            if operator and e.unknown[top] == 0:
                 best = min(best, e.bound[top])
             _sift_down(e, heap, size, 0)
     return (DONE if tied else BROKEN), -1, tied
@@ -656,6 +805,7 @@ def _remove_arcs(e: Engine, i: int, found: Ints32, gone: Bits) -> None:
     """Take arcs out of input i, record them, and repair votes, ancestors and moral rows."""
     n, words = e.p_pa.shape
     stale = np.zeros(words, dtype=np.uint64)
+    before = np.empty(words, dtype=np.uint64)
     for k in range(found.shape[0]):
         a, b = np.int64(found[k, 0]), np.int64(found[k, 1])
         for w in range(words):
@@ -681,6 +831,7 @@ def _remove_arcs(e: Engine, i: int, found: Ints32, gone: Bits) -> None:
         v = e.topo[i, place]
         if has_bit(gone, v):
             anc = e.anc[i, v]
+            before[:] = anc
             anc[:] = ZERO
             set_bit(anc, v)
             for w in range(words):
@@ -690,6 +841,11 @@ def _remove_arcs(e: Engine, i: int, found: Ints32, gone: Bits) -> None:
                     word &= word - ONE
                     for k in range(words):
                         anc[k] |= e.anc[i, p, k]
+            for w in range(words):
+                word = before[w] & ~anc[w]
+                while word != ZERO:
+                    clear_bit(e.des[i, (w << 6) + np.int64(first_bit(word))], v)
+                    word &= word - ONE
 
 
 @njit(cache=True, nogil=True)
@@ -708,7 +864,7 @@ def _invalidate(e: Engine, lost: Ints32, gone: Bits) -> None:
                 continue
             touched = has_bit(gone[k], x) or has_bit(gone[k], y)
             for w in range(words):
-                if gone[k, w] & e.f[slot, w] != ZERO:
+                if gone[k, w] & (e.f[slot, w] | e.u[slot, w]) != ZERO:
                     touched = True
             if not touched:
                 continue
@@ -796,10 +952,11 @@ def _update_graph(e: Engine, x: int, y: int, h: Bits, k_max: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _refresh(e: Engine, a: int, b: int, x: int, y: int, k_max: int, na: Bits, pax: Bits) -> None:
-    """New slots for the edge a -> b if its operators changed when x and y were parted."""
+    """Repair the slots of a -> b after x and y were parted: new ones if NA or parents changed;
+    otherwise only operators with both x and y in NA \\ H are valid no more."""
     number = e.edge[a, b]
     _describe(e, a, b, na, pax)
-    same = e.head[number, 0] == a and not (has_bit(na, x) and has_bit(na, y))
+    same = e.head[number, 0] == a
     for w in range(na.shape[0]):
         if na[w] != e.na[number, w] or pax[w] != e.pax[number, w]:
             same = False
@@ -809,6 +966,12 @@ def _refresh(e: Engine, a: int, b: int, x: int, y: int, k_max: int, na: Bits, pa
         e.na[number] = na
         e.pax[number] = pax
         _make_root(e, number, k_max)
+    elif has_bit(na, x) and has_bit(na, y):
+        slot = e.first[number]
+        while slot >= 0:
+            if has_bit(e.f[slot], x) and has_bit(e.f[slot], y):
+                e.bound[slot] = DEAD
+            slot = e.after[slot]
 
 
 @njit(cache=True, nogil=True)

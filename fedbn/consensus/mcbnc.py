@@ -12,7 +12,7 @@ What differs from the paper, and why:
 - H is only taken when NA_yx \\ H is a clique (Chickering's validity), which Algorithm 3 omits.
 - All H up to `k_max` elements count; none is sampled. Ψ is an exact rational, always that of the
   inputs as they are; the authors' program uses values from before an input lost an edge.
-- Ties go to the smallest (x, y, H) in name order, H as a sorted tuple; or to `rng`.
+- Ties go to the smallest (x, y, |H|, H) in name order, H as a sorted tuple; or to `rng`.
 - The paper treats Ψ as growing; it is not, hence the running maximum.
 """
 
@@ -171,7 +171,7 @@ def mcbnc_path(
     weights : one positive int or Fraction per DAG; 1 each by default.
     k_max : largest |H| of an operator, >= 0.
     rng : chooses among ties, of the order heuristic and of the deletions; without it the smallest
-        name and the smallest (x, y, H).
+        name and the smallest (x, y, |H|, H).
     seconds : time budget of the deletions, wall clock; when it is over, the path so far is
         returned, with the status "time limit".
     threshold : stop before the first deletion with Ψ > θ.
@@ -240,6 +240,7 @@ def _engine(
         pa=pa.copy(),
         ch=ch.copy(),
         anc=np.zeros((r, n, words), bits),
+        des=np.zeros((r, n, words), bits),
         mor=np.zeros((r, n, words), bits),
         topo=np.zeros((r, n), i64),
         weights=inputs.weight_array,
@@ -254,6 +255,7 @@ def _engine(
         first=np.full(edges, -1, i32),
         owner=np.zeros(slots, i32),
         after=np.zeros(slots, i32),
+        kind=np.zeros(slots, np.int8),
         h=np.zeros((slots, words), bits),
         f=np.zeros((slots, words), bits),
         u=np.zeros((slots, words), bits),
@@ -322,7 +324,7 @@ def _with_more_slots(engine: Engine) -> Engine | None:
     grown = {
         name: np.concatenate([array, np.zeros_like(array)])
         for name, array in engine._asdict().items()
-        if name in ("owner", "after", "h", "f", "u", "bound", "unknown", "cut")
+        if name in ("owner", "after", "kind", "h", "f", "u", "bound", "unknown", "cut")
     }
     grown["owner"][slots:] = -1
     grown["after"][slots:] = np.arange(slots + 1, 2 * slots + 1)
