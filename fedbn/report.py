@@ -19,7 +19,7 @@ import csv
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
@@ -353,9 +353,11 @@ class Summary:
     inputs: int
     inputs_edges: float
     inputs_to_gold: float | None
+    inputs_shd_to_gold: float | None
     fusion_edges: int
     fusion_mean_smhd: float
     fusion_to_gold: int | None
+    fusion_shd_to_gold: int | None
     reading: str
     theta: Fraction | None
     edges: int
@@ -375,18 +377,22 @@ def summarise(outcome: Outcome) -> Summary:
     gold, consensus, union = outcome.gold, outcome.consensus, outcome.path.union
     total = sum(outcome.shares)
     scored = [client.held_out for client in outcome.clients if client.held_out is not None]
-    edges = sum(s * dag.n_edges for s, dag in zip(outcome.shares, outcome.dags, strict=True))
+
+    def mean(value: Callable[[DAG], int]) -> float:
+        pairs = zip(outcome.shares, outcome.dags, strict=True)
+        return float(sum(share * value(dag) for share, dag in pairs) / total)
+
     return Summary(
         clients=len(outcome.clients),
         refused=len(outcome.refused),
         inputs=len(outcome.dags),
-        inputs_edges=float(edges / total),
-        inputs_to_gold=(
-            None if gold is None else float(mean_smhd(gold, outcome.dags, outcome.shares))
-        ),
+        inputs_edges=mean(lambda dag: dag.n_edges),
+        inputs_to_gold=None if gold is None else mean(lambda dag: smhd(dag, gold)),
+        inputs_shd_to_gold=None if gold is None else mean(lambda dag: shd(dag, gold)),
         fusion_edges=union.n_edges,
         fusion_mean_smhd=float(mean_smhd(union, outcome.dags, outcome.shares)),
         fusion_to_gold=None if gold is None else smhd(union, gold),
+        fusion_shd_to_gold=None if gold is None else shd(union, gold),
         reading=consensus.reading,
         theta=consensus.theta,
         edges=consensus.dag.n_edges,

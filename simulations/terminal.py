@@ -79,6 +79,29 @@ def progress_bars(shown: bool) -> Iterator[Tracker]:
         yield tracker
 
 
+@contextmanager
+def stages(shown: bool) -> Iterator[Callable[[str], None]]:
+    """Yield a function that says which stage has begun, under a running clock.
+
+    Nothing is drawn unless `shown` and standard error is a terminal.
+    """
+    if not shown or not sys.stderr.isatty():
+        yield lambda words: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+
+        def notify(words: str) -> None:
+            for task in bars.tasks:
+                bars.update(task.id, total=1, completed=1)
+            bars.add_task(words, total=None)
+
+        yield notify
+
+
 def print_table(table: Table) -> None:
     """A rich table on standard output."""
     from rich.console import Console
@@ -104,7 +127,12 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
             shown(s.fusion_to_gold),
             f"[bold]{shown(s.smhd_to_gold)}[/bold]",
         )
-        table.add_row("SHD to the true network", "", "", shown(s.shd_to_gold))
+        table.add_row(
+            "SHD to the true network",
+            shown(s.inputs_shd_to_gold),
+            shown(s.fusion_shd_to_gold),
+            shown(s.shd_to_gold),
+        )
     table.add_row("mean SMHD to the inputs", "", shown(s.fusion_mean_smhd), shown(s.mean_smhd))
     table.add_row("  no DAG can be below", "", "", shown(s.lower_bound))
     table.add_row("  gap", "", "", shown(s.gap))

@@ -1,0 +1,181 @@
+"""`fedbn simulate`: a federation in one command, with what only a simulation can know.
+
+The truth (the network that the tables were sampled from), held-out rows that no client has, and the
+pooled tables, on which the consensus gets its conditional probabilities, never reach the server:
+they are used here, after the run.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedbn.errors import FedbnWarning, NetworkError
+from simulations.experiment import Experiment, result_name, with_absolute_paths
+from simulations.fuse import consensus_json
+from simulations.inputs import one_structure
+from simulations.terminal import print_json, print_table, stages, summary_table
+
+if TYPE_CHECKING:
+    from fedbn.data.dataset import Dataset, Schema
+    from fedbn.graphs.dag import DAG
+    from fedbn.networks.network import BayesianNetwork
+    from fedbn.report import Client, Outcome, Summary
+    from simulations.run import ExperimentRun
+
+__all__ = ["run_and_report"]
+
+
+def run_and_report(
+    experiment: Experiment, *, gold: Path | None, out: Path | None, as_json: bool, quiet: bool
+) -> None:
+    """Run the federation, write its results folder, and print what happened.
+
+    Raises
+    ------
+    FedbnError : a wrong input or setting, found before anything is started where possible.
+    """
+    from fedbn.report import Outcome, check_results_folder, summarise
+    from simulations.run import run_experiment
+
+    target = check_results_folder(out or Path("results") / result_name(experiment))
+    experiment = with_absolute_paths(experiment)
+    truth = _truth(experiment, gold)
+    ready = time.process_time()
+    with stages(not (quiet or as_json)) as notify:
+        run = run_experiment(experiment, notify)
+        notify("writing tables and figures")
+        outcome = _with_held_out(Outcome.of_federation(run.result, truth), run, experiment)
+        times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
+        timings = {**times, "wall_seconds": dict(run.wall_seconds)}
+        _write(outcome, _with_tables(run, experiment), target, experiment, timings)
+    if as_json:
+        print_json({**consensus_json(outcome.consensus), **times, **_extra(outcome, target)})
+    elif not quiet:
+        _print(summarise(outcome), experiment, target)
+
+
+def _truth(experiment: Experiment, gold: Path | None) -> DAG | None:
+    """The structure to compare with: a given one, or that of the sampled network."""
+    if gold is not None:
+        return one_structure(str(gold), network_dir=_folder(experiment))
+    if experiment.network is None:
+        return None
+    from fedbn.networks.catalog import load_network
+
+    return load_network(experiment.network, experiment.network_dir).dag
+
+
+def _folder(experiment: Experiment) -> Path | None:
+    return None if experiment.network_dir is None else Path(experiment.network_dir)
+
+
+def _with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) -> Outcome:
+    """The outcome with scores of the consensus and of every client's DAGs on held-out rows."""
+    if run.simulation.held_out is None:
+        return outcome
+    from fedbn.scores import make_score, total_score
+
+    name, ess = experiment.learner.score, experiment.learner.ess
+    score = make_score(name, run.simulation.held_out.with_schema(run.result.schema), ess=ess)
+
+    def scored(client: Client) -> Client:
+        total = sum(
+            float(share) * total_score(score, dag)
+            for share, dag in zip(client.shares, client.dags, strict=True)
+        )
+        return replace(client, held_out=total / float(sum(client.shares)))
+
+    return replace(
+        outcome,
+        clients=tuple(scored(client) for client in outcome.clients),
+        held_out=total_score(score, outcome.consensus.dag),
+        held_out_name=name,
+    )
+
+
+def _with_tables(run: ExperimentRun, experiment: Experiment) -> BayesianNetwork | None:
+    """The consensus with probabilities estimated on the pooled tables.
+
+    None for float columns, and, with a warning, where a table would be too large to write.
+    """
+    schema = run.result.schema
+    if schema.kind != "categorical":
+        return None
+    from fedbn.parameters import fit_parameters
+
+    pooled = _pooled([site.dataset for site in run.simulation.sites], schema)
+    try:
+        return fit_parameters(run.result.consensus.dag, pooled, experiment.learner.ess)
+    except NetworkError as error:
+        warnings.warn(f"no consensus.bif: {error}", FedbnWarning, stacklevel=2)
+        return None
+
+
+def _pooled(tables: list[Dataset], schema: Schema) -> Dataset:
+    import numpy as np
+
+    from fedbn.data.dataset import Dataset
+
+    return Dataset(schema, np.concatenate([table.with_schema(schema).codes for table in tables]))
+
+
+def _write(
+    outcome: Outcome,
+    network: BayesianNetwork | None,
+    target: Path,
+    experiment: Experiment,
+    timings: dict[str, Any],
+) -> None:
+    from fedbn.report import versions, write_results
+    from fedbn.settings import to_run_config
+
+    run = {
+        "command": "simulate",
+        "engine": experiment.engine,
+        "settings": to_run_config(experiment),
+        "seed": experiment.seed,
+        "versions": versions(),
+        "timings": timings,
+    }
+    write_results(outcome, target, run=run, network=network)
+
+
+def _extra(outcome: Outcome, target: Path) -> dict[str, Any]:
+    """What the JSON of `simulate` has beyond that of `fuse`."""
+    from fedbn.report import client_rows, summarise
+
+    summary = summarise(outcome)
+    return {
+        "clients": [asdict(row) for row in client_rows(outcome)],
+        "out": str(target),
+        "refused": [{"client": name, "reason": reason} for name, reason in outcome.refused],
+        "inputs_to_gold": summary.inputs_to_gold,
+        "fusion_to_gold": summary.fusion_to_gold,
+        "smhd_to_gold": summary.smhd_to_gold,
+        "shd_to_gold": summary.shd_to_gold,
+        "held_out": summary.held_out,
+        "inputs_held_out": summary.inputs_held_out,
+    }
+
+
+def _print(summary: Summary, experiment: Experiment, target: Path) -> None:
+    learner = experiment.learner
+    source = experiment.network or experiment.table or f"{len(experiment.sites)} sites"
+    title = (
+        f"{Path(source).name}: {summary.clients} clients, {learner.learner} with {learner.score}, "
+        f"{experiment.engine}"
+    )
+    print_table(summary_table(summary, title, learner.score))
+    print(f"Results are in {_shortest(target)}:")
+    print("  consensus.csv .json .graphml .dot .bif, path.csv, clients.csv, edges.csv, run.json")
+    print("  figures/smhd.png, figures/complexity.png, figures/consensus.png (and .svg)")
+
+
+def _shortest(path: Path) -> Path:
+    """Relative to the working directory where it is inside."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
