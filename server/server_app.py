@@ -30,7 +30,8 @@ HANDOVER = "FEDBN_HANDOVER"
 """Environment variable: the file in which a simulation wants the outcome, as a pickle."""
 
 CONNECT_SECONDS = 60.0
-"""How long to wait for nodes to connect."""
+SIMULATION_SECONDS = 5.0
+"""How long to wait for nodes to connect, in a deployment and in a simulation."""
 
 app = ServerApp()
 
@@ -92,8 +93,7 @@ def federate(
     began = time.process_time()
     load_kernels()
     startup_seconds = time.process_time() - began
-    nodes = wait_for_nodes(grid, experiment.consensus.min_replies, CONNECT_SECONDS)
-    require_nodes(len(nodes), experiment)
+    nodes = connected_nodes(grid, experiment)
     shaken = shake_hands(
         grid,
         nodes,
@@ -124,19 +124,31 @@ def agreed_schema(experiment: Experiment) -> Schema | None:
     return schema
 
 
-def require_nodes(found: int, experiment: Experiment) -> None:
-    """In a simulation with a known number of clients there must be one node for each."""
-    if experiment.sites:
-        clients = len(experiment.sites)
-    elif (experiment.network or experiment.table) and experiment.partition != "column":
-        clients = experiment.clients
-    else:
-        return
-    if found != clients:
+def connected_nodes(grid: Grid, experiment: Experiment) -> tuple[int, ...]:
+    """The ids of the nodes that take part.
+
+    A deployment begins once as many nodes as there must be good replies are there. A simulation
+    knows how many clients it has: raises ConfigError unless there is one node for each.
+    """
+    clients = simulated_clients(experiment)
+    if clients is None:
+        return wait_for_nodes(grid, experiment.consensus.min_replies, CONNECT_SECONDS)
+    nodes = wait_for_nodes(grid, clients, SIMULATION_SECONDS)
+    if clients and len(nodes) != clients:
         raise ConfigError(
-            f"there must be one node per client, but there are {found} nodes and {clients} "
+            f"there must be one node per client, but there are {len(nodes)} nodes and {clients} "
             f'clients: use flwr run with --federation-config "num-supernodes={clients}"'
         )
+    return nodes
+
+
+def simulated_clients(experiment: Experiment) -> int | None:
+    """How many clients the settings make; 0 if only the data tell, None in a deployment."""
+    if experiment.sites:
+        return len(experiment.sites)
+    if experiment.network or experiment.table:
+        return 0 if experiment.partition == "column" else experiment.clients
+    return 0 if experiment.sites_dir else None
 
 
 def write_folder(federated: Federated, experiment: Experiment) -> None:

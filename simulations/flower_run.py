@@ -87,9 +87,9 @@ def flower_run(experiment: Experiment, n_clients: int, notify: Callable[[str], N
         write_bundle(folder / "app", to_run_config(experiment))
         notify("starting Flower")
         with runtime(folder) as running:
-            run_id = _submit(running, n_clients)
+            run_id = submit(running, n_clients)
             notify(f"{n_clients} clients learn on Flower, then the server fuses")
-            return _outcome(running, run_id)
+            return outcome_of(running, run_id)
     except FlowerRunError as error:
         kept = True
         raise FlowerRunError(f"{error}\n(all logs are kept in {folder})") from None
@@ -173,7 +173,7 @@ def _handover(folder: Path) -> Path:
     return folder / "outcome.pickle"
 
 
-def _submit(running: Runtime, n_clients: int) -> str:
+def submit(running: Runtime, n_clients: int) -> str:
     """Start the run; returns its id."""
     federation = f"num-supernodes={n_clients} client-resources-num-cpus=1"
     answer = _flwr(running, "run", str(running.folder / "app"), "--federation-config", federation)
@@ -183,7 +183,7 @@ def _submit(running: Runtime, n_clients: int) -> str:
     return str(answer["run-id"])
 
 
-def _outcome(running: Runtime, run_id: str) -> Federated:
+def outcome_of(running: Runtime, run_id: str) -> Federated:
     """Wait until the run has finished; its result, or the error that ended it."""
     handover = _handover(running.folder)
     while True:
@@ -201,7 +201,7 @@ def _outcome(running: Runtime, run_id: str) -> Federated:
             return outcome
     raise FlowerRunError(
         f"the Flower run ended as {status}: {runs[0].get('status-details', '')}\n"
-        f"{_log_tail(running, run_id)}"
+        f"{_tail(app_log(running, run_id))}"
     )
 
 
@@ -240,16 +240,18 @@ def _command(running: Runtime, *arguments: str) -> subprocess.CompletedProcess[s
     )
 
 
-def _log_tail(running: Runtime, run_id: str) -> str:
-    """The last lines of the apps' log."""
-    log = _command(running, "log", run_id, "--show").stdout
-    return "\n".join(log.strip().splitlines()[-LOG_LINES:])
+def app_log(running: Runtime, run_id: str) -> str:
+    """What the apps of a run printed and logged."""
+    return _command(running, "log", run_id, "--show").stdout
 
 
 def _superlink_ended(running: Runtime) -> str:
     log = (running.folder / "superlink.log").read_text(encoding="utf-8", errors="replace")
-    tail = "\n".join(log.strip().splitlines()[-LOG_LINES:])
-    return f"flower-superlink ended with status {running.superlink.returncode}:\n{tail}"
+    return f"flower-superlink ended with status {running.superlink.returncode}:\n{_tail(log)}"
+
+
+def _tail(log: str) -> str:
+    return "\n".join(log.strip().splitlines()[-LOG_LINES:])
 
 
 def _wait_until_healthy(running: Runtime, port: int) -> None:

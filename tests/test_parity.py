@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import fedbn
 from fedbn.errors import QuorumError
 from fedbn.graphs.files import structure_text
 from fedbn.rounds import FederationResult
 from fedbn.settings import ConsensusSettings, Experiment
+from server.server_app import Federated
+from simulations.flower_run import Runtime, app_log, outcome_of
 from simulations.run import run_experiment
 
 ASIA = Experiment(
@@ -50,25 +51,25 @@ def published(result: FederationResult) -> str:
     )
 
 
-def compiled_kernels() -> dict[str, int]:
-    """numba's cached files of the installed package, with the time of their last change."""
-    root = Path(fedbn.__file__).parent
-    return {str(path): path.stat().st_mtime_ns for path in root.rglob("*.nb[ic]")}
-
-
 def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = run_experiment(ASIA)
-    before = compiled_kernels()
+    logs = []
+
+    def outcome_and_log(running: Runtime, run_id: str) -> Federated:
+        outcome = outcome_of(running, run_id)
+        logs.append(app_log(running, run_id))
+        return outcome
+
+    monkeypatch.setattr("simulations.flower_run.outcome_of", outcome_and_log)
+    monkeypatch.setenv("NUMBA_DEBUG_CACHE", "1")
     monkeypatch.chdir(tmp_path)
     there = run_experiment(replace(ASIA, engine="flower"))
     assert published(there.result) == published(here.result)
-    if compiled_kernels() != before:  # by another process, perhaps: then not a second time
-        before = compiled_kernels()
-        run_experiment(replace(ASIA, engine="flower"))
-        assert compiled_kernels() == before
     assert list(tmp_path.iterdir()) == []
+    assert logs[0].count("[cache] data loaded from") > 10
+    assert "[cache] data saved to" not in logs[0]
 
 
 def test_a_failing_flower_run_raises_what_the_server_raised() -> None:

@@ -1,0 +1,170 @@
+"""What a client says, and what it never says."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
+
+from clients.client_app import app
+from clients.mods import REDACTED, firewall, redact
+from fedbn.data.dataset import Schema
+from fedbn.errors import MessageError
+from fedbn.message import ARRAY_KEYS, schema_from_text, schema_to_text
+from fedbn.settings import Experiment, to_run_config
+from simulations.in_process_grid import InProcessGrid
+
+ASIA = Experiment(network="asia", clients=2, rows=50)
+SECRET = "patient 4711"
+
+
+def ask(
+    category: str, content: RecordDict | None = None, experiment: Experiment = ASIA, **node: Any
+) -> Message:
+    """The app's reply to one request."""
+    config = node or {"partition-id": 1, "num-partitions": 2}
+    grid = InProcessGrid(to_run_config(experiment), [config])
+    (node_id,) = grid.get_node_ids()
+    request = Message(content or RecordDict(), node_id, category)
+    (reply,) = grid.send_and_receive([request])
+    return reply
+
+
+def task(schema: Schema) -> RecordDict:
+    record = ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash, "round": 1})
+    return RecordDict({"task": record})
+
+
+def asia_schema() -> Schema:
+    record = ask("query").content["schema"]
+    return schema_from_text(record["text"], record["hash"])
+
+
+def test_the_handshake_carries_columns_and_states_only() -> None:
+    reply = ask("query")
+    assert set(reply.content) == {"schema"}
+    assert set(reply.content["schema"]) == {"text", "hash"}
+    assert asia_schema().to_dict()["smoke"] == ["no", "yes"]
+
+
+def test_a_round_carries_structures_only() -> None:
+    reply = ask("train", task(asia_schema()))
+    assert set(reply.content) == {"structures"}
+    assert tuple(reply.content["structures"]) == ARRAY_KEYS
+
+
+def test_rows_and_seconds_travel_only_where_that_is_agreed() -> None:
+    sharing = Experiment(network="asia", clients=2, rows=50, share_diagnostics=True)
+    asked = ask("query", experiment=sharing).content
+    assert dict(asked["diagnostics"]) == {"label": "client 2"}
+    told = ask("train", task(asia_schema()), experiment=sharing).content["diagnostics"]
+    assert set(told) == {"label", "rows", "seconds"}
+    assert told["rows"] == 50
+
+
+def test_a_path_or_a_cell_never_leaves_with_an_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = tmp_path / "hospital.csv"
+    table.write_text(f"a,b\n{SECRET},1\n,2\n")
+    with caplog.at_level(logging.ERROR, logger="fedbn.client"):
+        reply = ask("query", experiment=Experiment(), **{"data-path": str(table)})
+    assert reply.has_error()
+    assert reply.error.reason == f"DataError: {REDACTED}"
+    assert "hospital.csv" in caplog.text
+
+
+def test_a_node_reads_its_own_table(tmp_path: Path) -> None:
+    table = tmp_path / "hospital.csv"
+    table.write_text("b,a\n1,yes\n2,no\n")
+    sharing = Experiment(share_diagnostics=True)
+    content = ask("query", experiment=sharing, **{"data-path": str(table)}).content
+    assert content["schema"]["text"] == '{"a":["no","yes"],"b":["1","2"]}'
+    assert content["diagnostics"]["label"] == "hospital"
+
+
+def test_a_bad_request_is_answered_with_a_fixed_text() -> None:
+    wrong_hash = RecordDict(
+        {"task": ConfigRecord({"text": '{"a":["x"]}', "hash": "00", "round": 1})}
+    )
+    for request in [RecordDict(), wrong_hash, task(Schema.gaussian("ab"))]:
+        reply = ask("train", request)
+        assert reply.error.reason is not None
+        assert reply.error.reason.endswith(REDACTED)
+
+
+def context(share: bool) -> Context:
+    return Context(1, 2, {}, RecordDict(), {"share-diagnostics": share})
+
+
+def request(category: str) -> Message:
+    InProcessGrid({}, [])
+    return Message(RecordDict(), 2, category)
+
+
+def structures() -> ArrayRecord:
+    return ArrayRecord({key: Array(np.zeros(1)) for key in ARRAY_KEYS})
+
+
+def passes(category: str, content: RecordDict, *, share: bool) -> bool:
+    try:
+        firewall(request(category), context(share), lambda m, _: Message(content, reply_to=m))
+    except MessageError:
+        return False
+    return True
+
+
+def test_the_firewall_lets_agreed_records_pass() -> None:
+    schema = ConfigRecord({"text": "{}", "hash": "00"})
+    told = ConfigRecord({"label": "a", "rows": 3, "seconds": 0.5})
+    assert passes("query", RecordDict({"schema": schema}), share=False)
+    assert passes("train", RecordDict({"structures": structures()}), share=False)
+    both = RecordDict({"structures": structures(), "diagnostics": told})
+    assert passes("train", both, share=True)
+    assert not passes("train", both, share=False)
+
+
+@pytest.mark.parametrize(
+    ("category", "content"),
+    [
+        ("train", RecordDict()),
+        ("train", RecordDict({"structures": structures(), "scores": MetricRecord({"bdeu": 1.0})})),
+        ("train", RecordDict({"structures": ArrayRecord({"counts": Array(np.zeros(3))})})),
+        ("train", RecordDict({"structures": ConfigRecord({"header": 1})})),
+        ("train", RecordDict({"schema": ConfigRecord({"text": "", "hash": ""})})),
+        ("query", RecordDict({"schema": ConfigRecord({"text": "", "hash": "", "path": "x"})})),
+        ("query", RecordDict({"schema": ConfigRecord({"text": "", "hash": 7})})),
+        ("evaluate", RecordDict({"structures": structures()})),
+        (
+            "train",
+            RecordDict({"structures": structures(), "diagnostics": ConfigRecord({"rows": SECRET})}),
+        ),
+        (
+            "train",
+            RecordDict({"structures": structures(), "diagnostics": ConfigRecord({"table": "x"})}),
+        ),
+    ],
+)
+def test_the_firewall_stops_anything_else(category: str, content: RecordDict) -> None:
+    assert not passes(category, content, share=True)
+
+
+class PatientError(ValueError):
+    """An error whose class fedbn does not know."""
+
+
+def test_redaction_names_known_classes_only() -> None:
+    def failing(message: Message, _: Context) -> Message:
+        raise PatientError(SECRET)
+
+    reply = redact(request("train"), context(share=False), failing)
+    assert reply.error.reason == f"ValueError: {REDACTED}"
+    assert SECRET not in repr(reply)
+
+
+def test_the_app_has_redaction_outermost() -> None:
+    assert app._mods == [redact, firewall]
