@@ -3,9 +3,12 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from fedbn.settings import Experiment, to_run_config
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -35,3 +38,8 @@ def test_the_library_loads_neither_flower_nor_ray_nor_pgmpy(module: str) -> None
 def test_help_loads_no_heavy_library() -> None:
     loaded = modules_after("import simulations.cli")
     assert not loaded & {"flwr", "ray", "pgmpy", "numba", "matplotlib", "pandas"}
+
+
+def test_the_flower_app_has_every_setting_with_its_default() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["tool"]["flwr"]["app"]["config"] == to_run_config(Experiment(network="alarm"))
