@@ -135,3 +135,35 @@ def valid_operators(cpdag: PDAG, kind: str) -> set:
             if operator.is_valid(cpdag):
                 found.add(operator)
     return found
+
+
+def best_step(score, cpdag: PDAG, kinds: tuple[str, ...], total: float):
+    """The operator to take by the stated rule, or None: by kind, gain, (y, x, set)."""
+    tolerance = 1e-9 * (1 + abs(total))
+    for kind in kinds:
+        gains = {operator: operator.gain(score, cpdag) for operator in valid_operators(cpdag, kind)}
+        best = max(gains.values(), default=-math.inf)
+        if best > tolerance:
+            tied = [operator for operator, gain in gains.items() if gain >= best - tolerance]
+            return min(tied, key=place)
+    return None
+
+
+def place(operator) -> tuple:
+    chosen = {"insert": "T", "delete": "H", "turn": "C"}[operator.kind]
+    return operator.y, operator.x, sorted(getattr(operator, chosen))
+
+
+def greedy(score, cpdag: PDAG, phases: tuple[tuple[str, ...], ...]) -> PDAG:
+    """Take best steps until there is none, phase by phase."""
+    for kinds in phases:
+        while True:
+            total = sum(
+                score.local_score(y, parents)
+                for y, parents in enumerate(consistent_extension(cpdag).parent_sets())
+            )
+            operator = best_step(score, cpdag, kinds, total)
+            if operator is None:
+                break
+            cpdag = operator.apply(cpdag)
+    return cpdag

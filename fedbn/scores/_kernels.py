@@ -534,6 +534,7 @@ def _gaussian_pairs(
     whole = _factorise(t, t.members, k + 1)
     base = whole - 2.0 * math.log(t.factor[k, k])
     row = t.factor[k + 1]
+    t.counters[1] += 2 * m
     for i in range(m):
         x = xs[i]
         own = t.gram[x, x]

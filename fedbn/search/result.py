@@ -34,4 +34,4 @@ class SearchResult:
     cpdag: PDAG
     score: float
     status: Status
-    counters: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    counters: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}), compare=False)
