@@ -1,0 +1,274 @@
+"""The server among clients that fail, lie or keep silent; on the in-process grid."""
+
+from __future__ import annotations
+
+import io
+import logging
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRecord, RecordDict
+
+from fedbn.data.dataset import Schema
+from fedbn.errors import ConfigError, QuorumError, SchemaError
+from fedbn.message import Limits, schema_to_text
+from fedbn.rounds import FederationResult
+from fedbn.settings import ConsensusSettings, Experiment, to_run_config
+from server.handshake import client_names, settle
+from server.server_app import federate
+from simulations.in_process_grid import Fault, InProcessGrid
+from simulations.run import node_configs
+
+ASIA = Experiment(network="asia", clients=4, rows=100, seed=2, share_diagnostics=True)
+LIAR = 3
+"""Node 3 is client 2: node ids count from 2."""
+
+Lie = Callable[[Message], Message | None]
+
+
+@pytest.fixture(autouse=True)
+def silent_flower() -> Iterator[None]:
+    log = logging.getLogger("flwr")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    yield
+    log.setLevel(level)
+
+
+def run(
+    experiment: Experiment = ASIA, fault: Fault | None = None, limits: Limits | None = None
+) -> FederationResult:
+    grid = InProcessGrid(to_run_config(experiment), node_configs(experiment.clients), fault=fault)
+    return federate(grid, experiment, limits=limits).result
+
+
+def on(category: str, lie: Lie) -> Fault:
+    """Node LIAR answers requests of one category with a lie."""
+
+    def fault(node: int, reply: Message) -> Message | None:
+        guilty = node == LIAR and reply.metadata.message_type == category
+        return lie(reply) if guilty else reply
+
+    return fault
+
+
+def instead(**records: Any) -> Lie:
+    """The reply with some records replaced; None removes one."""
+
+    def lie(reply: Message) -> Message:
+        for name, record in records.items():
+            if record is None:
+                del reply.content[name]
+            else:
+                reply.content[name] = record
+        return reply
+
+    return lie
+
+
+def array(key: str, change: Callable[[Array], Array]) -> Lie:
+    """The reply with one array of its structures changed."""
+
+    def lie(reply: Message) -> Message:
+        record = reply.content["structures"]
+        arrays = {name: change(a) if name == key else a for name, a in record.items()}
+        reply.content["structures"] = ArrayRecord(arrays)
+        return reply
+
+    return lie
+
+
+def values(key: str, change: Callable[[Any], Any]) -> Lie:
+    return array(key, lambda a: Array(np.asarray(change(a.numpy().copy()), dtype=a.dtype)))
+
+
+def million_dags(original: Array) -> Array:
+    """Few bytes whose header claims the offsets of a million DAGs."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        buffer, {"descr": "<i8", "fortran_order": False, "shape": (1_000_001,)}
+    )
+    return Array("int64", (1_000_001,), "numpy.ndarray", buffer.getvalue() + original.data[-16:])
+
+
+def failed(reply: Message) -> Message:
+    return Message(Error(2, "RuntimeError: it broke\nTraceback ..."), reply_to=_request_of(reply))
+
+
+def _request_of(reply: Message) -> Message:
+    """A message that `reply` could be the answer to: an error reply goes the same way."""
+    request = Message(RecordDict(), reply.metadata.src_node_id, reply.metadata.message_type)
+    request.metadata.__dict__["_message_id"] = reply.metadata.reply_to_message_id
+    return request
+
+
+BAD_ROUNDS: dict[str, tuple[Lie, str]] = {
+    "it raised": (failed, "client 2: RuntimeError: it broke"),
+    "it is silent": (lambda reply: None, "client 2: no reply"),
+    "a million DAGs claimed": (array("indptr", million_dags), "must have 8000008 bytes, not 16"),
+    "a truncated message": (
+        array("edges", lambda a: Array(a.dtype, a.shape, a.stype, a.data[:-5])),
+        "client 2: an array of shape",
+    ),
+    "no array at all": (
+        array("edges", lambda a: Array("int32", (0,), "numpy.ndarray", b"")),
+        "header of a .npy file",
+    ),
+    "a cycle": (
+        values("edges", lambda e: ([[0, 1], [1, 0], *combinations(range(2, 8), 2)])[: len(e)]),
+        "no directed cycle",
+    ),
+    "an index out of range": (values("edges", lambda e: e + 7), "variables 0 to 7"),
+    "another schema": (values("header", lambda h: h[::-1]), "version must be 1"),
+    "a weight of its own": (values("weights", lambda w: w * np.inf), "positive and finite"),
+    "no structures": (instead(structures=None), "arrays of a message"),
+    "a metric in their place": (instead(structures=MetricRecord({"x": 1})), "arrays of a message"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ROUNDS)
+def test_a_bad_reply_is_refused_and_the_round_goes_on(case: str) -> None:
+    lie, reason = BAD_ROUNDS[case]
+    result = run(fault=on("train", lie))
+    assert [reply.client for reply in result.replies] == ["client 1", "client 3", "client 4"]
+    ((client, text),) = result.refused
+    assert client == "client 2"
+    assert text.startswith("round 1: client 2: ")
+    assert reason in text
+    assert "Traceback" not in text
+
+
+def test_a_claim_of_a_million_dags_costs_neither_time_nor_memory() -> None:
+    run()
+    tracemalloc.start()
+    began = time.process_time()
+    run(fault=on("train", BAD_ROUNDS["a million DAGs claimed"][0]))
+    seconds, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50_000_000
+    assert seconds < 5.0
+
+
+def test_limits_are_those_of_the_run() -> None:
+    with pytest.raises(QuorumError, match="at most 1 edges"):
+        run(limits=Limits(max_edges=1))
+
+
+BAD_HANDSHAKES: dict[str, tuple[Lie, str]] = {
+    "it raised": (failed, "RuntimeError: it broke"),
+    "it is silent": (lambda reply: None, "no reply"),
+    "no schema": (instead(schema=None), "must hold a schema"),
+    "not a schema": (
+        instead(schema=ConfigRecord({"text": "[]", "hash": "x"})),
+        "{column: [states]}",
+    ),
+    "a false hash": (
+        instead(schema=ConfigRecord({"text": '{"a":["x"]}', "hash": "00"})),
+        "hash that came with it",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_HANDSHAKES)
+def test_a_bad_handshake_leaves_the_client_out(case: str) -> None:
+    lie, reason = BAD_HANDSHAKES[case]
+    result = run(fault=on("query", lie))
+    assert len(result.replies) == 3
+    ((_, text),) = result.refused
+    assert text.startswith("handshake: ")
+    assert reason in text
+
+
+def test_other_columns_end_the_run_with_both_names() -> None:
+    schema = Schema.categorical({"asia": ["yes"], "smoker": ["no"]})
+    record = ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash})
+    with pytest.raises(SchemaError, match="client 2"):
+        run(fault=on("query", instead(schema=record)))
+
+
+def test_a_given_schema_is_the_law() -> None:
+    given = Schema.categorical({"a": ["x", "y"]})
+    assert settle({"north": Schema.categorical({"a": ["y"]})}, given) == given
+    with pytest.raises(SchemaError, match=r"'north'.*column 'a' has state 'z'"):
+        settle({"north": Schema.categorical({"a": ["z"]})}, given)
+
+
+def test_too_few_good_replies_end_the_run() -> None:
+    def all_but_one(node: int, reply: Message) -> Message | None:
+        return reply if node == LIAR or reply.metadata.message_type == "query" else None
+
+    with pytest.raises(QuorumError, match="at least 2 good replies of 4 clients are needed, not 1"):
+        run(fault=all_but_one)
+    lenient = replace(ASIA, consensus=ConsensusSettings(min_fraction=0.25))
+    assert [r.client for r in run(lenient, fault=all_but_one).replies] == ["client 2"]
+
+
+def test_a_client_lost_between_rounds_leaves_the_others_to_it() -> None:
+    calls = {"train": 0}
+
+    def leaving(node: int, reply: Message) -> Message | None:
+        if node == LIAR and reply.metadata.message_type == "train":
+            calls["train"] += 1
+            return reply if calls["train"] == 1 else None
+        return reply
+
+    result = run(replace(ASIA, rounds_limit=3), fault=leaving)
+    assert len(result.replies) == 3
+    assert result.rounds >= 2
+    assert all("no reply" in reason for _, reason in result.refused)
+
+
+def test_further_rounds_start_from_the_consensus_and_end_when_it_stays() -> None:
+    one_shot = run()
+    many = run(replace(ASIA, rounds_limit=10))
+    assert (one_shot.rounds, one_shot.converged) == (1, False)
+    assert many.converged
+    assert 2 <= many.rounds < 10
+
+
+def test_the_order_of_replies_does_not_matter() -> None:
+    class Shuffling(InProcessGrid):
+        def send_and_receive(self, messages: Any, *, timeout: float | None = None) -> Any:
+            return list(super().send_and_receive(messages, timeout=timeout))[::-1]
+
+    grid = Shuffling(to_run_config(ASIA), node_configs(ASIA.clients))
+    shuffled, plain = federate(grid, ASIA).result, run()
+    assert shuffled.consensus.dag == plain.consensus.dag
+    assert shuffled.replies == replace_seconds(shuffled, plain)
+
+
+def replace_seconds(like: FederationResult, result: FederationResult) -> tuple[Any, ...]:
+    """The replies of `result` with the times of `like`."""
+    return tuple(
+        replace(reply, seconds=other.seconds)
+        for reply, other in zip(result.replies, like.replies, strict=True)
+    )
+
+
+def test_diagnostics_are_kept_only_if_they_are_what_they_should_be() -> None:
+    strange = ConfigRecord({"label": "x\ny" * 200, "rows": "many", "seconds": float("nan")})
+    result = run(fault=on("train", instead(diagnostics=strange)))
+    reply = next(reply for reply in result.replies if reply.client == "client 2")
+    assert (reply.rows, reply.seconds) == (None, None)
+
+
+def test_without_diagnostics_clients_have_numbers_and_nothing_else() -> None:
+    result = run(replace(ASIA, share_diagnostics=False))
+    assert [reply.client for reply in result.replies] == [f"client {i}" for i in (1, 2, 3, 4)]
+    assert all(reply.rows is None and reply.seconds is None for reply in result.replies)
+
+
+def test_equal_labels_are_told_apart() -> None:
+    assert client_names({7: "a", 5: None, 9: "a"}) == {5: "client 1", 7: "a", 9: "a (3)"}
+
+
+def test_a_simulation_needs_a_node_per_client() -> None:
+    grid = InProcessGrid(to_run_config(ASIA), node_configs(5))
+    with pytest.raises(ConfigError, match="5 nodes and 4 clients.*num-supernodes=4"):
+        federate(grid, ASIA)
