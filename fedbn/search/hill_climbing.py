@@ -4,7 +4,8 @@ Add, remove or reverse the edge that gains most. With `tabu` > 0, the search the
 graphs until `patience` steps in a row bring no new best; a pair that was changed stays as it is for
 `tabu` steps, unless its change makes a new best (Glover's tabu search, as in Bouckaert 1995).
 Each restart changes `perturbation` edges of the best graph at random and climbs again. Background
-knowledge is never broken. Ties within 1e-9 (1 + |score|): additions before removals before reversals, then (y, x).
+knowledge is never broken. Ties within 1e-9 (1 + |score|): additions before removals before
+reversals, then (y, x).
 """
 
 from __future__ import annotations
