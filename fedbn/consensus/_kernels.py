@@ -23,7 +23,7 @@ Bounds (a slot never needs more than its bound to be known not to be the best):
    x, y are married in every member: one edge more than in bound 1, unless it is there already.
 
 Bound 1 is attained in each input by S = hi intersected with An({x, y} + lo); only because inputs
-disagree on that S, and H is limited, must families be split: on an element that makes many disagree.
+disagree on that S, and H is limited, must families be split: on an element of disagreement.
 So the best operator is found by best-first search over slots in the order (bound, x, y, |H|, H).
 """
 
@@ -73,7 +73,8 @@ class Engine(NamedTuple):
     topo int64 [r, n], a topological order;
     weights int64 [r]; votes int64 [n, n], weight of the inputs that join a pair by an arc.
     P: p_pa, p_ch, p_ne [n, W]. Edges of P: edge int32 [n, n], number of the edge of a pair or -1;
-    head int32 [E, 2], its (x, y); na, pax [E, W], NA_yx and Pa(y) - x; first int32 [E], its slots.
+    head int32 [E, 2], its (x, y); joined int8 [E, r], 1 where an input joins the pair; na, pax
+    [E, W], NA_yx and Pa(y) - x; first int32 [E], its slots.
     Slots: owner (edge, -1 free) and after (next of the same edge, or next free) int32 [C];
     kind int8 [C]; H, F, U [C, W]; bound int64 [C]; unknown int32 [C], number of inexact inputs;
     cut int16 [C, r], v >= 0 exact, -1 - b a lower bound b.
@@ -95,6 +96,7 @@ class Engine(NamedTuple):
     p_ne: Bits
     edge: Ints32
     head: Ints32
+    joined: NDArray[np.int8]
     na: Bits
     pax: Bits
     first: Ints32
@@ -348,6 +350,9 @@ def prepare(e: Engine, k_max: int) -> None:
                     e.first[count] = -1
                     e.head[count, 0] = x
                     e.head[count, 1] = y
+                    for i in range(r):
+                        if has_bit(e.pa[i, x], y) or has_bit(e.pa[i, y], x):
+                            e.joined[count, i] = 1
                     _describe(e, x, y, e.na[count], e.pax[count])
                     _make_root(e, count, k_max)
                     count += 1
@@ -402,13 +407,7 @@ def _make_root(e: Engine, number: int, k_max: int) -> None:
     e.bound[slot] = e.votes[x, y]
     e.unknown[slot] = e.weights.shape[0]
     for i in range(e.weights.shape[0]):
-        e.cut[slot, i] = -2 if _joined(e, i, x, y) else -1
-
-
-@njit(cache=True, nogil=True)
-def _joined(e: Engine, i: int, x: int, y: int) -> bool:
-    """Whether input i has an arc between x and y."""
-    return has_bit(e.pa[i, x], y) or has_bit(e.pa[i, y], x)
+        e.cut[slot, i] = -1 - e.joined[number, i]
 
 
 @njit(cache=True, nogil=True)
@@ -625,14 +624,15 @@ def _split(e: Engine, slot: int, k_max: int) -> int:
         _close(e, made)
         e.kind[slot] = REST
         return made
-    u = _dividing_element(e, slot)
+    whole = _operator_of(e, slot)
+    u = _dividing_element(e, slot, whole)
     made = _copied(e, slot)
     clear_bit(e.u[made], u)
     set_bit(e.h[made], u)
     e.kind[made] = FAMILY
     if _size(e.u[made]) == 0 or _size(e.h[made]) >= k_max:
         _close(e, made)
-    _forget(e, slot)
+    _inherit(e, slot, made, whole, u)
     clear_bit(e.u[slot], u)
     set_bit(e.f[slot], u)
     if _size(e.u[slot]) == 0 or not _joins_all(e, u, e.f[slot] & e.na[e.owner[slot]]):
@@ -641,13 +641,54 @@ def _split(e: Engine, slot: int, k_max: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _dividing_element(e: Engine, slot: int) -> int:
+def _inherit(e: Engine, slot: int, made: int, whole: int, u: int) -> None:
+    """Which values of a REST stay final when it is split on u, before u moves.
+
+    With u in S (`slot`): those where u was an ancestor already, and those that equal the cut of
+    the operator H (`whole`), whose S is the largest in the family. With u out of S (`made`, if
+    still a family): those where u is not in the ancestral set.
+    """
+    number = e.owner[slot]
+    x, y = e.head[number, 0], e.head[number, 1]
+    for i in range(e.weights.shape[0]):
+        value = e.cut[slot, i]
+        ancestor = has_bit(e.des[i, u], x) or has_bit(e.des[i, u], y)
+        for w in range(e.f.shape[1]):
+            ancestor = ancestor or e.des[i, u, w] & e.f[slot, w] != ZERO
+        if value >= 0 and not ancestor:
+            if e.kind[made] == FAMILY:
+                e.cut[made, i] = value
+                e.unknown[made] -= 1
+            e.cut[slot, i] = -1 - value
+            e.unknown[slot] += 1
+        if e.cut[slot, i] < 0 and whole >= 0 and e.cut[whole, i] == -1 - e.cut[slot, i]:
+            e.cut[slot, i] = e.cut[whole, i]
+            e.unknown[slot] -= 1
+
+
+@njit(cache=True, nogil=True)
+def _operator_of(e: Engine, slot: int) -> int:
+    """The slot of the operator H of a REST, valid or not, or -1."""
+    words = e.h.shape[1]
+    other = e.first[e.owner[slot]]
+    while other >= 0:
+        same = e.kind[other] == OPERATOR
+        for w in range(words):
+            same = same and e.f[other, w] == e.f[slot, w] | e.u[slot, w]
+        if same:
+            return other
+        other = e.after[other]
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _dividing_element(e: Engine, slot: int, whole: int) -> int:
     """The undecided element on which to split a REST.
 
     If NA \\ H is no clique: the one with most non-neighbours there. Otherwise the one that stands
     in the way of most weight: over the inputs in which the operator H is known to cost more than
     the bound, descendants of common children of x and y, which marry them when in S; if none, any
-    element that is no ancestor.
+    element that is no ancestor. `whole` is the slot of that operator, or -1.
     """
     words = e.h.shape[1]
     number = e.owner[slot]
@@ -666,13 +707,6 @@ def _dividing_element(e: Engine, slot: int) -> int:
                     joined = e.p_pa[u, k] | e.p_ch[u, k] | e.p_ne[u, k]
                     score[u] += np.int64(popcount(in_s[k] & ~joined))
         return _highest(e.u[slot], score)
-    for w in range(words):
-        in_s[w] = e.f[slot, w] | e.u[slot, w]
-    whole = e.first[number]
-    while whole >= 0:
-        if e.kind[whole] == OPERATOR and np.array_equal(e.f[whole], in_s):
-            break
-        whole = e.after[whole]
     if whole >= 0:
         for i in range(e.weights.shape[0]):
             extra = e.cut[whole, i] - max(e.cut[slot, i], -1 - e.cut[slot, i])
@@ -720,6 +754,20 @@ def _highest(nodes: Bits, score: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _settle_operator(e: Engine, slot: int, k_max: int, heap: Ints32, size: int, s: Scratch) -> int:
+    """Complete the cuts of the operator H of a REST, which guide its splits; cuts made."""
+    whole = _operator_of(e, slot)
+    if whole < 0 or e.bound[whole] == DEAD or e.unknown[whole] == 0:
+        return 0
+    made = _evaluate(e, whole, DEAD, k_max, s)
+    for place in range(size):
+        if heap[place] == whole:
+            _sift_down(e, heap, size, place)
+            break
+    return made
+
+
+@njit(cache=True, nogil=True)
 def _find_best(
     e: Engine, k_max: int, draws: Floats, heap: Ints32, ties: Ints32, patience: int, s: Scratch
 ) -> tuple[int, int, int]:
@@ -750,6 +798,8 @@ def _find_best(
         ):
             if not _room(e, 1):
                 return NO_SLOT, -1, 0
+            if e.kind[top] == REST:
+                patience -= _settle_operator(e, top, k_max, heap, size, s)
             made = _split(e, top, k_max)
             if e.bound[top] == DEAD:
                 size -= 1
@@ -815,6 +865,8 @@ def _remove_arcs(e: Engine, i: int, found: Ints32, gone: Bits) -> None:
         clear_bit(e.ch[i, a], b)
         e.votes[a, b] -= e.weights[i]
         e.votes[b, a] -= e.weights[i]
+        if e.edge[a, b] >= 0:
+            e.joined[e.edge[a, b], i] = 0
         record = e.counters[REMOVED_ARCS]
         e.arcs[record, 0] = e.counters[STEPS]
         e.arcs[record, 1] = i
@@ -868,7 +920,7 @@ def _invalidate(e: Engine, lost: Ints32, gone: Bits) -> None:
                     touched = True
             if not touched:
                 continue
-            joined = 1 if _joined(e, i, x, y) else 0
+            joined = e.joined[number, i]
             if value < 0:
                 e.bound[slot] -= e.weights[i] * (-1 - value - joined)
             elif value == 1 and joined == 1:

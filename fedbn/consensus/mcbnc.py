@@ -250,6 +250,7 @@ def _engine(
         p_ne=p_ne,
         edge=np.full((n, n), -1, i32),
         head=np.zeros((edges, 2), i32),
+        joined=np.zeros((edges, r), np.int8),
         na=np.zeros((edges, words), bits),
         pax=np.zeros((edges, words), bits),
         first=np.full(edges, -1, i32),
