@@ -317,20 +317,23 @@ def _draw_edge(
 
 
 def _curve(points: Sequence[Point]) -> Path:
-    """A smooth curve through the points, vertical at both ends (cubic Hermite in y)."""
-    slopes = [0.0] * len(points)
-    for k in range(1, len(points) - 1):
+    """A smooth curve through the points, vertical at both ends (cubic Hermite in y).
+
+    At a bend it is straight, and steep enough, as long as boxes of that layer are beside it.
+    """
+    (first, *bends, last) = points
+    way = [(*first, 0.0)]
+    for k, (x, y) in enumerate(bends, start=1):
         (x0, y0), (x2, y2) = points[k - 1], points[k + 1]
-        slopes[k] = max(-_STEEPEST, min(_STEEPEST, (x2 - x0) / (y2 - y0)))
-    codes, vertices = [Path.MOVETO], [points[0]]
-    for k, ((x0, y0), (x1, y1)) in enumerate(pairwise(points)):
-        third = (y1 - y0) / (2.4 if len(points) == 2 else 3.0)
+        slope = max(-_STEEPEST, min(_STEEPEST, (x2 - x0) / (y2 - y0)))
+        half = _HALF if y2 > y0 else -_HALF
+        way += [(x - slope * half, y - half, slope), (x + slope * half, y + half, slope)]
+    way.append((*last, 0.0))
+    codes, vertices = [Path.MOVETO], [first]
+    for (x0, y0, before), (x1, y1, after) in pairwise(way):
+        third = (y1 - y0) / (3.0 if bends else 2.4)
         codes += [Path.CURVE4] * 3
-        vertices += [
-            (x0 + slopes[k] * third, y0 + third),
-            (x1 - slopes[k + 1] * third, y1 - third),
-            (x1, y1),
-        ]
+        vertices += [(x0 + before * third, y0 + third), (x1 - after * third, y1 - third), (x1, y1)]
     return Path(vertices, codes)
 
 
