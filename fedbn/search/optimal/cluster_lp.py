@@ -1,0 +1,213 @@
+"""A bound on the optimum: linear relaxation with cluster constraints (Jaakkola et al. 2010).
+
+Variables x(i, P) ≥ 0, Σ_P x(i, P) = 1; for each cluster C of nodes, Σ_{i in C} Σ_{P ∩ C = ∅} x ≥ 1:
+in a DAG some node of C has no parent in C. Violated clusters are added as they are found. The bound
+that is reported is computed anew from the duals, not taken from the solver, so it holds whatever
+the solver's tolerances are.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import SearchError
+from fedbn.graphs._kernels import pack
+from fedbn.search.optimal.families import Families
+
+__all__ = ["ClusterBound", "ClusterLP"]
+
+VIOLATION = 1e-4
+
+
+@dataclass(frozen=True)
+class ClusterBound:
+    """A certificate: clusters with duals, and what they prove.
+
+    Parameters
+    ----------
+    bound : no DAG of these families costs less.
+    least : float64 [n], λ_i.
+    reduced : float64 [F] ≥ 0; a DAG with family f costs at least bound + reduced[f].
+    clusters, duals : uint64 [C, W] and float64 [C] > 0.
+    """
+
+    bound: float
+    least: NDArray[np.float64]
+    reduced: NDArray[np.float64]
+    clusters: NDArray[np.uint64]
+    duals: NDArray[np.float64]
+
+
+class ClusterLP:
+    """The relaxation of one set of families, solved and cut step by step."""
+
+    def __init__(self, families: Families) -> None:
+        import highspy
+
+        self.families = families
+        self.clusters: list[NDArray[np.uint64]] = []
+        self.x = np.zeros(families.size)
+        make: Any = highspy.Highs
+        self._solver = make()
+        self._solver.setOptionValue("output_flag", False)
+        self._solver.setOptionValue("threads", 1)
+        size = families.size
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = size, families.n
+        model.col_cost_ = families.cost - np.repeat(
+            families.cost[families.start[:-1]], np.diff(families.start)
+        )
+        model.col_lower_, model.col_upper_ = np.zeros(size), np.full(size, highspy.kHighsInf)
+        model.row_lower_ = model.row_upper_ = np.ones(families.n)
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_ = np.arange(size + 1)
+        model.a_matrix_.index_ = families.node
+        model.a_matrix_.value_ = np.ones(size)
+        self._solver.passModel(model)
+
+    def solve(self) -> bool:
+        """Solve the present relaxation; False if it is infeasible.
+
+        Raises
+        ------
+        SearchError : the solver fails.
+        """
+        import highspy
+
+        self._solver.run()
+        status = self._solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return False
+        if status != highspy.HighsModelStatus.kOptimal:
+            text = self._solver.modelStatusToString(status)
+            raise SearchError(f"the linear relaxation must be solved, the solver says {text!r}")
+        self.x = np.array(self._solver.getSolution().col_value)
+        return True
+
+    def allows(self, family: int, limit: float, rng: np.random.Generator, rounds: int) -> bool:
+        """Whether the relaxation with this family costs at most `limit`; if not, it is forbidden.
+
+        Clusters that the forced solutions violate stay in the relaxation, `rounds` times at most.
+        """
+        import highspy
+
+        known = self.x
+        self._solver.changeColBounds(family, 1.0, 1.0)
+        possible = True
+        for _ in range(rounds):
+            if not self.solve() or self.forced_bound(family) > limit:
+                possible = False
+                break
+            found = self.violated(rng)
+            if not len(found):
+                break
+            self.add(found)
+        self._solver.changeColBounds(family, 0.0, highspy.kHighsInf if possible else 0.0)
+        self.x = known
+        return possible
+
+    def forced_bound(self, family: int) -> float:
+        """What the duals of the last solution prove of the DAGs with this family."""
+        bound = self.bound()
+        return bound.bound + float(bound.reduced[family])
+
+    def add(self, clusters: NDArray[np.uint64]) -> None:
+        """Add the constraints of these clusters, uint64 [k, W]."""
+        import highspy
+
+        from fedbn.search.optimal._cluster_kernels import coverage
+
+        for cluster in clusters:
+            columns = np.flatnonzero(coverage(self.families.node, self.families.bits, cluster))
+            self._solver.addRow(
+                1.0, highspy.kHighsInf, len(columns), columns.astype(np.int32),
+                np.ones(len(columns)),
+            )  # fmt: skip
+            self.clusters.append(cluster)
+
+    def bound(self) -> ClusterBound:
+        """What the duals of the last solution prove."""
+        from fedbn.search.optimal._cluster_kernels import reduced_costs
+
+        families = self.families
+        n = families.n
+        duals = np.maximum(np.array(self._solver.getSolution().row_dual)[n:], 0.0)
+        active = duals > 1e-12
+        words = families.bits.shape[1]
+        clusters = np.array(self.clusters, dtype=np.uint64).reshape(-1, words)[active]
+        value, least, reduced = reduced_costs(
+            families.node, families.cost, families.bits, clusters, duals[active], n
+        )
+        return ClusterBound(value, least, reduced, clusters, duals[active])
+
+    def close(
+        self,
+        *,
+        rounds: int = 400,
+        seconds: float | None = None,
+        target: float = np.inf,
+        rng: np.random.Generator | None = None,
+    ) -> ClusterBound:
+        """Solve and cut until no violated cluster is found, a limit is met or `target` reached."""
+        began = time.monotonic()
+        rng = np.random.default_rng(0) if rng is None else rng
+        self._solve_feasible()
+        for _ in range(rounds):
+            if seconds is not None and time.monotonic() - began > seconds:
+                break
+            found = self.violated(rng)
+            if not len(found):
+                break
+            self.add(found)
+            self._solve_feasible()
+            if target < np.inf and self.bound().bound >= target:
+                break
+        return self.bound()
+
+    def _solve_feasible(self) -> None:
+        if not self.solve():
+            raise SearchError("the candidate parent sets admit no acyclic graph")
+
+    def violated(self, rng: np.random.Generator, most: int = 30) -> NDArray[np.uint64]:
+        """Clusters that the present solution violates, the most violated first."""
+        from fedbn.search.optimal._cluster_kernels import violated_clusters
+
+        families = self.families
+        n = families.n
+        some = np.flatnonzero(self.x > 1e-9)
+        cycles = self._seeds(some, rng)
+        clusters, sides = violated_clusters(
+            families.node[some], self.x[some], families.bits[some], n, cycles, VIOLATION
+        )
+        return clusters[np.argsort(sides, kind="stable")[:most]]
+
+    def _seeds(self, some: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.uint64]:
+        """Start sets: components of the support, and pairs (node, a parent) with much weight."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        families = self.families
+        n = families.n
+        flow = np.zeros((n, n))
+        np.add.at(flow, families.node[some], self.x[some, None] * families.has_parent[some])
+        seeds = []
+        for level in (0.0, 0.25, 0.5, 0.75):
+            count, label = connected_components(
+                csr_array((flow > level + 1e-9).astype(np.int8)), connection="strong"
+            )
+            seeds += [label == c for c in range(count) if (label == c).sum() > 1]
+        for i, j in np.argwhere(flow > 1e-6):
+            pair = np.zeros(n, dtype=np.bool_)
+            pair[[i, j]] = True
+            seeds.append(pair)
+        share = rng.uniform(0.1, 0.6, size=(max(8, n // 3), 1))
+        random = rng.random((len(share), n)) < share
+        seeds += list(random[random.sum(axis=1) > 2])
+        if not seeds:
+            return np.zeros((0, families.bits.shape[1]), dtype=np.uint64)
+        return pack(np.array(seeds))

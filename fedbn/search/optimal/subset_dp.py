@@ -1,0 +1,108 @@
+"""Exact optimum and min-marginals by dynamic programming over all subsets of the nodes.
+
+Silander & Myllymäki (2006), with costs from a list of families; the backward pass gives the least
+cost of a DAG through each family, which the credible sets need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import SearchError
+from fedbn.search.optimal.families import Families
+
+__all__ = ["MAX_NODES", "SubsetTables", "require_memory", "subset_bytes", "subset_tables"]
+
+MAX_NODES = 28
+
+
+@dataclass(frozen=True)
+class SubsetTables:
+    """What one run over the subsets gives.
+
+    opt is the least cost of a DAG; `chosen` one family per node that reaches it; `rest` [2^m] the
+    least cost of adding the nodes outside a subset after it; `marginal` [F] the least cost of a
+    DAG through each family.
+    """
+
+    opt: float
+    chosen: tuple[int, ...]
+    rest: NDArray[np.float64]
+    marginal: NDArray[np.float64]
+
+
+def subset_bytes(m: int) -> int:
+    """Peak memory of `subset_tables` for m nodes, in bytes."""
+    return 8 * (m << (m - 1)) + 3 * 8 * (1 << m)
+
+
+def require_memory(need: int, allowed: int | None, what: str) -> None:
+    """Raises SearchError when `need` bytes are more than allowed or than the machine has free."""
+    limit = free_memory() if allowed is None else min(allowed, free_memory())
+    if need > limit:
+        raise SearchError(f"{what} needs {need >> 20} MiB, only {limit >> 20} MiB may be used")
+
+
+def free_memory() -> int:
+    """Bytes that this machine can still give; 2^62 where that is not known."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 1 << 62
+
+
+def subset_tables(families: Families, *, memory: int | None = None) -> SubsetTables:
+    """Optimum, an optimal choice, completion costs and min-marginals of at most 28 nodes.
+
+    Parameters
+    ----------
+    families : of m ≤ 28 nodes.
+    memory : bytes allowed; checked before anything large is allocated.
+
+    Raises
+    ------
+    SearchError : too many nodes, too little memory, or the families admit no DAG.
+    """
+    from fedbn.search.optimal import _subset_kernels as kernels
+
+    m = families.n
+    if m > MAX_NODES:
+        raise SearchError(f"dynamic programming takes at most {MAX_NODES} variables, not {m}")
+    require_memory(subset_bytes(m), memory, f"dynamic programming over {m} variables")
+    mask = families.bits[:, 0].astype(np.int64)
+    table = kernels.best_families(families.node, families.cost, mask, m)
+    best = kernels.forward(table, m)
+    opt = float(best[-1])
+    if not np.isfinite(opt):
+        raise SearchError("the candidate parent sets admit no acyclic graph")
+    order = kernels.optimal_order(table, best, m)
+    rest = kernels.backward(table, m)
+    del table
+    marginal = kernels.marginals(families.node, families.cost, mask, best, rest, m)
+    return SubsetTables(opt, best_choice(families, order), rest, marginal)
+
+
+def best_choice(families: Families, order: NDArray[np.int64]) -> tuple[int, ...]:
+    """The best family of each node, by node, whose parents precede it in the order.
+
+    Raises
+    ------
+    SearchError : a node has no family that fits.
+    """
+    placed = np.zeros(families.n, dtype=np.bool_)
+    chosen = [-1] * families.n
+    for i in order.tolist():
+        first, last = families.start[i], families.start[i + 1]
+        fits = ~(families.has_parent[first:last] & ~placed).any(axis=1)
+        if not fits.any():
+            raise SearchError(f"no candidate parent set of {families.names[i]!r} fits the order")
+        chosen[i] = int(first + np.argmax(fits))
+        placed[i] = True
+    return tuple(chosen)

@@ -1,0 +1,143 @@
+"""Slow twins of the credible sets: every DAG, every class, from the definitions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from functools import cache
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import dag_to_cpdag
+
+
+@cache
+def all_parent_sets(n: int) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """The parents of every node, for every DAG over n nodes (29,281 for n = 5)."""
+    subsets = [
+        [
+            parents
+            for size in range(n)
+            for parents in itertools.combinations([j for j in range(n) if j != i], size)
+        ]
+        for i in range(n)
+    ]
+
+    def acyclic(choice: tuple[tuple[int, ...], ...]) -> bool:
+        left = set(range(n))
+        while left:
+            free = {i for i in left if not left.intersection(choice[i])}
+            if not free:
+                return False
+            left -= free
+        return True
+
+    return tuple(choice for choice in itertools.product(*subsets) if acyclic(choice))
+
+
+def table(rng: np.random.Generator, rows: int, arities: list[int], copied: bool) -> Dataset:
+    """A random table with dependent columns; `copied` makes two columns equal."""
+    n = len(arities)
+    codes = np.empty((rows, n), dtype=np.int64)
+    for j, arity in enumerate(arities):
+        codes[:, j] = rng.integers(arity, size=rows)
+        if j and rng.random() < 0.7:
+            source = codes[:, int(rng.integers(j))] % arity
+            codes[:, j] = np.where(rng.random(rows) < 0.7, source, codes[:, j])
+    if copied and n > 1 and arities[0] <= arities[1]:
+        codes[:, 1] = codes[:, 0]
+    states = {f"x{j}": [str(s) for s in range(arity)] for j, arity in enumerate(arities)}
+    return Dataset(Schema.categorical(states), codes)
+
+
+def local_costs(data: Dataset, score: str, ess: float) -> dict[tuple[int, tuple[int, ...]], float]:
+    """-local score of every family, counted row by row."""
+    costs = {}
+    arities = [int(a) for a in data.cardinalities]
+    for i in range(data.n):
+        others = [j for j in range(data.n) if j != i]
+        for size in range(data.n):
+            for parents in itertools.combinations(others, size):
+                counts: dict[tuple[int, ...], list[int]] = {}
+                for row in data.codes.tolist():
+                    cell = counts.setdefault(tuple(row[j] for j in parents), [0] * arities[i])
+                    cell[row[i]] += 1
+                q = math.prod(arities[j] for j in parents)
+                total = 0.0
+                for cell in counts.values():
+                    if score == "bdeu":
+                        a, b = ess / q, ess / (q * arities[i])
+                        total += math.lgamma(a) - math.lgamma(a + sum(cell))
+                        total += sum(math.lgamma(b + c) - math.lgamma(b) for c in cell)
+                    else:
+                        total += sum(c * math.log(c / sum(cell)) for c in cell if c)
+                if score != "bdeu":
+                    weight = 0.5 * math.log(data.n_rows) if score == "bic" else 1.0
+                    total -= weight * (arities[i] - 1) * q
+                costs[i, parents] = -total
+    return costs
+
+
+def candidates(costs: dict[tuple[int, tuple[int, ...]], float], epsilon: float) -> set:
+    """Families that no subset beats by more than epsilon (lemma 3)."""
+    return {
+        (i, parents)
+        for (i, parents), cost in costs.items()
+        if all(
+            cost <= costs[i, subset] + epsilon + 1e-8
+            for size in range(len(parents))
+            for subset in itertools.combinations(parents, size)
+        )
+    }
+
+
+def credible(
+    costs: dict[tuple[int, tuple[int, ...]], float], n: int, epsilon: float
+) -> tuple[float, list[tuple[float, tuple[tuple[int, ...], ...]]]]:
+    """OPT, and (excess, parents) of every credible DAG by ascending cost."""
+    totals = [
+        (sum(costs[i, parents] for i, parents in enumerate(choice)), choice)
+        for choice in all_parent_sets(n)
+    ]
+    opt = min(total for total, _ in totals)
+    return opt, sorted((t - opt, choice) for t, choice in totals if t - opt <= epsilon + 1e-8)
+
+
+def dag_of(names: tuple[str, ...], choice: tuple[tuple[int, ...], ...]) -> DAG:
+    """The DAG with these parents."""
+    return DAG.from_edges(
+        names, [(names[p], names[i]) for i, parents in enumerate(choice) for p in parents]
+    )
+
+
+def class_sizes(dags: list[DAG]) -> dict[bytes, int]:
+    """Number of DAGs per CPDAG."""
+    sizes: dict[bytes, int] = {}
+    for dag in dags:
+        key = dag_to_cpdag(dag).adjacency.tobytes()
+        sizes[key] = sizes.get(key, 0) + 1
+    return sizes
+
+
+def coarse_classes(dags: list[DAG]) -> int:
+    """Distinct (skeleton, all colliders)."""
+    keys = set()
+    for dag in dags:
+        skeleton = (dag.adjacency | dag.adjacency.T).tobytes()
+        colliders = frozenset(
+            (*pair, c) for c in range(dag.n) for pair in itertools.combinations(dag.parents(c), 2)
+        )
+        keys.add((skeleton, colliders))
+    return len(keys)
+
+
+def edge_posteriors(found: list[tuple[float, tuple[tuple[int, ...], ...]]], n: int) -> np.ndarray:
+    """Share of the weight exp(-excess) per edge."""
+    out = np.zeros((n, n))
+    for excess, choice in found:
+        for i, parents in enumerate(choice):
+            for p in parents:
+                out[p, i] += math.exp(-excess)
+    return out / sum(math.exp(-excess) for excess, _ in found)
