@@ -1,0 +1,170 @@
+"""Candidate parent sets that no credible DAG can be without, and their exchange files.
+
+Safe rules for BIC and AIC (theorems 4 and 7), BDeu (theorem 8) and Gaussian BIC (a bound by all
+variables); see `fedbn.search.optimal.parent_sets`. BGe has no such rule: give `max_parents`.
+Lemma 3 drops only the set itself: P is kept iff no subset is better by more than ε = ln BF.
+
+A categorical variable with one agreed state ties everywhere and nothing could be pruned: it is set
+aside, without parents and children.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import ConfigError, DataError
+from fedbn.scores import make_score
+from fedbn.search.optimal.families import Families
+from fedbn.search.optimal.parent_sets import parent_sets
+
+__all__ = ["Candidates", "candidate_sets", "log_bayes_factor", "read_scores", "write_scores"]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The families that credible DAGs are made of.
+
+    Parameters
+    ----------
+    families : over all variables; |Π| = families.size, empty sets counted.
+    epsilon : ln BF.
+    complete : False when a cap on parents or a time limit cut the search short.
+    largest : size up to which all families are there.
+    set_aside : variables with one state, without edges.
+    """
+
+    families: Families
+    epsilon: float
+    complete: bool
+    largest: int
+    set_aside: tuple[str, ...]
+
+
+def log_bayes_factor(bayes_factor: float) -> float:
+    """ε = ln BF; raises ConfigError below 1.
+
+    >>> log_bayes_factor(1.0)
+    0.0
+    """
+    if not (bayes_factor >= 1.0 and math.isfinite(bayes_factor)):
+        raise ConfigError(f"the Bayes factor must be at least 1, not {bayes_factor}")
+    return math.log(bayes_factor)
+
+
+def candidate_sets(
+    dataset: Dataset,
+    score: str = "bic",
+    *,
+    bayes_factor: float = 20.0,
+    ess: float = 1.0,
+    max_parents: int | None = None,
+    memory: int | None = None,
+    seconds: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Candidates:
+    """The candidate parent sets at a Bayes factor, by the exact rule.
+
+    Parameters
+    ----------
+    dataset : two rows at least.
+    score : a name of `fedbn.scores.SCORES`; ess for BDeu.
+    max_parents, memory (bytes), seconds : limits; see `parent_sets`.
+
+    Raises
+    ------
+    DataError : one row, which rejects no structure.
+    ConfigError : unknown score, or BF < 1.
+    SearchError : the memory does not suffice.
+    """
+    epsilon = log_bayes_factor(bayes_factor)
+    if dataset.n_rows < 2:
+        raise DataError("credible sets need at least 2 rows: one row rejects no structure")
+    aside: list[int] = []
+    if dataset.kind == "categorical":
+        aside = [i for i, size in enumerate(dataset.cardinalities) if size == 1]
+    used = [i for i in range(dataset.n) if i not in set(aside)]
+    if not used:
+        raise DataError("credible sets need a variable with at least 2 states")
+    part = dataset
+    if aside:
+        variables = tuple(dataset.schema.variables[i] for i in used)
+        part = Dataset(Schema(variables), dataset.table[:, used])
+    found = parent_sets(
+        make_score(score, part, ess=ess), slack=epsilon, max_parents=max_parents, memory=memory,
+        seconds=seconds, progress=progress,
+    )  # fmt: skip
+    families = found.families
+    if aside:
+        families = _with_isolated(families, dataset.names, used, aside)
+    names = tuple(dataset.names[i] for i in aside)
+    return Candidates(families, epsilon, found.complete, found.largest, names)
+
+
+def _with_isolated(
+    families: Families, names: tuple[str, ...], used: list[int], aside: list[int]
+) -> Families:
+    """The families among all variables, where those set aside have the empty set only."""
+    lists: list[list[tuple[float, list[int]]]] = [[] for _ in names]
+    for f in range(families.size):
+        parents = [used[j] for j in families.parents(f)]
+        lists[used[int(families.node[f])]].append((float(families.cost[f]), parents))
+    for i in aside:
+        lists[i].append((0.0, []))
+    return Families.from_parents(names, lists)
+
+
+def write_scores(families: Families, path: str | Path) -> None:
+    """Write the local scores in the format of Jaakkola et al. and GOBNILP.
+
+    The number of variables; then per variable `name number`, and per parent set
+    `score size parents...`, the score to be maximised.
+    """
+    lines = [str(families.n)]
+    for i, name in enumerate(families.names):
+        if any(c.isspace() for c in name):
+            raise DataError(f"names in a file of scores must have no space, not {name!r}")
+        first, last = int(families.start[i]), int(families.start[i + 1])
+        lines.append(f"{name} {last - first}")
+        for f in range(first, last):
+            parents = [families.names[j] for j in families.parents(f)]
+            lines.append(" ".join([repr(-float(families.cost[f])), str(len(parents)), *parents]))
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read_scores(path: str | Path) -> Families:
+    """Families from a file as `write_scores` makes; variables sorted by name.
+
+    Raises
+    ------
+    DataError : naming the line that is not as it must be.
+    """
+    lines = Path(path).read_text(encoding="utf-8").split("\n")
+    rows = [(k + 1, line.split()) for k, line in enumerate(lines) if line.strip()]
+    try:
+        at, blocks = 1, {}
+        for _ in range(int(rows[0][1][0])):
+            name, size = rows[at][1][0], int(rows[at][1][1])
+            blocks[name] = rows[at + 1 : at + 1 + size]
+            at += 1 + size
+        names = tuple(sorted(blocks))
+        index = {name: i for i, name in enumerate(names)}
+        lists: list[list[tuple[float, list[int]]]] = []
+        for name in names:
+            pairs = []
+            for _, words in blocks[name]:
+                if len(words) != 2 + int(words[1]):
+                    raise ValueError("the number of parents does not fit")
+                pairs.append((-float(words[0]), [index[p] for p in words[2:]]))
+            lists.append(pairs)
+    except (ValueError, IndexError, KeyError) as error:
+        line = rows[min(at, len(rows) - 1)][0] if rows else 0
+        raise DataError(f"{path}, near line {line}: not a file of local scores ({error})") from None
+    if not np.isfinite([cost for pairs in lists for cost, _ in pairs]).all():
+        raise DataError(f"{path}: scores must be finite")
+    return Families.from_parents(names, lists)
