@@ -1,0 +1,68 @@
+"""The command `credible`, through typer."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from fedbn.errors import ConfigError
+from simulations.credible_command import credible
+from tests import naive_credible as naive
+
+app = typer.Typer()
+app.command()(credible)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    data = naive.table(np.random.default_rng(3), 60, [2, 3, 2, 2], copied=False)
+    file = tmp_path_factory.mktemp("credible") / "table.csv"
+    with file.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(data.names)
+        writer.writerows(
+            [data.schema.states[j][code] for j, code in enumerate(row)]
+            for row in data.codes.tolist()
+        )
+    return file
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_json_has_the_counts_and_posteriors(path) -> None:
+    content = json.loads(run(path, "--bf", 150, "--json", "--list", 3).stdout)
+    assert content["complete"] is True
+    assert content["opt"] > 0
+    assert content["dags"] >= content["classes"] >= 1
+    assert content["parent_sets"] >= 4
+    assert all(0 < edge["posterior"] <= 1 for edge in content["edges"])
+    assert len(content["structures"]) == min(3, content["dags"])
+    assert content["structures"][0]["excess"] == 0.0
+    counted = json.loads(run(path, "--bf", 150, "--count", "--json").stdout)
+    assert "edges" not in counted
+    assert counted["dags"] == content["dags"]
+    assert counted["classes"] == content["classes"]
+
+
+def test_text_and_files(path, tmp_path) -> None:
+    text = run(path, "--score", "bdeu", "--k-best", 2, "--per-class", "-q").stdout
+    assert text.startswith("parent,child,posterior\n")
+    run(path, "--out", tmp_path / "edges.csv", "-q")
+    run(path, "--out", tmp_path / "net.dot", "-q")
+    assert (tmp_path / "edges.csv").read_text().startswith("parent,child,posterior\n")
+    assert (tmp_path / "net.dot").read_text().startswith("digraph credible {")
+
+
+def test_options_that_exclude_each_other(path) -> None:
+    for options in (("--count", "--list", 2), ("--list", 2, "--k-best", 2), ("--per-class",)):
+        with pytest.raises(ConfigError):
+            run(path, *options)
+    with pytest.raises(ConfigError, match=r"\.csv or \.dot"):
+        run(path, "--out", "x.png")
