@@ -151,7 +151,8 @@ def _steps(axis: Any, rows: Sequence[PathRow], value: Callable[[PathRow], float]
             x = left if row.theta is None else float(row.theta)
             axis.axvline(x, color=INK, lw=0.5, alpha=0.6, zorder=1)
             axis.plot(x, value(row), marker="*", ms=12, color=INK, mec="white", zorder=5)
-    axis.set_ylim(bottom=0)
+    top = axis.get_ylim()[1]
+    axis.set_ylim(-0.035 * top, 1.02 * top)
     axis.yaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 

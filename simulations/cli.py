@@ -127,7 +127,7 @@ Reading = Annotated[
     )
 )
 def simulate(
-    more_sites: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
+    more_sites: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="SITE...")] = None,
     network: Annotated[
         str | None, typer.Option(help="A network to sample tables from: a name or a file.")
     ] = None,
@@ -182,7 +182,8 @@ def simulate(
         typer.Option(show_default="flower", help="flower (a real run) or in-process; same result."),
     ] = None,
     processes: Annotated[
-        int | None, typer.Option(show_default="one per core", help="Worker processes.")
+        int | None,
+        typer.Option(show_default="1", help="Worker processes of the in-process engine."),
     ] = None,
     gold: Annotated[
         Path | None, typer.Option(help="The true structure, to compare with (a DAG file).")
@@ -207,8 +208,8 @@ def simulate(
 ) -> None:
     """Simulate a federation: tables or a network in, the consensus and its report out.
 
-    Every client learns a structure from its own table, the server fuses the structures. The result
-    is a folder with the consensus (CSV, JSON, GraphML, DOT, BIF), tables and figures.
+    Every client learns from its own table, the server fuses the structures. The result is a folder:
+    the consensus as CSV, JSON, GraphML, DOT and BIF, tables, figures.
     """
     from simulations.experiment import experiment_from
     from simulations.simulate import run_and_report
