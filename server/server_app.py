@@ -20,7 +20,6 @@ from fedbn.data.dataset import Schema
 from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError, FedbnError
 from fedbn.learners import kind_of_score
-from fedbn.message import Limits
 from fedbn.rounds import FederationResult, Progress, load_kernels
 from fedbn.settings import Experiment, from_run_config, to_run_config
 from server.handshake import shake_hands, wait_for_nodes
@@ -70,7 +69,6 @@ def federate(
     grid: Grid,
     experiment: Experiment,
     *,
-    limits: Limits | None = None,
     timeout: float = 24 * 3600.0,
     progress: Progress | None = None,
 ) -> Federated:
@@ -80,7 +78,6 @@ def federate(
     ----------
     grid : where the clients are.
     experiment : the settings.
-    limits : what a reply may hold at most.
     timeout : seconds to wait for the replies of one round.
     progress : of the fusion.
 
@@ -99,11 +96,11 @@ def federate(
         nodes,
         experiment.consensus,
         agreed=agreed_schema(experiment),
-        limits=limits,
+        limits=experiment.limits,
         timeout=timeout,
     )
     strategy = StructuralConsensus(
-        shaken.state, shaken.clients, experiment.consensus, limits, progress
+        shaken.state, shaken.clients, experiment.consensus, experiment.limits, progress
     )
     strategy.start(grid, NO_STRUCTURE, num_rounds=experiment.rounds_limit, timeout=timeout)
     assert strategy.state.result is not None

@@ -37,8 +37,12 @@ from fedbn.errors import FedbnError
 from fedbn.settings import Experiment, to_run_config
 from server.server_app import HANDOVER, Federated
 
+CONNECTION = "here"
+"""The SuperLink's name in Flower's configuration; without one, `flwr` may start its own."""
+
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
+GRACE_SECONDS = 5.0
 POLL_SECONDS = 3.0
 LOG_LINES = 25
 LONGEST_RAY_FOLDER = 40
@@ -131,8 +135,8 @@ def runtime(folder: Path) -> Iterator[Runtime]:
     """A SuperLink of our own in `folder`, stopped with all its descendants when the block ends."""
     port = _free_port()
     (folder / "config.toml").write_text(
-        f'[superlink]\ndefault = "here"\n\n[superlink.here]\naddress = "127.0.0.1:{port}"\n'
-        "insecure = true\n",
+        f'[superlink]\ndefault = "{CONNECTION}"\n\n[superlink.{CONNECTION}]\n'
+        f'address = "127.0.0.1:{port}"\ninsecure = true\n',
         encoding="utf-8",
     )
     environment = _environment(folder)
@@ -152,7 +156,7 @@ def runtime(folder: Path) -> Iterator[Runtime]:
         _wait_until_healthy(running, port)
         yield running
     finally:
-        _stop(superlink)
+        _stop(running)
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -176,7 +180,8 @@ def _handover(folder: Path) -> Path:
 def submit(running: Runtime, n_clients: int) -> str:
     """Start the run; returns its id."""
     federation = f"num-supernodes={n_clients} client-resources-num-cpus=1"
-    answer = _flwr(running, "run", str(running.folder / "app"), "--federation-config", federation)
+    bundle = str(running.folder / "app")
+    answer = _flwr(running, "run", bundle, CONNECTION, "--federation-config", federation)
     if not answer.get("success") or not answer.get("run-id"):
         reason = str(answer.get("error-message", answer)).strip()
         raise FlowerRunError(f"flwr run did not start: {reason}")
@@ -186,23 +191,29 @@ def submit(running: Runtime, n_clients: int) -> str:
 def outcome_of(running: Runtime, run_id: str) -> Federated:
     """Wait until the run has finished; its result, or the error that ended it."""
     handover = _handover(running.folder)
-    while True:
+    status, details = "", ""
+    while not status.startswith("finished"):
         _wait_a_little(running, handover)
-        answer = _flwr(running, "ls", "--run-id", run_id)
-        runs = answer.get("runs") or [{}]
-        status = str(runs[0].get("status", ""))
-        if status.startswith("finished"):
-            break
+        status, details = _status(running, run_id)
     if handover.exists():
         outcome = pickle.loads(handover.read_bytes())
         if isinstance(outcome, FedbnError):
             raise outcome
         if status == "finished:completed" and isinstance(outcome, Federated):
             return outcome
-    raise FlowerRunError(
-        f"the Flower run ended as {status}: {runs[0].get('status-details', '')}\n"
-        f"{_tail(app_log(running, run_id))}"
-    )
+    log = _tail(app_log(running, run_id))
+    raise FlowerRunError(f"the Flower run ended as {status}: {details}\n{log}")
+
+
+def _status(running: Runtime, run_id: str) -> tuple[str, str]:
+    """The run's status and what Flower says about it."""
+    answer = _flwr(running, "ls", CONNECTION, "--run-id", run_id)
+    runs = answer.get("runs")
+    if not runs and running.superlink.poll() is not None:
+        raise FlowerRunError(_superlink_ended(running))
+    if not runs:
+        raise FlowerRunError(f"Flower lost the run: {answer.get('error-message', answer)}")
+    return str(runs[0]["status"]), str(runs[0].get("status-details", ""))
 
 
 def _wait_a_little(running: Runtime, handover: Path) -> None:
@@ -242,7 +253,7 @@ def _command(running: Runtime, *arguments: str) -> subprocess.CompletedProcess[s
 
 def app_log(running: Runtime, run_id: str) -> str:
     """What the apps of a run printed and logged."""
-    return _command(running, "log", run_id, "--show").stdout
+    return _command(running, "log", run_id, CONNECTION, "--show").stdout
 
 
 def _superlink_ended(running: Runtime) -> str:
@@ -267,41 +278,44 @@ def _wait_until_healthy(running: Runtime, port: int) -> None:
     raise FlowerRunError(f"flower-superlink was not ready after {START_SECONDS:.0f} s")
 
 
-def _stop(superlink: subprocess.Popen[bytes]) -> None:
-    """End the SuperLink and everything that it started."""
-    family = _descendants(superlink.pid)
+def _stop(running: Runtime) -> None:
+    """End the SuperLink and everything that it started, even what has lost its parent."""
+    family = _family(running)
+    superlink = running.superlink
     if superlink.poll() is None:
         superlink.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             superlink.wait(STOP_SECONDS)
-    until = time.monotonic() + 5.0
-    while any(_started(pid) == since for pid, since in family.items()):
-        if time.monotonic() > until:
-            break
+    until = time.monotonic() + GRACE_SECONDS
+    while time.monotonic() < until and any(_started(p) == since for p, since in family.items()):
         time.sleep(0.1)
-    for pid, since in family.items():
+    for pid, since in {**family, **_family(running)}.items():
         if _started(pid) == since:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-    if superlink.poll() is None:
-        superlink.kill()
-        superlink.wait()
+    superlink.kill()
+    superlink.wait()
 
 
-def _descendants(ancestor: int) -> dict[int, str]:
-    """Process id -> start time of all processes below `ancestor`; empty without /proc."""
-    parents = {}
+def _family(running: Runtime) -> dict[int, str]:
+    """Process id -> start time of what this run started; empty without /proc.
+
+    Those are the processes whose environment has this run's FLWR_HOME, and their descendants:
+    Ray's workers overwrite the environment that others see.
+    """
+    mark = f"FLWR_HOME={running.folder}\0".encode()
+    parents: dict[int, int] = {}
+    found = {running.superlink.pid}
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, IndexError, ValueError):
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            parents[int(entry.name)] = int(fields[1])
-    found = {ancestor}
-    while True:
-        more = {pid for pid, parent in parents.items() if parent in found} - found
-        if not more:
-            break
+            pid = int(entry.name)
+            parents[pid] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            if mark in (entry / "environ").read_bytes():
+                found.add(pid)
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
-    return {pid: since for pid in found - {ancestor} if (since := _started(pid))}
+    own = {os.getpid(), running.superlink.pid}
+    return {pid: since for pid in found - own if (since := _started(pid))}
 
 
 def _started(pid: int) -> str:

@@ -41,11 +41,9 @@ def silent_flower() -> Iterator[None]:
     log.setLevel(level)
 
 
-def run(
-    experiment: Experiment = ASIA, fault: Fault | None = None, limits: Limits | None = None
-) -> FederationResult:
+def run(experiment: Experiment = ASIA, fault: Fault | None = None) -> FederationResult:
     grid = InProcessGrid(to_run_config(experiment), node_configs(experiment.clients), fault=fault)
-    return federate(grid, experiment, limits=limits).result
+    return federate(grid, experiment).result
 
 
 def on(category: str, lie: Lie) -> Fault:
@@ -157,7 +155,7 @@ def test_a_claim_of_a_million_dags_costs_neither_time_nor_memory() -> None:
 
 def test_limits_are_those_of_the_run() -> None:
     with pytest.raises(QuorumError, match="at most 1 edges"):
-        run(limits=Limits(max_edges=1))
+        run(replace(ASIA, limits=Limits(max_edges=1)))
 
 
 BAD_HANDSHAKES: dict[str, tuple[Lie, str]] = {
