@@ -21,7 +21,8 @@ allocated, their cells are hashed.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numba import njit
@@ -38,6 +39,15 @@ LOG_2_PI_HALF = 0.5 * math.log(2.0 * math.pi)
 RELATIVE_FLOOR = 1e-12  # of a variance: what is left of a column that others determine
 ABSOLUTE_FLOOR = 1e-300
 BITMAP_WORD_COST = 0.25  # AND and popcount of one word, in units of one visited row
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def inner(function: Function) -> Function:
+    """njit for kernels that only kernels call: without a door to Python they compile faster."""
+    doors: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(Function, njit(cache=True, nogil=True, **doors)(function))
 
 
 class Tables(NamedTuple):
@@ -132,7 +142,7 @@ def state_bitmaps(
 # ---- the store -------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _find(t: Tables, low: np.uint64, high: np.uint64) -> int:
     """The slot of a key: its own, or the free one where it would go."""
     mask = t.values.shape[0] - 1
@@ -145,7 +155,7 @@ def _find(t: Tables, low: np.uint64, high: np.uint64) -> int:
         slot = (slot + 1) & mask
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _lookup(t: Tables, low: np.uint64, high: np.uint64) -> float:
     """J of the set with this key, or NaN."""
     slot = _find(t, low, high)
@@ -154,7 +164,7 @@ def _lookup(t: Tables, low: np.uint64, high: np.uint64) -> float:
     return np.nan
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _put(t: Tables, low: np.uint64, high: np.uint64, value: float) -> None:
     """Store J of a set; a store that is three quarters full is emptied first."""
     capacity = t.values.shape[0]
@@ -173,7 +183,7 @@ def _put(t: Tables, low: np.uint64, high: np.uint64, value: float) -> None:
 # ---- terms of one cell -----------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _log_gamma(z: float) -> float:
     """ln Γ(z) for z ≥ TABLE_COUNTS - 1 by Stirling's series (error below 1e-16 relative)."""
     inverse = 1.0 / z
@@ -182,7 +192,7 @@ def _log_gamma(z: float) -> float:
     return (z - 0.5) * math.log(z) - z + LOG_2_PI_HALF + series
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _terms_of(t: Tables, log_size: float) -> int:
     """The row of `terms` for sets with ln Π r = log_size, filled on first use.
 
@@ -212,7 +222,7 @@ def _terms_of(t: Tables, log_size: float) -> int:
     return int(slot)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _term(t: Tables, slot: Integer, count: Integer) -> float:
     """What a cell with `count` rows adds to J."""
     if count < TABLE_COUNTS:
@@ -223,7 +233,7 @@ def _term(t: Tables, slot: Integer, count: Integer) -> float:
     return float(_log_gamma(count + alpha) - t.terms[slot, TABLE_COUNTS + 1])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _penalty(t: Tables, log_size: float) -> float:
     """penalty (Π r - 1) of BIC and AIC; beyond e^690 it grows with the logarithm, without inf."""
     if t.kind != INFORMATION:
@@ -236,13 +246,13 @@ def _penalty(t: Tables, log_size: float) -> float:
 # ---- one set ---------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _hash(key: Integer) -> Integer:
     """Fibonacci hashing of a key that is not negative, to 44 bits."""
     return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _hash_column(t: Tables, size: Integer, column: NDArray[np.uint16], arity: Integer) -> int:
     """row_class := label of (row_class, column) among the observed pairs; returns how many."""
     capacity = t.hash_keys.shape[0]
@@ -262,10 +272,10 @@ def _hash_column(t: Tables, size: Integer, column: NDArray[np.uint16], arity: In
     return labels
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _index_rows(t: Tables, members: NDArray[np.int64], k: Integer) -> int:
     """row_class := configuration of the first k members for every merged row; returns the range."""
-    size = 1
+    size: Integer = np.int64(1)
     t.row_class[:] = 0
     for a in range(k):
         arity = t.arities[members[a]]
@@ -276,10 +286,10 @@ def _index_rows(t: Tables, members: NDArray[np.int64], k: Integer) -> int:
             for i in range(t.row_class.shape[0]):
                 t.row_class[i] = t.row_class[i] * np.int32(arity) + np.int32(column[i])
             size *= arity
-    return size
+    return int(size)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _count_set(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
     """J of the first k members, from the rows."""
     log_size = 0.0
@@ -294,12 +304,12 @@ def _count_set(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
     total = 0.0
     for c in range(size):
         if t.cells[c] > 0:
-            total += _term(t, slot, t.cells[c])
+            total += _term(t, slot, np.int64(t.cells[c]))
     t.counters[1] += 1
     return total - _penalty(t, log_size)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _factorise(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
     """factor := Cholesky factor of gram over the first k members; returns ln det."""
     log_det = 0.0
@@ -319,7 +329,7 @@ def _factorise(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
     return log_det
 
 
-@njit(cache=True, nogil=True)
+@inner
 def joint(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
     """J of the set of the first k members."""
     if t.kind == GAUSSIAN:
@@ -335,7 +345,7 @@ def joint(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
     return value
 
 
-@njit(cache=True, nogil=True)
+@inner
 def local(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) -> float:
     """s(y, P) = J(P ∪ {y}) - J(P), P the first k of `parents`."""
     members = np.empty(k + 1, dtype=np.int64)
@@ -347,7 +357,7 @@ def local(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) -> floa
 # ---- one set with many additions -------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _split_bitmaps(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) -> bool:
     """classes[0] := bitmap per (configuration of P, state of y), configurations observed only.
 
@@ -392,7 +402,7 @@ def _split_bitmaps(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _split_rows(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) -> None:
     """row_class := class (observed configuration of P, state of y) of every merged row."""
     size = _index_rows(t, parents, k)
@@ -412,7 +422,7 @@ def _split_rows(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) -
         t.row_class[i] = t.row_class[i] * arity + np.int32(column[i])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _count_by_bitmaps(t: Tables, x: Integer, classes: Integer) -> None:
     """cells[class, state of x] by intersections; state 0 is what the others leave."""
     arity = t.arities[x]
@@ -430,7 +440,7 @@ def _count_by_bitmaps(t: Tables, x: Integer, classes: Integer) -> None:
         t.cells[c * arity] = np.int32(rest)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _count_by_rows(t: Tables, x: Integer, classes: Integer) -> None:
     """cells[class, state of x] by visiting the merged rows."""
     arity = np.int32(t.arities[x])
@@ -445,7 +455,7 @@ def _count_by_rows(t: Tables, x: Integer, classes: Integer) -> None:
             t.cells[t.row_class[i] * arity + np.int32(column[i])] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sum_cells(t: Tables, y: Integer, x: Integer, log_size: float) -> tuple[float, float]:
     """(J(P ∪ {y, x}), J(P ∪ {x})) from cells[configuration of P, state of y, state of x]."""
     r_y, r_x = t.arities[y], t.arities[x]
@@ -454,7 +464,7 @@ def _sum_cells(t: Tables, y: Integer, x: Integer, log_size: float) -> tuple[floa
     part_slot, full, part = _terms_of(t, part_size), 0.0, 0.0
     for j in range(t.context[0]):
         for state in range(r_x):
-            count = 0
+            count = np.int64(0)
             for k in range(r_y):
                 count += t.cells[(j * r_y + k) * r_x + state]
             if count > 0:
@@ -462,12 +472,12 @@ def _sum_cells(t: Tables, y: Integer, x: Integer, log_size: float) -> tuple[floa
     full_slot = _terms_of(t, full_size)
     for c in range(t.context[0] * r_y * r_x):
         if t.cells[c] > 0:
-            full += _term(t, full_slot, t.cells[c])
+            full += _term(t, full_slot, np.int64(t.cells[c]))
     t.counters[1] += 2
     return full - _penalty(t, full_size), part - _penalty(t, part_size)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _hashed_cells(t: Tables, x: Integer, divisor: Integer, log_size: float) -> float:
     """J over the cells (row class // divisor, state of x) where a table would be too large."""
     mask = t.hash_keys.shape[0] - 1
@@ -488,11 +498,11 @@ def _hashed_cells(t: Tables, x: Integer, divisor: Integer, log_size: float) -> f
     terms, total = _terms_of(t, log_size), 0.0
     for slot in range(mask + 1):
         if t.hash_keys[slot] >= 0:
-            total += _term(t, terms, t.hash_labels[slot])
+            total += _term(t, terms, np.int64(t.hash_labels[slot]))
     return total - _penalty(t, log_size)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _count_pair(
     t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer, x: Integer, log_size: float
 ) -> tuple[float, float]:
@@ -514,10 +524,10 @@ def _count_pair(
     part_size = log_size + math.log(t.arities[x])
     full_size = part_size + math.log(t.arities[y])
     t.counters[1] += 2
-    return _hashed_cells(t, x, 1, full_size), _hashed_cells(t, x, t.arities[y], part_size)
+    return _hashed_cells(t, x, np.int64(1), full_size), _hashed_cells(t, x, t.arities[y], part_size)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _gaussian_pairs(
     t: Tables,
     y: Integer,
@@ -552,7 +562,7 @@ def _gaussian_pairs(
         full[i] = t.constant[k + 2] - t.exponent[k + 2] * (whole + math.log(rest))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def joint_pairs(
     t: Tables,
     y: Integer,
@@ -592,3 +602,9 @@ def joint_pairs(
             full[i], part[i] = _count_pair(t, y, parents, k, x, log_size)
             _put(t, full_low, full_high, full[i])
             _put(t, part_low, part_high, part[i])
+
+
+@njit(cache=True, nogil=True)
+def local_score(t: Tables, y: Integer, parents: NDArray[np.int64]) -> float:
+    """s(y, P) for Python."""
+    return float(local(t, y, parents, parents.size))

@@ -70,7 +70,7 @@ class TabulatedScore:
         ------
         StructureError : an index is out of range, repeated, or the node is its own parent.
         """
-        from fedbn.scores._kernels import local
+        from fedbn.scores._kernels import local_score
 
         family = np.array(sorted(parents), dtype=np.int64)
         whole = [node, *family.tolist()]
@@ -78,7 +78,7 @@ class TabulatedScore:
             raise StructureError(
                 f"a node and its parents must be different indices below {self.n}, got {whole}"
             )
-        return float(local(self.tables, node, family, family.size))
+        return float(local_score(self.tables, node, family))
 
     def __repr__(self) -> str:
         return f"TabulatedScore({self.label}; {self.n} variables)"

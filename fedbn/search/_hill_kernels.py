@@ -12,33 +12,33 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.graphs._kernels import Bits, clear_bit, first_bit, has_bit, set_bit, topological_bits
-from fedbn.scores._kernels import Integer, Tables, joint_pairs, local
+from fedbn.scores._kernels import Integer, Tables, inner, joint_pairs, local
 
 ADD, REMOVE, REVERSE = 0, 1, 2
 ZERO = np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _parents_of(row: Bits, out: NDArray[np.int64]) -> int:
     """out := the elements of the set, ascending; returns how many."""
-    k = 0
+    k: Integer = np.int64(0)
     for w in range(row.shape[0]):
         word = row[w]
         while word != ZERO:
             out[k] = (w << 6) + np.int64(first_bit(word))
             word &= word - np.uint64(1)
             k += 1
-    return k
+    return int(k)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _refresh_row(t: Tables, pa: Bits, change: NDArray[np.float64], y: Integer) -> None:
     """change[y, :] for the present parents of y."""
     n = pa.shape[0]
     parents, xs = np.empty(n + 2, dtype=np.int64), np.empty(n, dtype=np.int64)
     full, part = np.empty(n), np.empty(n)
     k = _parents_of(pa[y], parents)
-    m = 0
+    m = np.int64(0)
     for x in range(n):
         if x != y and not has_bit(pa[y], x):
             xs[m] = x
@@ -55,7 +55,7 @@ def _refresh_row(t: Tables, pa: Bits, change: NDArray[np.float64], y: Integer) -
         change[y, parents[a]] = local(t, y, others, k - 1) - here
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _descendants(pa: Bits, ch: Bits) -> Bits:
     """below[v] = the nodes that v reaches by a directed path."""
     n, words = pa.shape
@@ -72,7 +72,7 @@ def _descendants(pa: Bits, ch: Bits) -> Bits:
     return below
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _reaches_otherwise(ch: Bits, below: Bits, x: Integer, y: Integer) -> bool:
     """Whether x reaches y by a path other than the edge x -> y."""
     for w in range(ch.shape[1]):
@@ -85,7 +85,7 @@ def _reaches_otherwise(ch: Bits, below: Bits, x: Integer, y: Integer) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _best_move(
     pa: Bits,
     ch: Bits,

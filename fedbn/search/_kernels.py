@@ -34,7 +34,7 @@ from fedbn.graphs._kernels import (
     set_bit,
     transposed_bits,
 )
-from fedbn.scores._kernels import Integer, Tables, joint_pairs, local
+from fedbn.scores._kernels import Integer, Tables, inner, joint_pairs, local
 
 INSERT, DELETE, TURN = 0, 1, 2
 DONE, PAUSED, BROKEN, FULL = 0, 1, 2, 3  # FULL + kind: the record of that kind must grow
@@ -104,26 +104,26 @@ class Scratch(NamedTuple):
 # ---- sets ------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _first(w: Integer, word: Integer) -> Integer:
     """The smallest element of a set whose word number w is `word`, which is not zero."""
     return (w << 6) + np.int64(first_bit(word))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _members(row: Bits, out: NDArray[np.int64]) -> int:
     """out := the elements, ascending; returns how many."""
-    k = 0
+    k: Integer = np.int64(0)
     for w in range(row.shape[0]):
         word = row[w]
         while word != ZERO:
             out[k] = _first(w, word)
             word &= word - np.uint64(1)
             k += 1
-    return k
+    return int(k)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _size(row: Bits) -> int:
     count = ZERO
     for w in range(row.shape[0]):
@@ -131,7 +131,7 @@ def _size(row: Bits) -> int:
     return int(count)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _any(row: Bits) -> bool:
     union = ZERO
     for w in range(row.shape[0]):
@@ -139,7 +139,7 @@ def _any(row: Bits) -> bool:
     return bool(union != ZERO)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _comes_before(left: Bits, right: Bits) -> bool:
     """Whether the sorted elements of `left` come before those of `right`, as words do."""
     words = left.shape[0]
@@ -159,7 +159,7 @@ def _comes_before(left: Bits, right: Bits) -> bool:
 # ---- the record ------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _drop_stale(record: Record, y: Integer) -> None:
     """Forget the operators of the stale pairs of row y."""
     for w in range(record.stale.shape[1]):
@@ -179,7 +179,7 @@ def _drop_stale(record: Record, y: Integer) -> None:
             record.best[y, x] = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _keep(record: Record, y: Integer, x: Integer, gain: float, chosen: Bits) -> bool:
     """Put an operator on record; False if there is no room."""
     entry = record.free[0]
@@ -196,7 +196,7 @@ def _keep(record: Record, y: Integer, x: Integer, gain: float, chosen: Bits) -> 
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _close_row(record: Record, y: Integer) -> None:
     """Row y is up to date."""
     record.stale[y, :] = ZERO
@@ -209,7 +209,7 @@ def _close_row(record: Record, y: Integer) -> None:
 # ---- enumeration -----------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _next_clique(g: Graph, scratch: Scratch, depth: Integer, clique: Bits, deeper: bool) -> int:
     """The next clique in lexicographic order, from `depth` chosen nodes; -1 after the last.
 
@@ -236,20 +236,20 @@ def _next_clique(g: Graph, scratch: Scratch, depth: Integer, clique: Bits, deepe
         deeper = True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _family(g: Graph, y: Integer, clique: Bits, out: NDArray[np.int64]) -> int:
     """out := Pa(y) ∪ clique, ascending; returns its size."""
-    k = 0
+    k: Integer = np.int64(0)
     for w in range(clique.shape[0]):
         word = g.pa[y, w] | clique[w]
         while word != ZERO:
             out[k] = _first(w, word)
             word &= word - np.uint64(1)
             k += 1
-    return k
+    return int(k)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def refresh_inserts(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
@@ -267,14 +267,14 @@ def refresh_inserts(
         look[words - 1] &= (np.uint64(1) << np.uint64(n & 63)) - np.uint64(1)
     clear_bit(look, y)
     total = _members(look, candidates)
-    depth = 0 if total > 0 else -1
+    depth: Integer = np.int64(0 if total > 0 else -1)
     while depth >= 0:
         k = _family(g, y, clique, scratch.parents)
-        m: Integer = 0
+        m = np.int64(0)
         for i in range(total):
             x = candidates[i]
             inside = True
-            size: Integer = 0
+            size = np.int64(0)
             for w in range(words):
                 na = g.ne[y, w] & g.adj[x, w]
                 if na & ~clique[w] != ZERO:
@@ -303,7 +303,7 @@ def refresh_inserts(
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def refresh_deletes(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
@@ -322,7 +322,7 @@ def refresh_deletes(
         for w in range(words):
             scratch.choice[0, w] = g.ne[y, w] & g.adj[x, w]
         na = scratch.choice[0].copy()
-        depth = 0
+        depth: Integer = np.int64(0)
         clique[:] = ZERO
         while depth >= 0:
             k = _family(g, y, clique, scratch.parents)
@@ -346,7 +346,7 @@ def refresh_deletes(
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _separates(g: Graph, y: Integer, x: Integer, clique: Bits) -> bool:
     """Whether C ∩ NA_yx separates C \\ NA_yx and NA_yx \\ C in the graph over Ne(y) \\ {x}."""
     words = clique.shape[0]
@@ -376,7 +376,7 @@ def _separates(g: Graph, y: Integer, x: Integer, clique: Bits) -> bool:
     return bool(met == ZERO)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _turn_gain(
     t: Tables, g: Graph, scratch: Scratch, y: Integer, x: Integer, clique: Bits
 ) -> float:
@@ -391,7 +391,7 @@ def _turn_gain(
         for w in range(words):
             first[w] = clique[w] & g.adj[x, w]
     k = _family(g, x, first, scratch.parents)
-    others = 0
+    others = np.int64(0)
     for a in range(k):
         if scratch.parents[a] != y:
             scratch.parents[others] = scratch.parents[a]
@@ -401,14 +401,14 @@ def _turn_gain(
     return gain - local(t, x, scratch.parents, others + 1)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _turn_fits(g: Graph, rules: Rules, y: Integer, x: Integer, clique: Bits) -> bool:
     """The conditions of Turn(x, y, C) on Ne(y) alone: C is a clique of Ne(y) by construction."""
     words = clique.shape[0]
     if has_bit(clique, x):
         return False
     inside = True
-    beyond: Integer = 0
+    beyond = np.int64(0)
     for w in range(words):
         na = g.ne[y, w] & g.adj[x, w]
         if na & ~clique[w] != ZERO:
@@ -425,7 +425,7 @@ def _turn_fits(g: Graph, rules: Rules, y: Integer, x: Integer, clique: Bits) -> 
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def refresh_turns(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
@@ -439,7 +439,7 @@ def refresh_turns(
         look[w] = record.stale[y, w] & (g.ch[y, w] | g.ne[y, w])
         scratch.choice[0, w] = g.ne[y, w]
     total = _members(look, candidates)
-    depth = 0 if total > 0 else -1
+    depth: Integer = np.int64(0 if total > 0 else -1)
     while depth >= 0:
         k = _size(g.pa[y]) + depth
         for i in range(total):
@@ -460,7 +460,7 @@ def refresh_turns(
 # ---- choice ----------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _is_open(g: Graph, record: Record, entry: Integer) -> bool:
     """Whether the path on record is still semi-directed; what it avoids has not changed."""
     length = record.path_length[entry]
@@ -473,7 +473,7 @@ def _is_open(g: Graph, record: Record, entry: Integer) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _find_path(
     g: Graph, record: Record, entry: Integer, y: Integer, x: Integer, blocked: Bits, direct: bool
 ) -> bool:
@@ -507,7 +507,7 @@ def _find_path(
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _note_path(g: Graph, record: Record, entry: Integer, y: Integer, x: Integer) -> None:
     """Keep the path that `before` spells, if it is short enough."""
     length, v = 1, x
@@ -522,7 +522,7 @@ def _note_path(g: Graph, record: Record, entry: Integer, y: Integer, x: Integer)
             v = g.before[v]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def is_valid(
     g: Graph, record: Record, rules: Rules, kind: Integer, y: Integer, x: Integer, entry: Integer
 ) -> bool:
@@ -559,7 +559,7 @@ def is_valid(
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _best_of_row(
     g: Graph, record: Record, rules: Rules, kind: Integer, y: Integer, least: float
 ) -> float:
@@ -575,7 +575,7 @@ def _best_of_row(
     return least
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _next_random(rules: Rules) -> np.uint64:
     """SplitMix64."""
     rules.random[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -585,7 +585,7 @@ def _next_random(rules: Rules) -> np.uint64:
     return np.uint64(z ^ (z >> np.uint64(31)))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _choose(
     g: Graph, record: Record, rules: Rules, kind: Integer, tolerance: float
 ) -> tuple[int, int, int]:
@@ -631,7 +631,7 @@ def _choose(
 # ---- application -----------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _put_component_in_order(g: Graph, start: NDArray[np.int64], given: Integer) -> bool:
     """Direct the chain component of start[0] in the DAG by an order that begins with `start`.
 
@@ -695,7 +695,7 @@ def _put_component_in_order(g: Graph, start: NDArray[np.int64], given: Integer) 
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _reaches(g: Graph, source: Integer, target: Integer) -> bool:
     """Whether the DAG has a directed path from source to target."""
     words = g.dag_ch.shape[1]
@@ -718,7 +718,7 @@ def _reaches(g: Graph, source: Integer, target: Integer) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner
 def apply_operator(g: Graph, kind: Integer, y: Integer, x: Integer, chosen: Bits) -> bool:
     """Move g to the class that an operator leads to; False if the operator was not valid.
 
@@ -747,7 +747,7 @@ def apply_operator(g: Graph, kind: Integer, y: Integer, x: Integer, chosen: Bits
         return False
     if kind == TURN and not undirected:
         start[0] = x
-        if not _put_component_in_order(g, start, 1):
+        if not _put_component_in_order(g, start, np.int64(1)):
             return False
     if kind == DELETE:
         clear_bit(g.dag_pa[y], x)
@@ -771,7 +771,7 @@ def apply_operator(g: Graph, kind: Integer, y: Integer, x: Integer, chosen: Bits
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _mark_stale(
     record: Record, g: Graph, kind: Integer, changed: Bits, y: Integer, x: Integer, skeleton: bool
 ) -> None:
@@ -795,6 +795,18 @@ def _mark_stale(
                 set_bit(record.stale[v], x)
             if near_x or v == x:
                 set_bit(record.stale[v], y)
+
+
+@njit(cache=True, nogil=True)
+def look_at_row(
+    t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, kind: Integer, y: Integer
+) -> bool:
+    """Put row y of one kind on record; False if the record is full."""
+    if kind == INSERT:
+        return bool(refresh_inserts(t, g, record, rules, scratch, y))
+    if kind == DELETE:
+        return bool(refresh_deletes(t, g, record, rules, scratch, y))
+    return bool(refresh_turns(t, g, record, rules, scratch, y))
 
 
 @njit(cache=True, nogil=True)
@@ -828,12 +840,7 @@ def climb(
                     continue
                 if budget >= 0 and t.counters[1] > end:
                     return PAUSED
-                if kind == INSERT:
-                    fits = refresh_inserts(t, g, record, rules, scratch, y)
-                elif kind == DELETE:
-                    fits = refresh_deletes(t, g, record, rules, scratch, y)
-                else:
-                    fits = refresh_turns(t, g, record, rules, scratch, y)
+                fits = look_at_row(t, g, record, rules, scratch, kind, y)
                 if not fits:
                     return int(FULL + kind)
                 if budget >= 0:
@@ -852,7 +859,7 @@ def climb(
             return DONE
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _step(
     g: Graph,
     inserts: Record,
@@ -873,9 +880,9 @@ def _step(
         for w in range(words):
             if pa[v, w] != g.pa[v, w] or ne[v, w] != g.ne[v, w]:
                 set_bit(changed, v)
-    _mark_stale(inserts, g, INSERT, changed, y, x, kind != TURN)
-    _mark_stale(deletes, g, DELETE, changed, y, x, kind != TURN)
-    _mark_stale(turns, g, TURN, changed, y, x, kind != TURN)
+    _mark_stale(inserts, g, np.int64(INSERT), changed, y, x, kind != TURN)
+    _mark_stale(deletes, g, np.int64(DELETE), changed, y, x, kind != TURN)
+    _mark_stale(turns, g, np.int64(TURN), changed, y, x, kind != TURN)
     return True
 
 
@@ -936,7 +943,7 @@ def settle(g: Graph) -> bool:
         if has_bit(done, v) or not _any(g.ne[v]):
             continue
         start[0] = v
-        if not _put_component_in_order(g, start, 1):
+        if not _put_component_in_order(g, start, np.int64(1)):
             return False
         queue = np.empty(n, dtype=np.int64)
         queue[0] = v
@@ -964,3 +971,16 @@ def total(t: Tables, dag_pa: Bits) -> float:
     for y in range(n):
         value += local(t, y, parents, _members(dag_pa[y], parents))
     return value
+
+
+# ---- one operator ----------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def lead_to(
+    g: Graph, record: Record, rules: Rules, kind: Integer, y: Integer, x: Integer, entry: Integer
+) -> int:
+    """Move g by an operator on record: 1 if it was done, 0 if it is not valid, -1 for a bug."""
+    if not is_valid(g, record, rules, kind, y, x, entry):
+        return 0
+    return 1 if apply_operator(g, kind, y, x, record.sets[entry]) else -1

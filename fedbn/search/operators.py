@@ -186,20 +186,20 @@ def operators_on_record(
     code, n = KINDS.index(kind), score.n
     graph = begin_graph(consistent_extension(cpdag))
     rules = search_rules(score.names, None, None, None, None)._replace(floor=-np.inf)
-    refresh = (_kernels.refresh_inserts, _kernels.refresh_deletes, _kernels.refresh_turns)[code]
     record, scratch = empty_record(n), empty_scratch(n)
     for y in range(n):
-        while not refresh(score.tables, graph, record, rules, scratch, y):
+        while not _kernels.look_at_row(score.tables, graph, record, rules, scratch, code, y):
             record = doubled(record)
     found = []
     for y, x in np.argwhere(record.head >= 0).tolist():
         entry = int(record.head[y, x])
         while entry >= 0:
-            if _kernels.is_valid(graph, record, rules, code, y, x, entry):
-                chosen = frozenset(np.flatnonzero(unpack(record.sets[[entry]], n)[0]).tolist())
-                moved = begin_graph(consistent_extension(cpdag))
-                if not _kernels.apply_operator(moved, code, y, x, record.sets[entry]):
-                    raise StructureError(f"{kind} of {x}, {y}, {chosen} does not apply")
+            moved = begin_graph(consistent_extension(cpdag))
+            outcome = _kernels.lead_to(moved, record, rules, code, y, x, entry)
+            chosen = frozenset(np.flatnonzero(unpack(record.sets[[entry]], n)[0]).tolist())
+            if outcome < 0:
+                raise StructureError(f"{kind} of {x}, {y}, {sorted(chosen)} does not apply")
+            if outcome > 0:
                 target = PDAG(cpdag.names, unpack(moved.ch | moved.ne, n))
                 found.append((_CLASS_OF[kind](x, y, chosen), float(record.gain[entry]), target))
             entry = int(record.following[entry])
