@@ -8,6 +8,7 @@ lazily: a client process loads only what it runs.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +16,7 @@ from functools import cache
 import numpy as np
 
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.graphs.dag import DAG
 
 
@@ -161,7 +162,30 @@ def _ges(
     return Found((result.dag,), (1.0,), _status(result.status), result.score)
 
 
-LEARNERS: Mapping[str, Learner] = {"ges": _ges}
+def _credible(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """The heaviest classes within a Bayes factor of 20, one DAG each; warns of what is left out."""
+    from fedbn.credible.client import credible_structures
+
+    found = credible_structures(
+        dataset,
+        settings.score,
+        ess=settings.ess,
+        max_parents=settings.max_parents,
+        seconds=settings.seconds,
+        rng=rng,
+    )
+    if found.reason:
+        warnings.warn(f"not the whole credible set: {found.reason}", FedbnWarning, stacklevel=2)
+    if found.dropped > 0.005:
+        share = f"{100 * found.dropped:.1f} %"
+        text = f"{share} of the credible weight is in classes that are not sent"
+        warnings.warn(text, FedbnWarning, stacklevel=2)
+    return Found(found.dags, found.weights, found.status, found.score)
+
+
+LEARNERS: Mapping[str, Learner] = {"ges": _ges, "credible": _credible}
 """Name -> learner; the names are those of the setting `learner`."""
 
 
