@@ -1,0 +1,244 @@
+"""fedbn's searches beside other programs, on the same data in one run.
+
+    python -m simulations.benchmarks.search --networks asia,child --samples 2
+    python -m simulations.benchmarks.search --networks random-gaussian:25:50 --score gaussian-bic
+    python -m simulations.benchmarks.search --networks alarm --rows 1000,5000,20000,100000
+
+Programs that are not installed are named and left out; `--peer-python` runs them in another
+interpreter (some need older versions of numpy than fedbn). Every structure is scored by fedbn with
+one and the same score. Written to `--output`: search.csv, and seconds.png (CPU seconds over rows
+and over nodes).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from fedbn.data.dataset import Dataset
+from fedbn.errors import StructureError
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import PDAG, consistent_extension
+from fedbn.metrics import shd
+from fedbn.networks.catalog import load_network
+from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
+from fedbn.search.ges import ges
+from fedbn.search.hill_climbing import hill_climbing
+from fedbn.search.xges import xges0
+
+OWN: dict[str, Callable[[TabulatedScore], DAG]] = {
+    "fedbn ges": lambda score: ges(score).dag,
+    "fedbn xges0": lambda score: xges0(score).dag,
+    "fedbn hill climbing": lambda score: hill_climbing(score).dag,
+}
+PEERS = {
+    "bdeu": ("causal-learn ges (bdeu, prior)", "pgmpy hill climbing"),
+    "gaussian-bic": ("causal-learn ges", "ges", "xges (xges-0)"),
+}
+_PEERS_FILE = Path(__file__).with_name("peers.py")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One program on one sample; `seconds` are CPU seconds, `note` says why there are none."""
+
+    network: str
+    nodes: int
+    rows: int
+    sample: int
+    program: str
+    seconds: float | None
+    score: float | None
+    shd: int | None
+    note: str = ""
+
+
+def own_rows(network: str, sample: int, data: Dataset, truth: DAG, score: str) -> Iterator[Row]:
+    """fedbn's searches, warm; preparing the score counts."""
+    for program, search in OWN.items():
+        search(make_score(score, data.take(range(min(50, data.n_rows)))))
+        began = time.process_time()
+        made = make_score(score, data)
+        found = search(made)
+        seconds = time.process_time() - began
+        yield Row(
+            network,
+            data.n,
+            data.n_rows,
+            sample,
+            program,
+            seconds,
+            total_score(made, found),
+            shd(found, truth),
+        )
+
+
+def peer_row(
+    network: str,
+    sample: int,
+    data: Dataset,
+    truth: DAG,
+    score: TabulatedScore,
+    program: str,
+    python: str,
+    limit: float,
+) -> Row:
+    """Another program, in a process of its own that is ended after `limit` seconds."""
+    empty = Row(network, data.n, data.n_rows, sample, program, None, None, None)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.npz"
+        np.savez(path, data.table)
+        try:
+            done = subprocess.run(
+                [python, str(_PEERS_FILE), program, str(path)],
+                capture_output=True,
+                text=True,
+                timeout=limit,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Row(**asdict(empty) | {"note": f"more than {limit:g} s"})
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        return Row(**asdict(empty) | {"note": f"failed: {last[0]}"})
+    answer = json.loads(done.stdout.strip().splitlines()[-1])
+    if "missing" in answer:
+        return Row(**asdict(empty) | {"note": f"not installed: {answer['missing']}"})
+    found = PDAG(data.names, np.array(answer["adjacency"], dtype=bool))
+    try:
+        dag = consistent_extension(found)
+    except StructureError:
+        note = "its graph has no DAG extension"
+        return Row(**asdict(empty) | {"seconds": answer["seconds"], "note": note})
+    known = {"score": total_score(score, dag), "shd": shd(dag, truth)}
+    return Row(**asdict(empty) | {"seconds": answer["seconds"]} | known)
+
+
+def measure(options: argparse.Namespace, note: Callable[[Row], None]) -> list[Row]:
+    """All programs on all samples."""
+    found: list[Row] = []
+    for network in options.networks.split(","):
+        truth = load_network(network, options.network_dir)
+        for rows in (int(count) for count in options.rows.split(",")):
+            for sample in range(options.samples):
+                data = truth.sample(rows, np.random.default_rng([options.seed, sample]))
+                score = make_score(options.score, data)
+                batch = list(own_rows(network, sample, data, truth.dag, options.score))
+                for program in () if options.no_peers else PEERS.get(options.score, ()):
+                    batch.append(
+                        peer_row(
+                            network,
+                            sample,
+                            data,
+                            truth.dag,
+                            score,
+                            program,
+                            options.peer_python,
+                            options.limit,
+                        )
+                    )
+                for row in batch:
+                    note(row)
+                found += batch
+    return found
+
+
+def table_of(rows: list[Row]) -> Table:
+    """Means over the samples."""
+    table = Table(title="searches on the same data (means over samples; score: higher is better)")
+    for column in ("network", "rows", "program", "CPU s", "score", "SHD to truth", "note"):
+        table.add_column(column, justify="left" if column in {"network", "note"} else "right")
+    keys = dict.fromkeys((row.network, row.rows, row.program) for row in rows)
+    for key in keys:
+        group = [row for row in rows if (row.network, row.rows, row.program) == key]
+        cells = [
+            f"{np.mean(values):{form}}" if (values := [v for v in column if v is not None]) else ""
+            for column, form in (
+                ([row.seconds for row in group], ".4f"),
+                ([row.score for row in group], ".2f"),
+                ([row.shd for row in group], ".1f"),
+            )
+        ]
+        table.add_row(key[0], str(key[1]), key[2], *cells, group[0].note)
+    return table
+
+
+def plot(rows: list[Row], path: Path) -> None:
+    """CPU seconds over rows and over nodes, both axes logarithmic."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    for axes, of_row, label in zip(
+        figure.subplots(1, 2),
+        (lambda row: row.rows, lambda row: row.nodes),
+        ("rows", "nodes"),
+        strict=True,
+    ):
+        for program in dict.fromkeys(row.program for row in rows):
+            points: dict[int, list[float]] = {}
+            for row in rows:
+                if row.program == program and row.seconds is not None:
+                    points.setdefault(of_row(row), []).append(row.seconds)
+            if points:
+                xs = sorted(points)
+                axes.plot(xs, [np.mean(points[x]) for x in xs], marker="o", label=program)
+        axes.set(xscale="log", yscale="log", xlabel=label, ylabel="CPU seconds")
+        axes.grid(alpha=0.3)
+    figure.axes[0].legend(fontsize=8)
+    figure.savefig(path, dpi=150)
+
+
+def write(rows: list[Row], folder: Path) -> None:
+    """search.csv and seconds.png."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "search.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Row)])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+    plot(rows, folder / "seconds.png")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(
+        prog="python -m simulations.benchmarks.search",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--networks", default="asia,child", help="names or BIF files, by commas")
+    made.add_argument("--network-dir", help="folder of further networks")
+    made.add_argument("--rows", default="5000", help="numbers of rows, by commas")
+    made.add_argument("--samples", type=int, default=1)
+    made.add_argument("--score", choices=tuple(SCORES), default="bdeu")
+    made.add_argument("--seed", type=int, default=1)
+    made.add_argument("--limit", type=float, default=60.0, help="seconds for one run of a peer")
+    made.add_argument("--no-peers", action="store_true", help="fedbn alone")
+    made.add_argument("--peer-python", default=sys.executable, help="interpreter of the peers")
+    made.add_argument("--output", type=Path, default=Path("results/benchmark-search"))
+    return made
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, print the table, write the files."""
+    options = parser().parse_args(arguments)
+    console = Console()
+    rows = measure(options, lambda row: console.log(row.network, row.rows, row.program, row.note))
+    console.print(table_of(rows))
+    write(rows, options.output)
+    console.print(f"written to {options.output}")
+
+
+if __name__ == "__main__":
+    main()
