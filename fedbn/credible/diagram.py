@@ -22,6 +22,7 @@ from fedbn.errors import SearchError
 from fedbn.search.optimal.cluster_lp import ClusterBound
 from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.parent_sets import TOLERANCE
+from fedbn.search.optimal.subset_dp import free_memory
 
 __all__ = ["Diagram", "DiagramLimit", "Profile", "build_diagram"]
 
@@ -252,7 +253,7 @@ def build_diagram(
     opt : cost of some DAG, at least the optimum; the diagram finds the exact optimum.
     rest : [2^m] least completion cost per placed set, if known (see `subset_tables`);
     bound : otherwise a cluster bound on these families.
-    memory : bytes for states and arcs together.
+    memory : bytes for states and arcs together; by default half of what is free.
     deadline : value of time.monotonic() to stop at.
 
     Raises
@@ -277,7 +278,7 @@ class _Builder:
         deadline: float | None,
     ) -> None:
         self.families = families
-        self.memory = (1 << 62) if memory is None else memory
+        self.memory = free_memory() // 2 if memory is None else memory
         self.deadline = deadline
         lowest = families.cost[families.start[:-1]]
         self.base = float(lowest.sum())
