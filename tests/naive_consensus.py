@@ -184,7 +184,7 @@ def operators(p: Matrix, k_max: int) -> list[tuple[int, int, tuple[int, ...], se
 
 
 def greedy_delete(
-    union: Matrix, dags: list[Matrix], weights: list[Fraction], k_max: int
+    union: Matrix, dags: list[Matrix], weights: list[Fraction], k_max: int, clip: int = 10**6
 ) -> list[State]:
     """Every deletion down to the empty graph; ties to the smallest (x, y, |H|, H)."""
     p = cpdag(union)
@@ -194,7 +194,9 @@ def greedy_delete(
         best = None
         for x, y, h, s in operators(p, k_max):
             cuts = [cut(dag, x, y, s) for dag in dags]
-            psi = sum((w * c[0] for w, c in zip(weights, cuts, strict=True)), Fraction(0))
+            psi = sum(
+                (w * min(c[0], clip) for w, c in zip(weights, cuts, strict=True)), Fraction(0)
+            )
             psi /= sum(weights)
             if best is None or psi < best.psi:
                 best = State(x, y, h, psi, [c[1] for c in cuts], p)

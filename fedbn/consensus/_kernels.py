@@ -78,6 +78,7 @@ class Engine(NamedTuple):
     Slots: owner (edge, -1 free) and after (next of the same edge, or next free) int32 [C];
     kind int8 [C]; H, F, U [C, W]; bound int64 [C]; unknown int32 [C], number of inexact inputs;
     cut int16 [C, r], v >= 0 exact, -1 - b a lower bound b.
+    clip int64 [1]: a cut counts as at most this.
     counters int64 [3]: first free slot, arcs removed so far, steps so far.
     Records: step_xy int32 [E, 2], step_psi int64 [E], step_h [E, W]; arcs int32 [arcs, 4] (step,
     input, a, b) of the arcs a -> b removed.
@@ -109,6 +110,7 @@ class Engine(NamedTuple):
     bound: Ints
     unknown: Ints32
     cut: Ints16
+    clip: Ints
     counters: Ints
     step_xy: Ints32
     step_psi: Ints
@@ -537,6 +539,7 @@ def _evaluate(e: Engine, slot: int, limit: int, k_max: int, s: Scratch) -> int:
             )
             if e.kind[slot] != OPERATOR and _surely_married(e, i, x, y, slot, more, s):
                 value += 1
+            value = min(value, e.clip[0])
             e.bound[slot] += e.weights[i] * (value + old + 1)
             e.cut[slot, i] = value
             e.unknown[slot] -= 1

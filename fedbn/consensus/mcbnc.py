@@ -161,6 +161,7 @@ def mcbnc_path(
     rng: np.random.Generator | None = None,
     seconds: float | None = None,
     threshold: Fraction | float | str | None = None,
+    clip: int | None = None,
     progress: Progress | None = None,
 ) -> McbncPath:
     """Order, I-maps, union and all deletions.
@@ -175,12 +176,16 @@ def mcbnc_path(
     seconds : time budget of the deletions, wall clock; when it is over, the path so far is
         returned, with the status "time limit".
     threshold : stop before the first deletion with Ψ > θ.
+    clip : a cut of one input counts as at most this, >= 1, so that a hostile input with a dense
+        graph cannot hold an edge alone; a deviation from the paper, whose mean is not clipped.
+        With 1, Ψ is the share of the inputs that still join x and y given S, and deleting while
+        Ψ < 1/2 is a vote by the median.
     progress : called as progress(deletions done, edges of G+).
 
     Raises
     ------
     StructureError : no DAG, or DAGs over different names.
-    ConfigError : a weight, k_max, seconds or the threshold is out of its range.
+    ConfigError : a weight, k_max, clip, seconds or the threshold is out of its range.
 
     Examples
     --------
@@ -194,6 +199,8 @@ def mcbnc_path(
 
     if k_max < 0:
         raise ConfigError(f"k_max must be >= 0, got {k_max}")
+    if clip is not None and not 1 <= clip < 2**15:
+        raise ConfigError(f"clip must be in [1, 32767], got {clip}")
     if seconds is not None and not seconds > 0:
         raise ConfigError(f"seconds must be > 0, got {seconds}")
     bound = None if threshold is None else as_threshold(threshold)
@@ -203,7 +210,7 @@ def mcbnc_path(
     order = order_bits(pa, ch, inputs.weight_array, np.empty(0) if rng is None else rng.random(n))
     union_pa = union_bits(imaps_bits(pa, ch, order))
     union_ch = transposed_bits(union_pa)
-    engine = _engine(inputs, union_pa, union_ch, k_max)
+    engine = _engine(inputs, union_pa, union_ch, k_max, clip)
     draws = np.empty(0) if rng is None else rng.random(len(engine.step_psi))
     engine, status = _delete_all(engine, inputs, k_max, draws, seconds, bound, progress)
     lost = engine.arcs[: engine.counters[1]].copy()
@@ -225,6 +232,7 @@ def _engine(
     union_pa: NDArray[np.uint64],
     union_ch: NDArray[np.uint64],
     k_max: int,
+    clip: int | None,
 ) -> Engine:
     """The engine at its start: P is the CPDAG of G+."""
     from fedbn.consensus._kernels import Engine, prepare
@@ -263,6 +271,7 @@ def _engine(
         bound=np.zeros(slots, i64),
         unknown=np.zeros(slots, i32),
         cut=np.zeros((slots, r), np.int16),
+        clip=np.array([2**15 - 1 if clip is None else clip], i64),
         counters=np.zeros(3, i64),
         step_xy=np.zeros((edges, 2), i32),
         step_psi=np.zeros(edges, i64),

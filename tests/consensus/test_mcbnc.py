@@ -24,9 +24,11 @@ PAPER = [
 ]
 
 
-def same_as_naive(dags: list[DAG], weights: list[Fraction] | None, k_max: int) -> McbncPath:
+def same_as_naive(
+    dags: list[DAG], weights: list[Fraction] | None, k_max: int, clip: int | None = None
+) -> McbncPath:
     """Ψ, operator, cut arcs of every input, and the final order and union agree at every step."""
-    path = mcbnc_path(dags, weights, k_max=k_max)
+    path = mcbnc_path(dags, weights, k_max=k_max, clip=clip)
     used = [Fraction(1)] * len(dags) if weights is None else weights
     matrices = [dag.reordered(path.names).adjacency.copy() for dag in dags]
     sigma = naive.order(matrices, used)
@@ -34,7 +36,7 @@ def same_as_naive(dags: list[DAG], weights: list[Fraction] | None, k_max: int) -
     union = np.logical_or.reduce([naive.imap(matrix, sigma) for matrix in matrices])
     assert np.array_equal(path.union.adjacency, union)
     place = {i: k for k, members in enumerate(path.inputs.members) for i in members}
-    states = naive.greedy_delete(union, matrices, used, k_max)
+    states = naive.greedy_delete(union, matrices, used, k_max, clip or 10**6)
     assert len(states) == len(path.steps)
     for number, (state, step) in enumerate(zip(states, path.steps, strict=True)):
         wanted = (path.names[state.x], path.names[state.y])
@@ -65,6 +67,7 @@ def test_similar_inputs_agree_with_the_twin(seed: int) -> None:
     count = int(rng.integers(2, 7))
     dags = [perturbed(base, int(rng.integers(0, n)), rng=rng) for _ in range(count)]
     same_as_naive(dags, None, int(rng.choice([0, 1, 2, 3, 10])))
+    same_as_naive(dags, None, 10, clip=1)
 
 
 @given(dag_lists(min_nodes=2, max_nodes=6, max_dags=4))
@@ -201,6 +204,7 @@ def test_time_budget_ends_with_the_path_so_far() -> None:
     ("settings_", "error"),
     [
         ({"k_max": -1}, ConfigError),
+        ({"clip": 0}, ConfigError),
         ({"seconds": 0.0}, ConfigError),
         ({"threshold": -0.5}, ConfigError),
         ({"threshold": "high"}, ConfigError),
