@@ -38,7 +38,7 @@ ZERO = np.uint64(0)
 LOG_2_PI_HALF = 0.5 * math.log(2.0 * math.pi)
 RELATIVE_FLOOR = 1e-12  # of a variance: what is left of a column that others determine
 ABSOLUTE_FLOOR = 1e-300
-BITMAP_WORD_COST = 0.25  # AND and popcount of one word, in units of one visited row
+BITMAP_WORD_COST = 0.12  # AND and popcount of one word, in units of one visited row
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
