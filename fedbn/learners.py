@@ -10,14 +10,18 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.graphs.dag import DAG
+
+if TYPE_CHECKING:
+    from fedbn.search.result import SearchResult
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,14 @@ class LearnerSettings:
         Largest in-degree that the search may make; None for no limit.
     turning, repeat : bool
         GES: add the turning phase; go round the phases until none improves.
+    random_ties : bool
+        Greedy searches: break ties with the run's seed instead of by name.
+    bayes_factor : float
+        Credible sets: structures within this factor of the best one.
+    max_dags : int
+        Credible and bootstrap sets: the heaviest so many DAGs are sent.
+    replicates : int
+        Bootstrap: number of resampled tables.
     seconds : float or None
         Time limit of the search; what was found until then is the result.
     """
@@ -46,6 +58,10 @@ class LearnerSettings:
     max_parents: int | None = None
     turning: bool = False
     repeat: bool = False
+    random_ties: bool = False
+    bayes_factor: float = 20.0
+    max_dags: int = 20
+    replicates: int = 100
     seconds: float | None = None
 
     def __post_init__(self) -> None:
@@ -53,6 +69,13 @@ class LearnerSettings:
             raise ConfigError(f"ess must be positive, not {self.ess}")
         if self.max_parents is not None and self.max_parents < 0:
             raise ConfigError(f"max-parents must be at least 0, not {self.max_parents}")
+        if not self.bayes_factor >= 1:
+            raise ConfigError(f"bf must be at least 1, not {self.bayes_factor}")
+        if self.max_dags < 1 or self.replicates < 1:
+            raise ConfigError(
+                "max-dags and replicates must be at least 1, "
+                f"not {self.max_dags} and {self.replicates}"
+            )
         if self.seconds is not None and not self.seconds > 0:
             raise ConfigError(f"learner-seconds must be positive, not {self.seconds}")
 
@@ -151,27 +174,95 @@ def _ges(
     from fedbn.scores import make_score
     from fedbn.search.ges import ges
 
-    result = ges(
-        make_score(settings.score, dataset, ess=settings.ess),
-        start=start,
-        turning=settings.turning,
-        repeat=settings.repeat,
-        max_parents=settings.max_parents,
-        seconds=settings.seconds,
+    return _one(
+        ges(
+            make_score(settings.score, dataset, ess=settings.ess),
+            start=start,
+            turning=settings.turning,
+            repeat=settings.repeat,
+            max_parents=settings.max_parents,
+            seconds=settings.seconds,
+            rng=rng if settings.random_ties else None,
+        )
     )
-    return Found((result.dag,), (1.0,), _status(result.status), result.score)
+
+
+def _xges0(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """XGES-0: the best Delete, else the best Turn, else the best Insert."""
+    from fedbn.scores import make_score
+    from fedbn.search.xges import xges0
+
+    return _one(
+        xges0(
+            make_score(settings.score, dataset, ess=settings.ess),
+            start=start,
+            max_parents=settings.max_parents,
+            seconds=settings.seconds,
+            rng=rng if settings.random_ties else None,
+        )
+    )
+
+
+def _hill_climbing(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """Hill climbing over DAGs with a tabu list, the baseline."""
+    from fedbn.scores import make_score
+    from fedbn.search.hill_climbing import hill_climbing
+
+    return _one(
+        hill_climbing(
+            make_score(settings.score, dataset, ess=settings.ess),
+            start=start,
+            tabu=HILL_CLIMBING_TABU,
+            max_parents=settings.max_parents,
+            seconds=settings.seconds,
+            rng=rng if settings.random_ties else None,
+        )
+    )
+
+
+def _bootstrap(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """GES on resampled rows: the most frequent DAGs, weighted by their frequency.
+
+    A time limit holds for the replicates together, shared equally. There is no single score.
+    """
+    from fedbn.search.bootstrap import bootstrap
+
+    each = None if settings.seconds is None else settings.seconds / settings.replicates
+    limited: list[str] = []
+
+    def one(sample: Dataset, generator: np.random.Generator) -> DAG:
+        found = _ges(sample, replace(settings, seconds=each), generator, start)
+        limited.append(found.status)
+        return found.dags[0]
+
+    dags, weights = bootstrap(dataset, one, rng=rng, replicates=settings.replicates).weighted()
+    kept = weights[: settings.max_dags]
+    status = "time limit" if "time limit" in limited else "complete"
+    return Found(dags[: settings.max_dags], tuple(w / sum(kept) for w in kept), status, None)
 
 
 def _credible(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
-    """The heaviest classes within a Bayes factor of 20, one DAG each; warns of what is left out."""
+    """The heaviest classes within a Bayes factor of the best, one DAG each.
+
+    Warns of what is left out. The set does not depend on where a search starts, so `start` is
+    of no use here.
+    """
     from fedbn.credible.client import credible_structures
 
     found = credible_structures(
         dataset,
         settings.score,
         ess=settings.ess,
+        bayes_factor=settings.bayes_factor,
+        max_dags=settings.max_dags,
         max_parents=settings.max_parents,
         seconds=settings.seconds,
         rng=rng,
@@ -185,8 +276,21 @@ def _credible(
     return Found(found.dags, found.weights, found.status, found.score)
 
 
-LEARNERS: Mapping[str, Learner] = {"ges": _ges, "credible": _credible}
+LEARNERS: Mapping[str, Learner] = {
+    "ges": _ges,
+    "xges0": _xges0,
+    "hc": _hill_climbing,
+    "bootstrap": _bootstrap,
+    "credible": _credible,
+}
 """Name -> learner; the names are those of the setting `learner`."""
+
+HILL_CLIMBING_TABU = 10
+"""Steps for which the learner `hc` leaves a changed pair alone."""
+
+
+def _one(result: SearchResult) -> Found:
+    return Found((result.dag,), (1.0,), _status(result.status), result.score)
 
 
 def _status(word: str) -> str:
@@ -197,7 +301,7 @@ def _status(word: str) -> str:
 @cache
 def _warm_up(learner: str, score: str, turning: bool) -> None:
     """Run the learner once per process on a table of no interest, to load its kernels."""
-    settings = LearnerSettings(learner=learner, score=score, turning=turning)
+    settings = LearnerSettings(learner=learner, score=score, turning=turning, replicates=1)
     LEARNERS[learner](_any_table(kind_of_score(score)), settings, np.random.default_rng(0), None)
 
 

@@ -201,6 +201,8 @@ _GROUPS: Mapping[str, type] = {
 
 _RENAMED = {
     ("learner", "seconds"): "learner-seconds",
+    ("learner", "bayes_factor"): "bf",
+    ("limits", "max_dags"): "max-dags-per-reply",
     ("consensus", "seconds"): "consensus-seconds",
 }
 """Keys that would be ambiguous without the name of their group."""

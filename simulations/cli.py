@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbn.errors import ConfigError, FedbnError
+from simulations.credible_command import credible
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
@@ -65,7 +66,12 @@ NetworkDir = Annotated[
 LEARNING = "Learning"
 LearnerName = Annotated[
     str | None,
-    typer.Option("--learner", show_default="ges", rich_help_panel=LEARNING, help="What searches."),
+    typer.Option(
+        "--learner",
+        show_default="ges",
+        rich_help_panel=LEARNING,
+        help="One structure: ges, xges0, hc. Several, weighted: bootstrap, credible.",
+    ),
 ]
 Score = Annotated[
     str | None,
@@ -91,6 +97,31 @@ Turning = Annotated[
 Repeat = Annotated[
     bool | None,
     typer.Option("--repeat", rich_help_panel=LEARNING, help="GES until no phase improves."),
+]
+RandomTies = Annotated[
+    bool | None,
+    typer.Option(
+        "--random-ties", rich_help_panel=LEARNING, help="Ties by --seed instead of by name."
+    ),
+]
+BayesFactor = Annotated[
+    float | None,
+    typer.Option(
+        "--bf",
+        show_default="20",
+        rich_help_panel=LEARNING,
+        help="credible: structures within this Bayes factor of the best.",
+    ),
+]
+MaxDags = Annotated[
+    int | None,
+    typer.Option(
+        show_default="20", rich_help_panel=LEARNING, help="credible, bootstrap: DAGs sent at most."
+    ),
+]
+Replicates = Annotated[
+    int | None,
+    typer.Option(show_default="100", rich_help_panel=LEARNING, help="bootstrap: resampled tables."),
 ]
 LearnerSeconds = Annotated[
     float | None,
@@ -165,6 +196,10 @@ def simulate(
     max_parents: MaxParents = None,
     turning: Turning = None,
     repeat: Repeat = None,
+    random_ties: RandomTies = None,
+    bf: BayesFactor = None,
+    max_dags: MaxDags = None,
+    replicates: Replicates = None,
     learner_seconds: LearnerSeconds = None,
     reading: Annotated[
         str | None, typer.Option(show_default="best", help="best, search or refusion.")
@@ -234,6 +269,10 @@ def simulate(
         "max-parents": max_parents,
         "turning": turning,
         "repeat": repeat,
+        "random-ties": random_ties,
+        "bf": bf,
+        "max-dags": max_dags,
+        "replicates": replicates,
         "learner-seconds": learner_seconds,
         "reading": reading,
         "rounds-limit": rounds,
@@ -295,6 +334,10 @@ def learn(
     max_parents: MaxParents = None,
     turning: Turning = None,
     repeat: Repeat = None,
+    random_ties: RandomTies = None,
+    bf: BayesFactor = None,
+    max_dags: MaxDags = None,
+    replicates: Replicates = None,
     learner_seconds: LearnerSeconds = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the DAG to a .csv, .json, .graphml or .dot file.")
@@ -314,6 +357,10 @@ def learn(
         "max-parents": max_parents,
         "turning": turning,
         "repeat": repeat,
+        "random-ties": random_ties,
+        "bf": bf,
+        "max-dags": max_dags,
+        "replicates": replicates,
         "learner-seconds": learner_seconds,
     }
     settings = experiment_from(options).learner
@@ -518,6 +565,15 @@ def networks(network_dir: NetworkDir = None, as_json: Json = False) -> None:
         print_json({"networks": facts})
         return
     print_table(rows_table(tuple(facts[0]), [tuple(fact.values()) for fact in facts]))
+
+
+app.command(
+    epilog=_examples(
+        "fedbn credible patients.csv --bf 20 --score bic",
+        "fedbn credible patients.csv --count --json",
+        "fedbn credible patients.csv --list 10 --per-class --out edges.csv",
+    )
+)(credible)
 
 
 def _structure(dag: DAG) -> dict[str, Any]:
