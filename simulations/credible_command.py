@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, SearchError
 
 if TYPE_CHECKING:
     from fedbn.credible.classes import MarkovClasses
@@ -88,7 +88,13 @@ def credible(
         found = credible_set(
             candidates, memory=allowed, seconds=left, progress=lambda _, k, n: done(k, n)
         )
-    classes = markov_classes(found)
+    classes, uncounted = None, ""
+    try:
+        classes = markov_classes(found)
+    except SearchError as error:
+        if per_class:
+            raise
+        uncounted = str(error)
     content: dict[str, Any] = {
         "table": str(table),
         "score": score,
@@ -97,10 +103,10 @@ def credible(
         "opt": found.opt,
         "parent_sets": candidates.families.size,
         "dags": found.count,
-        "classes": classes.count,
+        "classes": None if classes is None else classes.count,
         "complete": found.complete,
         "covered": found.covered,
-        "limit": _limit(found),
+        "limit": _limit(found) or uncounted,
         "set_aside": list(candidates.set_aside),
     }
     edges = None if count else _edges(found)
@@ -154,12 +160,12 @@ def _edges(found: CredibleSet) -> list[Edge]:
 
 
 def _listed(
-    found: CredibleSet, classes: MarkovClasses, most: int | None, per_class: bool
+    found: CredibleSet, classes: MarkovClasses | None, most: int | None, per_class: bool
 ) -> list[dict[str, Any]] | None:
     """The best structures, or one member of each of the best classes."""
     if most is None:
         return None
-    if per_class:
+    if per_class and classes is not None:
         return [
             {"excess": item.excess, "members": item.members, "edges": _pairs(item.dag)}
             for item in islice(iter(classes), most)
@@ -200,11 +206,16 @@ def _show(content: dict[str, Any], edges: Sequence[Edge] | None) -> None:
     least = "" if content["complete"] else "at least "
     typer.echo(
         f"OPT {content['opt']:.6f}; {content['parent_sets']} parent sets; {least}"
-        f"{content['dags']} graphs in {least}{content['classes']} classes "
+        f"{content['dags']} graphs in {_number(content['classes'])} classes "
         f"within a Bayes factor of {content['bayes_factor']:g}; {content['seconds']:.2f} s",
         err=True,
     )
     if content["limit"]:
-        typer.echo(f"not complete: {content['limit']}", err=True)
+        typer.echo(f"limit: {content['limit']}", err=True)
     if content["set_aside"]:
         typer.echo(f"set aside, one state only: {', '.join(content['set_aside'])}", err=True)
+
+
+def _number(count: int | None) -> str:
+    """A count, or that it was not made."""
+    return "an unknown number of" if count is None else str(count)
