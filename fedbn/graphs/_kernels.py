@@ -61,7 +61,9 @@ def pack(matrix: NDArray[np.bool_]) -> Bits:
 def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
     """uint64 [rows, W] to bool [rows, n]."""
     rows = bits.shape[0]
-    as_bytes = np.ascontiguousarray(bits.astype("<u8")).view(np.uint8).reshape(rows, -1)
+    as_bytes = (
+        np.ascontiguousarray(bits.astype("<u8")).view(np.uint8).reshape(rows, 8 * bits.shape[1])
+    )
     return np.unpackbits(as_bytes, axis=1, bitorder="little")[:, :n].astype(np.bool_)
 
 
