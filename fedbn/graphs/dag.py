@@ -18,7 +18,10 @@ from fedbn.errors import StructureError
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["DAG", "find_cycle"]
+__all__ = ["DAG", "MOST_NODES", "find_cycle"]
+
+MOST_NODES = 20_000
+"""Largest graph that is accepted: adjacencies are full matrices, here of 400 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,7 @@ class DAG:
     @classmethod
     def empty(cls, names: Sequence[str]) -> DAG:
         """The graph without edges over `names`."""
+        require_size(len(names))
         return cls(tuple(names), np.zeros((len(names), len(names)), dtype=np.bool_))
 
     @classmethod
@@ -175,8 +179,15 @@ def checked_graph(
     return kept, matrix
 
 
+def require_size(n: int) -> None:
+    """Refuse a claimed number of nodes before anything is allocated for it."""
+    if n > MOST_NODES:
+        raise StructureError(f"a graph must have at most {MOST_NODES} nodes, got {n}")
+
+
 def adjacency_of_edges(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> NDArray[np.bool_]:
     """bool [n, n] of (parent, child) pairs; unknown names and repeated edges are refused."""
+    require_size(len(names))
     position = {name: i for i, name in enumerate(names)}
     matrix = np.zeros((len(position), len(position)), dtype=np.bool_)
     for parent, child in edges:

@@ -78,3 +78,10 @@ def test_find_cycle_finds_one_when_an_edge_is_turned_back(dag: DAG) -> None:
         assert cycle is not None
         assert cycle[0] == cycle[-1]
         assert all(matrix[a, b] for a, b in itertools.pairwise(cycle))
+
+
+def test_a_million_nodes_are_refused_before_anything_is_allocated() -> None:
+    names = [f"v{i}" for i in range(10**6)]
+    for make in (lambda: DAG.empty(names), lambda: DAG.from_edges(names, [])):
+        with pytest.raises(StructureError, match="at most 20000 nodes, got 1000000"):
+            make()

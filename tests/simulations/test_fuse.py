@@ -146,6 +146,9 @@ def test_wrong_inputs_are_one_line(fedbn: Fedbn, files: list[Path], tmp_path: Pa
     assert (
         "same variables, but only one of 'one' and 'other'" in fedbn("fuse", files[0], other).error
     )
+    million = tmp_path / "million.json"
+    million.write_text(json.dumps({"nodes": [f"v{i}" for i in range(10**6)], "edges": []}))
+    assert "million.json: a graph must have at most" in fedbn("fuse", million).error
     assert "--nodes" in fedbn("fuse", _edge_list(tmp_path)).error
     assert "reading must be one of" in fedbn("fuse", *files, "--reading", "bset").error
     assert "theta must be" in fedbn("fuse", *files, "--theta", "-1").error
