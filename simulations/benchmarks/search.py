@@ -4,10 +4,11 @@
     python -m simulations.benchmarks.search --networks random-gaussian:25:50 --score gaussian-bic
     python -m simulations.benchmarks.search --networks alarm --rows 1000,5000,20000,100000
 
-Programs that are not installed are named and left out; `--peer-python` runs them in another
-interpreter (some need older versions of numpy than fedbn). Every structure is scored by fedbn with
-one and the same score. Written to `--output`: search.csv, and seconds.png (CPU seconds over rows
-and over nodes).
+Programs that are not installed are named and left out; `--peer-python` names further interpreters
+to look for them (some need older versions of numpy than fedbn), `--peers` chooses among them. Every
+structure is scored by fedbn with one and the same score; "at most ges" counts the samples where a
+program's score is not above that of `fedbn ges`. Written to `--output`: search.csv, and seconds.png
+(CPU seconds over rows and over nodes).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fedbn.data.dataset import Dataset
-from fedbn.errors import StructureError
+from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, consistent_extension
 from fedbn.metrics import shd
@@ -40,6 +41,7 @@ from fedbn.search.xges import xges0
 
 OWN: dict[str, Callable[[TabulatedScore], DAG]] = {
     "fedbn ges": lambda score: ges(score).dag,
+    "fedbn ges, turning": lambda score: ges(score, turning=True, repeat=True).dag,
     "fedbn xges0": lambda score: xges0(score).dag,
     "fedbn hill climbing": lambda score: hill_climbing(score).dag,
 }
@@ -47,6 +49,8 @@ PEERS = {
     "bdeu": ("causal-learn ges (bdeu, prior)", "pgmpy hill climbing"),
     "gaussian-bic": ("causal-learn ges", "ges", "xges (xges-0)"),
 }
+_EQUAL = 1e-9  # relative; scores this near to each other count as one
+_MISSING = "not installed"
 _PEERS_FILE = Path(__file__).with_name("peers.py")
 
 
@@ -92,10 +96,27 @@ def peer_row(
     truth: DAG,
     score: TabulatedScore,
     program: str,
+    pythons: list[str],
+    limit: float,
+) -> Row:
+    """Another program, by the first interpreter that has it, each ended after `limit` seconds."""
+    for python in pythons:
+        row = _run_peer(network, sample, data, truth, score, program, python, limit)
+        if not row.note.startswith(_MISSING):
+            break
+    return row
+
+
+def _run_peer(
+    network: str,
+    sample: int,
+    data: Dataset,
+    truth: DAG,
+    score: TabulatedScore,
+    program: str,
     python: str,
     limit: float,
 ) -> Row:
-    """Another program, in a process of its own that is ended after `limit` seconds."""
     empty = Row(network, data.n, data.n_rows, sample, program, None, None, None)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.npz"
@@ -115,7 +136,7 @@ def peer_row(
         return Row(**asdict(empty) | {"note": f"failed: {last[0]}"})
     answer = json.loads(done.stdout.strip().splitlines()[-1])
     if "missing" in answer:
-        return Row(**asdict(empty) | {"note": f"not installed: {answer['missing']}"})
+        return Row(**asdict(empty) | {"note": f"{_MISSING}: {answer['missing']}"})
     found = PDAG(data.names, np.array(answer["adjacency"], dtype=bool))
     try:
         dag = consistent_extension(found)
@@ -124,6 +145,23 @@ def peer_row(
         return Row(**asdict(empty) | {"seconds": answer["seconds"], "note": note})
     known = {"score": total_score(score, dag), "shd": shd(dag, truth)}
     return Row(**asdict(empty) | {"seconds": answer["seconds"]} | known)
+
+
+def chosen_peers(options: argparse.Namespace) -> list[str]:
+    """The other programs to run: those for this score, or the ones asked for among them.
+
+    Raises
+    ------
+    ConfigError : a program is not one of those for this score.
+    """
+    known = PEERS.get(options.score, ())
+    if options.peers is None:
+        return [] if options.no_peers else list(known)
+    asked = [program.strip() for program in options.peers.split(";")]
+    for program in asked:
+        if program not in known:
+            raise ConfigError(f"no program {program!r} for {options.score}; there are {known}")
+    return asked
 
 
 def measure(options: argparse.Namespace, note: Callable[[Row], None]) -> list[Row]:
@@ -136,7 +174,7 @@ def measure(options: argparse.Namespace, note: Callable[[Row], None]) -> list[Ro
                 data = truth.sample(rows, np.random.default_rng([options.seed, sample]))
                 score = make_score(options.score, data)
                 batch = list(own_rows(network, sample, data, truth.dag, options.score))
-                for program in () if options.no_peers else PEERS.get(options.score, ()):
+                for program in chosen_peers(options):
                     batch.append(
                         peer_row(
                             network,
@@ -145,7 +183,7 @@ def measure(options: argparse.Namespace, note: Callable[[Row], None]) -> list[Ro
                             truth.dag,
                             score,
                             program,
-                            options.peer_python,
+                            [sys.executable, *filter(None, options.peer_python.split(","))],
                             options.limit,
                         )
                     )
@@ -158,8 +196,14 @@ def measure(options: argparse.Namespace, note: Callable[[Row], None]) -> list[Ro
 def table_of(rows: list[Row]) -> Table:
     """Means over the samples."""
     table = Table(title="searches on the same data (means over samples; score: higher is better)")
-    for column in ("network", "rows", "program", "CPU s", "score", "SHD to truth", "note"):
+    columns = ("CPU s", "score", "SHD to truth", "at most ges")
+    for column in ("network", "rows", "program", *columns, "note"):
         table.add_column(column, justify="left" if column in {"network", "note"} else "right")
+    reached = {
+        (row.network, row.rows, row.sample): row.score
+        for row in rows
+        if row.program == next(iter(OWN))
+    }
     keys = dict.fromkeys((row.network, row.rows, row.program) for row in rows)
     for key in keys:
         group = [row for row in rows if (row.network, row.rows, row.program) == key]
@@ -171,7 +215,15 @@ def table_of(rows: list[Row]) -> Table:
                 ([row.shd for row in group], ".1f"),
             )
         ]
-        table.add_row(key[0], str(key[1]), key[2], *cells, group[0].note)
+        scored = [row for row in group if row.score is not None]
+        below = [
+            row.score <= best + _EQUAL * abs(best)
+            for row in scored
+            if (best := reached[row.network, row.rows, row.sample]) is not None
+        ]
+        table.add_row(
+            key[0], str(key[1]), key[2], *cells, f"{sum(below)} of {len(below)}", group[0].note
+        )
     return table
 
 
@@ -225,7 +277,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seed", type=int, default=1)
     made.add_argument("--limit", type=float, default=60.0, help="seconds for one run of a peer")
     made.add_argument("--no-peers", action="store_true", help="fedbn alone")
-    made.add_argument("--peer-python", default=sys.executable, help="interpreter of the peers")
+    made.add_argument("--peers", help="these programs alone, by semicolons")
+    made.add_argument("--peer-python", default="", help="further interpreters, by commas")
     made.add_argument("--output", type=Path, default=Path("results/benchmark-search"))
     return made
 

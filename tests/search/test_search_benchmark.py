@@ -17,6 +17,7 @@ def test_the_command_writes_table_and_plot(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert [row["program"] for row in rows] == [
         "fedbn ges",
+        "fedbn ges, turning",
         "fedbn xges0",
         "fedbn hill climbing",
     ] * 2
