@@ -43,6 +43,15 @@ app = typer.Typer(
 )
 
 
+reproduce = typer.Typer(
+    name="reproduce",
+    help="Repeat the tables of a paper, its figures beside ours. Long: --smoke takes minutes; a "
+    "study that was stopped goes on where it was.",
+    no_args_is_help=True,
+)
+app.add_typer(reproduce)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit; an error of fedbn is one line on standard error and status 1."""
     from simulations.terminal import show_error, show_warnings
