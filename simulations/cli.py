@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         with show_warnings():
             app(args=arguments)
-    except FedbnError as error:
+    except (FedbnError, MemoryError) as error:
         show_error(error)
         sys.exit(1)
 

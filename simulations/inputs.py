@@ -98,15 +98,17 @@ def one_structure(
 
 
 def network_facts(network_dir: Path | None) -> list[dict[str, Any]]:
-    """Name, nodes, edges, largest in-degree and parameters of every network at hand."""
-    from fedbn.networks.catalog import load_network, network_names
+    """Name, nodes, edges, largest in-degree and parameters of every network at hand.
+
+    Raises
+    ------
+    NetworkError : `network_dir` is no folder, or one of its files is wrong.
+    """
+    from fedbn.networks.catalog import load_network, network_names, networks_in
 
     names = list(network_names())
     if network_dir is not None:
-        if not network_dir.is_dir():
-            raise ConfigError(f"--network-dir must be a folder, {network_dir} is none")
-        files = [path for path in network_dir.iterdir() if ".bif" in path.name]
-        names += sorted({path.name.split(".bif")[0] for path in files} - set(names))
+        names += [name for name in networks_in(network_dir) if name not in names]
     facts = []
     for name in names:
         network = load_network(name, network_dir)

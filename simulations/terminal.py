@@ -26,9 +26,10 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split())
 
 
-def show_error(error: FedbnError) -> None:
+def show_error(error: FedbnError | MemoryError) -> None:
     """One line on standard error, no traceback."""
-    print(f"fedbn: error: {one_line(error)}", file=sys.stderr)
+    lack = "memory is not enough: " if isinstance(error, MemoryError) else ""
+    print(f"fedbn: error: {lack}{one_line(error)}", file=sys.stderr)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from fedbn.networks.random import (
     random_linear_gaussian_network,
 )
 
-__all__ = ["HUB_NAMES", "load_network", "network_names", "read_network"]
+__all__ = ["HUB_NAMES", "load_network", "network_names", "networks_in", "read_network"]
 
 Network = BayesianNetwork | LinearGaussianNetwork
 
@@ -61,6 +61,22 @@ def network_names() -> tuple[str, ...]:
             if entry.name.endswith(".json")
         )
     )
+
+
+def networks_in(folder: str | Path) -> tuple[str, ...]:
+    """The names under which `load_network` finds the files of this folder, sorted.
+
+    Raises
+    ------
+    NetworkError : there is no such folder.
+    """
+    if not Path(folder).is_dir():
+        raise NetworkError(f"{folder}: must be a folder with networks")
+    files = [path.name for path in Path(folder).iterdir() if path.is_file()]
+    found = {
+        name.removesuffix(suffix) for name in files for suffix in SUFFIXES if name.endswith(suffix)
+    }
+    return tuple(sorted(found))
 
 
 def load_network(name_or_path: str | Path, network_dir: str | Path | None = None) -> Network:

@@ -15,7 +15,7 @@ from fedbn.errors import FedbnWarning, NetworkError
 from fedbn.graphs.random import random_dag
 from fedbn.networks import catalog
 from fedbn.networks.bif import bif_text, read_bif, write_bif
-from fedbn.networks.catalog import load_network, network_names, read_network
+from fedbn.networks.catalog import load_network, network_names, networks_in, read_network
 from fedbn.networks.json_file import network_from_json, network_to_json, write_json_network
 from fedbn.networks.network import BayesianNetwork, ConditionalTable
 from fedbn.networks.random import random_bayesian_network, random_linear_gaussian_network
@@ -288,3 +288,11 @@ def test_the_tool_writes_the_embedded_files(tmp_path, monkeypatch):
     (tmp_path / "survey.bif").unlink()
     with pytest.raises(FileNotFoundError, match=r"survey\.bif"):
         tool.embed(tmp_path, tmp_path)
+
+
+def test_a_folder_lists_what_can_be_loaded_from_it(tmp_path: Path) -> None:
+    for name in ("b.bif.gz", "a.json", "notes.txt", "bifold.csv"):
+        (tmp_path / name).write_text("")
+    assert networks_in(tmp_path) == ("a", "b")
+    with pytest.raises(NetworkError, match="folder"):
+        networks_in(tmp_path / "a.json")

@@ -119,3 +119,21 @@ def test_networks_are_listed(fedbn: Fedbn) -> None:
     assert {"alarm", "child", "hepar2", "win95pts"} <= set(listed)
     assert "alarm" in fedbn("networks").out
     assert "must be a folder" in fedbn("networks", "--network-dir", "nowhere").error
+
+
+def test_too_little_memory_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fedbn.networks import catalog
+    from simulations.cli import main
+
+    def greedy(*_: object) -> None:
+        raise MemoryError("Unable to allocate 9.9 TiB")
+
+    monkeypatch.setattr(catalog, "load_network", greedy)
+    with pytest.raises(SystemExit) as ended:
+        main(["sample", "asia"])
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == (
+        "fedbn: error: memory is not enough: Unable to allocate 9.9 TiB\n"
+    )
