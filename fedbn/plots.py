@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -22,9 +22,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.layout import LayeredLayout, layered_layout
-
-if TYPE_CHECKING:
-    from fedbn.report import Outcome, PathRow, Summary
+from fedbn.outcome import Outcome, PathRow, Summary, edge_status
 
 __all__ = ["complexity_figure", "network_figure", "save_figure", "smhd_figure", "write_figures"]
 
@@ -243,8 +241,6 @@ def network_figure(
 
 
 def _consensus_figure(outcome: Outcome, dag: DAG) -> Figure:
-    from fedbn.report import edge_status
-
     status = edge_status(dag, outcome.gold)
     support = outcome.edge_support([*dag.edges, *(e for e, w in status.items() if w == "missing")])
     return network_figure(dag, support=support, status=status)

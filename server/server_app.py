@@ -150,7 +150,8 @@ def simulated_clients(experiment: Experiment) -> int | None:
 
 def write_folder(federated: Federated, experiment: Experiment) -> None:
     """The results folder, without what only a simulation knows (truth, tables)."""
-    from fedbn.report import Outcome, versions, write_results
+    from fedbn.outcome import Outcome
+    from fedbn.report import versions, write_results
 
     assert experiment.out_dir is not None
     run = {

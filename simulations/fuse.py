@@ -51,7 +51,8 @@ def fuse_and_report(
 
     from fedbn.consensus.mcbnc import mcbnc_path
     from fedbn.consensus.threshold import select_consensus
-    from fedbn.report import Client, Outcome, check_results_folder, summarise
+    from fedbn.outcome import Client, Outcome, summarise
+    from fedbn.report import check_results_folder
 
     truth = None if gold is None else one_structure(str(gold), nodes=inputs[0].dag.names)
     if out is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset, Schema
     from fedbn.graphs.dag import DAG
     from fedbn.networks.network import BayesianNetwork
-    from fedbn.report import Client, Outcome, Summary
+    from fedbn.outcome import Client, Outcome, Summary
     from simulations.run import ExperimentRun
 
 __all__ = ["run_and_report"]
@@ -38,7 +38,8 @@ def run_and_report(
     ------
     FedbnError : a wrong input or setting, found before anything is started where possible.
     """
-    from fedbn.report import Outcome, check_results_folder, summarise
+    from fedbn.outcome import Outcome, summarise
+    from fedbn.report import check_results_folder
     from simulations.run import run_experiment
 
     target = check_results_folder(out or Path("results") / result_name(experiment))
@@ -146,7 +147,7 @@ def _write(
 
 def _extra(outcome: Outcome, target: Path) -> dict[str, Any]:
     """What the JSON of `simulate` has beyond that of `fuse`."""
-    from fedbn.report import client_rows, summarise
+    from fedbn.outcome import client_rows, summarise
 
     summary = summarise(outcome)
     return {

@@ -15,7 +15,7 @@ from fedbn.errors import FedbnError, FedbnWarning
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fedbn.report import Summary
+    from fedbn.outcome import Summary
 
 Progress = Callable[[int, int], None]
 Tracker = Callable[[str], Progress]

@@ -10,13 +10,13 @@ from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturbed, random_dag
+from fedbn.outcome import Client, Outcome, path_rows, summarise
 from fedbn.plots import (
     complexity_figure,
     network_figure,
     save_figure,
     smhd_figure,
 )
-from fedbn.report import Client, Outcome, path_rows, summarise
 
 
 def outcome_of(n: int, seed: int = 0) -> Outcome:

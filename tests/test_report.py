@@ -12,18 +12,16 @@ from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
 from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
-from fedbn.report import (
+from fedbn.outcome import (
     Client,
     Outcome,
-    check_results_folder,
     client_rows,
     edge_rows,
     edge_status,
     path_rows,
-    results_folder,
     summarise,
-    write_results,
 )
+from fedbn.report import check_results_folder, results_folder, write_results
 
 # Two clients agree on the chain w -> x -> y, a third has w -> x and a stray edge x -> z.
 CHAIN = DAG.from_edges("wxyz", ["wx", "xy"])
