@@ -1,4 +1,4 @@
-"""Decomposable scores: BDeu, BIC, AIC, Gaussian BIC, BGe.
+"""Decomposable scores: BDeu, BIC, AIC, Gaussian BIC and AIC, BGe.
 
 `SCORES` is the one table from a name to its maker and the kind of data that it needs.
 """
@@ -14,7 +14,7 @@ from fedbn.errors import ConfigError
 from fedbn.scores.base import LocalScore, TabulatedScore, total_score
 from fedbn.scores.bdeu import bdeu
 from fedbn.scores.bic import aic, bic
-from fedbn.scores.gaussian import bge, gaussian_bic
+from fedbn.scores.gaussian import bge, gaussian_aic, gaussian_bic
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -36,6 +36,7 @@ SCORES: Mapping[str, ScoreEntry] = MappingProxyType(
         "bic": ScoreEntry("categorical", lambda dataset, _: bic(dataset)),
         "aic": ScoreEntry("categorical", lambda dataset, _: aic(dataset)),
         "gaussian-bic": ScoreEntry("gaussian", lambda dataset, _: gaussian_bic(dataset)),
+        "gaussian-aic": ScoreEntry("gaussian", lambda dataset, _: gaussian_aic(dataset)),
         "bge": ScoreEntry("gaussian", lambda dataset, _: bge(dataset)),
     }
 )
@@ -46,7 +47,7 @@ def make_score(name: str, dataset: Dataset, *, ess: float = 1.0) -> TabulatedSco
 
     Parameters
     ----------
-    name : bdeu, bic, aic, gaussian-bic or bge.
+    name : bdeu, bic, aic, gaussian-bic, gaussian-aic or bge.
     dataset : of the kind that the score needs.
     ess : equivalent sample size; only BDeu uses it.
 

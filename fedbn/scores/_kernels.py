@@ -55,7 +55,7 @@ class Tables(NamedTuple):
 
     kind: int  # BDEU, INFORMATION or GAUSSIAN
     n_rows: int
-    parameter: float  # BDeu: ess; INFORMATION: penalty per free parameter
+    parameter: float  # BDeu: ess; INFORMATION: per free parameter; GAUSSIAN: per parent, 0 in BGe
     codes: NDArray[np.uint16]  # [n, M]
     weights: NDArray[np.int32]  # [M] how many rows were merged
     merged: bool  # whether some weight exceeds 1

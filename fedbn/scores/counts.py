@@ -91,8 +91,12 @@ def gaussian_tables(
     gram: NDArray[np.float64],
     constant: NDArray[np.float64],
     exponent: NDArray[np.float64],
+    penalty: float = 0.0,
 ) -> Tables:
-    """Tables of a Gaussian score J(A) = constant[|A|] - exponent[|A|] ln det gram[A, A]."""
+    """Tables of a Gaussian score J(A) = constant[|A|] - exponent[|A|] ln det gram[A, A].
+
+    `penalty` is that of one parent where the score has one (it is in `constant` already).
+    """
     from fedbn.scores._kernels import GAUSSIAN
 
     return _tables(
@@ -100,7 +104,7 @@ def gaussian_tables(
         bytes_of_store=0,
         kind=GAUSSIAN,
         n_rows=n_rows,
-        parameter=0.0,
+        parameter=float(penalty),
         gram=np.ascontiguousarray(gram),
         constant=constant,
         exponent=exponent,

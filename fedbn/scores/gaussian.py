@@ -1,7 +1,8 @@
 """Scores of linear-Gaussian networks, from one matrix of cross products.
 
-Gaussian BIC of a family: -(N/2)(1 + ln 2π) - (N/2) ln σ² - (ln N / 2) |Pa|, σ² the residual
-variance with denominator N. BGe: Geiger & Heckerman 2002 as corrected by Kuipers, Moffa &
+Gaussian BIC and AIC of a family: -(N/2)(1 + ln 2π) - (N/2) ln σ² - Λ |Pa|, σ² the residual
+variance with denominator N, Λ = ln N / 2 for BIC and 1 for AIC; noise variances are not counted as
+parameters. BGe: Geiger & Heckerman 2002 as corrected by Kuipers, Moffa &
 Heckerman 2014, with α_μ = 1, α_w = n + 2, T = t I and the prior mean at the sample mean.
 
 A column that others determine exactly keeps 10^-12 of its variance, so scores stay finite.
@@ -10,30 +11,82 @@ A column that others determine exactly keeps 10^-12 of its variance, so scores s
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.errors import DataError
 from fedbn.scores.base import TabulatedScore
 from fedbn.scores.counts import gaussian_tables, require_kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedbn.data.dataset import Dataset
 
-__all__ = ["bge", "gaussian_bic"]
+__all__ = ["bge", "gaussian_aic", "gaussian_bic", "gaussian_from_covariance", "require_regular"]
+
+LEAST_PIVOT = 1e-10  # of a column's variance: what the others must leave of it
+ABSOLUTE_VARIANCE = 1e-300
 
 
 def gaussian_bic(dataset: Dataset) -> TabulatedScore:
     """Gaussian BIC; raises DataError for categorical data."""
     require_kind(dataset, "gaussian", "gaussian-bic")
-    rows, n = dataset.n_rows, dataset.n
+    covariance = _scatter(dataset) / dataset.n_rows
+    return gaussian_from_covariance(dataset.names, covariance, dataset.n_rows)
+
+
+def gaussian_aic(dataset: Dataset) -> TabulatedScore:
+    """Gaussian AIC; raises DataError for categorical data."""
+    require_kind(dataset, "gaussian", "gaussian-aic")
+    covariance = _scatter(dataset) / dataset.n_rows
+    return gaussian_from_covariance(dataset.names, covariance, dataset.n_rows, criterion="aic")
+
+
+def gaussian_from_covariance(
+    names: Sequence[str],
+    covariance: NDArray[np.float64],
+    rows: int,
+    *,
+    criterion: Literal["bic", "aic"] = "bic",
+) -> TabulatedScore:
+    """Gaussian BIC or AIC of data of which the covariance is known.
+
+    Parameters
+    ----------
+    names : the variables, sorted as text, as `covariance` has them.
+    covariance : [n, n], symmetric, with denominator N.
+    rows : N ≥ 1.
+
+    Raises
+    ------
+    DataError : the shape does not fit, an entry is not finite, the matrix is not symmetric, or the
+        names are not sorted.
+
+    >>> score = gaussian_from_covariance(["a", "b"], np.array([[1.0, 0.5], [0.5, 1.0]]), 100)
+    >>> round(score.local_score(1, [0]) - score.local_score(1, []), 4)
+    12.0815
+    """
+    n = len(names)
+    matrix = np.array(covariance, dtype=np.float64)
+    if matrix.shape != (n, n) or not np.isfinite(matrix).all() or rows < 1:
+        raise DataError(
+            f"a covariance of {n} variables must be {n} by {n} finite numbers from at least 1 row, "
+            f"not {matrix.shape} from {rows}"
+        )
+    if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
+        raise DataError("a covariance must be symmetric")
+    if list(names) != sorted(names):
+        raise DataError("the variables of a covariance must be sorted by name")
+    penalty = 0.5 * math.log(rows) if criterion == "bic" else 1.0
     size = np.arange(n + 1, dtype=np.float64)
     constant = -0.5 * rows * (1.0 + math.log(2.0 * math.pi)) * size
-    constant -= 0.5 * math.log(rows) * size * (size - 1.0) / 2.0
+    constant -= penalty * size * (size - 1.0) / 2.0
     exponent = np.full(n + 1, 0.5 * rows)
-    tables = gaussian_tables(rows, _scatter(dataset) / rows, constant, exponent)
-    return TabulatedScore(dataset.names, "gaussian-bic", tables)
+    tables = gaussian_tables(rows, (matrix + matrix.T) / 2.0, constant, exponent, penalty)
+    return TabulatedScore(tuple(names), f"gaussian-{criterion}", tables)
 
 
 def bge(dataset: Dataset) -> TabulatedScore:
@@ -56,8 +109,36 @@ def bge(dataset: Dataset) -> TabulatedScore:
     return TabulatedScore(dataset.names, "bge", tables)
 
 
+def require_regular(score: TabulatedScore) -> None:
+    """Checks that a Gaussian score is finite on every family, as exact searches need.
+
+    Raises
+    ------
+    DataError : a column is constant, there are not more rows than columns, or a column's variance
+        given all others is below 1e-10 of its variance; the collinear columns are named.
+    """
+    gram, n = score.tables.gram, score.n
+    variance = np.diag(gram)
+    if (variance <= ABSOLUTE_VARIANCE).any():
+        name = score.names[int(np.argmin(variance))]
+        raise DataError(f"every column must vary, {name!r} is constant")
+    if score.tables.parameter > 0.0 and score.tables.n_rows <= n:
+        raise DataError(
+            f"{score.label} needs more rows than columns, these are {score.tables.n_rows} rows of "
+            f"{n} columns"
+        )
+    scale = 1.0 / np.sqrt(variance)
+    values, vectors = np.linalg.eigh(gram * np.outer(scale, scale))
+    squares = vectors * vectors
+    if (1.0 / (squares / np.maximum(values, 1e-300)).sum(axis=1)).min() < LEAST_PIVOT:
+        share = np.abs(vectors[:, 0])
+        named = [repr(score.names[int(j)]) for j in np.flatnonzero(share > 0.05 * share.max())]
+        raise DataError(f"columns must not be collinear: {', '.join(named)}")
+
+
 def _scatter(dataset: Dataset) -> NDArray[np.float64]:
     """Σ (x - mean)(x - mean)ᵀ, symmetric to the last bit."""
     centred = dataset.values - dataset.values.mean(axis=0)
+    centred[:, np.ptp(dataset.values, axis=0) == 0.0] = 0.0  # else rounding of the mean stays
     scatter: NDArray[np.float64] = centred.T @ centred
     return (scatter + scatter.T) / 2.0

@@ -14,6 +14,7 @@ from fedbn.errors import ConfigError, DataError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.scores import SCORES, make_score, total_score
 from fedbn.scores.bdeu import bdeu
+from fedbn.scores.gaussian import gaussian_from_covariance, require_regular
 from tests import naive_search as naive
 from tests.naive_search import class_of
 from tests.strategies import dags
@@ -58,6 +59,10 @@ def test_gaussian_formulas(node: int, parents: tuple[int, ...]) -> None:
     data = gaussian(200, 5)
     value = make_score("gaussian-bic", data).local_score(node, parents)
     assert value == pytest.approx(naive.gaussian_bic(data, node, parents), rel=1e-10)
+    aic = value + (0.5 * math.log(data.n_rows) - 1.0) * len(parents)
+    assert make_score("gaussian-aic", data).local_score(node, parents) == pytest.approx(aic)
+    known = gaussian_from_covariance(data.names, np.cov(data.values.T, bias=True), data.n_rows)
+    assert known.local_score(node, parents) == pytest.approx(value)
     expected = naive.bge_total(data, (*parents, node)) - naive.bge_total(data, parents)
     assert make_score("bge", data).local_score(node, parents) == pytest.approx(expected, rel=1e-10)
 
@@ -165,3 +170,31 @@ def test_batched_counting_equals_one_by_one(
         assert part[i] == pytest.approx(expected, rel=1e-12, abs=1e-9)
         expected = joint(alone, np.array([*parents, x, y], dtype=np.int64), len(parents) + 2)
         assert full[i] == pytest.approx(expected, rel=1e-12, abs=1e-9)
+
+
+def test_a_covariance_is_checked() -> None:
+    with pytest.raises(DataError, match="2 by 2"):
+        gaussian_from_covariance(("a", "b"), np.eye(3), 10)
+    with pytest.raises(DataError, match="symmetric"):
+        gaussian_from_covariance(("a", "b"), np.array([[1.0, 0.5], [0.0, 1.0]]), 10)
+    with pytest.raises(DataError, match="sorted"):
+        gaussian_from_covariance(("b", "a"), np.eye(2), 10)
+
+
+def test_columns_without_a_best_structure_are_named() -> None:
+    values = np.random.default_rng(0).standard_normal((50, 4))
+    names = [f"v{i}" for i in range(4)]
+
+    def refused(table: np.ndarray, match: str) -> None:
+        score = make_score("gaussian-bic", Dataset(Schema.gaussian(names), table))
+        with pytest.raises(DataError, match=match):
+            require_regular(score)
+
+    require_regular(make_score("gaussian-bic", Dataset(Schema.gaussian(names), values)))
+    constant = values.copy()
+    constant[:, 2] = 0.1
+    refused(constant, "'v2' is constant")
+    collinear = values.copy()
+    collinear[:, 3] = collinear[:, 0] - 2.0 * collinear[:, 1]
+    refused(collinear, "'v0', 'v1', 'v3'")
+    refused(values[:4], "more rows than columns")
