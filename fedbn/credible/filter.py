@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.credible.probing import integer_probe, relaxed_probe
 from fedbn.search.optimal.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.optimal.components import components
 from fedbn.search.optimal.families import Families
@@ -26,7 +27,6 @@ from fedbn.search.optimal.subset_dp import free_memory, subset_bytes, subset_tab
 __all__ = ["Component", "filtered_components"]
 
 TABLE_NODES = 20  # up to here dynamic programming, which needs 0.1 s and 110 MiB
-PROBE_ROUNDS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,39 +116,18 @@ def _reduced(
     best, chosen = ordering_search(part, rng, start=order, restarts=restarts, seconds=seconds)
     bound = ClusterLP(part).close(rng=rng, seconds=seconds)
     keep = bound.bound + bound.reduced <= best + limit
+    proven = best - bound.bound <= TOLERANCE
+    if keep.all() and proven:
+        keep = relaxed_probe(part, best + limit, bound, rng, deadline)
+    elif keep.all():
+        probe = integer_probe(part, (best, chosen), limit, bound, deadline)
+        keep, best, chosen, proven = probe.keep, probe.cost, probe.chosen, probe.proven
     if keep.all():
-        keep = probed(part, best + limit, bound, rng, deadline)
-    if keep.all():
-        proven = best - bound.bound <= TOLERANCE
         found = Component(nodes, part, origin, best, proven, None, bound)
     else:
         kept, places = part.select(keep), np.flatnonzero(keep)
         found = Component(nodes, kept, origin[places], best, False, None, None)
     return found, keep, _order(part, chosen)
-
-
-def probed(
-    families: Families,
-    limit: float,
-    bound: ClusterBound,
-    rng: np.random.Generator,
-    deadline: float | None,
-) -> NDArray[np.bool_]:
-    """Which families some solution of the relaxation within the limit contains.
-
-    Each family is forced in turn, the dearest first; one whose relaxation exceeds the limit is
-    dropped at once. A family that the deadline leaves untried stays.
-    """
-    relaxation = ClusterLP(families)
-    relaxation.close(rng=rng)
-    keep = np.ones(families.size, dtype=np.bool_)
-    for family in np.argsort(-bound.reduced, kind="stable"):
-        if deadline is not None and time.monotonic() > deadline:
-            break
-        if relaxation.x[family] > 1.0 - 1e-9:
-            continue
-        keep[family] = relaxation.allows(int(family), limit, rng, PROBE_ROUNDS)
-    return keep
 
 
 def _order(families: Families, chosen: tuple[int, ...]) -> NDArray[np.intp]:
