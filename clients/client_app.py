@@ -1,10 +1,12 @@
 """The client app: decode a request, call `fedbn.rounds`, encode the reply. Nothing else.
 
-    query  -> record "schema": {text, hash}
-    train  -> record "structures": the arrays of a StructureMessage
+    query         -> record "schema": {text, hash}
+    query.report  -> record "receipt": {received}
+    train         -> record "structures": the arrays of a StructureMessage
 
-With the run config's `share-diagnostics`, the record "diagnostics" goes with either: the site's
-label, or label, rows and seconds. Nothing of the table itself is in any reply.
+Where the run's `share-diagnostics` and the site's policy want it, the record "diagnostics" goes
+with them: the site's label, or label, rows and seconds. Nothing of the table itself is in any
+reply. What the site's policy forbids is refused before anything is learned or sent.
 """
 
 from __future__ import annotations
@@ -13,14 +15,17 @@ import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
+from clients.disclosures import disclose
 from clients.local_data import Site, local_site, partition_id
-from clients.mods import firewall, redact
+from clients.mods import LOG, firewall, may_tell, redact
+from clients.site import site_file
 from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.message import (
     Limits,
     arrays_of_npy,
     from_arrays,
+    printable,
     schema_from_text,
     schema_to_text,
     to_arrays,
@@ -29,7 +34,12 @@ from fedbn.settings import from_run_config
 
 LEARNER_STREAM = 4
 
-app = ClientApp(mods=[redact, firewall])
+MAX_REPORT = 2000
+"""Characters of the server's report that are logged here."""
+
+app = ClientApp(mods=[redact, disclose, redact, firewall])
+"""The inner `redact` makes an answer of every failure, so that `disclose` sees all that leaves; the
+outer one is for a log that cannot be written."""
 
 
 @app.query()
@@ -37,13 +47,22 @@ def describe(message: Message, context: Context) -> Message:
     """Tell the names, states and kind of this site's columns."""
     experiment = from_run_config(context.run_config)
     site = local_site(experiment, context.node_config)
+    site_file(context.node_config).policy.require_table(site.dataset)
     schema = site.dataset.schema
     content = RecordDict(
         {"schema": ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash})}
     )
-    if experiment.share_diagnostics:
+    if may_tell(context) and site.label:
         content["diagnostics"] = ConfigRecord({"label": site.label})
     return Message(content, reply_to=message)
+
+
+@app.query("report")
+def report(message: Message, context: Context) -> Message:
+    """Log how this site differs from what was agreed."""
+    text = printable(str(message.content["report"]["text"]), MAX_REPORT)
+    LOG.warning("the agreed columns and this site: %s", text)
+    return Message(RecordDict({"receipt": ConfigRecord({"received": True})}), reply_to=message)
 
 
 @app.train()
@@ -55,14 +74,19 @@ def train(message: Message, context: Context) -> Message:
     site = local_site(experiment, context.node_config)
     task = message.content["task"]
     schema = schema_from_text(task["text"], task["hash"], sender="server")
+    if "report" in task:
+        LOG.warning("the agreed columns and this site: %s", printable(task["report"], MAX_REPORT))
+    policy = site_file(context.node_config).policy
+    policy.require_table(site.dataset)
+    policy.require_schema(schema)
     start = consensus_of(message, schema)
     rng = np.random.default_rng(
         [experiment.seed, LEARNER_STREAM, partition_id(context.node_config), int(task["round"])]
     )
     reply, learned = client_round(site.dataset, schema, experiment.learner, rng, start)
-    arrays = {key: Array(array) for key, array in to_arrays(reply).items()}
+    arrays = {key: Array(array) for key, array in to_arrays(policy.permitted(reply)).items()}
     content = RecordDict({"structures": ArrayRecord(arrays)})
-    if experiment.share_diagnostics:
+    if may_tell(context):
         content["diagnostics"] = diagnostics(site, learned.seconds)
     return Message(content, reply_to=message)
 
@@ -80,4 +104,7 @@ def consensus_of(message: Message, schema: Schema) -> DAG | None:
 
 def diagnostics(site: Site, seconds: float) -> ConfigRecord:
     """What a site may tell about itself, where that is agreed."""
-    return ConfigRecord({"label": site.label, "rows": site.dataset.n_rows, "seconds": seconds})
+    record = ConfigRecord({"rows": site.dataset.n_rows, "seconds": seconds})
+    if site.label:
+        record["label"] = site.label
+    return record

@@ -1,9 +1,10 @@
 """Where this client's table is.
 
-In a deployment the node's own configuration says so (`data-path`). In a simulation the run config
-does: the client is the partition-id-th part of a sampled or given table, or reads the
-partition-id-th of the sites' files. A part depends on the settings and the seed alone, so that any
-process of any engine makes the same bytes without any table being sent.
+In a deployment the node's own configuration says so (`data-path`) and the run config has no say: no
+run can make a site read another file. In a simulation, where Flower numbers the nodes
+(`partition-id`), the run config does: the client is the partition-id-th part of a sampled or given
+table, or reads the partition-id-th of the sites' files. A part depends on the settings and the seed
+alone, so that any process of any engine makes the same bytes without any table being sent.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from clients.site import site_file
 from fedbn.data.dataset import Dataset, Kind, union_schema
 from fedbn.data.partition import (
     RowIndices,
@@ -25,7 +27,7 @@ from fedbn.data.partition import (
     partition_dirichlet_latent,
     partition_iid,
 )
-from fedbn.data.tables import column_values, read_dataset
+from fedbn.data.tables import TABLE_SUFFIXES, column_values, read_dataset, table_stem
 from fedbn.errors import ConfigError, DataError
 from fedbn.learners import kind_of_score
 from fedbn.networks.catalog import load_network
@@ -34,12 +36,10 @@ from fedbn.settings import Experiment
 SAMPLE_STREAM, PARTITION_STREAM, HELD_OUT_STREAM = 1, 2, 3
 """What the seed is combined with, so that the rows do not depend on how they are divided."""
 
-TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
-
 
 @dataclass(frozen=True)
 class Site:
-    """A client's table, and the name that it goes by where it tells one."""
+    """A client's table, and the name that it goes by where it tells one (else empty)."""
 
     label: str
     dataset: Dataset
@@ -64,24 +64,24 @@ def local_site(experiment: Experiment, node_config: Mapping[str, Any]) -> Site:
     Raises
     ------
     ConfigError
-        Neither the node's configuration nor the run's names data, or there are fewer parts than
-        nodes.
-    DataError, NetworkError
-        The data cannot be read or made.
+        Neither the node's configuration nor, in a simulation, the run's names data; there are fewer
+        parts than nodes; or the site's file is wrong.
+    DataError, NetworkError, SchemaError
+        The data cannot be read, made or mapped.
     """
     if "data-path" in node_config:
-        path = str(node_config["data-path"])
-        return Site(_stem(path), _read(experiment, path))
+        path, decided = str(node_config["data-path"]), site_file(node_config)
+        dataset = _read(experiment, path, decided.mapping.leave_out)
+        return Site(decided.name or "", decided.mapping.applied(dataset))
+    if "partition-id" not in node_config:
+        raise ConfigError("a deployed node must be started with data-path in its --node-config")
     index = partition_id(node_config)
     files = site_files(experiment)
     if files:
         _require_part(index, len(files))
         return Site(_labels(files)[index], _split_site(experiment, files, index)[0])
     if experiment.network is None and experiment.table is None:
-        raise ConfigError(
-            "the data must be named: data-path in the node's configuration, or network, table, "
-            "sites or sites-dir in the run's"
-        )
+        raise ConfigError("the run must name its data: network, table, sites or sites-dir")
     sites = _divided(experiment, _stamp(experiment)).sites
     _require_part(index, len(sites))
     return sites[index]
@@ -121,7 +121,7 @@ def site_files(experiment: Experiment) -> tuple[str, ...]:
     folder = Path(experiment.sites_dir)
     if not folder.is_dir():
         raise ConfigError(f"sites-dir must be a folder, {str(folder)!r} is none")
-    found = sorted(path for path in folder.iterdir() if path.name.endswith(TABLE_SUFFIXES))
+    found = sorted(path for path in folder.iterdir() if table_stem(path) is not None)
     if not found:
         raise ConfigError(
             f"sites-dir must hold {', '.join(TABLE_SUFFIXES)} files, {str(folder)!r} has none"
@@ -254,17 +254,11 @@ def _stamp(experiment: Experiment) -> tuple[int, int] | None:
 
 def _labels(files: Sequence[str]) -> list[str]:
     """The files' names without suffixes, numbered unless they differ."""
-    stems = [_stem(file) for file in files]
+    stems = [table_stem(file) or Path(file).name for file in files]
     if len(set(stems)) == len(stems):
         return stems
     width = len(str(len(stems)))
     return [f"{i:0{width}} {stem}" for i, stem in enumerate(stems, start=1)]
-
-
-def _stem(path: str) -> str:
-    name = Path(path).name
-    suffix = next((suffix for suffix in TABLE_SUFFIXES if name.endswith(suffix)), "")
-    return name.removesuffix(suffix) or name
 
 
 def _require_part(index: int, parts: int) -> None:

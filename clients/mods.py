@@ -1,8 +1,9 @@
-"""What may leave a client: two mods around the app, the outermost first.
+"""What may leave a client: mods around the app.
 
 `redact` turns every exception into a fixed text, for a traceback can quote a table. `firewall` lets
 a reply pass only when it holds the agreed records with the agreed keys and types, and nothing else;
-so whatever the app does by mistake, no more than that leaves.
+so whatever the app does by mistake, no more than that leaves. Between them `disclose`
+(`clients.disclosures`) writes down what leaves.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Callable, Mapping
 from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message
 from flwr.clientapp.typing import ClientAppCallable
 
+from clients.site import site_file
 from fedbn import errors
-from fedbn.errors import MessageError
+from fedbn.errors import MessageError, PolicyError
 from fedbn.message import ARRAY_KEYS
 
 LOG = logging.getLogger("fedbn.client")
@@ -26,14 +28,26 @@ APP_RAISED = 2
 REDACTED = "this client could not do its part; the reason is in its own log"
 """The only text that a failing client sends, after the class of its error."""
 
+REFUSED = "refused by this site's policy"
+"""What a refusing client sends, before the reason code."""
+
 SCHEMA_KEYS = {"text": str, "hash": str}
 DIAGNOSTIC_KEYS = {"label": str, "rows": int, "seconds": float}
 
 
 def redact(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-    """Answer any exception with its class and a fixed text; log the traceback here."""
+    """Answer any exception with its class and a fixed text; log the traceback here.
+
+    A refusal by the site's policy is answered with its reason code (`fedbn.policy.REASONS`).
+    """
     try:
         return call_next(message, context)
+    except PolicyError as error:
+        code, details = error.args
+        LOG.warning(
+            "the %s request is refused: %s: %s", message.metadata.message_type, code, details
+        )
+        return Message(Error(code=APP_RAISED, reason=f"{REFUSED}: {code}"), reply_to=message)
     except Exception as error:
         LOG.exception("the %s request failed", message.metadata.message_type)
         reason = f"{_known_class(error)}: {REDACTED}"
@@ -43,15 +57,15 @@ def redact(message: Message, context: Context, call_next: ClientAppCallable) -> 
 def firewall(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
     """Let the agreed records pass; raise MessageError, which names records and keys, otherwise.
 
-    Diagnostics (label, rows, seconds) are agreed only where the run config's `share-diagnostics`
-    is true.
+    Diagnostics (label, rows, seconds) are agreed only where both the run config's
+    `share-diagnostics` and the site's own policy say so.
     """
     reply = call_next(message, context)
     if not reply.has_content():
         raise MessageError("a reply must have content")
-    category = message.metadata.message_type.split(".")[0]
+    category = message.metadata.message_type
     agreed = dict(AGREED.get(category, {}))
-    if context.run_config.get("share-diagnostics") is True and "diagnostics" in reply.content:
+    if "diagnostics" in reply.content and may_tell(context):
         agreed["diagnostics"] = _is_diagnostics
     found = set(reply.content)
     if found != set(agreed):
@@ -65,12 +79,22 @@ def firewall(message: Message, context: Context, call_next: ClientAppCallable) -
     return reply
 
 
+def may_tell(context: Context) -> bool:
+    """Whether run and site both want label, rows and seconds to be told."""
+    wanted = context.run_config.get("share-diagnostics") is True
+    return wanted and site_file(context.node_config).policy.diagnostics
+
+
 def _is_structures(record: object) -> bool:
     return isinstance(record, ArrayRecord) and set(record) == set(ARRAY_KEYS)
 
 
 def _is_schema(record: object) -> bool:
     return _has_types(record, SCHEMA_KEYS) and set(record) == set(SCHEMA_KEYS)  # type: ignore[call-overload]
+
+
+def _is_receipt(record: object) -> bool:
+    return _has_types(record, {"received": bool}) and set(record) == {"received"}  # type: ignore[call-overload]
 
 
 def _is_diagnostics(record: object) -> bool:
@@ -85,9 +109,10 @@ def _has_types(record: object, types: Mapping[str, type]) -> bool:
 
 AGREED: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "query": {"schema": _is_schema},
+    "query.report": {"receipt": _is_receipt},
     "train": {"structures": _is_structures},
 }
-"""Message category -> record name -> what the record must be."""
+"""Message type -> record name -> what the record must be."""
 
 
 def _known_class(error: Exception) -> str:

@@ -7,8 +7,10 @@
      |- NetworkError     (ValueError)   a Bayesian network cannot be read, found or sampled
      |- ConfigError      (ValueError)   a setting is unknown or out of range
      |- MessageError     (ValueError)   a message of another party is refused
+     |- PolicyError      (RuntimeError) a site's own policy forbids to send
      |- QuorumError      (RuntimeError) too few good replies to go on
      |- SearchError      (RuntimeError) a search cannot do what was asked
+     |- FlowerRunError   (RuntimeError) Flower's own processes failed
      `- ResultsError     (OSError)      results cannot be read or written
 
     FedbnWarning (UserWarning)          something that a user should know, but that stops nothing
@@ -45,12 +47,20 @@ class MessageError(FedbnError, ValueError):
     """A message of another party is refused."""
 
 
+class PolicyError(FedbnError, RuntimeError):
+    """A site's own policy forbids to send; the reason code is all that the site says."""
+
+
 class QuorumError(FedbnError, RuntimeError):
     """Too few good replies remain to go on."""
 
 
 class SearchError(FedbnError, RuntimeError):
     """A search cannot do what was asked."""
+
+
+class FlowerRunError(FedbnError, RuntimeError):
+    """Flower's own processes failed."""
 
 
 class ResultsError(FedbnError, OSError):

@@ -3,11 +3,15 @@
 On the wire a message is four arrays, always the same, so that a deployment moves four objects per
 reply however many DAGs it holds:
 
-    header   uint8   [34]    version, status code, the 32 bytes of the schema's SHA-256
-    edges    int32   [M, 2]  (parent, child) indices into the agreed names, DAG after DAG,
-                             sorted and distinct within each DAG
-    indptr   int64   [B + 1] the edges of DAG b are rows indptr[b] .. indptr[b + 1]
+    header   uint8   [35]    version, status code, form, the 32 bytes of the schema's SHA-256
+    edges    int32   [M, 2]  (parent, child) indices into the agreed names, graph after graph,
+                             sorted and distinct within each graph
+    indptr   int64   [B + 1] the edges of graph b are rows indptr[b] .. indptr[b + 1]
     weights  float64 [B]     positive and finite
+
+In form 0 the graphs are DAGs. In form 1 they are the CPDAGs of equivalence classes, an undirected
+edge being there in both directions, and the receiver takes the canonical member of each class: the
+consistent extension by Dor and Tarsi with ties by name order, which depends on the class alone.
 
 The encoding is canonical: equal messages have equal bytes. Whoever receives a message trusts none
 of it: :func:`from_arrays` checks version, schema, types, shapes, index ranges, order, in-degree,
@@ -21,7 +25,8 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,12 +35,16 @@ import numpy.typing as npt
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, SchemaError, StructureError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 
-VERSION = 1
+VERSION = 2
 """Version of the format; a message of another version is refused."""
 
 STATUSES = ("complete", "time limit", "fallback")
 """The words that a client may say about its search; their positions are the codes on the wire."""
+
+FORMS = ("dag", "cpdag")
+"""How structures travel; their positions are the codes on the wire."""
 
 ARRAY_KEYS = ("header", "edges", "indptr", "weights")
 """The keys of a message, no more and no fewer."""
@@ -46,7 +55,7 @@ _DTYPES: Mapping[str, Any] = {
     "indptr": np.int64,
     "weights": np.float64,
 }
-_HEADER_LENGTH = 2 + 32
+_HEADER_LENGTH = 3 + 32
 _NPY_MAGIC = b"\x93NUMPY\x01\x00"
 _NPY_HEADER = re.compile(
     rb"\{'descr': '(?P<type>[<|][a-z]\d)', 'fortran_order': False, "
@@ -93,6 +102,8 @@ class StructureMessage:
     dags : at least one DAG over exactly `names`, in that order.
     weights : one positive finite number per DAG.
     status : one of STATUSES.
+    form : one of FORMS; for "cpdag" every DAG must be the canonical member of its class, as
+        :func:`as_classes` makes it.
 
     Raises
     ------
@@ -104,10 +115,13 @@ class StructureMessage:
     dags: tuple[DAG, ...]
     weights: tuple[float, ...]
     status: str
+    form: str = "dag"
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
             raise MessageError(f"the status must be one of {STATUSES}, not {self.status!r}")
+        if self.form not in FORMS:
+            raise MessageError(f"the form must be one of {FORMS}, not {self.form!r}")
         if not self.dags or len(self.dags) != len(self.weights):
             raise MessageError(
                 "a message must have at least one DAG and one weight for each, "
@@ -121,10 +135,21 @@ class StructureMessage:
                 raise MessageError(f"a weight must be positive and finite, not {weight}")
 
 
+def as_classes(message: StructureMessage) -> StructureMessage:
+    """The message of the equivalence classes alone, each once, with the sum of its weights."""
+    weights: dict[DAG, float] = {}
+    for dag, weight in zip(message.dags, message.weights, strict=True):
+        member = consistent_extension(dag_to_cpdag(dag))
+        weights[member] = weights.get(member, 0.0) + weight
+    return replace(message, dags=tuple(weights), weights=tuple(weights.values()), form="cpdag")
+
+
 def to_arrays(message: StructureMessage) -> dict[str, npt.NDArray[Any]]:
     """The arrays of a message, in the order of ARRAY_KEYS; see the module's docstring."""
-    edges = [np.argwhere(dag.adjacency).astype(np.int32) for dag in message.dags]
-    header = bytes([VERSION, STATUSES.index(message.status)]) + bytes.fromhex(message.schema_hash)
+    graphs = message.dags if message.form == "dag" else map(dag_to_cpdag, message.dags)
+    edges = [np.argwhere(graph.adjacency).astype(np.int32) for graph in graphs]
+    codes = [VERSION, STATUSES.index(message.status), FORMS.index(message.form)]
+    header = bytes(codes) + bytes.fromhex(message.schema_hash)
     return {
         "header": np.frombuffer(header, dtype=np.uint8),
         "edges": np.ascontiguousarray(np.concatenate(edges)),
@@ -243,6 +268,16 @@ def schema_from_text(
     return schema
 
 
+def printable(text: str, most: int = 200) -> str:
+    """The first line of another party's text, at most so long, without control characters.
+
+    >>> printable("a\x1b[31mb\nsecond line")
+    'a[31mb'
+    """
+    line = text.strip().splitlines()[0] if text.strip() else ""
+    return "".join(letter for letter in line[:most] if letter.isprintable())
+
+
 def _npy_claims(header: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Shape and type that a `.npy` header claims, which must be written as numpy writes it."""
     claims = _NPY_HEADER.fullmatch(header)
@@ -265,22 +300,43 @@ def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> Structur
     for key in ARRAY_KEYS:
         if arrays[key].dtype != np.dtype(_DTYPES[key]):
             raise MessageError(f"{key} must be {np.dtype(_DTYPES[key])}, not {arrays[key].dtype}")
-    status = _checked_header(arrays["header"], schema)
+    status, form = _checked_header(arrays["header"], schema)
     edges, indptr, weights = arrays["edges"], arrays["indptr"], arrays["weights"]
     _check_sizes(edges, indptr, weights, schema.n, limits)
-    _check_edges(edges, indptr, schema.n, limits)
-    adjacency = np.zeros((len(weights), schema.n, schema.n), dtype=np.bool_)
-    adjacency[_dag_of_edge(indptr), edges[:, 0], edges[:, 1]] = True
-    dags = tuple(DAG(schema.names, matrix) for matrix in adjacency)
+    _check_edges(edges, indptr, schema.n)
+    if form == "dag":
+        _check_graphs(edges, indptr, schema.n, limits)
+    matrices = (_matrix(edges[start:end], schema.n) for start, end in pairwise(indptr.tolist()))
+    if form == "dag":
+        dags = tuple(DAG(schema.names, matrix) for matrix in matrices)
+    else:
+        dags = tuple(_member(PDAG(schema.names, matrix), limits) for matrix in matrices)
     return StructureMessage(
-        schema.hash, schema.names, dags, tuple(float(weight) for weight in weights), status
+        schema.hash, schema.names, dags, tuple(float(weight) for weight in weights), status, form
     )
 
 
-def _checked_header(header: npt.NDArray[np.uint8], schema: Schema) -> str:
+def _matrix(edges: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.bool_]:
+    adjacency = np.zeros((n, n), dtype=np.bool_)
+    adjacency[edges[:, 0], edges[:, 1]] = True
+    return adjacency
+
+
+def _member(cpdag: PDAG, limits: Limits) -> DAG:
+    """The canonical member of a class, which must be given by its CPDAG and keep the limits."""
+    dag = consistent_extension(cpdag)
+    if dag_to_cpdag(dag) != cpdag:
+        raise MessageError("a class must be given by its CPDAG: all its compelled edges directed")
+    edges = np.argwhere(dag.adjacency)
+    _check_graphs(edges, np.array([0, len(edges)], dtype=np.int64), dag.n, limits)
+    return dag
+
+
+def _checked_header(header: npt.NDArray[np.uint8], schema: Schema) -> tuple[str, str]:
+    """Status and form."""
     if header.shape != (_HEADER_LENGTH,):
         raise MessageError(f"header must have {_HEADER_LENGTH} bytes, not {list(header.shape)}")
-    version, code, schema_hash = int(header[0]), int(header[1]), header[2:].tobytes().hex()
+    version, code, form, schema_hash = *map(int, header[:3]), header[3:].tobytes().hex()
     if version != VERSION:
         raise MessageError(f"the message version must be {VERSION}, not {version}")
     if schema_hash != schema.hash:
@@ -289,7 +345,9 @@ def _checked_header(header: npt.NDArray[np.uint8], schema: Schema) -> str:
         )
     if code >= len(STATUSES):
         raise MessageError(f"the status code must be below {len(STATUSES)}, not {code}")
-    return STATUSES[code]
+    if form >= len(FORMS):
+        raise MessageError(f"the form must be below {len(FORMS)}, not {form}")
+    return STATUSES[code], FORMS[form]
 
 
 def _check_sizes(
@@ -317,14 +375,12 @@ def _check_sizes(
     if not within or indptr[0] != 0 or indptr[-1] != len(edges) or (np.diff(indptr) < 0).any():
         raise MessageError(f"indptr must rise from 0 to the number of edges, {len(edges)}")
     most = int(np.diff(indptr).max())
-    if most > limits.max_edges:
+    if most > 2 * limits.max_edges:  # a class may have each of its edges twice
         raise MessageError(f"a DAG must have at most {limits.max_edges} edges, not {most}")
 
 
-def _check_edges(
-    edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int, limits: Limits
-) -> None:
-    """Index ranges, order, repetitions and in-degrees."""
+def _check_edges(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int) -> None:
+    """Index ranges, order and repetitions."""
     outside = (edges < 0) | (edges >= n)
     if outside.any():
         raise MessageError(
@@ -334,6 +390,16 @@ def _check_edges(
     place = (dag * n + edges[:, 0]) * n + edges[:, 1]
     if (np.diff(place) <= 0).any():
         raise MessageError("the edges of a DAG must be sorted and distinct")
+
+
+def _check_graphs(
+    edges: npt.NDArray[Any], indptr: npt.NDArray[np.int64], n: int, limits: Limits
+) -> None:
+    """Number of edges and in-degrees of DAGs."""
+    most = int(np.diff(indptr).max())
+    if most > limits.max_edges:
+        raise MessageError(f"a DAG must have at most {limits.max_edges} edges, not {most}")
+    dag = _dag_of_edge(indptr)
     in_degrees = np.bincount(dag * n + edges[:, 1], minlength=1)
     if int(in_degrees.max()) > limits.max_in_degree:
         raise MessageError(

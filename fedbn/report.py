@@ -9,6 +9,7 @@ and an older result is replaced in one step. A folder that fedbn did not write i
     edges.csv      one row per pair of variables that somebody joins: who, and when it goes
     run.json       settings, seed, versions, timings, the figures of the summary
     figures/       PNG and SVG
+    schema.json, state.json   of a federated run: the agreed columns, and what an update needs
 
 Bytes depend on the result alone; only `run.json` and the column `seconds` hold times.
 """
@@ -136,6 +137,7 @@ def write_results(
     run: Mapping[str, Any],
     network: BayesianNetwork | None = None,
     figures: bool = True,
+    more: Mapping[str, str] | None = None,
 ) -> Path:
     """Write the whole results folder and return its absolute path.
 
@@ -145,6 +147,7 @@ def write_results(
     run : what `run.json` says besides the summary: settings, seed, versions, timings.
     network : the consensus with its tables, for BIF.
     figures : whether to draw.
+    more : name -> text of further files.
 
     Raises
     ------
@@ -158,6 +161,8 @@ def write_results(
         _write_table(place / "clients.csv", ClientRow, client_rows(outcome))
         _write_table(place / "edges.csv", EdgeRow, edge_rows(outcome))
         _write_run(place / "run.json", run, summary, outcome.refused)
+        for name, text in (more or {}).items():
+            (place / name).write_bytes(text.encode("utf-8"))
         if figures:
             from fedbn.plots import write_figures
 

@@ -22,7 +22,7 @@ import numpy as np
 from fedbn.consensus.mcbnc import McbncPath, mcbnc_path
 from fedbn.consensus.threshold import Consensus, Reading, select_consensus
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import QuorumError
+from fedbn.errors import ConfigError, QuorumError
 from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnedStructures, LearnerSettings, learn
@@ -155,6 +155,51 @@ def server_round(
         converged=before is not None and before.consensus.dag == consensus.dag,
     )
     return replace(state, refused=everything_refused, result=result)
+
+
+def updated(
+    state: ServerState,
+    settings: ConsensusSettings,
+    *,
+    added: Sequence[ClientReply] = (),
+    removed: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> ServerState:
+    """The last round fused anew with other clients, nobody being asked again.
+
+    After one round this is the run with these clients from the start. After several, the
+    structures of those who stay were learned from consensuses that the others shared in.
+
+    Parameters
+    ----------
+    state : after at least one round.
+    settings : quorum, search and reading, as in that round.
+    added : replies of new clients, over the agreed names.
+    removed : names of clients that leave.
+    progress : of the fusion.
+
+    Raises
+    ------
+    ConfigError : a client to be removed is not there, or a new one has the name of another.
+    QuorumError : no client is left.
+    """
+    before = state.result
+    if before is None:
+        raise ConfigError("an update needs the replies of at least one round")
+    known = [reply.client for reply in before.replies]
+    for client in removed:
+        if client not in known:
+            raise ConfigError(f"there is no client {client!r} among {', '.join(known)}")
+    staying = [reply for reply in before.replies if reply.client not in removed]
+    replies = tuple(sorted((*staying, *added), key=lambda reply: reply.client))
+    names = [reply.client for reply in replies]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"two clients must not both be called {twice!r}")
+    require_quorum(len(replies), len(replies), settings)
+    path, consensus = fuse_replies(replies, settings, progress)
+    result = replace(before, replies=replies, path=path, consensus=consensus, converged=False)
+    return replace(state, n_clients=len(replies), result=result)
 
 
 def fuse_replies(

@@ -33,6 +33,7 @@ PARTITIONS = ("iid", "dirichlet", "dirichlet-latent", "column")
 SIZES = ("equal", "skewed")
 READINGS = ("best", "search", "refusion")
 ENGINES = ("flower", "in-process")
+MISMATCHES = ("stop", "leave-out")
 
 
 def one_of(what: str, value: str, known: tuple[str, ...]) -> str:
@@ -115,6 +116,11 @@ class Experiment:
         What each client does, and what the server does.
     limits : Limits
         What the server accepts of a client's message.
+    on_mismatch : "stop" or "leave-out"
+        What happens when some clients do not have the agreed columns: the run ends and says which,
+        or it goes on without them.
+    reply_seconds : float or None
+        How long the server waits for the replies of one round; None: a day.
     rounds_limit : int
         At most this many rounds; 1 is one-shot fusion.
     test_rows : int
@@ -127,6 +133,11 @@ class Experiment:
         Whether clients also send their row count and seconds.
     out_dir : str or None
         Folder that the server app writes results to.
+    checkpoint : str or None
+        File that keeps the server's state after every round, until the results are written; None:
+        beside `out_dir`, if that is given.
+    resume : bool
+        Whether to go on from the checkpoint instead of the first round.
     engine, processes
         How the run is executed here: "flower" or "in-process", and with how many processes. They
         are no part of the run config, for they must not change a byte of the result.
@@ -147,18 +158,24 @@ class Experiment:
     learner: LearnerSettings = LearnerSettings()
     consensus: ConsensusSettings = ConsensusSettings()
     limits: Limits = Limits()
+    on_mismatch: str = "stop"
+    reply_seconds: float | None = None
     rounds_limit: int = 1
     test_rows: int = 0
     network_dir: str | None = None
     seed: int = 1
     share_diagnostics: bool = False
     out_dir: str | None = None
+    checkpoint: str | None = None
+    resume: bool = False
     engine: str = field(default="flower", metadata={"local": True})
     processes: int | None = field(default=None, metadata={"local": True})
 
     def __post_init__(self) -> None:
         self._check_source()
         self._check_partition()
+        one_of("on-mismatch", self.on_mismatch, MISMATCHES)
+        at_least("reply-seconds", self.reply_seconds, 0)
         at_least("rounds-limit", self.rounds_limit, 1)
         at_least("test-rows", self.test_rows, 0)
         at_least("seed", self.seed, 0)

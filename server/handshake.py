@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
-from fedbn.data.dataset import Schema, union_schema
+from fedbn.agreement import Agreement, negotiate, own_states
+from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
-from fedbn.message import Limits, schema_from_text
+from fedbn.message import Limits, printable, schema_from_text
 from fedbn.rounds import ServerState, require_quorum
-from fedbn.settings import ConsensusSettings
-from server.replies import LOG, content_of, diagnostic, printable
+from fedbn.settings import Experiment
+from server.replies import LOG, content_of, diagnostic
+
+REPORT = f"{MessageType.QUERY}.report"
+REPORT_SECONDS = 60.0
+"""How long the server waits until the sites that do not match have their reports."""
 
 
 @dataclass(frozen=True)
 class Handshake:
-    """Node id -> client name of those that take part, and the state before the first round."""
+    """Node id -> client name of those that take part, the state before the next round, and what to
+    tell some of the nodes about their columns."""
 
     clients: Mapping[int, str]
     state: ServerState
+    remarks: Mapping[int, str]
 
 
 def wait_for_nodes(grid: Grid, at_least: int, seconds: float) -> tuple[int, ...]:
@@ -38,57 +45,45 @@ def wait_for_nodes(grid: Grid, at_least: int, seconds: float) -> tuple[int, ...]
 def shake_hands(
     grid: Grid,
     nodes: Iterable[int],
-    settings: ConsensusSettings,
+    experiment: Experiment,
     *,
     agreed: Schema | None = None,
-    limits: Limits | None = None,
+    before: ServerState | None = None,
     timeout: float | None = None,
 ) -> Handshake:
-    """Ask every node for its columns and settle names and schema.
+    """Ask every node for its columns, settle names and schema, and report what differs.
 
     Parameters
     ----------
     grid, nodes : whom to ask.
-    settings : the quorum.
-    agreed : the schema of the run, if it was given; else the union of the clients' states is it.
-    limits : what a reply may hold at most.
+    experiment : the quorum, the limits, and what a mismatch leads to.
+    agreed : the schema of the run, if it was given; else it is negotiated (`fedbn.agreement`).
+    before : the state of a run that goes on; its schema is then the agreed one.
     timeout : seconds to wait for replies.
 
     Raises
     ------
-    SchemaError : columns or kinds differ, or a client has a column or state that `agreed` lacks.
-    QuorumError : there are too few good replies.
+    SchemaError : clients differ from what is agreed, and the run is to stop then.
+    QuorumError : there are too few good replies, or too few matching clients.
     """
     asked = sorted(nodes)
-    requests = [
-        Message(RecordDict({"task": ConfigRecord({"round": 0})}), node, MessageType.QUERY)
-        for node in asked
-    ]
-    answers = {
-        reply.metadata.src_node_id: reply
-        for reply in grid.send_and_receive(requests, timeout=timeout)
-    }
+    answers = _asked(grid, asked, timeout)
     clients = client_names({node: _label(answers.get(node)) for node in asked})
-    schemas: dict[str, Schema] = {}
-    refused: list[tuple[str, str]] = []
-    for node, client in clients.items():
-        try:
-            schemas[client] = _schema(answers.get(node), client, limits)
-        except MessageError as error:
-            LOG.warning("refused: %s", error)
-            refused.append((client, f"handshake: {error}"))
-    require_quorum(len(schemas), len(asked), settings, refused)
-    state = ServerState(settle(schemas, agreed), len(asked), tuple(sorted(refused)))
-    return Handshake({node: name for node, name in clients.items() if name in schemas}, state)
-
-
-def settle(schemas: Mapping[str, Schema], agreed: Schema | None) -> Schema:
-    """The agreed schema, within which every client must be, or else the union of theirs."""
-    if agreed is None:
-        return union_schema(schemas)
-    for client in sorted(schemas):
-        agreed.require_within(schemas[client], f"client {client!r}")
-    return agreed
+    schemas, refused = _schemas(clients, answers, experiment.limits)
+    settings = experiment.consensus
+    require_quorum(len(schemas), len(asked), settings, list(refused.items()))
+    agreement = negotiate(schemas, agreed if before is None else before.schema)
+    _report(grid, agreement, clients)
+    if experiment.on_mismatch == "stop":
+        agreement.require_all()
+    for client, mismatch in agreement.mismatches.items():
+        refused[client] = f"handshake: {client}: {mismatch.words()}"
+    taking_part = {node: name for node, name in clients.items() if name not in refused}
+    state = ServerState(agreement.schema, len(asked), tuple(sorted(refused.items())))
+    if before is not None:
+        state = replace(before, refused=tuple(dict.fromkeys((*before.refused, *state.refused))))
+    require_quorum(len(taking_part), state.n_clients, settings, state.refused)
+    return Handshake(taking_part, state, _remarks(schemas, taking_part, agreed))
 
 
 def client_names(labels: Mapping[int, str | None]) -> dict[int, str]:
@@ -101,11 +96,65 @@ def client_names(labels: Mapping[int, str | None]) -> dict[int, str]:
     return names
 
 
+def _asked(grid: Grid, nodes: Iterable[int], timeout: float | None) -> dict[int, Message]:
+    """Node id -> its answer to the question for its columns."""
+    requests = [
+        Message(RecordDict({"task": ConfigRecord({"round": 0})}), node, MessageType.QUERY)
+        for node in nodes
+    ]
+    replies = grid.send_and_receive(requests, timeout=timeout)
+    return {reply.metadata.src_node_id: reply for reply in replies}
+
+
+def _schemas(
+    clients: Mapping[int, str], answers: Mapping[int, Message], limits: Limits
+) -> tuple[dict[str, Schema], dict[str, str]]:
+    """Client -> its schema, and client -> reason for those without a good answer."""
+    schemas: dict[str, Schema] = {}
+    refused: dict[str, str] = {}
+    for node, client in clients.items():
+        try:
+            schemas[client] = _schema(answers.get(node), client, limits)
+        except MessageError as error:
+            LOG.warning("refused: %s", error)
+            refused[client] = f"handshake: {error}"
+    return schemas, refused
+
+
+def _report(grid: Grid, agreement: Agreement, clients: Mapping[int, str]) -> None:
+    """Tell each site that does not match how it differs, and wait until it has heard."""
+    messages = []
+    for node, client in clients.items():
+        if client not in agreement.mismatches:
+            continue
+        words = f"this site {agreement.mismatches[client].words()}"
+        LOG.warning("client %s: %s", client, words)
+        content = RecordDict({"report": ConfigRecord({"text": words})})
+        messages.append(Message(content, node, REPORT))
+    if messages:
+        list(grid.send_and_receive(messages, timeout=REPORT_SECONDS))
+
+
+def _remarks(
+    schemas: Mapping[str, Schema], taking_part: Mapping[int, str], agreed: Schema | None
+) -> dict[int, str]:
+    """Node id -> its states that no other has, where the states were united."""
+    if agreed is not None:
+        return {}
+    alone = own_states({client: schemas[client] for client in taking_part.values()})
+    return {
+        node: "no other site has "
+        + "; ".join(f"{', '.join(map(repr, s))} of {name!r}" for name, s in alone[client].items())
+        for node, client in taking_part.items()
+        if client in alone
+    }
+
+
 def _label(reply: Message | None) -> str | None:
     if reply is None or not reply.has_content():
         return None
     label = diagnostic(reply.content, "label", str)
-    return printable(label)[:60] if label else None
+    return printable(label, 60) if label else None
 
 
 def _schema(reply: Message | None, client: str, limits: Limits | None) -> Schema:

@@ -8,11 +8,9 @@ from typing import TypeVar
 from flwr.app import ConfigRecord, Message, RecordDict
 
 from fedbn.errors import MessageError
+from fedbn.message import printable
 
 LOG = logging.getLogger("fedbn.server")
-
-MAX_TEXT = 200
-"""Characters of a client's text that the server keeps."""
 
 Value = TypeVar("Value", int, float, str)
 
@@ -34,9 +32,3 @@ def diagnostic(content: RecordDict, key: str, kind: type[Value]) -> Value | None
         return None
     value = record.get(key)
     return value if type(value) is kind else None
-
-
-def printable(text: str) -> str:
-    """At most MAX_TEXT characters of the first line of `text`, without control characters."""
-    line = text.strip().splitlines()[0] if text.strip() else ""
-    return "".join(letter for letter in line[:MAX_TEXT] if letter.isprintable())

@@ -1,5 +1,8 @@
 """The server app: settings -> handshake -> strategy -> results.
 
+After every round the state is kept in the checkpoint (`server.checkpoint`), from which a later run
+with `resume` goes on; it is removed once the results are written.
+
 `flwr run .` and `fedbn simulate` both end here. With `out-dir` in the run config the results folder
 is written by this process. `fedbn simulate` wants the result itself, to compare it with what only
 the simulation knows: it names a file in the environment, and the outcome is left there.
@@ -16,18 +19,21 @@ from pathlib import Path
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
+from fedbn.checkpoint import result_files
 from fedbn.data.dataset import Schema
 from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError, FedbnError
 from fedbn.learners import kind_of_score
-from fedbn.rounds import FederationResult, Progress, load_kernels
+from fedbn.rounds import FederationResult, Progress, ServerState, load_kernels
 from fedbn.settings import Experiment, from_run_config, to_run_config
+from server.checkpoint import forget, keep, resumed
 from server.handshake import shake_hands, wait_for_nodes
-from server.strategy import NO_STRUCTURE, StructuralConsensus
+from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
 
 HANDOVER = "FEDBN_HANDOVER"
 """Environment variable: the file in which a simulation wants the outcome, as a pickle."""
 
+DAY = 24 * 3600.0
 CONNECT_SECONDS = 60.0
 SIMULATION_SECONDS = 5.0
 """How long to wait for nodes to connect, in a deployment and in a simulation."""
@@ -53,6 +59,7 @@ def main(grid: Grid, context: Context) -> None:
         federated = federate(grid, experiment)
         if experiment.out_dir is not None:
             write_folder(federated, experiment)
+            forget(experiment)
         return
     try:
         outcome: Federated | FedbnError = federate(grid, from_run_config(context.run_config))
@@ -65,46 +72,63 @@ def main(grid: Grid, context: Context) -> None:
         raise outcome
 
 
-def federate(
-    grid: Grid,
-    experiment: Experiment,
-    *,
-    timeout: float = 24 * 3600.0,
-    progress: Progress | None = None,
-) -> Federated:
+def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = None) -> Federated:
     """Handshake, rounds, result.
 
     Parameters
     ----------
     grid : where the clients are.
     experiment : the settings.
-    timeout : seconds to wait for the replies of one round.
     progress : of the fusion.
 
     Raises
     ------
-    ConfigError : the number of nodes is not that of the simulated clients.
+    ConfigError : the number of nodes is not that of the simulated clients, or there is nothing to
+        resume.
     SchemaError : the clients cannot agree on a schema.
     QuorumError : there are too few good replies.
+    ResultsError : the state cannot be kept, or not be read to resume.
     """
     began = time.process_time()
     load_kernels()
     startup_seconds = time.process_time() - began
-    nodes = connected_nodes(grid, experiment)
+    before, seconds = resumed(experiment), 0.0
+    if before is None or unfinished(before, experiment):
+        before, seconds = further_rounds(grid, experiment, before, progress)
+    assert before.result is not None
+    return Federated(before.result, seconds, startup_seconds)
+
+
+def unfinished(state: ServerState, experiment: Experiment) -> bool:
+    """Whether another round is due."""
+    return not state.converged and rounds_done(state) < experiment.rounds_limit
+
+
+def further_rounds(
+    grid: Grid, experiment: Experiment, before: ServerState | None, progress: Progress | None
+) -> tuple[ServerState, float]:
+    """The state after all rounds, from the first or after those of `before`; CPU seconds."""
+    timeout = experiment.reply_seconds or DAY
     shaken = shake_hands(
         grid,
-        nodes,
-        experiment.consensus,
+        connected_nodes(grid, experiment),
+        experiment,
         agreed=agreed_schema(experiment),
-        limits=experiment.limits,
+        before=before,
         timeout=timeout,
     )
     strategy = StructuralConsensus(
-        shaken.state, shaken.clients, experiment.consensus, experiment.limits, progress
+        shaken.state,
+        shaken.clients,
+        experiment.consensus,
+        experiment.limits,
+        progress,
+        keep=lambda state: keep(state, experiment),
+        remarks=shaken.remarks,
     )
-    strategy.start(grid, NO_STRUCTURE, num_rounds=experiment.rounds_limit, timeout=timeout)
-    assert strategy.state.result is not None
-    return Federated(strategy.state.result, strategy.seconds, startup_seconds)
+    left = experiment.rounds_limit - rounds_done(shaken.state)
+    strategy.start(grid, consensus_arrays(shaken.state), num_rounds=left, timeout=timeout)
+    return strategy.state, strategy.seconds
 
 
 def agreed_schema(experiment: Experiment) -> Schema | None:
@@ -161,4 +185,6 @@ def write_folder(federated: Federated, experiment: Experiment) -> None:
         "seconds": federated.seconds,
         "startup_seconds": federated.startup_seconds,
     }
-    write_results(Outcome.of_federation(federated.result), experiment.out_dir, run=run)
+    outcome = Outcome.of_federation(federated.result)
+    files = result_files(federated.result, experiment)
+    write_results(outcome, experiment.out_dir, run=run, more=files)

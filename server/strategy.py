@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from logging import INFO, WARNING
 from typing import Any
 
@@ -39,9 +39,6 @@ from fedbn.rounds import ClientReply, Progress, ServerState
 from fedbn.settings import ConsensusSettings
 from server.replies import LOG, content_of, diagnostic
 
-NO_STRUCTURE = ArrayRecord()
-"""The global arrays before the first round."""
-
 
 class StructuralConsensus(Strategy):
     """Every client learns, the server fuses; from the second round on, from the consensus.
@@ -53,6 +50,8 @@ class StructuralConsensus(Strategy):
     settings : quorum, search, reading.
     limits : what a reply may hold at most.
     progress : of the fusion.
+    keep : called with the state after every round.
+    remarks : node id -> what to tell that client about its columns, with its first task.
 
     Attributes
     ----------
@@ -67,13 +66,19 @@ class StructuralConsensus(Strategy):
         settings: ConsensusSettings,
         limits: Limits | None = None,
         progress: Progress | None = None,
+        keep: Callable[[ServerState], None] | None = None,
+        remarks: Mapping[int, str] | None = None,
     ) -> None:
         self.state = state
+        self.keep = keep or (lambda _: None)
+        self.remarks = dict(remarks or {})
         self.clients = dict(clients)
         self.settings = settings
         self.limits = limits or Limits()
         self.progress = progress
         self.seconds = 0.0
+        self._done_before = rounds_done(state)
+        self._asked: list[tuple[Message, str]] = []
 
     def summary(self) -> None:
         """Log what will be done."""
@@ -83,32 +88,36 @@ class StructuralConsensus(Strategy):
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
         """One request per client that is still there; none once nothing changes any more."""
+        self._asked = []
         if self.state.converged:
             return []
-        schema = self.state.schema
-        task = {"text": schema_to_text(schema), "hash": schema.hash, "round": server_round}
+        schema, number = self.state.schema, self._done_before + server_round
         present = set(grid.get_node_ids())
-        messages = []
         for node in sorted(self.clients, key=self.clients.__getitem__):
             if node not in present:
                 continue
+            task = {"text": schema_to_text(schema), "hash": schema.hash, "round": number}
+            if remark := self.remarks.pop(node, ""):
+                task["report"] = remark
             content = RecordDict({"task": ConfigRecord(dict(task))})
             if len(arrays):
                 content["consensus"] = arrays
-            messages.append(Message(content, node, MessageType.TRAIN, group_id=str(server_round)))
-        return messages
+            message = Message(content, node, MessageType.TRAIN, group_id=str(number))
+            self._asked.append((message, self.clients[node]))
+        return [message for message, _ in self._asked]
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """Decode and check every reply, then fuse the good ones."""
+        """Decode and check every reply, then fuse the good ones and keep the state."""
         if self.state.converged:
             return None, None
-        good, refused = self._sorted_out(server_round, replies)
+        good, refused = self._sorted_out(self._done_before + server_round, replies)
         began = time.process_time()
         self.state = rounds.server_round(self.state, good, refused, self.settings, self.progress)
         self.seconds += time.process_time() - began
-        return self._consensus_arrays(), None
+        self.keep(self.state)
+        return consensus_arrays(self.state), None
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -126,12 +135,13 @@ class StructuralConsensus(Strategy):
         self, number: int, replies: Iterable[Message]
     ) -> tuple[list[ClientReply], list[tuple[str, str]]]:
         """The good replies, and (client, reason) for every client without one."""
+        asked = {message.metadata.message_id: (message, client) for message, client in self._asked}
         good: dict[str, ClientReply] = {}
         refused: dict[str, str] = {}
         for reply in replies:
-            client = self.clients.get(reply.metadata.src_node_id)
-            if client is None:
-                LOG.log(WARNING, "a reply of node %s is ignored", reply.metadata.src_node_id)
+            request, client = asked.get(reply.metadata.reply_to_message_id, (None, ""))
+            if request is None or not _may_answer(reply, request):
+                LOG.log(WARNING, "node %s: no answer to this round", reply.metadata.src_node_id)
                 continue
             if client in good or client in refused:
                 LOG.log(WARNING, "client %s answered more than once", client)
@@ -165,15 +175,25 @@ class StructuralConsensus(Strategy):
             seconds=_finite(diagnostic(content, "seconds", float)),
         )
 
-    def _consensus_arrays(self) -> ArrayRecord:
-        result = self.state.result
-        assert result is not None
-        schema = self.state.schema
-        message = StructureMessage(
-            schema.hash, schema.names, (result.consensus.dag,), (1.0,), "complete"
-        )
-        arrays: dict[str, Any] = to_arrays(message)
-        return ArrayRecord({key: Array(array) for key, array in arrays.items()})
+
+def consensus_arrays(state: ServerState) -> ArrayRecord:
+    """The consensus so far as Flower's global arrays; none before the first round."""
+    if state.result is None:
+        return ArrayRecord()
+    schema, dag = state.schema, state.result.consensus.dag
+    message = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
+    arrays: dict[str, Any] = to_arrays(message)
+    return ArrayRecord({key: Array(array) for key, array in arrays.items()})
+
+
+def rounds_done(state: ServerState) -> int:
+    """How many rounds the state comes from."""
+    return 0 if state.result is None else state.result.rounds
+
+
+def _may_answer(reply: Message, request: Message) -> bool:
+    """Whether the reply comes from the node that was asked, or is Flower's word that it is gone."""
+    return reply.has_error() or reply.metadata.src_node_id == request.metadata.dst_node_id
 
 
 def _finite(value: float | None) -> float | None:

@@ -25,7 +25,7 @@ from fedbn.settings import Experiment, from_run_config
 __all__ = ["Experiment", "experiment_from", "result_name", "with_absolute_paths"]
 
 _LOCAL = ("engine", "processes")
-_PATHS = ("table", "sites_dir", "schema", "network_dir", "out_dir")
+_PATHS = ("table", "sites_dir", "schema", "network_dir", "out_dir", "checkpoint")
 
 
 def experiment_from(

@@ -10,12 +10,12 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clients.local_data import Simulation, simulation
+from fedbn.agreement import negotiate
 from fedbn.settings import ENGINES, Experiment, one_of, to_run_config
-from server.handshake import settle
 from server.server_app import Federated, agreed_schema, federate
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ExperimentRun:
     Attributes
     ----------
     result : of the federation.
-    simulation : all tables, which only a simulation has.
+    simulation : the tables of the clients that match the agreed schema; only a simulation has them.
     seconds : CPU seconds of the fusions: order, maps, union, path, readings.
     startup_seconds : CPU seconds of compiling or loading their kernels.
     wall_seconds : name of a stage -> wall-clock seconds.
@@ -62,16 +62,26 @@ def run_experiment(experiment: Experiment, notify: Notify | None = None) -> Expe
     say("making the clients' tables")
     began = time.monotonic()
     tables = simulation(experiment)
-    settle({site.label: site.dataset.schema for site in tables.sites}, agreed_schema(experiment))
+    matching = _matching(tables, experiment)
     ready = time.monotonic()
     federated = _ENGINES[experiment.engine](experiment, tables, say)
     return ExperimentRun(
         result=federated.result,
-        simulation=tables,
+        simulation=matching,
         seconds=federated.seconds,
         startup_seconds=federated.startup_seconds,
         wall_seconds={"tables": ready - began, "federation": time.monotonic() - ready},
     )
+
+
+def _matching(tables: Simulation, experiment: Experiment) -> Simulation:
+    """Without the clients that the run will leave out; raises SchemaError if it will not start."""
+    schemas = {site.label: site.dataset.schema for site in tables.sites}
+    agreement = negotiate(schemas, agreed_schema(experiment))
+    if experiment.on_mismatch == "stop":
+        agreement.require_all()
+    sites = tuple(site for site in tables.sites if site.label not in agreement.mismatches)
+    return replace(tables, sites=sites)
 
 
 def node_configs(n_clients: int) -> list[dict[str, int]]:

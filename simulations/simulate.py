@@ -38,12 +38,14 @@ def run_and_report(
     ------
     FedbnError : a wrong input or setting, found before anything is started where possible.
     """
+    from fedbn.checkpoint import result_files
     from fedbn.outcome import Outcome, summarise
     from fedbn.report import check_results_folder
+    from server.checkpoint import forget
     from simulations.run import run_experiment
 
     target = check_results_folder(out or Path("results") / result_name(experiment))
-    experiment = with_absolute_paths(experiment)
+    experiment = _with_checkpoint(with_absolute_paths(experiment), target)
     truth = _truth(experiment, gold)
     ready = time.process_time()
     with stages(not (quiet or as_json)) as notify:
@@ -52,11 +54,19 @@ def run_and_report(
         outcome = _with_held_out(Outcome.of_federation(run.result, truth), run, experiment)
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
         timings = {**times, "wall_seconds": dict(run.wall_seconds)}
-        _write(outcome, _with_tables(run, experiment), target, experiment, timings)
+        files = result_files(run.result, experiment)
+        _write(outcome, _with_tables(run, experiment), target, experiment, timings, files)
+        forget(experiment)
     if as_json:
         print_json({**consensus_json(outcome.consensus), **times, **_extra(outcome, target)})
     elif not quiet:
         _print(summarise(outcome), experiment, target)
+
+
+def _with_checkpoint(experiment: Experiment, target: Path) -> Experiment:
+    """The experiment with its checkpoint, beside the results unless it says where."""
+    beside = str(target.with_name(f"{target.name}.checkpoint.json"))
+    return replace(experiment, checkpoint=experiment.checkpoint or beside)
 
 
 def _truth(experiment: Experiment, gold: Path | None) -> DAG | None:
@@ -130,6 +140,7 @@ def _write(
     target: Path,
     experiment: Experiment,
     timings: dict[str, Any],
+    files: dict[str, str],
 ) -> None:
     from fedbn.report import versions, write_results
     from fedbn.settings import to_run_config
@@ -142,7 +153,7 @@ def _write(
         "versions": versions(),
         "timings": timings,
     }
-    write_results(outcome, target, run=run, network=network)
+    write_results(outcome, target, run=run, network=network, more=files)
 
 
 def _extra(outcome: Outcome, target: Path) -> dict[str, Any]:

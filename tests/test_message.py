@@ -68,7 +68,7 @@ def test_what_is_sent_is_what_arrives(dags: list[DAG], status: str) -> None:
 def test_the_wire_format_is_the_documented_one() -> None:
     arrays, schema = small()
     assert tuple(arrays) == ARRAY_KEYS
-    assert arrays["header"].tobytes() == bytes([1, 0]) + bytes.fromhex(schema.hash)
+    assert arrays["header"].tobytes() == bytes([2, 0, 0]) + bytes.fromhex(schema.hash)
     assert arrays["edges"].tolist() == [[0, 1], [1, 2], [1, 0], [1, 2]]
     assert arrays["indptr"].tolist() == [0, 2, 4]
     assert arrays["weights"].tolist() == [1.0, 0.5]
@@ -89,10 +89,11 @@ def with_header(position: int, value: int) -> Arrays:
 BAD_ARRAYS = {
     "a key too few": (lambda: {k: v for k, v in small()[0].items() if k != "indptr"}, "exactly"),
     "a key too many": (lambda: {**small()[0], "scores": np.zeros(2)}, "exactly"),
-    "another version": (lambda: with_header(0, 2), "version must be 1, not 2"),
+    "another version": (lambda: with_header(0, 1), "version must be 2, not 1"),
     "an unknown status": (lambda: with_header(1, 9), "status code"),
+    "an unknown form": (lambda: with_header(2, 2), "form must be below 2, not 2"),
     "another schema": (lambda: with_header(5, 0), "schema hash"),
-    "a short header": (lambda: changed("header", [1, 0], np.uint8), "34 bytes"),
+    "a short header": (lambda: changed("header", [1, 0], np.uint8), "35 bytes"),
     "float edges": (lambda: changed("edges", [[0, 1]], np.float64), "edges must be int32"),
     "edges in a row": (lambda: changed("edges", [0, 1, 1, 2], np.int32), r"\[M, 2\]"),
     "an index too large": (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from fedbn.errors import FedbnError, ResultsError
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
 
-__all__ = ["load_path", "save_path"]
+__all__ = ["load_path", "path_from_dict", "path_to_dict", "save_path"]
 
 FORMAT = "fedbn-path-1"
 
@@ -32,7 +33,7 @@ def save_path(path: McbncPath, file: str | Path) -> None:
     ------
     ResultsError : the file cannot be written.
     """
-    text = json.dumps(_as_dict(path), separators=(",", ":"))
+    text = json.dumps(path_to_dict(path), separators=(",", ":"))
     try:
         if str(file).endswith(".gz"):
             Path(file).write_bytes(gzip.compress(text.encode(), mtime=0))
@@ -53,14 +54,15 @@ def load_path(file: str | Path) -> McbncPath:
         data = Path(file).read_bytes()
         if str(file).endswith(".gz"):
             data = gzip.decompress(data)
-        return _from_dict(json.loads(data))
+        return path_from_dict(json.loads(data))
     except (OSError, EOFError) as error:
         raise ResultsError(f"a saved path must be readable at {file}: {error}") from error
     except (ValueError, KeyError, TypeError, IndexError, FedbnError) as error:
         raise ResultsError(f"{file} must be a path saved by fedbn: {error!r}") from error
 
 
-def _as_dict(path: McbncPath) -> dict[str, Any]:
+def path_to_dict(path: McbncPath) -> dict[str, Any]:
+    """The path as JSON values, all of it and exact."""
     inputs = path.inputs
     return {
         "format": FORMAT,
@@ -78,7 +80,8 @@ def _as_dict(path: McbncPath) -> dict[str, Any]:
     }
 
 
-def _from_dict(data: dict[str, Any]) -> McbncPath:
+def path_from_dict(data: Mapping[str, Any]) -> McbncPath:
+    """The inverse of `path_to_dict`; raises ValueError, KeyError or TypeError for anything else."""
     if data["format"] != FORMAT:
         raise ValueError(f"the format must be {FORMAT!r}, got {data['format']!r}")
     names = tuple(data["names"])

@@ -40,12 +40,15 @@ __all__ = [
     "read_dataset",
     "read_schema",
     "table_columns",
+    "table_stem",
     "write_schema",
     "write_table",
 ]
 
 CSV_SUFFIXES = (".csv", ".csv.gz")
 PARQUET_SUFFIXES = (".parquet",)
+TABLE_SUFFIXES = (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
+"""How the name of a table ends, in letters of either case."""
 
 _NUMBER_CHARACTERS = re.compile(r"[0-9eE+. \t-]*")
 """`float` would also take '1_000', 'nan', 'infinity' and the digits of other scripts."""
@@ -122,6 +125,17 @@ def read_dataset(
     _warn_of_separator(source, data)
     _warn_of_constants(source, data)
     return data if schema is None else data.with_schema(schema, source)
+
+
+def table_stem(path: str | Path) -> str | None:
+    """A table's name without its suffix; None if this is not the name of a table.
+
+    >>> table_stem("data/North.CSV.gz"), table_stem("notes.txt")
+    ('North', None)
+    """
+    name = Path(path).name
+    found = [suffix for suffix in TABLE_SUFFIXES if name.lower().endswith(suffix)]
+    return name[: -len(found[0])] if found else None
 
 
 def column_values(path: str | Path, column: str) -> tuple[str, ...]:
@@ -236,7 +250,7 @@ def _read_columns(
     Parquet columns in `exclude`, or other than `only`, are left empty.
     """
     name = str(path).lower()
-    if not name.endswith((*CSV_SUFFIXES, *PARQUET_SUFFIXES)):
+    if not name.endswith(TABLE_SUFFIXES):
         raise DataError(_unknown_suffix(path))
     try:
         content = Path(path).read_bytes()
@@ -251,7 +265,7 @@ def _read_columns(
 
 
 def _unknown_suffix(path: str | Path) -> str:
-    return f"{path}: a table's name must end in {', '.join((*CSV_SUFFIXES, *PARQUET_SUFFIXES))}"
+    return f"{path}: a table's name must end in {', '.join(TABLE_SUFFIXES)}"
 
 
 def _csv_columns(source: str, content: bytes) -> dict[str, _Column]:

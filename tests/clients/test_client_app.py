@@ -11,6 +11,7 @@ import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 
 from clients.client_app import app
+from clients.disclosures import disclose
 from clients.mods import REDACTED, firewall, redact
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
@@ -84,7 +85,7 @@ def test_a_node_reads_its_own_table(tmp_path: Path) -> None:
     sharing = Experiment(share_diagnostics=True)
     content = ask("query", experiment=sharing, **{"data-path": str(table)}).content
     assert content["schema"]["text"] == '{"a":["no","yes"],"b":["1","2"]}'
-    assert content["diagnostics"]["label"] == "hospital"
+    assert "diagnostics" not in content
 
 
 def test_a_bad_request_is_answered_with_a_fixed_text() -> None:
@@ -167,4 +168,4 @@ def test_redaction_names_known_classes_only() -> None:
 
 
 def test_the_app_has_redaction_outermost() -> None:
-    assert app._mods == [redact, firewall]
+    assert app._mods == [redact, disclose, redact, firewall]

@@ -1,0 +1,74 @@
+"""The mod that keeps the site's disclosure log: nothing leaves before its entry is on disk."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+from flwr.app import ArrayRecord, Context, Message
+from flwr.clientapp.typing import ClientAppCallable
+
+from clients.site import site_file
+from fedbn.disclosure import Content, Disclosure, append, schema_words, structure_words
+from fedbn.message import arrays_of_npy, schema_from_text
+
+
+def disclose(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+    """Log the reply, then let it go; raises ResultsError when the log cannot be written."""
+    reply = call_next(message, context)
+    log = site_file(context.node_config).disclosures
+    if log is not None:
+        append(log, entry(message, context, reply))
+    return reply
+
+
+def entry(message: Message, context: Context, reply: Message) -> Disclosure:
+    """What the log says about a reply that has passed the firewall, or about an error notice."""
+    return Disclosure.of(
+        _content(reply),
+        run=str(context.run_id),
+        round=_round(message),
+        kind=message.metadata.message_type,
+        words=_words(message, reply),
+        time=datetime.now(UTC),
+    )
+
+
+def _content(reply: Message) -> Content:
+    if reply.has_error():
+        return {"error": {"reason": (reply.error.reason or "").encode("utf-8")}}
+    return {
+        name: {key: _bytes(value) for key, value in record.items()}
+        for name, record in reply.content.items()
+    }
+
+
+def _bytes(value: object) -> bytes:
+    data = getattr(value, "data", None)
+    return bytes(data) if data is not None else json.dumps(value).encode("utf-8")
+
+
+def _round(message: Message) -> int:
+    task = message.content.get("task")
+    number = task.get("round") if task is not None else None
+    return number if type(number) is int else 0
+
+
+def _words(message: Message, reply: Message) -> str:
+    if reply.has_error():
+        return f"notice: {reply.error.reason}"
+    content = reply.content
+    parts = []
+    if "schema" in content:
+        record = content["schema"]
+        parts.append(schema_words(schema_from_text(record["text"], record["hash"])))
+    if isinstance(structures := content.get("structures"), ArrayRecord):
+        task = message.content["task"]
+        n = schema_from_text(task["text"], task["hash"]).n
+        arrays = arrays_of_npy((key, array.data) for key, array in structures.items())
+        parts.append(structure_words(arrays, n))
+    if "receipt" in content:
+        parts.append("receipt of a report")
+    if "diagnostics" in content:
+        parts.append(" and ".join(sorted(content["diagnostics"])))
+    return "; ".join(parts)

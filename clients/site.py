@@ -1,0 +1,34 @@
+"""What the node's configuration says about its site: where its file is, and what it decided.
+
+    --node-config 'data-path="/srv/north.csv" policy="/srv/north.toml"'
+
+Without a policy file nothing is limited, and no diagnostics are shared. A deployed site always
+keeps a disclosure log: where its file says, or beside its table. In a simulation there is neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fedbn.policy import SitePolicy
+from fedbn.site_file import SiteFile, read_site_file
+
+SIMULATED = SiteFile(policy=SitePolicy(diagnostics=True))
+"""A simulated client has no will of its own."""
+
+
+def site_file(node_config: Mapping[str, Any]) -> SiteFile:
+    """The site's decisions; raises ConfigError where its file is wrong."""
+    if "policy" in node_config:
+        given = read_site_file(str(node_config["policy"]))
+    elif "data-path" in node_config:
+        given = SiteFile()
+    else:
+        return SIMULATED
+    if given.disclosures is None and "data-path" in node_config:
+        table = Path(str(node_config["data-path"]))
+        return replace(given, disclosures=table.with_name(f"{table.name}.disclosures.jsonl"))
+    return given

@@ -1,0 +1,180 @@
+"""Schema negotiation: what every site has, what the run agrees on, and how each site differs.
+
+A given schema is the law: a site matches when it has exactly its columns and no other state. With
+none given, the columns (and their kind) that most sites have are agreed, ties going to the column
+names that come first as text, and the states are the union of the matching sites'.
+
+What a site is told is about itself. A site that matches receives the agreed schema, the union of
+states included, for it cannot count states without it; it is also told which of its own states no
+other site has, as such states are often a spelling of their own. A site that does not match is told
+which of its columns are not agreed and which agreed columns it lacks; of states it hears only when
+the schema was given by the run, never those of other sites.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fedbn.data.dataset import Schema, union_schema
+from fedbn.errors import SchemaError
+
+__all__ = ["Agreement", "Mismatch", "negotiate", "own_states"]
+
+SHOWN = 3
+"""How many sites or states an error text lists."""
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """How one site differs from what is agreed; empty when it does not.
+
+    Attributes
+    ----------
+    missing : agreed columns that the site lacks.
+    unknown : columns of the site that are not agreed.
+    kind : "categorical" or "gaussian" where the site has columns of the other kind.
+    states : column -> states of the site that the given schema does not have.
+    """
+
+    missing: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    kind: str = ""
+    states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether there is any difference."""
+        return bool(self.missing or self.unknown or self.kind or self.states)
+
+    def words(self) -> str:
+        """The report, for people.
+
+        >>> Mismatch(missing=("smoke",), unknown=("Raucher",)).words()
+        "has no column 'smoke'; has column 'Raucher', which is not agreed"
+        """
+        parts = []
+        if self.missing:
+            parts.append(f"has no column {_listed(self.missing)}")
+        if self.unknown:
+            parts.append(f"has column {_listed(self.unknown)}, which is not agreed")
+        if self.kind:
+            parts.append(f"its columns are not {self.kind}")
+        parts += [
+            f"column {name!r} has state {_listed(states)}, which is not agreed"
+            for name, states in self.states.items()
+        ]
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What was agreed.
+
+    Attributes
+    ----------
+    schema : the agreed schema.
+    mismatches : site -> how it differs, for the sites that do not match.
+    """
+
+    schema: Schema
+    mismatches: Mapping[str, Mismatch]
+
+    def require_all(self) -> None:
+        """Raise SchemaError, naming sites and differences, unless every site matches."""
+        if not self.mismatches:
+            return
+        sites = sorted(self.mismatches)
+        shown = [f"client {site!r} {self.mismatches[site].words()}" for site in sites[:SHOWN]]
+        more = f"; and {len(sites) - SHOWN} more clients" if len(sites) > SHOWN else ""
+        raise SchemaError("every client must have the agreed columns: " + "; ".join(shown) + more)
+
+
+def negotiate(schemas: Mapping[str, Schema], agreed: Schema | None = None) -> Agreement:
+    """Settle the schema of a run.
+
+    Parameters
+    ----------
+    schemas : site -> what it has.
+    agreed : the schema that the run gives, if it does.
+
+    Raises
+    ------
+    SchemaError : there is no site.
+
+    Examples
+    --------
+    >>> north, south = ({"a": ["x", "y"]}, {"a": ["y", "z"]})
+    >>> found = negotiate({"n": Schema.categorical(north), "s": Schema.categorical(south)})
+    >>> found.schema.to_dict(), found.mismatches
+    ({'a': ['x', 'y', 'z']}, {})
+    """
+    if not schemas:
+        raise SchemaError("an agreement needs at least one client")
+    reference = agreed or _most_common(schemas)
+    differences = {
+        site: _mismatch(schema, reference, given=agreed is not None)
+        for site, schema in schemas.items()
+    }
+    mismatches = {site: found for site, found in differences.items() if found}
+    if agreed is not None:
+        return Agreement(agreed, mismatches)
+    matching = {site: schema for site, schema in schemas.items() if site not in mismatches}
+    return Agreement(union_schema(matching), mismatches)
+
+
+def own_states(schemas: Mapping[str, Schema]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Site -> column -> states that no other site has; of sites with the same columns.
+
+    A single site has none, and neither has a site without such a state.
+
+    >>> schema = Schema.categorical
+    >>> own_states({"n": schema({"a": ["x", "y"]}), "s": schema({"a": ["x"]})})
+    {'n': {'a': ('y',)}}
+    """
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    kinds = {schema.kind for schema in schemas.values()}
+    if len(schemas) < 2 or "gaussian" in kinds:
+        return found
+    counts = Counter(
+        (name, state)
+        for schema in schemas.values()
+        for name, states in schema.to_dict().items()
+        for state in states or ()
+    )
+    for site, schema in schemas.items():
+        alone = {
+            name: tuple(state for state in states or () if counts[name, state] == 1)
+            for name, states in schema.to_dict().items()
+        }
+        if any(alone.values()):
+            found[site] = {name: states for name, states in alone.items() if states}
+    return found
+
+
+def _most_common(schemas: Mapping[str, Schema]) -> Schema:
+    """A schema with the columns and kind that most sites have."""
+    counts = Counter((schema.names, schema.kind) for schema in schemas.values())
+    wanted = min(counts, key=lambda columns: (-counts[columns], columns))
+    return next(s for s in schemas.values() if (s.names, s.kind) == wanted)
+
+
+def _mismatch(schema: Schema, reference: Schema, *, given: bool) -> Mismatch:
+    missing = tuple(sorted(set(reference.names) - set(schema.names)))
+    unknown = tuple(sorted(set(schema.names) - set(reference.names)))
+    if schema.kind != reference.kind:
+        return Mismatch(missing, unknown, reference.kind)
+    if not given or schema.kind == "gaussian":
+        return Mismatch(missing, unknown)
+    known, own = reference.to_dict(), schema.to_dict()
+    foreign = {
+        name: tuple(sorted(set(own[name] or ()) - set(known[name] or ())))
+        for name in reference.names
+        if name in own
+    }
+    return Mismatch(missing, unknown, "", {name: found for name, found in foreign.items() if found})
+
+
+def _listed(texts: tuple[str, ...]) -> str:
+    shown = ", ".join(repr(text) for text in texts[:SHOWN])
+    return shown + (f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")

@@ -1,0 +1,90 @@
+"""A site's own names of columns and states, translated to the agreed ones.
+
+Renaming happens where the table is read, so own names never reach a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import SchemaError
+
+__all__ = ["SiteMapping"]
+
+
+@dataclass(frozen=True)
+class SiteMapping:
+    """What a site's columns and states are called in the federation.
+
+    Parameters
+    ----------
+    columns : own column name -> agreed name; a column that is not listed keeps its name.
+    states : agreed column name -> {own state: agreed state}; a state that is not listed keeps its
+        name. Several own states may become one.
+    leave_out : own columns that take no part.
+
+    Examples
+    --------
+    >>> data = Dataset(Schema.categorical({"Raucher": ["ja", "nein"]}), np.array([[0], [1]]))
+    >>> mapping = SiteMapping({"Raucher": "smoke"}, {"smoke": {"ja": "yes", "nein": "no"}})
+    >>> mapping.applied(data).schema.to_dict()
+    {'smoke': ['no', 'yes']}
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    states: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    leave_out: tuple[str, ...] = ()
+
+    def applied(self, dataset: Dataset) -> Dataset:
+        """The same cases under the agreed names.
+
+        `leave_out` is for the reader of the table (`read_dataset(exclude=)`), not for this.
+
+        Raises
+        ------
+        SchemaError : a mapping names a column or state that the table lacks, or two columns get
+            one name, or states are mapped in float columns.
+        """
+        self._require_known(dataset.schema)
+        renamed = [self.columns.get(name, name) for name in dataset.names]
+        order = sorted(range(dataset.n), key=renamed.__getitem__)
+        names = [renamed[i] for i in order]
+        if dataset.kind == "gaussian":
+            return Dataset(Schema.gaussian(names), dataset.values[:, order])
+        maps = [self.states.get(name, {}) for name in names]
+        own = [dataset.schema.states[i] for i in order]
+        schema = Schema.categorical(
+            {
+                name: {states.get(state, state) for state in texts}
+                for name, states, texts in zip(names, maps, own, strict=True)
+            }
+        )
+        codes = np.empty(dataset.codes.shape, dtype=np.int32, order="F")
+        for k, i in enumerate(order):
+            position = {state: code for code, state in enumerate(schema.states[k])}
+            recode = np.array([position[maps[k].get(state, state)] for state in own[k]])
+            codes[:, k] = recode[dataset.codes[:, i]]
+        return Dataset(schema, codes)
+
+    def _require_known(self, schema: Schema) -> None:
+        for name in sorted(self.columns):
+            schema.index(name)
+        renamed = [self.columns.get(name, name) for name in schema.names]
+        twice = sorted({name for name in renamed if renamed.count(name) > 1})
+        if twice:
+            raise SchemaError(f"two columns must not both be mapped to {twice[0]!r}")
+        for name in sorted(self.states):
+            if name not in renamed:
+                raise SchemaError(
+                    f"states are mapped for column {name!r}, but no column is called so"
+                )
+            if schema.kind == "gaussian":
+                raise SchemaError(f"column {name!r} has floats, no states to be mapped")
+            own = schema.states[renamed.index(name)]
+            unknown = sorted(set(self.states[name]) - set(own))
+            if unknown:
+                raise SchemaError(f"column {name!r} has no state {unknown[0]!r} to be mapped")

@@ -1,0 +1,86 @@
+"""The checkpoint's file: whole or not there, and never lost before a newer one is on disk."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from fedbn.checkpoint import Checkpoint, checkpoint_text, read_checkpoint, require_same_settings
+from fedbn.errors import ConfigError, ResultsError
+from fedbn.rounds import ServerState
+from fedbn.settings import Experiment
+
+
+def checkpoint_file(experiment: Experiment) -> Path | None:
+    """Where the run keeps its state: as set, or beside its results; None for nowhere."""
+    if experiment.checkpoint is not None:
+        return Path(experiment.checkpoint)
+    if experiment.out_dir is None:
+        return None
+    results = Path(experiment.out_dir).expanduser().absolute()
+    return results.with_name(f"{results.name}.checkpoint.json")
+
+
+def keep(state: ServerState, experiment: Experiment) -> None:
+    """Write the state; the old file stays until the new one is whole on disk.
+
+    Raises
+    ------
+    ResultsError : it cannot be written, for example because the disk is full. An older checkpoint
+        is as it was.
+    """
+    file = checkpoint_file(experiment)
+    if file is None:
+        return
+    part = file.with_name(f".{file.name}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("w", encoding="utf-8", newline="\n") as handle:
+            handle.write(checkpoint_text(Checkpoint(experiment, state)))
+            handle.flush()
+            os.fsync(handle.fileno())
+        part.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        done = state.result.rounds if state.result is not None else 0
+        raise ResultsError(
+            f"the state after round {done} cannot be written to {file}: "
+            f"{error.strerror or error}; the state before it is kept: make room, then resume"
+        ) from None
+
+
+def resumed(experiment: Experiment) -> ServerState | None:
+    """The state to go on from; None when the run is to begin.
+
+    Raises
+    ------
+    ConfigError : the run is to be resumed, but there is no checkpoint, or it has other settings.
+    ResultsError : the checkpoint cannot be read.
+    """
+    if not experiment.resume:
+        return None
+    file = checkpoint_file(experiment)
+    if file is None:
+        raise ConfigError("resume needs the checkpoint of the run: set checkpoint or out-dir")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(
+            f"there is nothing to resume: no checkpoint {file}; either no round was finished, or "
+            "the results were written"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultsError(f"cannot read the checkpoint {file}: {error}") from None
+    checkpoint = read_checkpoint(text, str(file))
+    require_same_settings(experiment, checkpoint, str(file))
+    return checkpoint.state
+
+
+def forget(experiment: Experiment) -> None:
+    """Remove the checkpoint, once the results are written."""
+    file = checkpoint_file(experiment)
+    if file is not None:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
