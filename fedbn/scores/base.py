@@ -17,7 +17,7 @@ from fedbn.errors import StructureError
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
-    from fedbn.scores._kernels import Tables
+    from fedbn.scores._tables import Tables
 
 __all__ = ["LocalScore", "TabulatedScore", "total_score"]
 

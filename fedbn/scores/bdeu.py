@@ -33,7 +33,7 @@ def bdeu(dataset: Dataset, ess: float = 1.0, memory_mb: float = MEMORY_MB) -> Ta
     DataError : the data are not categorical.
     ConfigError : ess is not a positive number.
     """
-    from fedbn.scores._kernels import BDEU
+    from fedbn.scores._tables import BDEU
 
     require_kind(dataset, "categorical", "bdeu")
     if not (ess > 0 and math.isfinite(ess)):

@@ -29,7 +29,7 @@ def aic(dataset: Dataset, memory_mb: float = MEMORY_MB) -> TabulatedScore:
 
 
 def _criterion(dataset: Dataset, name: str, penalty: float, memory_mb: float) -> TabulatedScore:
-    from fedbn.scores._kernels import INFORMATION
+    from fedbn.scores._tables import INFORMATION
 
     require_kind(dataset, "categorical", name)
     tables = categorical_tables(dataset, INFORMATION, penalty, memory_mb)

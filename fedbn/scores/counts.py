@@ -15,7 +15,7 @@ from fedbn.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
-    from fedbn.scores._kernels import Tables
+    from fedbn.scores._tables import Tables
 
 __all__ = ["MEMORY_MB", "categorical_tables", "gaussian_tables", "require_kind"]
 
@@ -25,6 +25,7 @@ _BYTES_PER_STORED_SET = 24
 _TERM_SLOTS = 1024
 _MOST_CLASSES = 192
 _CLASS_BYTES = 8 << 20
+_LEAST_CELLS = 4096
 
 
 def require_kind(dataset: Dataset, kind: str, score: str) -> None:
@@ -49,7 +50,7 @@ def categorical_tables(
     DataError : a variable has more than 65,535 states, or rows × states reach 2^31.
     ConfigError : `memory_mb` is below 1.
     """
-    from fedbn.scores._kernels import merge_rows, state_bitmaps
+    from fedbn.scores._preparation_kernels import merge_rows, rows_outside_modes, state_bitmaps
 
     if not memory_mb >= 1:
         raise ConfigError(f"the memory of a score must be at least 1 MB, not {memory_mb}")
@@ -71,16 +72,22 @@ def categorical_tables(
     else:
         bitmaps = np.zeros((0, 0), dtype=np.uint64)
     merged = first.size < dataset.n_rows
+    kept = np.ascontiguousarray(codes[:, first]) if merged else codes
+    modes, other_start, other_rows, other_codes = rows_outside_modes(kept, arities)
     return _tables(
         dataset.n,
         bytes_of_store=int(memory_mb * (1 << 20)) // 2,
         kind=kind,
         n_rows=dataset.n_rows,
         parameter=float(parameter),
-        codes=np.ascontiguousarray(codes[:, first]) if merged else codes,
+        codes=kept,
         weights=weights,
         merged=merged,
         arities=arities,
+        modes=modes,
+        other_start=other_start,
+        other_rows=other_rows,
+        other_codes=other_codes,
         first_state=first_state,
         bitmaps=bitmaps,
     )
@@ -97,7 +104,7 @@ def gaussian_tables(
 
     `penalty` is that of one parent where the score has one (it is in `constant` already).
     """
-    from fedbn.scores._kernels import GAUSSIAN
+    from fedbn.scores._tables import GAUSSIAN
 
     return _tables(
         gram.shape[0],
@@ -113,7 +120,7 @@ def gaussian_tables(
 
 def _tables(n: int, *, bytes_of_store: int, **given: Any) -> Tables:
     """Fill in the empty parts and the scratch."""
-    from fedbn.scores._kernels import TABLE_COUNTS, Tables
+    from fedbn.scores._tables import TABLE_COUNTS, Tables
 
     categorical = "codes" in given
     rows = given["weights"].size if categorical else 0
@@ -121,12 +128,17 @@ def _tables(n: int, *, bytes_of_store: int, **given: Any) -> Tables:
     classes = max(0, min(_MOST_CLASSES, _CLASS_BYTES // max(1, 8 * words)))
     capacity = _store_capacity(n, bytes_of_store)
     slots = _TERM_SLOTS if categorical else 1
+    limit = max(4 * rows, _LEAST_CELLS) if categorical else 0
     hash_size = 1 << max(4, (2 * rows - 1).bit_length()) if rows else 1
     parts: dict[str, Any] = {
         "codes": np.zeros((n, 0), dtype=np.uint16),
         "weights": np.zeros(0, dtype=np.int32),
         "merged": False,
         "arities": np.zeros(n, dtype=np.int64),
+        "modes": np.zeros(n, dtype=np.int64),
+        "other_start": np.zeros(n + 1, dtype=np.int64),
+        "other_rows": np.zeros(0, dtype=np.int32),
+        "other_codes": np.zeros(0, dtype=np.uint16),
         "first_state": np.zeros(n, dtype=np.int64),
         "bitmaps": np.zeros((0, 0), dtype=np.uint64),
         "gram": np.zeros((0, 0)),
@@ -140,7 +152,9 @@ def _tables(n: int, *, bytes_of_store: int, **given: Any) -> Tables:
         "terms": np.empty((slots, TABLE_COUNTS + 2)),
         "context": np.zeros(4, dtype=np.int64),
         "row_class": np.zeros(rows, dtype=np.int32),
-        "cells": np.zeros(max(4 * rows, 4096), dtype=np.int32),
+        "row_counts": np.zeros(limit, dtype=np.int32),
+        "cells": np.zeros(limit, dtype=np.int32),
+        "margin": np.zeros(given["arities"].max() if categorical else 0, dtype=np.int32),
         "hash_keys": np.zeros(hash_size, dtype=np.int64),
         "hash_labels": np.zeros(hash_size, dtype=np.int32),
         "classes": np.empty((3, classes, words), dtype=np.uint64),

@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedbn.scores._kernels import GAUSSIAN, INFORMATION, Tables, _factorise
+from fedbn.scores._gaussian_kernels import factorise
+from fedbn.scores._tables import GAUSSIAN, INFORMATION, Tables
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -190,7 +191,7 @@ def joint_values(
     if t.kind == GAUSSIAN:
         for a in range(wanted.size):
             unrank(wanted[a], size, binomial, n, members)
-            values[a] = t.constant[size] - t.exponent[size] * _factorise(t, members, size)
+            values[a] = t.constant[size] - t.exponent[size] * factorise(t, members, size)
         return
     if size == 0:
         alpha = t.parameter

@@ -1,0 +1,83 @@
+"""What the score kernels read and write, and the function of sets that they compute.
+
+All scores here give every member of an equivalence class the same total. So there is a function J
+of *sets* with
+
+    s(y, P) = J(P ∪ {y}) - J(P),
+
+the log-score of a complete graph over the set. One stored number per set then serves every node
+of the set as the child, and an operator's gain is a sum of four of them.
+
+    BDeu       J(A) = Σ_cells [ln Γ(n_c + α) - ln Γ(α)], α = ess / Π_{a in A} r_a; the cells are
+               the observed configurations of A, unseen ones contribute exactly 0
+    BIC, AIC   J(A) = Σ_cells n_c ln n_c - penalty (Π_{a in A} r_a - 1)
+    Gaussian   J(A) = constant[|A|] - exponent[|A|] ln det gram[A, A]   (BIC and BGe)
+
+Where to find it: `_kernels.py` J of one set and of one set with many additions; `_cell_kernels.py`
+the terms of the cells; `_bitmap_kernels.py` and `_row_kernels.py` the two ways of counting;
+`_store_kernels.py` the stored values; `_gaussian_kernels.py` determinants;
+`_preparation_kernels.py` what is made of a table before anything is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["BDEU", "GAUSSIAN", "INFORMATION", "TABLE_COUNTS", "ZERO", "Integer", "Tables", "inner"]
+
+Integer = Any  # int64 in compiled code, int or a numpy integer for the type checker
+
+BDEU, INFORMATION, GAUSSIAN = 0, 1, 2
+TABLE_COUNTS = 128  # counts below this have their term looked up
+ZERO = np.uint64(0)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def inner(function: Function) -> Function:
+    """njit for kernels that only kernels call: without a door to Python they compile faster."""
+    doors: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(Function, njit(cache=True, nogil=True, **doors)(function))
+
+
+class Tables(NamedTuple):
+    """What the kernels read and the scratch they write; n variables, M merged rows."""
+
+    kind: int  # BDEU, INFORMATION or GAUSSIAN
+    n_rows: int
+    parameter: float  # BDeu: ess; INFORMATION: penalty per free parameter
+    codes: NDArray[np.uint16]  # [n, M]
+    weights: NDArray[np.int32]  # [M] how many rows were merged
+    merged: bool  # whether some weight exceeds 1
+    arities: NDArray[np.int64]  # [n]
+    modes: NDArray[np.int64]  # [n]: the most frequent state
+    other_start: NDArray[np.int64]  # [n + 1]: where a variable's other rows begin
+    other_rows: NDArray[np.int32]  # the merged rows in which a variable is not in its mode
+    other_codes: NDArray[np.uint16]  # the state in each of them
+    first_state: NDArray[np.int64]  # [n]: where a variable's bitmaps begin
+    bitmaps: NDArray[np.uint64]  # [states, words] over the rows before merging; or [0, 0]
+    gram: NDArray[np.float64]  # [n, n]
+    constant: NDArray[np.float64]  # [n + 1] by size of the set
+    exponent: NDArray[np.float64]  # [n + 1] by size of the set
+    signs: NDArray[np.uint64]  # [n, 2]: a set's key is the exclusive or of its members' signs
+    keys: NDArray[np.uint64]  # [capacity, 2]: the store of J
+    values: NDArray[np.float64]  # [capacity]
+    counters: NDArray[np.int64]  # [4]: stored, counted sets, store emptied, spare
+    term_size: NDArray[np.float64]  # [slots]: ln Π r that a row of `terms` belongs to, or -1
+    terms: NDArray[np.float64]  # [slots, TABLE_COUNTS + 2]: terms, then α and ln Γ(α)
+    context: NDArray[np.int64]  # [4]: configurations, whether bitmaps and rows are ready
+    row_class: NDArray[np.int32]  # [M]: class of each row
+    row_counts: NDArray[np.int32]  # [limit]: rows in each of these classes
+    cells: NDArray[np.int32]  # [limit]: a dense table of counts
+    margin: NDArray[np.int32]  # [largest arity]
+    hash_keys: NDArray[np.int64]  # [H]
+    hash_labels: NDArray[np.int32]  # [H]
+    classes: NDArray[np.uint64]  # [3, max_classes, words]: result and two steps of its making
+    class_counts: NDArray[np.int64]  # [max_classes]
+    factor: NDArray[np.float64]  # [n + 1, n + 1]: Cholesky factor
+    members: NDArray[np.int64]  # [n + 2]
