@@ -193,6 +193,17 @@ def measure(options: argparse.Namespace, note: Callable[[Row], None]) -> list[Ro
     return found
 
 
+def append(row: Row, path: Path) -> None:
+    """Add a row to search.csv at once: a run that is ended keeps what it measured."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Row)])
+        if fresh:
+            writer.writeheader()
+        writer.writerow(asdict(row))
+
+
 def table_of(rows: list[Row]) -> Table:
     """Means over the samples."""
     table = Table(title="searches on the same data (means over samples; score: higher is better)")
@@ -252,16 +263,6 @@ def plot(rows: list[Row], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def write(rows: list[Row], folder: Path) -> None:
-    """search.csv and seconds.png."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "search.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Row)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
-    plot(rows, folder / "seconds.png")
-
-
 def parser() -> argparse.ArgumentParser:
     """The options."""
     made = argparse.ArgumentParser(
@@ -287,9 +288,16 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure, print the table, write the files."""
     options = parser().parse_args(arguments)
     console = Console()
-    rows = measure(options, lambda row: console.log(row.network, row.rows, row.program, row.note))
+    table = options.output / "search.csv"
+    table.unlink(missing_ok=True)
+
+    def note(row: Row) -> None:
+        console.log(row.network, row.rows, row.sample, row.program, row.note)
+        append(row, table)
+
+    rows = measure(options, note)
     console.print(table_of(rows))
-    write(rows, options.output)
+    plot(rows, options.output / "seconds.png")
     console.print(f"written to {options.output}")
 
 
