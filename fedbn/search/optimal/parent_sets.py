@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["TOLERANCE", "ParentSetSearch", "parent_sets"]
 
 TOLERANCE = 1e-8  # absolute, natural logarithms: scores this close are equal
+PIECE = 200_000  # sets that are counted between two looks at the clock
 DENSE_LIMIT = 60_000_000  # sets of one size that are stored by rank without a list of ranks
 
 Ints = NDArray[np.int64]
@@ -47,7 +48,7 @@ class ParentSetSearch:
     """What `parent_sets` found.
 
     `complete` is False when `max_parents` or a limit stopped the search where the rules had not;
-    then `largest` is the size up to which the families are complete.
+    then `largest` is the size up to which the families are complete, and `limit` says why.
     """
 
     families: Families
@@ -55,6 +56,11 @@ class ParentSetSearch:
     largest: int
     scored: int
     seconds: float
+    limit: str = ""
+
+
+class _Stopped(Exception):  # noqa: N818
+    """Time ended inside a level."""
 
 
 @dataclass
@@ -79,6 +85,7 @@ def parent_sets(
     score: TabulatedScore,
     *,
     slack: float = 0.0,
+    chained: bool = False,
     max_parents: int | None = None,
     memory: int | None = None,
     seconds: float | None = None,
@@ -90,9 +97,11 @@ def parent_sets(
     ----------
     score : made by `make_score`.
     slack : ε ≥ 0 in natural logarithms.
+    chained : the bookkeeping of Liao et al. (2019): a set is compared with its immediate subsets,
+        of which a dropped one stands for the best that dropped it. Keeps more than the exact rule.
     max_parents : stop at this size, and say so.
     memory : bytes that the search may hold, checked before each level; None: no check.
-    seconds : wall-clock limit, checked between levels.
+    seconds : wall-clock limit. The level that it or Ctrl-C cuts off is left out.
     progress : called with (size done, families kept).
 
     Raises
@@ -101,17 +110,27 @@ def parent_sets(
     """
     if not slack >= 0.0:
         raise SearchError(f"the slack must be at least 0, not {slack}")
-    search = _LevelSearch(score, slack + TOLERANCE, memory)
-    return search.run(max_parents, seconds, progress)
+    deadline = None if seconds is None else time.monotonic() + seconds
+    return _LevelSearch(score, slack + TOLERANCE, memory, deadline, chained).run(
+        max_parents, progress
+    )
 
 
 class _LevelSearch:
     """The state of one search: frontiers per node, joint values of three successive sizes."""
 
-    def __init__(self, score: TabulatedScore, slack: float, memory: int | None) -> None:
+    def __init__(
+        self,
+        score: TabulatedScore,
+        slack: float,
+        memory: int | None,
+        deadline: float | None,
+        chained: bool,
+    ) -> None:
         from fedbn.scores._kernels import GAUSSIAN, INFORMATION
 
         self.score, self.slack, self.memory = score, slack, memory
+        self.deadline, self.chained = deadline, chained
         self.t = score.tables
         self.n = score.n
         self.others = self.n - 1
@@ -126,34 +145,42 @@ class _LevelSearch:
         self.scored = 0
 
     def run(
-        self,
-        max_parents: int | None,
-        seconds: float | None,
-        progress: Callable[[int, int], None] | None,
+        self, max_parents: int | None, progress: Callable[[int, int], None] | None
     ) -> ParentSetSearch:
         started = time.monotonic()
         none = np.zeros(0, dtype=np.int64)
         frontiers = [_Frontier(none, np.full(1, np.inf)) for _ in range(self.n)]
-        bounds = frontiers
         below = _Level(0, none, np.zeros(1), np.zeros(1, dtype=np.int32))
         own = self._joint(0, [np.zeros(1, dtype=np.int64)])
-        size, complete = 0, True
-        while any(frontier.best.size for frontier in bounds):
-            if (max_parents is not None and size > max_parents) or (
-                seconds is not None and time.monotonic() - started > seconds
-            ):
-                complete = False
+        size, limit = 0, ""
+        while size <= self.others:
+            try:
+                bounds = frontiers if size == 0 else self._all_extended(size - 1, frontiers)
+                if not any(bound.best.size for bound in bounds):
+                    break
+                if max_parents is not None and size > max_parents:
+                    limit = f"a cap of {max_parents} parents"
+                    break
+                below, own, frontiers = self._level(size, bounds, below, own)
+            except _Stopped:
+                limit = "the time limit"
                 break
-            below, own, frontiers = self._level(size, bounds, below, own)
+            except KeyboardInterrupt:
+                limit = "an interruption"
+                break
             if progress is not None:
                 progress(size, sum(len(r) for lists in self.kept for _, r, _ in lists))
             size += 1
-            if size > self.others:
-                break
-            bounds = [self._extended(i, size - 1, frontiers[i]) for i in range(self.n)]
+        if size == 0:
+            raise SearchError(f"{limit or 'a limit'} came before any parent set was scored")
         return ParentSetSearch(
-            self._families(), complete, size - 1, self.scored, time.monotonic() - started
-        )
+            self._families(size), not limit, size - 1, self.scored,
+            time.monotonic() - started, limit,
+        )  # fmt: skip
+
+    def _require_time(self) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise _Stopped
 
     def _level(
         self, size: int, bounds: list[_Frontier], below: _Level, own: _Level
@@ -184,6 +211,7 @@ class _LevelSearch:
         """Keep what the slack allows; the frontier that may be extended."""
         from fedbn.search.optimal._level_kernels import scored
 
+        self._require_time()
         ranks = _listed(bound)
         floor = self._floor(i, size + 1)
         cost, extend = scored(
@@ -193,15 +221,20 @@ class _LevelSearch:
         self.scored += ranks.size
         keep = ~(bound.best + self.slack < cost)
         self.kept[i].append((size, ranks[keep], cost[keep]))
-        best = np.minimum(bound.best, cost)
+        best = np.where(keep, cost, bound.best) if self.chained else np.minimum(bound.best, cost)
         if extend.all():
             return _Frontier(bound.ranks, best)
         return _Frontier(ranks[extend], best[extend])
+
+    def _all_extended(self, size: int, frontiers: list[_Frontier]) -> list[_Frontier]:
+        """The candidates of size + 1 of every node."""
+        return [self._extended(i, size, frontiers[i]) for i in range(self.n)]
 
     def _extended(self, i: int, size: int, frontier: _Frontier) -> _Frontier:
         """The candidates of size + 1 of node i."""
         from fedbn.search.optimal._level_kernels import extended
 
+        self._require_time()
         if frontier.best.size == 0:
             return frontier
         arities = np.ones(0, dtype=np.int64)
@@ -248,11 +281,13 @@ class _LevelSearch:
             missing = places[np.isnan(values[places])]
 
         def one(part: Ints) -> tuple[Ints, Floats, NDArray[np.int32]]:
+            self._require_time()
             found, seen = np.empty(part.size), np.zeros(part.size, dtype=np.int32)
             joint_values(self.t, self.n_log_n, part, size, self.binomial, found, seen)
             return part, found, seen
 
-        parts = np.array_split(missing, self.workers if missing.size > 2000 else 1)
+        pieces = max(1, missing.size // PIECE)
+        parts = np.array_split(missing, self.workers * pieces if missing.size > 2000 else 1)
         with ThreadPoolExecutor(self.workers) as pool:
             for part, found, seen in pool.map(one, parts):
                 at = part if ranks.size == 0 else np.searchsorted(ranks, part)
@@ -271,13 +306,16 @@ class _LevelSearch:
                 f"{self.memory >> 20} MiB are allowed; set max_parents or allow more memory"
             )
 
-    def _families(self) -> Families:
+    def _families(self, sizes: int) -> Families:
+        """What was kept of the levels below `sizes`."""
         from fedbn.search.optimal._level_kernels import set_bits
 
         words = max(1, (self.n + 63) // 64)
         node, cost, bits = [], [], []
         for i, lists in enumerate(self.kept):
             for size, ranks, costs in lists:
+                if size >= sizes:
+                    continue
                 node.append(np.full(ranks.size, i, dtype=np.int32))
                 cost.append(costs)
                 bits.append(set_bits(i, ranks, size, self.others, self.binomial, words))
