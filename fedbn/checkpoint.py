@@ -42,6 +42,7 @@ FREE_SETTINGS = {
     "checkpoint",
     "resume",
     "rounds-limit",
+    "connect-seconds",
     "reply-seconds",
     "min-replies",
     "min-fraction",

@@ -119,6 +119,8 @@ class Experiment:
     on_mismatch : "stop" or "leave-out"
         What happens when some clients do not have the agreed columns: the run ends and says which,
         or it goes on without them.
+    connect_seconds : float
+        How long a deployed run waits until `min_replies` sites are connected.
     reply_seconds : float or None
         How long the server waits for the replies of one round; None: a day.
     rounds_limit : int
@@ -159,6 +161,7 @@ class Experiment:
     consensus: ConsensusSettings = ConsensusSettings()
     limits: Limits = Limits()
     on_mismatch: str = "stop"
+    connect_seconds: float = 60.0
     reply_seconds: float | None = None
     rounds_limit: int = 1
     test_rows: int = 0
@@ -175,6 +178,7 @@ class Experiment:
         self._check_source()
         self._check_partition()
         one_of("on-mismatch", self.on_mismatch, MISMATCHES)
+        at_least("connect-seconds", self.connect_seconds, 0)
         at_least("reply-seconds", self.reply_seconds, 0)
         at_least("rounds-limit", self.rounds_limit, 1)
         at_least("test-rows", self.test_rows, 0)

@@ -11,7 +11,7 @@ from flwr.serverapp import Grid
 
 from fedbn.agreement import Agreement, negotiate, own_states
 from fedbn.data.dataset import Schema
-from fedbn.errors import MessageError
+from fedbn.errors import MessageError, QuorumError
 from fedbn.message import Limits, printable, schema_from_text
 from fedbn.rounds import ServerState, require_quorum
 from fedbn.settings import Experiment
@@ -64,9 +64,11 @@ def shake_hands(
     Raises
     ------
     SchemaError : clients differ from what is agreed, and the run is to stop then.
-    QuorumError : there are too few good replies, or too few matching clients.
+    QuorumError : no node is there, or too few good replies, or too few matching clients.
     """
     asked = sorted(nodes)
+    if not asked:
+        raise QuorumError("at least one node must be connected, there is none")
     answers = _asked(grid, asked, timeout)
     clients = client_names({node: _label(answers.get(node)) for node in asked})
     schemas, refused = _schemas(clients, answers, experiment.limits)

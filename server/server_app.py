@@ -34,9 +34,8 @@ HANDOVER = "FEDBN_HANDOVER"
 """Environment variable: the file in which a simulation wants the outcome, as a pickle."""
 
 DAY = 24 * 3600.0
-CONNECT_SECONDS = 60.0
 SIMULATION_SECONDS = 5.0
-"""How long to wait for nodes to connect, in a deployment and in a simulation."""
+"""How long to wait for nodes to connect in a simulation."""
 
 app = ServerApp()
 
@@ -153,7 +152,7 @@ def connected_nodes(grid: Grid, experiment: Experiment) -> tuple[int, ...]:
     """
     clients = simulated_clients(experiment)
     if clients is None:
-        return wait_for_nodes(grid, experiment.consensus.min_replies, CONNECT_SECONDS)
+        return wait_for_nodes(grid, experiment.consensus.min_replies, experiment.connect_seconds)
     nodes = wait_for_nodes(grid, clients, SIMULATION_SECONDS)
     if clients and len(nodes) != clients:
         raise ConfigError(

@@ -16,6 +16,7 @@ import typer
 
 from fedbn.errors import ConfigError, FedbnError
 from simulations.credible_command import credible
+from simulations.deploy_commands import app_folder, deploy_demo, disclosures, keys, update
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
@@ -243,6 +244,10 @@ def simulate(
         list[str] | None,
         typer.Option("--set", help="KEY=VALUE: any setting of the run config; may be repeated."),
     ] = None,
+    resume: Annotated[
+        bool | None,
+        typer.Option("--resume", help="Go on after the last round of a run that was interrupted."),
+    ] = None,
     network_dir: NetworkDir = None,
     seed: Annotated[
         int | None, typer.Option(show_default="1", help="Seed of everything random.")
@@ -256,6 +261,7 @@ def simulate(
     the consensus as CSV, JSON, GraphML, DOT and BIF, tables, figures.
     """
     from simulations.experiment import experiment_from
+    from simulations.inputs import set_options
     from simulations.simulate import run_and_report
 
     if more_sites and not sites:
@@ -290,27 +296,12 @@ def simulate(
         "processes": processes,
         "network-dir": None if network_dir is None else str(network_dir),
         "seed": seed,
-        **_set_options(setting or []),
+        "resume": resume,
+        **set_options(setting or []),
     }
     experiment = experiment_from(options, config=config, base={"share-diagnostics": True})
     _check_source(experiment, rows=rows, clients=clients)
     run_and_report(experiment, gold=gold, out=out, as_json=as_json, quiet=quiet)
-
-
-def _set_options(settings: list[str]) -> dict[str, Any]:
-    """KEY=VALUE texts as a mapping; values are TOML, or bare text."""
-    import tomllib
-
-    found: dict[str, Any] = {}
-    for text in settings:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise typer.BadParameter(f"--set needs KEY=VALUE, got {text!r}")
-        try:
-            found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            found[key.strip()] = value
-    return found
 
 
 def _check_source(experiment: Experiment, *, rows: int | None, clients: int | None) -> None:
@@ -583,6 +574,29 @@ app.command(
         "fedbn credible patients.csv --list 10 --per-class --out edges.csv",
     )
 )(credible)
+app.command(
+    epilog=_examples(
+        "fedbn update results/sites --remove north",
+        "fedbn update results/sites --add west.json --out results/with-west",
+    )
+)(update)
+app.command(
+    epilog=_examples(
+        "fedbn keys keys --host flower.example.org --host 192.0.2.7 --site north --site south",
+        "fedbn keys keys --site west",
+    )
+)(keys)
+app.command(
+    "app",
+    epilog=_examples(
+        "fedbn app run --set out-dir=results/deployed --set rounds-limit=2",
+        "fedbn app run --config run.toml",
+    ),
+)(app_folder)
+app.command(epilog=_examples("fedbn disclosures north.csv.disclosures.jsonl"))(disclosures)
+app.command(epilog=_examples("fedbn deploy-demo", "fedbn deploy-demo --insecure --json"))(
+    deploy_demo
+)
 
 
 def _structure(dag: DAG) -> dict[str, Any]:

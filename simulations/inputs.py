@@ -12,7 +12,7 @@ from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG, read_nodes, read_structures
 
-__all__ = ["network_facts", "one_structure", "read_inputs"]
+__all__ = ["network_facts", "one_structure", "read_inputs", "set_options"]
 
 
 def read_inputs(
@@ -122,3 +122,21 @@ def network_facts(network_dir: Path | None) -> list[dict[str, Any]]:
             }
         )
     return facts
+
+
+def set_options(settings: Sequence[str]) -> dict[str, Any]:
+    """KEY=VALUE texts as a mapping; values are TOML, or bare text. Anything else is wrong usage."""
+    import tomllib
+
+    import typer
+
+    found: dict[str, Any] = {}
+    for text in settings:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise typer.BadParameter(f"--set needs KEY=VALUE, got {text!r}")
+        try:
+            found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[key.strip()] = value
+    return found

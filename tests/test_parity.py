@@ -12,7 +12,8 @@ from fedbn.graphs.files import structure_text
 from fedbn.rounds import FederationResult
 from fedbn.settings import ConsensusSettings, Experiment
 from server.server_app import Federated
-from simulations.flower_run import Runtime, app_log, outcome_of
+from simulations.flower_processes import app_log
+from simulations.flower_run import Runtime, outcome_of
 from simulations.run import run_experiment
 
 ASIA = Experiment(
@@ -59,7 +60,7 @@ def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
 
     def outcome_and_log(running: Runtime, run_id: str) -> Federated:
         outcome = outcome_of(running, run_id)
-        logs.append(app_log(running, run_id))
+        logs.append(app_log(running.home, run_id))
         return outcome
 
     monkeypatch.setattr("simulations.flower_run.outcome_of", outcome_and_log)

@@ -1,0 +1,58 @@
+"""The Flower app as a folder that `flwr run` takes: the two thin apps and the run's settings.
+
+fedbn itself is not in it: every machine imports the installed package, so that compiled kernels are
+found where they were cached.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import fedbn
+
+__all__ = ["write_bundle"]
+
+_PROJECT = """[project]
+name = "fedbn-run"
+version = "{version}"
+
+[tool.flwr.app]
+publisher = "fedbn"
+
+[tool.flwr.app.components]
+serverapp = "server.server_app:app"
+clientapp = "clients.client_app:app"
+
+[tool.flwr.app.config]
+"""
+
+
+def write_bundle(folder: Path, run_config: Mapping[str, Any]) -> None:
+    """Copy the installed `clients` and `server`, and write a `pyproject.toml` with the settings.
+
+    Raises OSError when the folder cannot be written or has such a package already.
+    """
+    for package in ("clients", "server"):
+        spec = importlib.util.find_spec(package)
+        assert spec is not None
+        assert spec.submodule_search_locations
+        shutil.copytree(
+            spec.submodule_search_locations[0],
+            folder / package,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+    lines = [f"{key} = {_toml(value)}" for key, value in run_config.items()]
+    text = _PROJECT.format(version=fedbn.__version__) + "\n".join(lines) + "\n"
+    (folder / "pyproject.toml").write_text(text, encoding="utf-8")
+
+
+def _toml(value: Any) -> str:
+    """A text, number or truth value as TOML."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value) if isinstance(value, bool) else repr(value)

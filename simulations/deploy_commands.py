@@ -1,0 +1,166 @@
+"""The commands of a deployment: keys, app, disclosures, update, deploy-demo."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbn.errors import FedbnError, ResultsError
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def keys(
+    folder: Annotated[Path, typer.Argument(help="Folder of the keys; made if it is not there.")],
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--host",
+            help="Name or IP address at which sites reach the server; may be repeated. "
+            "Makes the certificate authority and the server's certificate.",
+        ),
+    ] = None,
+    sites: Annotated[
+        list[str] | None,
+        typer.Option("--site", help="Name of a site, to make its key pair; may be repeated."),
+    ] = None,
+    days: Annotated[int, typer.Option(min=1, help="Validity of the certificates.")] = 365,
+    as_json: Json = False,
+) -> None:
+    """Make the keys of a deployment: TLS certificates for the server, a key pair per site.
+
+    Nothing is overwritten. Files that end in .key are private (mode 0600); of the others, sites
+    need ca.pem and the server needs the sites' .pub files.
+    """
+    from simulations.keys import make_keys
+    from simulations.terminal import print_json
+
+    paths = make_keys(folder, hosts or (), sites or (), days)
+    if as_json:
+        print_json({"files": [str(path) for path in paths]})
+        return
+    for path in paths:
+        print(f"{path}{' (private)' if path.suffix == '.key' else ''}")
+
+
+def app_folder(
+    folder: Annotated[Path, typer.Argument(help="Folder of the app; it must not exist.")],
+    config: Annotated[
+        Path | None, typer.Option(help="A TOML file with settings; --set overrides it.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="KEY=VALUE: any setting of the run; may be repeated."),
+    ] = None,
+) -> None:
+    """Write the Flower app that `flwr run` takes, with the settings of a deployed run.
+
+    Where the data are is no setting of a deployed run: each site's SuperNode says it by itself.
+    """
+    from fedbn.settings import to_run_config
+    from simulations.bundle import write_bundle
+    from simulations.experiment import experiment_from, with_absolute_paths
+    from simulations.inputs import set_options
+
+    experiment = experiment_from(set_options(setting or []), config=config)
+    if folder.exists():
+        raise ResultsError(f"{folder} is there already: choose a new folder")
+    try:
+        write_bundle(folder, to_run_config(with_absolute_paths(experiment)))
+    except OSError as error:
+        raise ResultsError(f"cannot write {folder}: {error.strerror or error}") from None
+    print(f"The app is in {folder}; its settings are in {folder / 'pyproject.toml'}.")
+
+
+def disclosures(
+    log: Annotated[Path, typer.Argument(help="A site's disclosure log (.jsonl).")],
+    as_json: Json = False,
+) -> None:
+    """Show what left a site: every message, with its size, its SHA-256 and plain words."""
+    from fedbn.disclosure import read_log
+    from simulations.terminal import print_json, print_table, rows_table
+
+    entries = read_log(log)
+    if as_json:
+        print_json({"messages": [asdict(entry) for entry in entries]})
+        return
+    header = ("time (UTC)", "run", "round", "bytes", "SHA-256", "records", "in words")
+    rows = []
+    for entry in entries:
+        place = (entry.time[:19], entry.run, str(entry.round))
+        what = (f"{entry.bytes:,}", entry.sha256[:12], ", ".join(entry.records), entry.words)
+        rows.append((*place, *what))
+    total = sum(entry.bytes for entry in entries)
+    title = f"{len(entries)} messages, {total:,} bytes left this site"
+    print_table(rows_table(header, rows, title))
+
+
+def update(
+    folder: Annotated[Path, typer.Argument(help="Results folder of a federated run.")],
+    add: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A new client's structures: a .json, .bif or .csv file, named after the client."
+        ),
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(help="Name of a client that leaves; may be repeated.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(show_default="FOLDER-updated", help="The new results folder.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
+) -> None:
+    """Update a consensus with one client more or fewer, from what the run kept.
+
+    No client is asked again. A new client learns with the run's schema first:
+    fedbn learn new.csv --schema FOLDER/schema.json --out new.json
+    """
+    from simulations.update import update_and_report
+
+    update_and_report(folder, add or [], remove or [], out, as_json=as_json, quiet=quiet)
+
+
+def deploy_demo(
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Without TLS and without authentication of nodes.")
+    ] = False,
+    network: Annotated[str, typer.Option(help="The network that the sites' tables come from.")] = (
+        "asia"
+    ),
+    rows: Annotated[int, typer.Option(min=1, help="Rows per site.")] = 1000,
+    rounds: Annotated[int, typer.Option(min=1, help="At most this many rounds.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of tables and run.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(show_default="not kept", help="Keep the results here.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress lines.")] = False,
+) -> None:
+    """Deploy three sites on this machine, and check the result against the simulation.
+
+    Starts a SuperLink and three SuperNodes on 127.0.0.1, with TLS and authenticated nodes, runs a
+    federation, stops everything, and compares both consensus files by their SHA-256.
+    """
+    from fedbn.settings import Experiment
+    from simulations import deploy_demo as demo
+    from simulations.terminal import print_json
+
+    def say(words: str) -> None:
+        if not quiet:
+            typer.echo(f"deploy-demo: {words}", err=as_json)
+
+    experiment = Experiment(network=network, rows=rows, rounds_limit=rounds, seed=seed)
+    result = demo.deploy_demo(experiment, secure=not insecure, out=out, say=say)
+    if as_json:
+        print_json(demo.as_json(result))
+    else:
+        print(f"{result.deployed}  consensus of the deployment")
+        print(f"{result.simulated}  consensus of the simulation")
+        print(f"{'the same' if result.same else 'DIFFERENT'}, {result.seconds:.0f} s")
+    if not result.same:
+        raise FedbnError("deployment and simulation must give the same consensus file")

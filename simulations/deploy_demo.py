@@ -1,0 +1,168 @@
+"""`fedbn deploy-demo`: a deployment of three sites, checked against the simulation.
+
+Three tables are sampled from an embedded network; keys and certificates are made; a SuperLink and
+three SuperNodes run as processes of their own on 127.0.0.1, over TLS with authenticated nodes
+unless told otherwise. The same run in the simulation must give the same consensus, byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedbn.data.tables import write_table
+from fedbn.errors import FlowerRunError
+from fedbn.graphs.files import write_structure
+from fedbn.networks.catalog import load_network
+from fedbn.report import check_results_folder, results_folder
+from fedbn.settings import Experiment, to_run_config
+from simulations.bundle import write_bundle
+from simulations.deployment import Deployment
+from simulations.keys import make_keys
+from simulations.run import run_experiment
+
+__all__ = ["DemoResult", "deploy_demo"]
+
+SITES = ("east", "north", "south")
+CONSENSUS = "consensus.json"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """SHA-256 (hex) of both consensus files, and wall-clock seconds of the whole demo."""
+
+    deployed: str
+    simulated: str
+    seconds: float
+
+    @property
+    def same(self) -> bool:
+        """Whether deployment and simulation gave the same bytes."""
+        return self.deployed == self.simulated
+
+
+def deploy_demo(experiment: Experiment, *, secure: bool, out: Path | None, say: Say) -> DemoResult:
+    """Run the demo in a temporary folder, which is removed.
+
+    Parameters
+    ----------
+    experiment : `network`, `rows` and `seed` make the sites' tables; the rest are settings of the
+        run.
+    secure : TLS and authentication of nodes; else neither.
+    out : where the deployed run's results are copied to.
+    say : called with a few words whenever a stage begins.
+
+    Raises
+    ------
+    FlowerRunError : a process of Flower failed; then the folder with all logs is kept and named.
+    """
+    began = time.monotonic()
+    if out is not None:
+        check_results_folder(out)
+    folder = Path(tempfile.mkdtemp(prefix="fedbn-deploy-"))
+    kept = False
+    try:
+        with _terminable():
+            results = _deployed(experiment, folder, secure, say)
+            say("simulation of the same run on the same files")
+            simulated = _simulated(experiment, folder)
+        if out is not None:
+            with results_folder(out) as place:
+                shutil.copytree(results, place, dirs_exist_ok=True)
+        seconds = time.monotonic() - began
+        return DemoResult(_sha256(results / CONSENSUS), _sha256(simulated), seconds)
+    except FlowerRunError as error:
+        kept = True
+        raise FlowerRunError(f"{error}\n(all logs are kept in {folder})") from None
+    finally:
+        if not kept:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _deployed(experiment: Experiment, folder: Path, secure: bool, say: Say) -> Path:
+    """The results folder of the deployed run."""
+    tables = _tables(experiment, folder)
+    say(f"tables of {len(tables)} sites, {experiment.rows} rows each, of {experiment.network}")
+    keys = None
+    if secure:
+        keys = folder / "keys"
+        make_keys(keys, ["127.0.0.1", "localhost"], SITES)
+        say("keys: a certificate authority, the server's certificate, a key pair per site")
+    bundle, results = folder / "app", folder / "results"
+    write_bundle(bundle, to_run_config(replace(_run_settings(experiment), out_dir=str(results))))
+    with Deployment(folder / "flower", keys) as deployment:
+        deployment.start_superlink()
+        how = "TLS, sites must authenticate" if secure else "insecure"
+        say(f"SuperLink at 127.0.0.1:{deployment.port} ({how})")
+        if secure:
+            deployment.register(SITES)
+            say("public keys of the sites registered")
+        for site, table in tables.items():
+            deployment.start_node(site, table)
+        say(f"SuperNodes {', '.join(tables)} started; flwr run")
+        deployment.require_completed(deployment.submit(bundle), results.is_dir)
+        say("run completed, its results fetched; stopping everything")
+    return results
+
+
+def _run_settings(experiment: Experiment) -> Experiment:
+    """What the run is told: nothing of where the data are."""
+    everyone = replace(experiment.consensus, min_replies=len(SITES))
+    return replace(experiment, network=None, consensus=everyone, connect_seconds=300.0)
+
+
+def _tables(experiment: Experiment, folder: Path) -> dict[str, Path]:
+    """Site -> its table, sampled from the network and written as CSV."""
+    assert experiment.network is not None
+    network = load_network(experiment.network, experiment.network_dir)
+    paths = {site: folder / f"{site}.csv" for site in SITES}
+    for stream, path in enumerate(paths.values()):
+        rng = np.random.default_rng([experiment.seed, stream])
+        write_table(network.sample(experiment.rows, rng), path)
+    return paths
+
+
+def _simulated(experiment: Experiment, folder: Path) -> Path:
+    """The consensus file of the simulation on the same files."""
+    files = tuple(str(folder / f"{site}.csv") for site in SITES)
+    run = run_experiment(replace(_run_settings(experiment), sites=files, engine="in-process"))
+    file = folder / f"simulated-{CONSENSUS}"
+    write_structure(run.result.consensus.dag, file)
+    return file
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Inside, SIGTERM ends the program as Ctrl-C does: everything started is stopped first."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def as_json(result: DemoResult) -> Mapping[str, Any]:
+    """The JSON object of the command."""
+    return {
+        "deployed_sha256": result.deployed,
+        "simulated_sha256": result.simulated,
+        "same": result.same,
+        "seconds": result.seconds,
+    }

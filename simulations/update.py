@@ -1,0 +1,97 @@
+"""`fedbn update`: a consensus with one client more or fewer, from what its run kept."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from fedbn.checkpoint import STATE_FILE, Checkpoint, read_checkpoint, result_files
+from fedbn.data.dataset import Schema
+from fedbn.data.tables import table_stem
+from fedbn.errors import ConfigError, FedbnWarning, ResultsError, StructureError
+from fedbn.graphs.files import read_structures
+from fedbn.outcome import Outcome, summarise
+from fedbn.report import check_results_folder, versions, write_results
+from fedbn.rounds import ClientReply, load_kernels, updated
+from fedbn.settings import to_run_config
+from simulations.fuse import consensus_json
+from simulations.terminal import print_json, print_table, summary_table
+
+__all__ = ["update_and_report"]
+
+
+def update_and_report(
+    folder: Path,
+    add: Sequence[Path],
+    remove: Sequence[str],
+    out: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Fuse what the run kept, without some clients and with others, and write a results folder.
+
+    Raises
+    ------
+    ResultsError : the folder is no result of a federated run, or nothing can be written.
+    ConfigError : nothing is to be changed, or a name is unknown or taken.
+    StructureError : a new client's file cannot be read, or has other variables.
+    """
+    if not add and not remove:
+        raise ConfigError("say what to change: --add FILE or --remove CLIENT")
+    target = check_results_folder(out or folder.with_name(f"{folder.resolve().name}-updated"))
+    before = _read(folder)
+    assert before.state.result is not None
+    if before.state.result.rounds > 1:
+        text = "the structures of the last round depend on all clients of the rounds before"
+        warnings.warn(text, FedbnWarning, stacklevel=2)
+    newcomers = [_reply(file, before.state.schema) for file in add]
+    load_kernels()
+    began = time.process_time()
+    settings = before.experiment.consensus
+    after = updated(before.state, settings, added=newcomers, removed=remove)
+    seconds = time.process_time() - began
+    assert after.result is not None
+    outcome = Outcome.of_federation(after.result)
+    run = {
+        "command": "update",
+        "added": [reply.client for reply in newcomers],
+        "removed": list(remove),
+        "settings": to_run_config(before.experiment),
+        "seed": before.experiment.seed,
+        "versions": versions(),
+        "timings": {"seconds": seconds},
+    }
+    write_results(outcome, target, run=run, more=result_files(after.result, before.experiment))
+    if as_json:
+        content = {**consensus_json(outcome.consensus), "seconds": seconds, "out": str(target)}
+        print_json({**content, "clients": [reply.client for reply in after.result.replies]})
+    elif not quiet:
+        title = f"{len(after.result.replies)} clients after the update"
+        print_table(summary_table(summarise(outcome), title, ""))
+        print(f"Results are in {target}")
+
+
+def _read(folder: Path) -> Checkpoint:
+    file = folder / STATE_FILE
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultsError(f"{folder} is no result of a federated run: {error}") from None
+    return read_checkpoint(text, str(file))
+
+
+def _reply(file: Path, schema: Schema) -> ClientReply:
+    """The structures of a file as the reply of a client that is called like the file."""
+    found = read_structures(file, nodes=schema.names)
+    for entry in found:
+        if set(entry.dag.names) != set(schema.names):
+            raise StructureError(f"{file}: the structures must be over the run's variables")
+    return ClientReply(
+        client=table_stem(file) or file.name.split(".")[0],
+        dags=tuple(entry.dag.reordered(schema.names) for entry in found),
+        weights=tuple(float(entry.weight) for entry in found),
+        status="complete",
+    )

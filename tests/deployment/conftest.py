@@ -1,0 +1,41 @@
+"""Tables of three sites, and what a simulation makes of them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedbn.data.tables import write_table
+from fedbn.graphs.files import structure_text
+from fedbn.networks.catalog import load_network
+from fedbn.settings import Experiment
+from simulations.run import run_experiment
+
+SITES = ("east", "north", "south")
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Site -> its table."""
+    folder, network = tmp_path_factory.mktemp("tables"), load_network("asia")
+    paths = {site: folder / f"{site}.csv" for site in SITES}
+    for seed, path in enumerate(paths.values()):
+        write_table(network.sample(500, np.random.default_rng(seed)), path)
+    return paths
+
+
+Simulated = Callable[[Experiment, list[str]], str]
+
+
+@pytest.fixture
+def simulated(tables: dict[str, Path]) -> Simulated:
+    """The text of consensus.json that the simulation of some of the sites gives."""
+
+    def run(experiment: Experiment, sites: list[str]) -> str:
+        files = tuple(str(tables[site]) for site in sites)
+        ran = run_experiment(replace(experiment, sites=files, engine="in-process"))
+        return structure_text(ran.result.consensus.dag, ".json")
+
+    return run

@@ -1,0 +1,51 @@
+"""A SuperNode that misbehaves when it answers, as the file `behaviour` in its folder says.
+
+plain          as any other
+twice          every answer again with another id, and all older answers once more
+late SECONDS   so much later
+"""
+
+import copy
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from flwr.supernode import start_client_internal as supernode
+from flwr.supernode.cli import flower_supernode
+
+honest_connection = supernode.http_request_response
+
+
+@contextmanager
+def hostile_connection(*options: Any) -> Iterator[tuple[Any, ...]]:
+    older: list[tuple[Any, ...]] = []
+    with honest_connection(*options) as (node_id, receive, send, *others):
+
+        def send_badly(message: Any, tree: Any, seconds: float) -> Any:
+            behaviour, *arguments = Path("behaviour").read_text().split()
+            if behaviour == "late" and message.metadata.message_type == "train":
+                print("hostile: waiting", flush=True)
+                time.sleep(float(arguments[0]))
+            answer = send(message, tree, seconds)
+            if behaviour == "twice":
+                for once_more in [*older, (renamed(message), tree, seconds)]:
+                    print("hostile: sent again, accepted:", send(*once_more), flush=True)
+                older.append((message, tree, seconds))
+            return answer
+
+        yield (node_id, receive, send_badly, *others)
+
+
+def renamed(message: Any) -> Any:
+    """The same answer under another id: a second opinion, to the SuperLink."""
+    other = copy.deepcopy(message)
+    other.metadata.__dict__["_message_id"] = "0" * 64
+    return other
+
+
+supernode.http_request_response = hostile_connection
+
+if __name__ == "__main__":
+    flower_supernode()

@@ -1,0 +1,101 @@
+"""What breaks in a deployment costs a warning, not the run: real processes on 127.0.0.1."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from fedbn.settings import Experiment, to_run_config
+from simulations.bundle import write_bundle
+from simulations.deployment import Deployment
+from tests.deployment.conftest import SITES, Simulated
+
+HOSTILE = (sys.executable, str(Path(__file__).with_name("hostile_supernode.py")))
+PLAN = Experiment(rounds_limit=2, connect_seconds=240.0)
+ONE_SHOT = replace(PLAN, rounds_limit=1)
+
+
+def test_a_lying_a_lost_and_a_restarted_process(
+    tmp_path: Path, tables: dict[str, Path], simulated: Simulated
+) -> None:
+    bundle = tmp_path / "app"
+    write_bundle(bundle, to_run_config(PLAN))
+    with Deployment(tmp_path / "flower") as deployment:
+        deployment.start_superlink()
+        for site in SITES:
+            deployment.start_node(site, tables[site], program=HOSTILE)
+            behave(deployment, site, "plain")
+        answers_twice_and_replays(deployment, bundle, tmp_path / "twice", simulated)
+        superlink_is_killed(deployment, bundle, tmp_path / "resumed", simulated)
+        is_killed_mid_round(deployment, bundle, tmp_path / "killed", simulated)
+
+
+def answers_twice_and_replays(
+    deployment: Deployment, bundle: Path, out: Path, simulated: Simulated
+) -> None:
+    """A site answers each request twice and replays its old answers: nothing changes."""
+    behave(deployment, "south", "twice")
+    run = deployment.submit(bundle, out_dir=str(out), min_replies=3, rounds_limit=1)
+    deployment.require_completed(run, out.is_dir)
+    assert consensus(out) == simulated(ONE_SHOT, list(SITES))
+    behave(deployment, "south", "plain")
+    assert "hostile: sent again" in deployment.node_log("south")
+    assert refused(out) == []
+
+
+def is_killed_mid_round(
+    deployment: Deployment, bundle: Path, out: Path, simulated: Simulated
+) -> None:
+    """A site dies while the server waits for it: the others' consensus is the result."""
+    behave(deployment, "south", "late 600")
+    run = deployment.submit(
+        bundle, out_dir=str(out), min_replies=2, reply_seconds=25, rounds_limit=1
+    )
+    wait_for(lambda: "hostile: waiting" in deployment.node_log("south"))
+    deployment.kill_node("south")
+    deployment.require_completed(run, out.is_dir)
+    assert consensus(out) == simulated(ONE_SHOT, ["east", "north"])
+    assert [entry["reason"].rpartition(": ")[2] for entry in refused(out)] == ["no reply"]
+
+
+def superlink_is_killed(
+    deployment: Deployment, bundle: Path, out: Path, simulated: Simulated
+) -> None:
+    """The SuperLink dies after the first round: the run is lost, its first round is not."""
+    run = deployment.submit(bundle, out_dir=str(out), min_replies=3)
+    checkpoint = out.with_name(f"{out.name}.checkpoint.json")
+    wait_for(checkpoint.is_file)
+    deployment.kill_superlink()
+    assert not out.exists()
+    deployment.start_superlink()
+    status, _ = deployment.finished(run)
+    assert status != "finished:completed"
+    rest = deployment.submit(bundle, out_dir=str(out), min_replies=3, resume=True)
+    deployment.require_completed(rest, out.is_dir)
+    assert consensus(out) == simulated(PLAN, list(SITES))
+    assert json.loads((out / "state.json").read_text())["rounds"] == 2
+    assert not checkpoint.exists()
+
+
+def behave(deployment: Deployment, site: str, how: str) -> None:
+    (deployment.folder / site / "behaviour").write_text(how)
+
+
+def consensus(out: Path) -> str:
+    return (out / "consensus.json").read_text()
+
+
+def refused(out: Path) -> list[dict[str, str]]:
+    entries: list[dict[str, str]] = json.loads((out / "run.json").read_text())["refused"]
+    return entries
+
+
+def wait_for(there: Callable[[], bool], seconds: float = 240.0) -> None:
+    until = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < until
+        time.sleep(0.2)
