@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbn.errors import StructureError
 
@@ -49,7 +50,7 @@ class TabulatedScore:
 
     Parameters
     ----------
-    names : the variables, sorted as text.
+    names : the variables; sorted as text but for what `over` makes.
     label : what it is, with its settings, for results ("bdeu, ess 1").
     tables : the arrays that the kernels read.
     """
@@ -79,6 +80,18 @@ class TabulatedScore:
                 f"a node and its parents must be different indices below {self.n}, got {whole}"
             )
         return float(local_score(self.tables, node, family))
+
+    def over(self, nodes: NDArray[np.intp]) -> TabulatedScore:
+        """The same local scores over some of the variables, in the order given.
+
+        Parameters
+        ----------
+        nodes : [m] different indices. The store is shared: use one of the two at a time.
+        """
+        from fedbn.scores.counts import tables_over
+
+        names = tuple(self.names[int(i)] for i in nodes)
+        return TabulatedScore(names, self.label, tables_over(self.tables, nodes))
 
     def __repr__(self) -> str:
         return f"TabulatedScore({self.label}; {self.n} variables)"

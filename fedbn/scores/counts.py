@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
     from fedbn.scores._tables import Tables
 
-__all__ = ["MEMORY_MB", "categorical_tables", "gaussian_tables", "require_kind"]
+__all__ = ["MEMORY_MB", "categorical_tables", "gaussian_tables", "require_kind", "tables_over"]
 
 MEMORY_MB = 512
 _LARGEST_ARITY = 65_535
@@ -115,6 +115,32 @@ def gaussian_tables(
         gram=np.ascontiguousarray(gram),
         constant=constant,
         exponent=exponent,
+    )
+
+
+def tables_over(t: Tables, nodes: NDArray[np.intp]) -> Tables:
+    """The tables of some variables, in the order given; the scratch is shared with `t`."""
+    from fedbn.scores._tables import GAUSSIAN
+
+    m = nodes.size
+    if t.kind == GAUSSIAN:
+        return t._replace(
+            arities=t.arities[nodes],
+            gram=np.ascontiguousarray(t.gram[np.ix_(nodes, nodes)]),
+            constant=t.constant[: m + 1],
+            exponent=t.exponent[: m + 1],
+            signs=np.ascontiguousarray(t.signs[nodes]),
+        )
+    ranges = [slice(t.other_start[v], t.other_start[v + 1]) for v in nodes]
+    return t._replace(
+        codes=np.ascontiguousarray(t.codes[nodes]),
+        arities=t.arities[nodes],
+        modes=t.modes[nodes],
+        other_start=np.concatenate(([0], np.cumsum([r.stop - r.start for r in ranges]))),
+        other_rows=np.concatenate([t.other_rows[r] for r in ranges]),
+        other_codes=np.concatenate([t.other_codes[r] for r in ranges]),
+        first_state=t.first_state[nodes],
+        signs=np.ascontiguousarray(t.signs[nodes]),
     )
 
 

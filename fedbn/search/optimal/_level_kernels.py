@@ -8,6 +8,7 @@ order of rank. `ranks` with no entry means: all sets of that size, where a rank 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -20,6 +21,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 TERM_COUNTS = 256  # BDeu terms of smaller counts are stored
 TERM_SLOTS = 128
+COMPACT = 128  # configurations that may be numbered with gaps
 
 
 @njit(cache=True, nogil=True)
@@ -60,17 +62,24 @@ def extended(
     binomial: Ints,
     arities: Ints,
     unit: float,
+    floor: float,
     slack: float,
 ) -> tuple[Ints, Floats]:
     """The sets of `size` + 1 all of whose subsets of `size` may be extended, with their bound.
 
     The bound of a set is the least cost among all its proper subsets. Where `unit` > 0 (BIC, AIC:
-    the penalty (r_i - 1) w), a set P with bound + slack < unit Π r is left out with all its
-    supersets (theorem 4).
+    the penalty (r_i - 1) w), a set P with bound + slack < unit Π r + floor is left out with all its
+    supersets (theorem 4), where no set of any size loses less likelihood than `floor`.
 
     Parameters: sets over 0 .. others - 1, their `arities`; `old_best` [m] least cost within each
     old set. Returns ranks and bounds, ascending by rank.
     """
+    total = binomial[others, size]
+    direct = np.empty(0, dtype=np.int32)  # the place of every rank, where that is not too large
+    if old_ranks.size > 0 and total <= 64 * old_ranks.size:
+        direct = np.full(total, -1, dtype=np.int32)
+        for a in range(old_ranks.size):
+            direct[old_ranks[a]] = a
     capacity = max(1024, old_best.size)
     ranks = np.empty(capacity, dtype=np.int64)
     bounds = np.empty(capacity, dtype=np.float64)
@@ -91,7 +100,7 @@ def extended(
                 above += binomial[members[j], j]
             whole = True
             for j in range(size):
-                at = place(below + above, old_ranks)
+                at = direct[below + above] if direct.size else place(below + above, old_ranks)
                 if at < 0:
                     whole = False
                     break
@@ -104,7 +113,7 @@ def extended(
                 penalty = unit
                 for j in range(size + 1):
                     penalty *= arities[members[j]]
-                if bound + slack < penalty:
+                if bound + slack < penalty + floor:
                     continue
             if found == capacity:
                 capacity *= 2
@@ -171,6 +180,16 @@ def _term(terms: Floats, slot: int, count: int) -> float:
     return float(value)
 
 
+class Prefix(NamedTuple):
+    """The counting of a set's largest members, by how many they are."""
+
+    members: Ints  # [size] the member that each step adds, or -1
+    index: NDArray[np.int32]  # [size, rows] configuration of each row
+    held: NDArray[np.int32]  # [size, 2 rows + ...] rows of each configuration
+    span: Ints  # [size] number of configurations
+    cells: NDArray[np.int32]  # counts with one more member
+
+
 @njit(cache=True, nogil=True)
 def joint_values(
     t: Tables,
@@ -193,58 +212,94 @@ def joint_values(
             unrank(wanted[a], size, binomial, n, members)
             values[a] = t.constant[size] - t.exponent[size] * factorise(t, members, size)
         return
-    if size == 0:
-        alpha = t.parameter
-        values[:] = n_log_n[t.n_rows]
-        if t.kind != INFORMATION:
-            values[:] = math.lgamma(t.n_rows + alpha) - math.lgamma(alpha)
-        occupied[:] = 1
-        return
-    index = np.zeros((size + 1, rows), dtype=np.int32)  # configuration of the largest d members
-    span = np.ones(size + 1, dtype=np.int64)
-    before = np.full(size + 1, -1, dtype=np.int64)
-    widest = 1
-    for v in range(n):
-        widest = max(widest, t.arities[v])
-    cells = np.zeros(max(rows, 1) * widest + 1, dtype=np.int32)
+    widest = t.arities.max()
+    p = Prefix(
+        np.full(size + 1, -1, dtype=np.int64),
+        np.zeros((size + 1, rows), dtype=np.int32),
+        np.zeros((size + 1, (rows + COMPACT) * widest + 1), dtype=np.int32),
+        np.ones(size + 1, dtype=np.int64),
+        np.empty((rows + COMPACT) * widest + 1, dtype=np.int32),
+    )
+    p.held[0, 0] = t.n_rows
     terms = np.full((TERM_SLOTS, TERM_COUNTS + 1), np.nan)
     sizes = np.full(TERM_SLOTS, -1.0)
     for a in range(wanted.size):
         unrank(wanted[a], size, binomial, n, members)
-        depth = 0
-        while depth < size - 1 and before[depth] == members[size - 1 - depth]:
-            depth += 1
-        for d in range(depth, size - 1):
-            v = members[size - 1 - d]
-            before[d] = v
-            for e in range(d + 1, size):
-                before[e] = -1
-            span[d + 1] = _refine(index[d], span[d], t.codes[v], t.arities[v], cells, index[d + 1])
-        v = members[0]
-        column, arity = t.codes[v], np.int32(t.arities[v])
-        prefix = index[size - 1]
-        total_cells = span[size - 1] * t.arities[v]
-        for c in range(total_cells):
-            cells[c] = 0
-        for row in range(rows):
-            cells[prefix[row] * arity + np.int32(column[row])] += t.weights[row]
-        total, seen = 0.0, 0
+        cells = p.held[0, :1]
+        if size:
+            _prepare(t, p, members, size)
+            v = members[0]
+            _count(t, v, p.index[size - 1], p.held[size - 1, : p.span[size - 1]], p.cells)
+            cells = p.cells[: p.span[size - 1] * t.arities[v]]
         slot = 0
         if t.kind != INFORMATION:
             log_size = 0.0
             for j in range(size):
                 log_size += math.log(t.arities[members[j]])
             slot = _log_gamma_terms(terms, sizes, log_size, t.parameter)
-        for c in range(total_cells):
-            count = cells[c]
+        total, seen = 0.0, 0
+        for count in cells:
             if count > 0:
                 seen += 1
-                if t.kind == INFORMATION:
-                    total += n_log_n[count]
-                else:
-                    total += _term(terms, slot, count)
+                total += n_log_n[count] if t.kind == INFORMATION else _term(terms, slot, count)
         values[a] = total
         occupied[a] = seen
+
+
+@njit(cache=True, nogil=True)
+def _prepare(t: Tables, p: Prefix, members: Ints, size: int) -> None:
+    """Count all members but the smallest, from the largest one that has changed."""
+    depth = 0
+    while depth < size - 1 and p.members[depth] == members[size - 1 - depth]:
+        depth += 1
+    p.members[depth:] = -1
+    for d in range(depth, size - 1):
+        v = members[size - 1 - d]
+        p.members[d] = v
+        arity, span = np.int32(t.arities[v]), p.span[d]
+        _count(t, v, p.index[d], p.held[d, :span], p.held[d + 1])
+        span *= t.arities[v]
+        index, out, column = p.index[d], p.index[d + 1], t.codes[v]
+        for row in range(index.size):
+            out[row] = index[row] * arity + np.int32(column[row])
+        if span > COMPACT:
+            span = _compact(p.held[d + 1, :span], p.cells, out)
+        p.span[d + 1] = span
+
+
+@njit(cache=True, nogil=True)
+def _compact(held: NDArray[np.int32], number: NDArray[np.int32], index: NDArray[np.int32]) -> int:
+    """Number the configurations that occur; `held` and `index` change in place."""
+    found = 0
+    for c in range(held.size):
+        if held[c] > 0:
+            number[c] = found
+            held[found] = held[c]
+            found += 1
+    for row in range(index.size):
+        index[row] = number[index[row]]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _count(
+    t: Tables,
+    v: int,
+    index: NDArray[np.int32],
+    held: NDArray[np.int32],
+    cells: NDArray[np.int32],
+) -> None:
+    """cells[configuration, state of v]; the mode of v gets what the others leave of `held`."""
+    arity, mode = np.int32(t.arities[v]), t.modes[v]
+    cells[: held.size * arity] = 0
+    for k in range(t.other_start[v], t.other_start[v + 1]):
+        row = t.other_rows[k]
+        cells[index[row] * arity + np.int32(t.other_codes[k])] += t.weights[row]
+    for c in range(held.size):
+        rest = held[c]
+        for state in range(arity):
+            rest -= cells[c * arity + state]
+        cells[c * arity + mode] = rest
 
 
 @njit(cache=True, nogil=True)
@@ -270,6 +325,55 @@ def _refine(
 
 
 @njit(cache=True, nogil=True)
+def worth_scoring(
+    t: Tables,
+    node: int,
+    ranks: Ints,
+    size: int,
+    binomial: Ints,
+    slack: float,
+    floors: Floats,
+    ranks_below: Ints,
+    values_below: Floats,
+    ranks_own: Ints,
+    values_own: Floats,
+) -> NDArray[np.bool_]:
+    """Which parent sets P, or supersets of P, may be undominated (BIC, AIC; theorem 7).
+
+    In any T ⊇ P the parent j saves N I(i; j | T - j) ≤ N H(j | P - j) - N H(j | all others), and
+    costs at least w (r_i - 1)(r_j - 1) Π r over P - j. `floors` are N H(j | all others);
+    `..._below` and `..._own` hold the joint values of sets of `size` - 1 and `size`.
+    """
+    others = t.arities.size - 1
+    keep = np.ones(ranks.size, dtype=np.bool_)
+    members = np.empty(size + 1, dtype=np.int64)
+    for a in range(ranks.size):
+        unrank(ranks[a], size, binomial, others, members)
+        own = 0
+        parameters = t.parameter * (float(t.arities[node]) - 1.0)
+        for j in range(size):
+            c = members[j] + (members[j] >= node)
+            members[j] = c
+            own += binomial[c, j + 1]
+            parameters *= t.arities[c]
+        joint = values_own[place(own, ranks_own)]
+        below, above = 0, 0
+        for j in range(1, size):
+            above += binomial[members[j], j]
+        for j in range(size):
+            rest = values_below[place(below + above, ranks_below)]
+            arity = t.arities[members[j]]
+            lost = parameters / arity * (arity - 1.0)
+            if rest - joint - floors[members[j]] + slack < lost:
+                keep[a] = False
+                break
+            below += binomial[members[j], j + 1]
+            if j + 1 < size:
+                above -= binomial[members[j + 1], j + 1]
+    return keep
+
+
+@njit(cache=True, nogil=True)
 def scored(
     t: Tables,
     node: int,
@@ -279,8 +383,6 @@ def scored(
     binomial: Ints,
     slack: float,
     floor: float,
-    ranks_below: Ints,
-    values_below: Floats,
     ranks_own: Ints,
     values_own: Floats,
     occupied_own: NDArray[np.int32],
@@ -289,8 +391,8 @@ def scored(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Costs of the parent sets of one level, and which of them may be extended.
 
-    `..._below`, `..._own`, `..._above` hold the joint values of sets of `size` - 1, `size`,
-    `size` + 1. `floor` is a lower bound on the cost of every set of `size` + 1 or more.
+    `..._own` and `..._above` hold the joint values of sets of `size` and `size` + 1. `floor` is a
+    lower bound on the cost of every Gaussian set of `size` + 1 or more.
     """
     others = t.arities.size - 1
     cost = np.empty(ranks.size, dtype=np.float64)
@@ -303,7 +405,6 @@ def scored(
         parameters = states - 1.0
         for j in range(size):
             c = members[j] + (members[j] >= node)
-            members[j] = c
             own += binomial[c, j + 1]
             if c < node:
                 family += binomial[c, j + 1]
@@ -314,28 +415,11 @@ def scored(
                 parameters *= t.arities[c]
         family += binomial[node, smaller + 1]
         at_own = place(own, ranks_own)
-        joint = values_own[at_own]
-        cost[a] = joint - values_above[place(family, ranks_above)]
-        best = bounds[a]
+        cost[a] = values_own[at_own] - values_above[place(family, ranks_above)]
         if t.kind == GAUSSIAN:
-            best = min(best, cost[a])
-            extend[a] = not best + slack < floor
+            extend[a] = not min(bounds[a], cost[a]) + slack < floor
         elif t.kind == INFORMATION:
             cost[a] += t.parameter * parameters
-            best = min(best, cost[a])
-            below, above = 0, 0  # theorem 7, the half with H(j | P)
-            for j in range(1, size):
-                above += binomial[members[j], j]
-            for j in range(size):
-                rest = values_below[place(below + above, ranks_below)]
-                arity = t.arities[members[j]]
-                lost = t.parameter * parameters / arity * (arity - 1.0)
-                if rest - joint + slack < lost:
-                    extend[a] = False
-                    break
-                below += binomial[members[j], j + 1]
-                if j + 1 < size:
-                    above -= binomial[members[j + 1], j + 1]
         else:  # theorem 8
             extend[a] = not bounds[a] + slack < occupied_own[at_own] * math.log(states)
     return cost, extend

@@ -49,9 +49,13 @@ class ClusterLP:
     def __init__(self, families: Families) -> None:
         import highspy
 
-        self.families = families
+        self.names = families.names
+        self.n = families.n
+        self.node, self.cost, self.bits = families.node, families.cost, families.bits
+        self.has_parent = families.has_parent
         self.clusters: list[NDArray[np.uint64]] = []
         self.x = np.zeros(families.size)
+        self._lowest = families.cost[families.start[:-1]]
         make: Any = highspy.Highs
         self._solver = make()
         self._solver.setOptionValue("output_flag", False)
@@ -59,9 +63,7 @@ class ClusterLP:
         size = families.size
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = size, families.n
-        model.col_cost_ = families.cost - np.repeat(
-            families.cost[families.start[:-1]], np.diff(families.start)
-        )
+        model.col_cost_ = families.cost - self._lowest[families.node]
         model.col_lower_, model.col_upper_ = np.zeros(size), np.full(size, highspy.kHighsInf)
         model.row_lower_ = model.row_upper_ = np.ones(families.n)
         model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
@@ -123,27 +125,54 @@ class ClusterLP:
         from fedbn.search.optimal._cluster_kernels import coverage
 
         for cluster in clusters:
-            columns = np.flatnonzero(coverage(self.families.node, self.families.bits, cluster))
+            columns = np.flatnonzero(coverage(self.node, self.bits, cluster))
             self._solver.addRow(
                 1.0, highspy.kHighsInf, len(columns), columns.astype(np.int32),
                 np.ones(len(columns)),
             )  # fmt: skip
             self.clusters.append(cluster)
 
+    def add_columns(
+        self, node: NDArray[np.int32], cost: NDArray[np.float64], has_parent: NDArray[np.bool_]
+    ) -> None:
+        """Add families (node [k], cost [k], parents [k, n]) with their entries in every row."""
+        import highspy
+
+        from fedbn.search.optimal._cluster_kernels import coverage
+
+        bits = pack(has_parent)
+        rows = [np.array([i]) for i in node]
+        for c, cluster in enumerate(self.clusters):
+            for column in np.flatnonzero(coverage(node, bits, cluster)):
+                rows[column] = np.append(rows[column], self.n + c)
+        sizes = np.array([len(row) for row in rows])
+        starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+        self._solver.addCols(
+            len(node), cost - self._lowest[node], np.zeros(len(node)),
+            np.full(len(node), highspy.kHighsInf), int(sizes.sum()), starts.astype(np.int32),
+            np.concatenate(rows).astype(np.int32), np.ones(int(sizes.sum())),
+        )  # fmt: skip
+        self.node = np.concatenate((self.node, node))
+        self.cost = np.concatenate((self.cost, cost))
+        self.bits = np.concatenate((self.bits, bits))
+        self.has_parent = np.concatenate((self.has_parent, has_parent))
+
+    def duals(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """Clusters with positive duals in the last solution, uint64 [C, W], and these [C]."""
+        duals = np.maximum(np.array(self._solver.getSolution().row_dual)[self.n :], 0.0)
+        active = duals > 1e-12
+        words = self.bits.shape[1]
+        return np.array(self.clusters, dtype=np.uint64).reshape(-1, words)[active], duals[active]
+
     def bound(self) -> ClusterBound:
-        """What the duals of the last solution prove."""
+        """What the duals of the last solution prove of the families that are in."""
         from fedbn.search.optimal._cluster_kernels import reduced_costs
 
-        families = self.families
-        n = families.n
-        duals = np.maximum(np.array(self._solver.getSolution().row_dual)[n:], 0.0)
-        active = duals > 1e-12
-        words = families.bits.shape[1]
-        clusters = np.array(self.clusters, dtype=np.uint64).reshape(-1, words)[active]
+        clusters, duals = self.duals()
         value, least, reduced = reduced_costs(
-            families.node, families.cost, families.bits, clusters, duals[active], n
+            self.node, self.cost, self.bits, clusters, duals, self.n
         )
-        return ClusterBound(value, least, reduced, clusters, duals[active])
+        return ClusterBound(value, least, reduced, clusters, duals)
 
     def close(
         self,
@@ -177,12 +206,10 @@ class ClusterLP:
         """Clusters that the present solution violates, the most violated first."""
         from fedbn.search.optimal._cluster_kernels import violated_clusters
 
-        families = self.families
-        n = families.n
         some = np.flatnonzero(self.x > 1e-9)
         cycles = self._seeds(some, rng)
         clusters, sides = violated_clusters(
-            families.node[some], self.x[some], families.bits[some], n, cycles, VIOLATION
+            self.node[some], self.x[some], self.bits[some], self.n, cycles, VIOLATION
         )
         return clusters[np.argsort(sides, kind="stable")[:most]]
 
@@ -191,10 +218,9 @@ class ClusterLP:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
-        families = self.families
-        n = families.n
+        n = self.n
         flow = np.zeros((n, n))
-        np.add.at(flow, families.node[some], self.x[some, None] * families.has_parent[some])
+        np.add.at(flow, self.node[some], self.x[some, None] * self.has_parent[some])
         seeds = []
         for level in (0.0, 0.25, 0.5, 0.75):
             count, label = connected_components(
@@ -209,5 +235,5 @@ class ClusterLP:
         random = rng.random((len(share), n)) < share
         seeds += list(random[random.sum(axis=1) > 2])
         if not seeds:
-            return np.zeros((0, families.bits.shape[1]), dtype=np.uint64)
+            return np.zeros((0, self.bits.shape[1]), dtype=np.uint64)
         return pack(np.array(seeds))

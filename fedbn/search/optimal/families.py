@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import SearchError
+from fedbn.graphs._kernels import pack
 from fedbn.graphs.dag import DAG
 
 __all__ = ["Families"]
@@ -131,14 +132,18 @@ class Families:
         inside = self.has_parent[np.ix_(where, nodes)]
         local = np.searchsorted(nodes, self.node[where]).astype(np.int32)
         names = tuple(self.names[int(i)] for i in nodes)
-        words = max(1, (len(nodes) + 63) // 64)
-        padded = np.zeros((len(where), words * 64), dtype=np.uint8)
-        padded[:, : len(nodes)] = inside
-        bits = np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
-        columns: list[NDArray[Any]] = [bits[:, w] for w in range(words)]
+        bits = pack(inside)
+        columns: list[NDArray[Any]] = [bits[:, w] for w in range(bits.shape[1])]
         order = np.lexsort([*columns, self.cost[where], local])
         part = Families.of(names, local[order], self.cost[where][order], bits[order])
         return part, where[order]
+
+    def reordered(self, names: tuple[str, ...]) -> Families:
+        """The same families with the variables in another order."""
+        place = np.array([names.index(name) for name in self.names])
+        has_parent = np.zeros_like(self.has_parent)
+        has_parent[:, place] = self.has_parent
+        return Families.of(names, place[self.node], self.cost, pack(has_parent))
 
     def dag(self, chosen: Sequence[int] | NDArray[Any]) -> DAG:
         """The DAG of one family per node, given by their indices in any order."""

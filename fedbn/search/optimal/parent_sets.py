@@ -5,7 +5,8 @@ A parent set P of node i may be dropped when a subset of it is better by more th
 search extends only sets all of whose subsets may be extended; what stops it, by score:
 
 * BIC and AIC (w = ln N / 2 or 1): theorem 4 of Liao et al. (2019) with the factor w that its print
-  lacks, and the half of theorem 7 that does not follow from it;
+  lacks, and the half of theorem 7 that does not follow from it; both sharpened by what no parents
+  can save, N H(i | all others);
 * BDeu: theorem 8, with the number of observed configurations of the larger set;
 * Gaussian BIC: no set of k parents costs less than all variables together, less the penalty of
   those beyond k. BGe has no such rule here: all sets up to `max_parents` are scored.
@@ -21,7 +22,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +38,7 @@ __all__ = ["TOLERANCE", "ParentSetSearch", "parent_sets"]
 
 TOLERANCE = 1e-8  # absolute, natural logarithms: scores this close are equal
 PIECE = 200_000  # sets that are counted between two looks at the clock
+LAST_LEVEL = 5_000_000  # families of one size from which the last level is searched by its own
 DENSE_LIMIT = 60_000_000  # sets of one size that are stored by rank without a list of ranks
 
 Ints = NDArray[np.int64]
@@ -57,6 +59,10 @@ class ParentSetSearch:
     scored: int
     seconds: float
     limit: str = ""
+
+    def renamed(self, names: tuple[str, ...]) -> ParentSetSearch:
+        """The same with the variables in the order of `names`."""
+        return replace(self, families=self.families.reordered(names))
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -111,9 +117,9 @@ def parent_sets(
     if not slack >= 0.0:
         raise SearchError(f"the slack must be at least 0, not {slack}")
     deadline = None if seconds is None else time.monotonic() + seconds
-    return _LevelSearch(score, slack + TOLERANCE, memory, deadline, chained).run(
-        max_parents, progress
-    )
+    order = np.argsort(np.diff(score.tables.other_start), kind="stable")  # short counts run fastest
+    search = _LevelSearch(score.over(order), slack + TOLERANCE, memory, deadline, chained)
+    return search.run(max_parents, progress).renamed(score.names)
 
 
 class _LevelSearch:
@@ -143,6 +149,7 @@ class _LevelSearch:
         self.workers = 1 if self.gaussian else (os.cpu_count() or 1)
         self.kept: list[list[tuple[int, Ints, Floats]]] = [[] for _ in range(self.n)]
         self.scored = 0
+        self.floors = self._floors() if self.information else np.zeros(self.n)
 
     def run(
         self, max_parents: int | None, progress: Callable[[int, int], None] | None
@@ -162,6 +169,10 @@ class _LevelSearch:
                     limit = f"a cap of {max_parents} parents"
                     break
                 below, own, frontiers = self._level(size, bounds, below, own)
+                if self._next_is_last(size, frontiers):
+                    self._last_level(size + 1, frontiers, own)
+                    size += 2
+                    break
             except _Stopped:
                 limit = "the time limit"
                 break
@@ -186,37 +197,94 @@ class _LevelSearch:
         self, size: int, bounds: list[_Frontier], below: _Level, own: _Level
     ) -> tuple[_Level, _Level, list[_Frontier]]:
         """Score the sets of `size` with these bounds; returns the values for the next level."""
-        from fedbn.search.optimal._level_kernels import global_ranks
 
         self._require_memory(size, bounds)
-        sets, joined = [], []
-        for i, bound in enumerate(bounds):
-            ranks = _listed(bound)
-            plain, family = global_ranks(i, ranks, size, self.others, self.binomial)
-            sets.append(plain)
-            joined.append(family)
-        own = self._joint(size, sets, own)
-        above = self._joint(size + 1, joined)
+        own = self._joint(size, [self._ranks(i, size, bounds[i])[0] for i in range(self.n)], own)
+        if self.information and size:
+            bounds = [self._worth(i, size, bounds[i], below, own) for i in range(self.n)]
+        above = self._joint(size + 1, [self._ranks(i, size, bounds[i])[1] for i in range(self.n)])
 
         def one(i: int) -> _Frontier:
-            return self._scored(i, size, bounds[i], below, own, above)
+            return self._scored(i, size, bounds[i], own, above)
 
         with ThreadPoolExecutor(self.workers) as pool:
             frontiers = list(pool.map(one, range(self.n)))
         return own, above, frontiers
 
-    def _scored(
-        self, i: int, size: int, bound: _Frontier, below: _Level, own: _Level, above: _Level
-    ) -> _Frontier:
+    def _ranks(self, i: int, size: int, bound: _Frontier) -> tuple[Ints, Ints]:
+        """Ranks among all variables of node i's sets, and of these with i."""
+        from fedbn.search.optimal._level_kernels import global_ranks
+
+        return global_ranks(i, _listed(bound), size, self.others, self.binomial)
+
+    def _worth(self, i: int, size: int, bound: _Frontier, below: _Level, own: _Level) -> _Frontier:
+        """Theorem 7: the sets that may be undominated, or have undominated supersets."""
+        from fedbn.search.optimal._level_kernels import worth_scoring
+
+        self._require_time()
+        ranks = _listed(bound)
+        keep = worth_scoring(
+            self.t, i, ranks, size, self.binomial, self.slack, self.floors, below.ranks,
+            below.values, own.ranks, own.values,
+        )  # fmt: skip
+        return bound if keep.all() else _Frontier(ranks[keep], bound.best[keep])
+
+    def _next_is_last(self, size: int, frontiers: list[_Frontier]) -> bool:
+        """Whether sets of size + 2 are too large for every node (theorem 5, BIC and AIC), and sets
+        of size + 1 so many that counting all of them once is cheaper than a list per node."""
+        if not self.information or not 0 < size < self.others:
+            return False
+        pairs = sum(f.best.size for f in frontiers) * (self.others - size) / (size + 1)
+        if pairs < max(LAST_LEVEL, self.binomial[self.n, size + 2]):
+            return False
+        if self.binomial[self.n, size + 1] > DENSE_LIMIT:
+            return False
+        arities = np.sort(self.t.arities).astype(np.float64)
+        least = float(np.prod(arities[: size + 2]))
+        units = self.t.parameter * (self.t.arities - 1.0)
+        return bool(np.all(self._empty_costs() + self.slack < units * least))
+
+    def _empty_costs(self) -> Floats:
+        """The cost of the empty set, per node."""
+        return np.array([lists[0][2][0] for lists in self.kept])
+
+    def _last_level(self, size: int, frontiers: list[_Frontier], own: _Level) -> None:
+        """Keep what the slack allows of the sets of `size`, the last level."""
+        from fedbn.search.optimal._last_level_kernels import last_level
+
+        own = self._joint(size, [np.arange(self.binomial[self.n, size])], own)
+        start = np.cumsum([0, *(f.best.size for f in frontiers)]).astype(np.int64)
+        ranks = np.concatenate([_listed(f) for f in frontiers])
+        best = np.concatenate([f.best for f in frontiers])
+        limit = self._empty_costs() + self.slack
+        total = int(self.binomial[self.n, size + 1])
+
+        def one(first: int) -> tuple[Ints, Ints, Floats]:
+            self._require_time()
+            found: tuple[Ints, Ints, Floats] = last_level(
+                self.t, self.n_log_n, first, min(first + PIECE, total), size, self.binomial,
+                own.values, start, ranks, best, limit, self.slack,
+            )  # fmt: skip
+            return found
+
+        with ThreadPoolExecutor(self.workers) as pool:
+            found = list(pool.map(one, range(0, total, PIECE)))
+        nodes, sets, costs = (np.concatenate(column) for column in zip(*found, strict=True))
+        self.scored += total * (size + 1)
+        for i in range(self.n):
+            order = np.flatnonzero(nodes == i)
+            order = order[np.argsort(sets[order])]
+            self.kept[i].append((size, sets[order], costs[order]))
+
+    def _scored(self, i: int, size: int, bound: _Frontier, own: _Level, above: _Level) -> _Frontier:
         """Keep what the slack allows; the frontier that may be extended."""
         from fedbn.search.optimal._level_kernels import scored
 
         self._require_time()
         ranks = _listed(bound)
-        floor = self._floor(i, size + 1)
         cost, extend = scored(
-            self.t, i, ranks, bound.best, size, self.binomial, self.slack, floor, below.ranks,
-            below.values, own.ranks, own.values, own.occupied, above.ranks, above.values,
+            self.t, i, ranks, bound.best, size, self.binomial, self.slack, self._floor(i, size + 1),
+            own.ranks, own.values, own.occupied, above.ranks, above.values,
         )  # fmt: skip
         self.scored += ranks.size
         keep = ~(bound.best + self.slack < cost)
@@ -244,7 +312,7 @@ class _LevelSearch:
             unit = self.t.parameter * (float(self.t.arities[i]) - 1.0)
         ranks, best = extended(
             frontier.ranks, frontier.best, size, self.others, self.binomial, arities, unit,
-            self.slack,
+            float(self.floors[i]), self.slack,
         )  # fmt: skip
         if ranks.size == self.binomial[self.others, size + 1]:
             ranks = np.zeros(0, dtype=np.int64)
@@ -257,6 +325,18 @@ class _LevelSearch:
         most = [j for j in range(self.n) if j != i]
         penalty = 0.5 * math.log(self.t.n_rows)
         return -self.score.local_score(i, most) - penalty * (self.others - size)
+
+    def _floors(self) -> Floats:
+        """[n]: N H(i | all others), the part of a cost that no parents can save."""
+        from fedbn.search.optimal._level_kernels import joint_values
+
+        whole, parts = np.empty(1), np.empty(self.n)
+        seen = np.zeros(self.n, dtype=np.int32)
+        one = np.zeros(1, dtype=np.int64)
+        joint_values(self.t, self.n_log_n, one, self.n, self.binomial, whole, seen[:1])
+        without = np.arange(self.n, dtype=np.int64)  # the k-th set lacks variable n - 1 - k
+        joint_values(self.t, self.n_log_n, without, self.others, self.binomial, parts, seen)
+        return np.maximum(0.0, parts[::-1] - whole)
 
     def _joint(self, size: int, wanted: list[Ints], known: _Level | None = None) -> _Level:
         """Joint values of the wanted sets; those that `known` has are copied."""
