@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 import tracemalloc
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,13 @@ from fedbn.message import (
     StructureMessage,
     array_of_npy,
     arrays_of_npy,
+    as_classes,
     from_arrays,
     schema_from_text,
     schema_to_text,
     to_arrays,
 )
+from tests.naive import members, same_class
 from tests.strategies import dag_lists
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -214,6 +217,24 @@ def test_a_message_with_too_many_bytes_is_refused_unread() -> None:
         arrays_of_npy(wire.items(), limits=Limits(max_bytes=300), sender="site b")
 
 
+def pool() -> list[tuple[dict[str, bytes], Schema]]:
+    """Good messages of both forms on the wire: one to three random DAGs over one to five names."""
+    rng = np.random.default_rng(8)
+    made = []
+    for _ in range(100):
+        n = int(rng.integers(1, 6))
+        dags = []
+        for _ in range(int(rng.integers(1, 4))):
+            place = rng.permutation(n)
+            upper = np.triu(rng.random((n, n)) < 0.6, k=1)
+            dags.append(DAG(tuple(f"v{i}" for i in range(n)), upper[np.ix_(place, place)]))
+        message, schema = message_of(dags)
+        for form in (message, as_classes(message)):
+            made.append(({key: npy(array) for key, array in to_arrays(form).items()}, schema))
+    return made
+
+
+POOL = pool()
 MUTATIONS = st.lists(
     st.tuples(st.integers(0, 10_000), st.integers(0, 255), st.sampled_from(["set", "cut", "add"])),
     min_size=1,
@@ -221,13 +242,12 @@ MUTATIONS = st.lists(
 )
 
 
-@settings(max_examples=2500, deadline=None)
-@given(dag_lists(max_nodes=5, max_dags=3), st.sampled_from(ARRAY_KEYS), MUTATIONS)
+@settings(max_examples=4500, deadline=None)
+@given(st.sampled_from(POOL), st.sampled_from(ARRAY_KEYS), MUTATIONS)
 def test_mutated_bytes_never_crash_nor_make_an_invalid_structure(
-    dags: list[DAG], key: str, mutations: list[tuple[int, int, str]]
+    good: tuple[dict[str, bytes], Schema], key: str, mutations: list[tuple[int, int, str]]
 ) -> None:
-    message, schema = message_of(dags)
-    wire = {name: npy(array) for name, array in to_arrays(message).items()}
+    wire, schema = dict(good[0]), good[1]
     for place, value, what in mutations:
         data = bytearray(wire[key])
         at = place % (len(data) + 1)
@@ -241,18 +261,39 @@ def test_mutated_bytes_never_crash_nor_make_an_invalid_structure(
     accepts_only_messages(wire, schema)
 
 
+STEPS = st.lists(
+    st.tuples(st.sampled_from(ARRAY_KEYS), st.integers(0, 1000), st.integers(-2, 6)),
+    min_size=1,
+    max_size=3,
+)
+
+
+@settings(max_examples=4500, deadline=None)
+@given(st.sampled_from(POOL), STEPS)
+def test_mutated_records_never_make_an_invalid_structure(
+    good: tuple[dict[str, bytes], Schema], steps: list[tuple[str, int, int]]
+) -> None:
+    arrays, schema = arrays_of_npy(good[0].items()), good[1]
+    for key, place, value in steps:
+        flat = arrays[key].reshape(-1)
+        if flat.size:
+            flat[place % flat.size] = max(value, 0) if key == "header" else value
+    accepts_only_messages({key: npy(array) for key, array in arrays.items()}, schema)
+
+
 @settings(max_examples=1500, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), max_size=6),
     st.lists(st.integers(-1, 7), max_size=4),
     st.lists(st.sampled_from([1.0, 0.5, 0.0, -1.0, float("inf"), float("nan")]), max_size=3),
+    st.integers(0, 2),
 )
 def test_made_up_records_never_make_an_invalid_structure(
-    edges: list[tuple[int, int]], indptr: list[int], weights: list[float]
+    edges: list[tuple[int, int]], indptr: list[int], weights: list[float], form: int
 ) -> None:
-    arrays, schema = small()
+    _, schema = small()
     wire = {
-        "header": npy(arrays["header"]),
+        "header": npy(with_header(2, form)["header"]),
         "edges": npy(np.array(edges, dtype=np.int32).reshape(-1, 2)),
         "indptr": npy(np.array([0, *indptr], dtype=np.int64)),
         "weights": npy(np.array(weights, dtype=np.float64)),
@@ -261,7 +302,7 @@ def test_made_up_records_never_make_an_invalid_structure(
 
 
 def accepts_only_messages(wire: dict[str, bytes], schema: Schema) -> None:
-    """Refused with a MessageError, or accepted and then sent on as the very same arrays."""
+    """Refused with a MessageError; or what arrives is sound and would be sent as it came."""
     try:
         arrays = arrays_of_npy(wire.items())
         received = from_arrays(arrays, schema)
@@ -269,7 +310,114 @@ def accepts_only_messages(wire: dict[str, bytes], schema: Schema) -> None:
         return
     again = to_arrays(received)
     assert all(np.array_equal(again[key], arrays[key]) for key in ARRAY_KEYS)
-    assert all(dag.names == schema.names for dag in received.dags)
+    assert 1 <= len(received.dags) == len(received.weights) <= 1000
+    assert all(0 < weight < float("inf") for weight in received.weights)
+    for dag in received.dags:
+        assert dag.names == schema.names
+        assert has_no_cycle(dag.adjacency.tolist())
+        assert max(map(sum, zip(*dag.adjacency.tolist(), strict=True))) <= 16
+
+
+def has_no_cycle(adjacency: list[list[bool]]) -> bool:
+    """By the definition: some order of the nodes, found by taking away those without parents."""
+    left = set(range(len(adjacency)))
+    while left:
+        sources = {j for j in left if not any(adjacency[i][j] for i in left)}
+        if not sources:
+            return False
+        left -= sources
+    return True
+
+
+def test_classes_travel_as_cpdags_and_arrive_as_their_canonical_members() -> None:
+    chain = DAG.from_edges("abc", [("a", "b"), ("b", "c")])
+    other = DAG.from_edges("abc", [("c", "b"), ("b", "a")])
+    collider = DAG.from_edges("abc", [("a", "b"), ("c", "b")])
+    message, schema = message_of([chain, collider, other])
+    sent = as_classes(message)
+    assert len(sent.dags) == 2
+    assert sent.weights == (1.0 + 1.0 / 3, 0.5)
+    arrays = to_arrays(sent)
+    assert arrays["edges"].tolist() == [[0, 1], [1, 0], [1, 2], [2, 1], [0, 1], [2, 1]]
+    received = from_arrays(arrays, schema)
+    assert received == sent
+    assert all(same_class(dag, by) for dag, by in zip(received.dags, message.dags, strict=False))
+
+
+@given(dag_lists(max_nodes=5, max_dags=3))
+def test_a_class_says_nothing_about_its_member(dags: list[DAG]) -> None:
+    message, _ = message_of(dags)
+    instead = replace(message, dags=tuple(members(dag)[0] for dag in dags))
+    assert as_classes(message) == as_classes(instead)
+
+
+def test_a_class_must_be_given_by_its_cpdag_and_keep_the_limits() -> None:
+    directed = {**changed("edges", [[0, 1], [1, 2], [0, 1], [1, 2]], np.int32)}
+    with pytest.raises(MessageError, match="by its CPDAG"):
+        from_arrays({**directed, "header": with_header(2, 1)["header"]}, small()[1])
+    star = DAG.from_edges("abcd", [(name, "d") for name in "abc"])
+    message, schema = message_of([star])
+    arrays = to_arrays(as_classes(message))
+    for limits in (Limits(max_in_degree=2), Limits(max_edges=2)):
+        with pytest.raises(MessageError, match="at most 2"):
+            from_arrays(arrays, schema, limits=limits)
+
+
+def large(edges: npt.NDArray[np.int32], n: int) -> tuple[dict[str, bytes], Schema]:
+    """A message of one graph over n variables on the wire."""
+    schema = schema_of(tuple(f"v{i:04}" for i in range(n)))
+    header = bytes([2, 0, 0]) + bytes.fromhex(schema.hash)
+    arrays = {
+        "header": np.frombuffer(header, dtype=np.uint8),
+        "edges": edges,
+        "indptr": np.array([0, len(edges)], dtype=np.int64),
+        "weights": np.ones(1),
+    }
+    return {key: npy(array) for key, array in arrays.items()}, schema
+
+
+def million_edges() -> tuple[dict[str, bytes], Schema]:
+    return large(
+        np.argwhere(np.triu(np.ones((1450, 1450)), k=1)).astype(np.int32)[:1_000_000], 1450
+    )
+
+
+def million_claimed() -> tuple[dict[str, bytes], Schema]:
+    wire, schema = large(np.zeros((0, 2), dtype=np.int32), 1000)
+    return {**wire, "edges": npy_claiming("(1000000, 2)")}, schema
+
+
+def long_cycle() -> tuple[dict[str, bytes], Schema]:
+    ring = [[i, (i + 1) % 1000] for i in range(1000)]
+    return large(np.array(ring, dtype=np.int32), 1000)
+
+
+def wrong_hash() -> tuple[dict[str, bytes], Schema]:
+    wire, _ = long_cycle()
+    return wire, schema_of(("a", "b"))
+
+
+HOSTILE = {
+    "a million edges": (million_edges, "at most 10000 edges, not 1000000"),
+    "a million edges claimed": (million_claimed, "must have 8000000 bytes, not 0"),
+    "a cycle of a thousand": (long_cycle, "no directed cycle"),
+    "another schema": (wrong_hash, "schema hash must be"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_message_is_refused_in_50_ms_and_50_mb(case: str) -> None:
+    build, reason = HOSTILE[case]
+    wire, schema = build()
+    from_arrays(*small())  # whatever the first call loads
+    tracemalloc.start()
+    began = time.process_time()
+    with pytest.raises(MessageError, match=reason):
+        from_arrays(arrays_of_npy(wire.items()), schema)
+    seconds, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50_000_000
+    assert seconds < 0.05
 
 
 def test_a_schema_survives_the_handshake() -> None:

@@ -79,9 +79,7 @@ class SiteMapping:
             raise SchemaError(f"two columns must not both be mapped to {twice[0]!r}")
         for name in sorted(self.states):
             if name not in renamed:
-                raise SchemaError(
-                    f"states are mapped for column {name!r}, but no column is called so"
-                )
+                raise SchemaError(f"states are mapped for column {name!r}, which is not there")
             if schema.kind == "gaussian":
                 raise SchemaError(f"column {name!r} has floats, no states to be mapped")
             own = schema.states[renamed.index(name)]
