@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,209 +14,360 @@ import typer
 from fedbn.errors import ConfigError, SearchError
 
 if TYPE_CHECKING:
+    from fedbn.credible.candidates import Candidates
     from fedbn.credible.classes import MarkovClasses
     from fedbn.credible.enumerate import CredibleSet
     from fedbn.graphs.dag import DAG
 
-Edge = tuple[str, str, float]
+SCORE_FILES = (".jkl", ".scores")
+COUNTING, LIMITS, OUTPUT = "Counting and listing", "Limits", "Output"
 
 
 def credible(
-    table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="A table (.csv, .csv.gz, .parquet), or local scores (.jkl, .scores: number of "
+            "variables; per variable 'name sets'; per set 'score size parents...')."
+        ),
+    ],
     bf: Annotated[
-        float, typer.Option(min=1.0, help="Bayes factor to the best structure; 3, 20, 150.")
+        float,
+        typer.Option(
+            min=1.0,
+            help="Bayes factor to the best structure. 3: hardly worse, too narrow for averages on "
+            "few rows; 20: the usual choice; 150: all that is not ruled out decisively.",
+        ),
     ] = 20.0,
-    score: Annotated[str, typer.Option(help="bic, bdeu, aic; gaussian-bic for numbers.")] = "bic",
+    score: Annotated[
+        str, typer.Option(help="bic, bdeu, aic; gaussian-bic where columns are numbers.")
+    ] = "bic",
     ess: Annotated[float, typer.Option(help="Equivalent sample size of BDeu.")] = 1.0,
-    count: Annotated[
-        bool, typer.Option("--count", help="Count only: no posteriors, no list.")
-    ] = False,
-    most: Annotated[
-        int | None, typer.Option("--list", min=1, metavar="N", help="List the N best structures.")
-    ] = None,
-    per_class: Annotated[
-        bool, typer.Option("--per-class", help="With --list: one structure per class.")
-    ] = False,
-    k_best: Annotated[
-        int | None,
-        typer.Option("--k-best", min=1, metavar="K", help="The K best credible structures."),
-    ] = None,
-    max_parents: Annotated[
-        int | None, typer.Option(min=0, show_default="no limit", help="Cap; then incomplete.")
-    ] = None,
     schema: Annotated[
         Path | None, typer.Option("--schema", help='JSON file {"column": ["state", ...]}.')
     ] = None,
     missing: Annotated[
         list[str] | None, typer.Option(help="A cell that means missing; may be repeated.")
     ] = None,
+    count: Annotated[
+        bool,
+        typer.Option(
+            "--count", rich_help_panel=COUNTING, help="Count only: no posteriors, no list."
+        ),
+    ] = False,
+    most: Annotated[
+        int | None,
+        typer.Option(
+            "--list", min=1, metavar="N", rich_help_panel=COUNTING,
+            help="List the N best structures with their excess over the best (natural log).",
+        ),
+    ] = None,
+    k_best: Annotated[
+        int | None,
+        typer.Option(
+            "--k-best", min=1, metavar="K", rich_help_panel=COUNTING,
+            help="The K best structures that are credible; an error if there are fewer.",
+        ),
+    ] = None,
+    per_class: Annotated[
+        bool,
+        typer.Option(
+            "--per-class", rich_help_panel=COUNTING,
+            help="Every Markov equivalence class counts once: one structure of each is listed, and "
+            "averages give a class the weight of one member.",
+        ),
+    ] = False,
+    ancestors: Annotated[
+        bool,
+        typer.Option(
+            "--ancestors", rich_help_panel=COUNTING,
+            help="Also the posteriors of directed paths; by listing, or see --samples.",
+        ),
+    ] = False,
+    v_structures: Annotated[
+        bool,
+        typer.Option("--v-structures", rich_help_panel=COUNTING, help="Also those of a -> c <- b."),
+    ] = False,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=1, rich_help_panel=COUNTING, help="Average --ancestors over N draws."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, rich_help_panel=COUNTING, help="Of the draws.")] = 1,
+    paper: Annotated[
+        bool,
+        typer.Option(
+            "--paper", rich_help_panel=COUNTING,
+            help="Also the numbers of Liao et al. (2019): parent sets by their bookkeeping, and "
+            "their count of classes, which is finer than Markov equivalence.",
+        ),
+    ] = False,
+    max_parents: Annotated[
+        int | None,
+        typer.Option(
+            min=0, show_default="no limit", rich_help_panel=LIMITS, help="Cap; then incomplete."
+        ),
+    ] = None,
     seconds: Annotated[
-        float | None, typer.Option(show_default="no limit", help="Wall-clock limit.")
+        float | None,
+        typer.Option(
+            min=0.0, show_default="no limit", rich_help_panel=LIMITS,
+            help="Wall clock. What is proven by then is printed, as after Ctrl-C.",
+        ),
     ] = None,
     memory: Annotated[
-        float | None, typer.Option(show_default="no limit", help="Memory limit in GiB.")
+        float | None,
+        typer.Option(
+            min=0.0, show_default="half of what is free", rich_help_panel=LIMITS, help="GiB."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write edges with posteriors: .csv, or .dot (posterior of 0.5 and up)."),
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            help="Edges with posteriors (.csv) or the averaged network (.dot, see --threshold).",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float,
+        typer.Option(rich_help_panel=OUTPUT, help="Least posterior of an edge in the .dot file."),
+    ] = 0.5,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            help="New folder for two figures: edge posteriors, and score against rank.",
+        ),
+    ] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(rich_help_panel=OUTPUT, help="Write the local scores: a .jkl file."),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+        bool,
+        typer.Option("--json", rich_help_panel=OUTPUT, help="Print one JSON object, nothing else."),
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")] = False,
-) -> None:
-    """Count, list and average all structures within a Bayes factor of the best one."""
-    from fedbn.credible.candidates import candidate_sets
-    from fedbn.credible.classes import markov_classes
-    from fedbn.credible.enumerate import credible_set
-    from fedbn.data.tables import read_dataset, read_schema
-    from fedbn.learners import kind_of_score
-    from simulations.terminal import print_json, progress_bars
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="No progress.")
+    ] = False,
+) -> None:  # fmt: skip
+    """Count, list and average all structures within a Bayes factor of the best one.
 
-    _check(count, most, k_best, out, per_class)
-    agreed = None if schema is None else read_schema(schema)
-    kind: Any = kind_of_score(score)
-    dataset = read_dataset(table, kind, schema=agreed, missing=missing or ())
+    A structure is credible when its score is within ln(BF) of the best. The set is exact: nothing
+    is left out without proof, and numbers say "at least" where a limit was met. Edges go to
+    standard output as CSV with their posteriors, counts to standard error.
+    """
+    from simulations.credible_output import show, write_files
+    from simulations.terminal import print_json, stages
+
+    wanted = _Wanted(count, most, k_best, per_class, ancestors, v_structures, samples, seed, paper)
+    wanted.require_consistent(out, figures)
     began = time.monotonic()
     allowed = None if memory is None else int(memory * 2**30)
-    with progress_bars(not quiet and not as_json) as tracker:
-        candidates = candidate_sets(
-            dataset, score, bayes_factor=bf, ess=ess, max_parents=max_parents, memory=allowed,
-            seconds=seconds, progress=tracker("parent sets"),
-        )  # fmt: skip
-        done = tracker("components")
-        left = None if seconds is None else max(0.0, began + seconds - time.monotonic())
-        found = credible_set(
-            candidates, memory=allowed, seconds=left, progress=lambda _, k, n: done(k, n)
+    with stages(not quiet and not as_json) as notify:
+        candidates = _candidates(
+            table, score, bf, ess, schema, missing or (), max_parents, allowed, seconds, notify
         )
-    classes, uncounted = None, ""
-    try:
-        classes = markov_classes(found)
-    except SearchError as error:
-        if per_class:
-            raise
-        uncounted = str(error)
-    content: dict[str, Any] = {
-        "table": str(table),
-        "score": score,
-        "bayes_factor": bf,
-        "epsilon": found.epsilon,
-        "opt": found.opt,
-        "parent_sets": candidates.families.size,
-        "dags": found.count,
-        "classes": None if classes is None else classes.count,
-        "complete": found.complete,
-        "covered": found.covered,
-        "limit": _limit(found) or uncounted,
-        "set_aside": list(candidates.set_aside),
-    }
-    edges = None if count else _edges(found)
-    if edges is not None:
-        content["edges"] = [{"parent": a, "child": b, "posterior": p} for a, b, p in edges]
-    listed = _listed(found, classes, most or k_best, per_class)
-    if listed is not None:
-        content["structures"] = listed
+        found = _found(candidates, allowed, began, seconds, notify)
+        content = {"table": str(table), "score": score, "bayes_factor": bf}
+        content |= _content(found, wanted, allowed, notify)
+    if paper and table.suffix not in SCORE_FILES:
+        content["paper_parent_sets"] = _paper_sets(table, score, bf, ess, schema, missing or ())
     content["seconds"] = time.monotonic() - began
-    if out is not None and edges is not None:
-        _write(edges, found.names, out)
+    write_files(found, content, out=out, threshold=threshold, figures=figures, scores=scores)
     if as_json:
         print_json(content)
     else:
-        _show(content, edges)
+        show(content)
 
 
-def _check(
-    count: bool, most: int | None, k_best: int | None, out: Path | None, per_class: bool
-) -> None:
-    """Refuse options that exclude each other."""
-    if count and (most or k_best or out):
-        raise ConfigError("--count neither lists nor writes: leave out --list, --k-best and --out")
-    if most and k_best:
-        raise ConfigError("--list and --k-best both list: give one of them")
-    if per_class and not (most or k_best):
-        raise ConfigError("--per-class goes with --list or --k-best")
-    if out is not None and out.suffix not in (".csv", ".dot"):
-        raise ConfigError(f"--out must end in .csv or .dot, not {out.name!r}")
+@dataclass(frozen=True)
+class _Wanted:
+    """What is to be computed of the set."""
+
+    count: bool
+    most: int | None
+    k_best: int | None
+    per_class: bool
+    ancestors: bool
+    v_structures: bool
+    samples: int | None
+    seed: int
+    paper: bool
+
+    def require_consistent(self, out: Path | None, figures: Path | None) -> None:
+        """Refuse options that exclude each other."""
+        averages = self.ancestors or self.v_structures or out or figures
+        if self.count and (self.most or self.k_best or averages):
+            raise ConfigError(
+                "--count neither lists nor averages: leave out --list, --k-best, --ancestors, "
+                "--v-structures, --out and --figures"
+            )
+        if self.most and self.k_best:
+            raise ConfigError("--list and --k-best both list: give one of them")
+        if self.samples is not None and not self.ancestors:
+            raise ConfigError("--samples goes with --ancestors")
+        if out is not None and out.suffix not in (".csv", ".dot"):
+            raise ConfigError(f"--out must end in .csv or .dot, not {out.name!r}")
+        if figures is not None and figures.exists():
+            raise ConfigError(f"--figures must be a new folder, {figures} exists")
 
 
-def _limit(found: CredibleSet) -> str:
-    """What made the set incomplete, or nothing."""
-    if found.limit:
-        return found.limit
-    if not found.candidates.complete:
-        return f"parent sets of more than {found.candidates.largest} variables were not considered"
-    return ""
+def _candidates(
+    table: Path, score: str, bf: float, ess: float, schema: Path | None, missing: Any,
+    max_parents: int | None, memory: int | None, seconds: float | None,
+    notify: Callable[[str], None],
+) -> Candidates:  # fmt: skip
+    """The candidate parent sets of a table, or those that a file of scores has."""
+    from fedbn.credible.candidates import candidate_sets, listed_candidates, read_scores
+
+    if table.suffix in SCORE_FILES:
+        return listed_candidates(read_scores(table), bayes_factor=bf)
+    return candidate_sets(
+        _dataset(table, score, schema, missing), score, bayes_factor=bf, ess=ess,
+        max_parents=max_parents, memory=memory, seconds=seconds,
+        progress=lambda size, kept: notify(f"parent sets of {size} variables: {kept} so far"),
+    )  # fmt: skip
 
 
-def _edges(found: CredibleSet) -> list[Edge]:
-    """Edges that some credible DAG has, with posteriors, by names."""
-    posteriors = found.edge_posteriors
-    names = found.names
+def _dataset(table: Path, score: str, schema: Path | None, missing: Any) -> Any:
+    from fedbn.data.tables import read_dataset, read_schema
+    from fedbn.learners import kind_of_score
+
+    kind: Any = kind_of_score(score)
+    agreed = None if schema is None else read_schema(schema)
+    return read_dataset(table, kind, schema=agreed, missing=missing)
+
+
+def _paper_sets(
+    table: Path, score: str, bf: float, ess: float, schema: Path | None, missing: Any
+) -> int:
+    """The paper's |Π|, with the ε that it used for its three Bayes factors."""
+    import math
+
+    from fedbn.credible.candidates import PAPER_EPSILON, paper_parent_sets
+
+    epsilon = PAPER_EPSILON.get(bf, math.log(bf))
+    return paper_parent_sets(
+        _dataset(table, score, schema, missing), score, epsilon=epsilon, ess=ess
+    )
+
+
+def _found(
+    candidates: Candidates, memory: int | None, began: float, seconds: float | None,
+    notify: Callable[[str], None],
+) -> CredibleSet:  # fmt: skip
+    from fedbn.credible.enumerate import credible_set
+
+    left = None if seconds is None else max(0.0, began + seconds - time.monotonic())
+    return credible_set(candidates, memory=memory, seconds=left, notify=notify)
+
+
+def _content(
+    found: CredibleSet, wanted: _Wanted, memory: int | None, notify: Callable[[str], None]
+) -> dict[str, Any]:
+    """The counts and whatever else is wanted; Ctrl-C leaves out what was not done."""
+    content: dict[str, Any] = {
+        "epsilon": found.epsilon,
+        "opt": found.opt,
+        "opt_at_least": found.least if found.candidates.complete else None,
+        "parent_sets": found.candidates.families.size,
+        "dags": found.count,
+        "classes": None,
+        "complete": found.complete,
+        "covered": found.covered,
+        "proof": found.proof,
+        "limit": found.limit,
+        "set_aside": list(found.candidates.set_aside),
+    }
+    try:
+        notify(f"{found.count} graphs; classes")
+        classes = _classes(found, memory, content)
+        notify(f"{found.count} graphs; averages")
+        content |= _averages(found, classes, wanted)
+        content |= _lists(found, classes, wanted)
+        if wanted.paper and classes is not None:
+            content["paper_classes"] = classes.coarse_count
+    except KeyboardInterrupt:
+        content["limit"] = content["limit"] or "interrupted: averages and lists are left out"
+    return content
+
+
+def _classes(
+    found: CredibleSet, memory: int | None, content: dict[str, Any]
+) -> MarkovClasses | None:
+    """The classes, their number in `content`; None, and why, where they are too many."""
+    from fedbn.credible.classes import markov_classes
+
+    try:
+        classes = markov_classes(found, memory=memory)
+    except SearchError as error:
+        content["limit"] = content["limit"] or str(error)
+        return None
+    content["classes"] = classes.count
+    return classes
+
+
+def _averages(found: CredibleSet, classes: MarkovClasses | None, wanted: _Wanted) -> dict[str, Any]:
+    """Posteriors as lists of names and shares, the most certain first."""
+    import numpy as np
+
+    from fedbn.credible import averaging
+
+    if wanted.count:
+        return {}
+    known = _required(classes) if wanted.per_class or wanted.v_structures else classes
+    shares = averaging.class_edge_posteriors(_required(known)) if wanted.per_class else None
+    edges = found.edge_posteriors if shares is None else shares
+    content: dict[str, Any] = {"edges": _pairs(edges, found.names, "parent", "child")}
+    if wanted.ancestors:
+        rng = np.random.default_rng(wanted.seed)
+        paths = averaging.ancestor_posteriors(found, samples=wanted.samples, rng=rng)
+        content["ancestors"] = _pairs(paths, found.names, "ancestor", "descendant")
+    if wanted.v_structures:
+        triples = averaging.v_structure_posteriors(_required(known), per_class=wanted.per_class)
+        content["v_structures"] = [
+            {"parents": [a, b], "child": c, "posterior": p} for (a, c, b), p in triples.items()
+        ]
+    return content
+
+
+def _required(classes: MarkovClasses | None) -> MarkovClasses:
+    if classes is None:
+        raise SearchError("the classes are too many for this; allow more memory, or lower --bf")
+    return classes
+
+
+def _pairs(shares: Any, names: tuple[str, ...], first: str, second: str) -> list[dict[str, Any]]:
+    """Pairs of names with a share above 0, by name."""
+    import numpy as np
+
     return [
-        (names[i], names[j], float(posteriors[i, j]))
-        for i in range(len(names))
-        for j in range(len(names))
-        if posteriors[i, j] > 0.0
+        {first: names[i], second: names[j], "posterior": float(shares[i, j])}
+        for i, j in np.argwhere(shares > 0.0).tolist()
     ]
 
 
-def _listed(
-    found: CredibleSet, classes: MarkovClasses | None, most: int | None, per_class: bool
-) -> list[dict[str, Any]] | None:
+def _lists(found: CredibleSet, classes: MarkovClasses | None, wanted: _Wanted) -> dict[str, Any]:
     """The best structures, or one member of each of the best classes."""
+    most = wanted.most or wanted.k_best
     if most is None:
-        return None
-    if per_class and classes is not None:
-        return [
-            {"excess": item.excess, "members": item.members, "edges": _pairs(item.dag)}
-            for item in islice(iter(classes), most)
+        return {}
+    if wanted.per_class:
+        listed = [
+            {"excess": item.excess, "members": item.members, "edges": _edges(item.dag)}
+            for item in islice(iter(_required(classes)), most)
         ]
-    return [{"excess": item.excess, "edges": _pairs(item.dag)} for item in found.k_best(most)]
+    else:
+        listed = [{"excess": item.excess, "edges": _edges(item.dag)} for item in found.k_best(most)]
+    if wanted.k_best and len(listed) < wanted.k_best:
+        what = "classes" if wanted.per_class else "structures"
+        raise SearchError(
+            f"the {wanted.k_best} best {what} are wanted, {len(listed)} are credible: raise --bf"
+        )
+    return {"structures": listed}
 
 
-def _pairs(dag: DAG) -> list[list[str]]:
+def _edges(dag: DAG) -> list[list[str]]:
     return [list(edge) for edge in dag.edges]
-
-
-def _write(edges: Sequence[Edge], names: Sequence[str], path: Path) -> None:
-    """Edge posteriors as CSV, or the averaged network as DOT."""
-    import csv
-    import json
-
-    if path.suffix == ".csv":
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(["parent", "child", "posterior"])
-            writer.writerows((a, b, repr(p)) for a, b, p in edges)
-        return
-    quoted = {name: json.dumps(name, ensure_ascii=False) for name in names}
-    lines = ["digraph credible {", *(f"  {quoted[name]};" for name in names)]
-    lines += [f'  {quoted[a]} -> {quoted[b]} [label="{p:.2f}"];' for a, b, p in edges if p >= 0.5]
-    path.write_text("\n".join([*lines, "}"]) + "\n", encoding="utf-8")
-
-
-def _show(content: dict[str, Any], edges: Sequence[Edge] | None) -> None:
-    """Edges as CSV on standard output, the counts as text on standard error."""
-    if edges is not None:
-        print("parent,child,posterior")
-        for parent, child, share in edges:
-            print(f"{parent},{child},{share:.6g}")
-    for place, item in enumerate(content.get("structures", []), start=1):
-        arrows = "; ".join(f"{a} -> {b}" for a, b in item["edges"])
-        print(f"{place},{item['excess']:.6g},{arrows}")
-    least = "" if content["complete"] else "at least "
-    typer.echo(
-        f"OPT {content['opt']:.6f}; {content['parent_sets']} parent sets; {least}"
-        f"{content['dags']} graphs in {_number(content['classes'])} classes "
-        f"within a Bayes factor of {content['bayes_factor']:g}; {content['seconds']:.2f} s",
-        err=True,
-    )
-    if content["limit"]:
-        typer.echo(f"limit: {content['limit']}", err=True)
-    if content["set_aside"]:
-        typer.echo(f"set aside, one state only: {', '.join(content['set_aside'])}", err=True)
-
-
-def _number(count: int | None) -> str:
-    """A count, or that it was not made."""
-    return "an unknown number of" if count is None else str(count)

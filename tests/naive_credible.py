@@ -141,3 +141,31 @@ def edge_posteriors(found: list[tuple[float, tuple[tuple[int, ...], ...]]], n: i
             for p in parents:
                 out[p, i] += math.exp(-excess)
     return out / sum(math.exp(-excess) for excess, _ in found)
+
+
+def chained_sets(costs: dict[tuple[int, tuple[int, ...]], float], epsilon: float) -> int:
+    """The paper's bookkeeping: a set is compared with what its immediate subsets stand for."""
+    stands: dict[tuple[int, tuple[int, ...]], float] = {}
+    kept = 0
+    for (i, parents), cost in sorted(costs.items(), key=lambda item: len(item[0][1])):
+        below = [stands[i, parents[:k] + parents[k + 1 :]] for k in range(len(parents))]
+        if min(below, default=math.inf) + epsilon + 1e-8 < cost:
+            stands[i, parents] = min(below)
+        else:
+            stands[i, parents] = cost
+            kept += 1
+    return kept
+
+
+def class_edge_posteriors(
+    found: list[tuple[float, tuple[tuple[int, ...], ...]]], names: tuple[str, ...]
+) -> np.ndarray:
+    """Share of edges when each class counts once, and its members share that equally."""
+    dags = [dag_of(names, choice) for _, choice in found]
+    sizes = class_sizes(dags)
+    out, total = np.zeros((len(names), len(names))), 0.0
+    for (excess, _), dag in zip(found, dags, strict=True):
+        weight = math.exp(-excess) / sizes[dag_to_cpdag(dag).adjacency.tobytes()]
+        out += weight * dag.adjacency
+        total += weight
+    return out / total

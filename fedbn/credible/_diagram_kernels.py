@@ -189,6 +189,7 @@ def expand(
     bound: Bound,
     limit: float,
     most: int,
+    stop: NDArray[np.uint8],
 ) -> tuple[Bits, Floats, Floats, Small, Small, Small, bool]:
     """All states one step below the layer `keys` [S, Wu + Wf], merged, and the arcs to them.
 
@@ -197,7 +198,7 @@ def expand(
     not inside U. Each DAG so has one path, its topological order with the smallest labels first.
 
     Parameters: `reach` [S] least cost to each state; `start` [m + 1]; states beyond `limit` by the
-    bound are left out; at most `most` new states.
+    bound are left out; at most `most` new states; `stop` [1] ends it from outside.
     Returns (keys, reach, bounds, arc source, arc family, arc target, whether all fitted).
     """
     m = start.size - 1
@@ -220,7 +221,10 @@ def expand(
     arcs = 0
     fits = np.empty(wf, dtype=np.uint64)
     key = np.empty(width, dtype=np.uint64)
+    none = np.zeros(0, dtype=np.int32)
     for s in range(keys.shape[0]):
+        if stop[0]:
+            return new_keys[:0], new_reach[:0], ahead[:0], none, none, none, False
         state = keys[s]
         fits[:] = ZERO
         for f in range(size):
@@ -265,7 +269,6 @@ def expand(
                         room = -np.inf
                 if at < 0 and least <= room:
                     if number == most:
-                        none = np.zeros(0, dtype=np.int32)
                         return new_keys[:0], new_reach[:0], ahead[:0], none, none, none, False
                     if number == capacity:
                         capacity *= 2
@@ -342,12 +345,15 @@ def profiles(
     next_value: Floats,
     next_count: Ints,
     together: float,
-) -> tuple[Ints, Floats, Ints]:
+    most: int,
+    stop: NDArray[np.uint8],
+) -> tuple[Ints, Floats, Ints, bool]:
     """Per state the sorted excesses to one end and how many ways have each.
 
     `arc_start` [states + 1] groups the arcs by state, `other` is their state at the far side,
     whose profile is next_value[next_start[o] : next_start[o + 1]]. Values above room[state] are
     left out; values within `together` of the smallest of a group are merged into it.
+    Returns (starts, values, counts, whether at most `most` values sufficed and none stopped it).
     """
     starts = np.zeros(states + 1, dtype=np.int64)
     values = np.empty(1024)
@@ -369,6 +375,8 @@ def profiles(
                 count[found] = next_count[k]
                 found += 1
         order = np.argsort(value[:found])
+        if stop[0] or number + found > most:
+            return starts, values[:0], counts[:0], False
         if number + found > values.size:
             capacity = max(2 * values.size, number + found)
             longer = np.empty(capacity)
@@ -386,7 +394,7 @@ def profiles(
                 counts[number] = count[k]
                 number += 1
         starts[s + 1] = number
-    return starts, values[:number].copy(), counts[:number].copy()
+    return starts, values[:number].copy(), counts[:number].copy(), True
 
 
 @njit(cache=True, nogil=True)
@@ -428,6 +436,15 @@ def family_weights(
 
 
 @njit(cache=True, nogil=True)
+def _is_barred(f: int, node: Small, taken: Small, bar_start: Ints, barred: Small) -> bool:
+    """Whether the path already has a family that f must not go with."""
+    found = False
+    for k in range(bar_start[f], bar_start[f + 1]):
+        found |= taken[node[barred[k]]] == barred[k]
+    return found
+
+
+@njit(cache=True, nogil=True)
 def list_paths(
     layer_offset: Ints,
     arc_start: Ints,
@@ -440,6 +457,10 @@ def list_paths(
     spent: Floats,
     where: Ints,
     progress: Ints,
+    node: Small,
+    taken: Small,
+    bar_start: Ints,
+    barred: Small,
     chosen: Small,
     excess: Floats,
 ) -> int:
@@ -447,7 +468,9 @@ def list_paths(
 
     All layers are concatenated: the state `s` of layer d is `layer_offset[d] + s`, its arcs are
     arc_start[state] to arc_start[state + 1] - 1. `at` [m + 1] holds the next arc per depth,
-    `spent`, `where` the excess and state per depth, progress[0] the depth (-1: done).
+    `spent`, `where` the excess and state per depth, progress[0] the depth (-1: done). `node` [F]
+    and `taken` [m] (scratch) are nodes of families and families of nodes; a path has no family f
+    together with one of barred[bar_start[f] : bar_start[f + 1]], whose nodes come before f's.
     Writes chosen [K, m] (family by depth) and excess [K]; returns how many.
     """
     m = layer_offset.size - 2
@@ -475,12 +498,113 @@ def list_paths(
         at[depth] = a + 1
         child = layer_offset[depth + 1] + target[a]
         total = spent[depth] + cost[family[a]]
-        if total + rest[child] > budget:
+        if total + rest[child] > budget or _is_barred(family[a], node, taken, bar_start, barred):
             continue
         path[depth] = family[a]
+        taken[node[family[a]]] = family[a]
         depth += 1
         spent[depth] = total
         where[depth] = child
         at[depth] = arc_start[child]
+    progress[0] = depth
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _fits(f: int, bits: Bits, words: int, state: Bits) -> bool:
+    """Whether a family may still be taken and has all its parents placed."""
+    missing = (state[words + (f >> 6)] >> np.uint64(f & 63)) & ONE == ZERO
+    for w in range(words):
+        missing |= bits[f, w] & ~state[w] != ZERO
+    return not missing
+
+
+@njit(cache=True, nogil=True)
+def _placed(v: int, start: Ints, words: int, state: Bits, below: Bits) -> None:
+    """below := the state after v."""
+    below[:] = state
+    below[v >> 6] |= ONE << np.uint64(v & 63)
+    for f in range(start[v], start[v + 1]):
+        below[words + (f >> 6)] &= ~(ONE << np.uint64(f & 63))
+
+
+@njit(cache=True, nogil=True)
+def _left_behind(v: int, start: Ints, bits: Bits, words: int, state: Bits) -> bool:
+    """Take from v, unless it is placed, the families that fit; whether it has one left."""
+    if (state[v >> 6] >> np.uint64(v & 63)) & ONE:
+        return True
+    others = False
+    for f in range(start[v], start[v + 1]):
+        if _fits(f, bits, words, state):
+            state[words + (f >> 6)] &= ~(ONE << np.uint64(f & 63))
+        elif (state[words + (f >> 6)] >> np.uint64(f & 63)) & ONE:
+            others = True
+    return others
+
+
+@njit(cache=True, nogil=True)
+def search_paths(
+    start: Ints,
+    cost: Floats,
+    bits: Bits,
+    bound: Bound,
+    limit: float,
+    keys: Bits,
+    spent: Floats,
+    ahead: Floats,
+    position: Ints,
+    progress: Ints,
+    chosen: Small,
+    most: int,
+    stop: NDArray[np.uint8],
+) -> int:
+    """List DAGs by depth-first search over the states of `expand`; call again to go on.
+
+    keys [m + 1, Wu + Wf] are the states along the path, position [m + 1, 2] the vertex and the
+    family that each depth tries next, ahead [m + 1] the bound of the vertex, progress (depth, or
+    -1 when done; steps so far). At most `most` steps. Writes chosen [K, m], families by depth.
+    """
+    m = start.size - 1
+    words = bits.shape[1]
+    met = np.zeros(bound.duals.size, dtype=np.uint64)
+    best = np.zeros(m)
+    placed = np.zeros(words, dtype=np.uint64)
+    path = np.empty(m, dtype=np.int32)
+    found = 0
+    depth = progress[0]
+    for d in range(max(depth, 0)):
+        path[d] = position[d, 1] - 1
+    while depth >= 0 and progress[1] < most and not stop[0]:
+        progress[1] += 1
+        if depth == m:
+            if found == chosen.shape[0]:
+                break
+            chosen[found] = path
+            found += 1
+            depth -= 1
+            continue
+        v, f = position[depth, 0], position[depth, 1]
+        if v == m:
+            depth -= 1
+            continue
+        state, below = keys[depth], keys[depth + 1]
+        if f == start[v + 1] or (state[v >> 6] >> np.uint64(v & 63)) & ONE:
+            go_on = _left_behind(v, start, bits, words, state)
+            position[depth, 0] = v + 1 if go_on else m
+            position[depth, 1] = start[v + 1]
+            continue
+        position[depth, 1] = f + 1
+        if f == start[v]:
+            _placed(v, start, words, state, below)
+            ahead[depth] = completion_bound(below, start, words, bound, met, best)
+            room = limit - spent[depth] - ahead[depth]
+            if not can_end(below, start, bits, bound, met, best, max(room, 0.0), placed):
+                ahead[depth] = np.inf
+        if spent[depth] + cost[f] + ahead[depth] <= limit and _fits(f, bits, words, state):
+            _placed(v, start, words, state, below)
+            path[depth] = f
+            spent[depth + 1] = spent[depth] + cost[f]
+            depth += 1
+            position[depth, 0], position[depth, 1] = 0, 0
     progress[0] = depth
     return found

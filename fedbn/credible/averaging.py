@@ -3,26 +3,28 @@
 With `per_class` a class has the weight of one member, however many DAGs it has; otherwise the
 prior is uniform over DAGs, as in the paper. Edges of the whole set need no list (see
 `CredibleSet.edge_posteriors`); v-structures and skeletons are properties of a class; any other
-function of a DAG is averaged over the listed set.
+function of a DAG is averaged over the listed set, or over draws from it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.credible.classes import MarkovClasses
-from fedbn.credible.enumerate import CredibleSet
+from fedbn.credible.enumerate import CredibleSet, combined, cumulative_weight
+from fedbn.credible.sampling import sample_dags
 from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.dag import DAG
 
 __all__ = [
     "ancestor_posteriors",
     "averaged_edges",
+    "class_edge_posteriors",
     "posterior",
     "skeleton_posteriors",
     "v_structure_posteriors",
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+CONSIDERED = 100_000
 
 
 def skeleton_posteriors(credible: CredibleSet) -> Floats:
@@ -39,23 +42,38 @@ def skeleton_posteriors(credible: CredibleSet) -> Floats:
 
 
 def posterior(
-    credible: CredibleSet, function: Callable[[DAG], float | Floats], *, most: int = 1_000_000
+    credible: CredibleSet,
+    function: Callable[[DAG], float | Floats],
+    *,
+    most: int = 1_000_000,
+    samples: int | None = None,
+    rng: np.random.Generator | None = None,
 ) -> Floats:
-    """The average of any function of a DAG, by listing.
+    """The average of any function of a DAG: exact by listing, or over `samples` draws.
 
     Parameters
     ----------
     function : returns a number or an array of one shape.
-    most : refuse sets with more DAGs.
+    most : refuse to list sets with more DAGs.
+    samples : draw so many DAGs instead, with `rng`; the standard error of a share p is
+        sqrt(p (1 - p) / samples).
 
     Raises
     ------
-    SearchError : the set has more than `most` DAGs.
+    SearchError : the set has more than `most` DAGs, and no samples are asked for.
+    ConfigError : samples without an rng, or fewer than one.
     """
+    if samples is not None:
+        if rng is None or samples < 1:
+            raise ConfigError("an average over samples needs at least 1 sample and an rng")
+        drawn = islice(sample_dags(credible, rng), samples)
+        return np.asarray(
+            np.mean([np.asarray(function(dag), dtype=np.float64) for dag in drawn], axis=0)
+        )
     if credible.count > most:
         raise SearchError(
-            f"the average would list {credible.count} graphs, more than {most}; allow more, or "
-            "lower the Bayes factor"
+            f"the average would list {credible.count} graphs, more than {most}; allow more, "
+            "average over samples, or lower the Bayes factor"
         )
     total: Floats = np.zeros(())
     for item in credible:
@@ -63,9 +81,40 @@ def posterior(
     return np.asarray(total / credible.total_weight)
 
 
-def ancestor_posteriors(credible: CredibleSet, *, most: int = 1_000_000) -> Floats:
+def ancestor_posteriors(
+    credible: CredibleSet,
+    *,
+    most: int = 1_000_000,
+    samples: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> Floats:
     """[n, n]: [i, j] is the share of the weight with a directed path from i to j."""
-    return posterior(credible, _reaches, most=most)
+    return posterior(credible, _reaches, most=most, samples=samples, rng=rng)
+
+
+def class_edge_posteriors(classes: MarkovClasses) -> Floats:
+    """[n, n]: shares of edges when every class counts once, shared equally by its members.
+
+    Raises
+    ------
+    SearchError : a component has too many DAGs to be listed.
+    """
+    credible = classes.credible
+    families = credible.candidates.families
+    out = np.zeros((families.n, families.n))
+    profiles = [part.profile() for part in classes.parts]
+    total = float(cumulative_weight(combined(profiles, credible.budget))[1][-1])
+    for k, component in enumerate(credible.components):
+        others = [profile for j, profile in enumerate(profiles) if j != k]
+        value, weight = cumulative_weight(combined(others, credible.budget))
+        rows, excess, members = classes.members_of(k)
+        left = np.searchsorted(value, credible.budget - excess, side="right") - 1
+        shares = np.where(left < 0, 0.0, np.exp(-excess) / members * weight[left]) / total
+        family_shares = np.zeros(component.families.size)
+        np.add.at(family_shares, rows, shares[:, None])
+        for family, share in zip(component.origin, family_shares, strict=True):
+            out[families.has_parent[family], families.node[family]] += share
+    return out
 
 
 def v_structure_posteriors(
@@ -109,6 +158,8 @@ def weighted_structures(
 ) -> tuple[list[DAG], list[float], float]:
     """One DAG per class for the best `most` classes by weight, as a client sends them.
 
+    Of more than `CONSIDERED` classes only those of least cost are considered.
+
     Returns
     -------
     The DAGs, their weights (they sum to 1), and the share of the set's weight that was left out.
@@ -117,18 +168,18 @@ def weighted_structures(
     Raises
     ------
     ConfigError : `most` is below 1.
-    SearchError : there are more than a million classes.
     """
     if most < 1:
         raise ConfigError(f"the number of structures must be at least 1, not {most}")
-    _require_listable(classes, 1_000_000)
     found = [
-        (math.exp(-item.excess) * (1 if per_class else item.members), item.dag) for item in classes
+        (math.exp(-item.excess) * (1 if per_class else item.members), item.dag)
+        for item in islice(classes, CONSIDERED)
     ]
-    total = sum(weight for weight, _ in found)
+    total = classes.total_weight if per_class else classes.credible.total_weight
     best = sorted(found, key=lambda pair: -pair[0])[:most]
     kept = sum(weight for weight, _ in best)
-    return [dag for _, dag in best], [weight / kept for weight, _ in best], 1.0 - kept / total
+    weights = [weight / kept for weight, _ in best]
+    return [dag for _, dag in best], weights, max(0.0, 1.0 - kept / total)
 
 
 def _require_listable(classes: MarkovClasses, most: int) -> None:

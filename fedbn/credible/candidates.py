@@ -21,9 +21,18 @@ from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError
 from fedbn.scores import make_score
 from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.parent_sets import parent_sets
+from fedbn.search.optimal.parent_sets import TOLERANCE, parent_sets
 
-__all__ = ["Candidates", "candidate_sets", "log_bayes_factor", "read_scores", "write_scores"]
+__all__ = [
+    "PAPER_EPSILON",
+    "Candidates",
+    "candidate_sets",
+    "listed_candidates",
+    "log_bayes_factor",
+    "paper_parent_sets",
+    "read_scores",
+    "write_scores",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,15 +43,17 @@ class Candidates:
     ----------
     families : over all variables; |Π| = families.size, empty sets counted.
     epsilon : ln BF.
-    complete : False when a cap on parents or a time limit cut the search short.
-    largest : size up to which all families are there.
+    complete : False when a cap on parents, a limit or a superstructure left families out.
+    scope : "" or which families are there, in words.
+    limit : "" or what cut the search short.
     set_aside : variables with one state, without edges.
     """
 
     families: Families
     epsilon: float
     complete: bool
-    largest: int
+    scope: str
+    limit: str
     set_aside: tuple[str, ...]
 
 
@@ -74,7 +85,8 @@ def candidate_sets(
     ----------
     dataset : two rows at least.
     score : a name of `fedbn.scores.SCORES`; ess for BDeu.
-    max_parents, memory (bytes), seconds : limits; see `parent_sets`.
+    max_parents, memory (bytes), seconds : limits; see `parent_sets`. When time ends, or at Ctrl-C,
+        the sizes that are done are returned.
 
     Raises
     ------
@@ -103,7 +115,41 @@ def candidate_sets(
     if aside:
         families = _with_isolated(families, dataset.names, used, aside)
     names = tuple(dataset.names[i] for i in aside)
-    return Candidates(families, epsilon, found.complete, found.largest, names)
+    scope = "" if found.complete else f"at most {found.largest} parents per variable"
+    return Candidates(families, epsilon, found.complete, scope, found.limit, names)
+
+
+PAPER_EPSILON = {3.0: 1.1, 20.0: 3.1, 150.0: 5.1}
+"""The ε that the paper's Table 1 was made with, by Bayes factor."""
+
+
+def listed_candidates(families: Families, *, bayes_factor: float = 20.0) -> Candidates:
+    """The candidates among given families: those that no given subset beats by more than ε.
+
+    Families that are not given are taken to be in no credible DAG.
+    """
+    epsilon = log_bayes_factor(bayes_factor)
+    keep = np.ones(families.size, dtype=np.bool_)
+    for i in range(families.n):
+        first, last = int(families.start[i]), int(families.start[i + 1])
+        parents, cost = families.has_parent[first:last], families.cost[first:last]
+        for k in range(last - first):
+            better = np.flatnonzero(cost + epsilon + TOLERANCE < cost[k])
+            keep[first + k] = (parents[better] & ~parents[k]).any(axis=1).all()
+    return Candidates(families.select(keep), epsilon, True, "", "", ())
+
+
+def paper_parent_sets(
+    dataset: Dataset, score: str = "bic", *, epsilon: float, ess: float = 1.0
+) -> int:
+    """The number of parent sets by the bookkeeping of the paper's Table 1, which keeps more.
+
+    A set is compared with its immediate subsets only, of which a dropped one stands for the best
+    that dropped it; for `epsilon` see PAPER_EPSILON.
+    """
+    return parent_sets(
+        make_score(score, dataset, ess=ess), slack=epsilon, chained=True
+    ).families.size
 
 
 def _with_isolated(

@@ -5,6 +5,12 @@ Edges between components of the candidates' graph all point one way, so a class 
 of classes per component: the colliders of a node whose parents both lie outside its component
 follow from the skeleton. Classes are therefore found per component and counted under the budget.
 
+A component with few DAGs is listed. Of a larger one only representatives are: a -> b is covered
+when pa(b) = pa(a) + a, and reversing a covered edge stays in the class (Chickering 1995). Reversing
+those from the larger label to the smaller ends at a member without one, so members that have such
+an edge are left out while the diagram is descended; 1.0 to 1.8 members per class remain, which the
+key of their skeleton and v-structures settles.
+
 The paper's |M| counts distinct (skeleton, all colliders, shielded ones too), which is finer than
 equivalence: `coarse_count` reproduces it.
 """
@@ -18,14 +24,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.credible.diagram import Diagram, DiagramLimit, Profile
-from fedbn.credible.enumerate import CredibleSet, combined, ordered_sums
+from fedbn.credible.diagram import Barred, Diagram, Profile
+from fedbn.credible.enumerate import CredibleSet, combined, cumulative_weight, ordered_sums
 from fedbn.credible.filter import Component
+from fedbn.credible.limits import DiagramLimit, Limits
+from fedbn.credible.listed import Listed
+from fedbn.credible.sizes import class_size
 from fedbn.graphs.dag import DAG
+from fedbn.search.optimal.families import Families
 
 __all__ = ["CredibleClass", "MarkovClasses", "markov_classes"]
 
 CHUNK = 200_000
+LISTED_DAGS = 2_000_000  # components with more are searched for representatives
 
 
 @dataclass(frozen=True)
@@ -41,12 +52,13 @@ class CredibleClass:
 class ComponentClasses:
     """The classes of one component by ascending excess.
 
-    rows [K, m] families of one member (the first in order), excess [K], members [K].
+    rows [K, m] families of one member (the first in order of those met), excess [K]; members [K]
+    or None where only representatives were listed.
     """
 
     rows: NDArray[np.int32]
     excess: NDArray[np.float64]
-    members: NDArray[np.int64]
+    members: NDArray[np.int64] | None
 
     def profile(self) -> Profile:
         """The number of classes per excess."""
@@ -67,102 +79,199 @@ class MarkovClasses:
         profiles = [part.profile() for part in self.parts]
         return sum(combined(profiles, self.credible.budget).count)
 
+    @property
+    def total_weight(self) -> float:
+        """Σ exp(-excess), every class once."""
+        profile = combined([part.profile() for part in self.parts], self.credible.budget)
+        return float(cumulative_weight(profile)[1][-1])
+
+    def members_of(
+        self, k: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+        """All DAGs of one component: rows, excesses, and the size of each one's class.
+
+        Raises
+        ------
+        DiagramLimit : they are too many to be listed.
+        """
+        credible = self.credible
+        finder = _Finder(credible.components[k], credible.parts[k], credible, Limits())
+        return finder.dags()
+
     @cached_property
     def coarse_count(self) -> int:
-        """The paper's |M|: distinct skeletons with all their colliders."""
-        credible = self.credible
-        profiles = [
-            _component_classes(component, diagram, credible, shielded=True).profile()
-            for component, diagram in zip(credible.components, credible.diagrams, strict=True)
-        ]
-        return sum(combined(profiles, credible.budget).count)
+        """The paper's |M|: distinct skeletons with all their colliders.
+
+        Raises
+        ------
+        DiagramLimit : a component has too many DAGs to be listed.
+        """
+        limits = Limits()
+        profiles = []
+        for component, part in zip(self.credible.components, self.credible.parts, strict=True):
+            _require_listable(part.profile.within(self.credible.budget), 100 * LISTED_DAGS)
+            found = _Finder(component, part, self.credible, limits).classes(shielded=True)
+            profiles.append(found.profile())
+        return sum(combined(profiles, self.credible.budget).count)
 
     def __iter__(self) -> Iterator[CredibleClass]:
         """Classes by ascending cost."""
         lists = [part.excess.tolist() for part in self.parts]
         for places, excess in ordered_sums(lists, self.credible.budget):
             rows = [part.rows[at] for part, at in zip(self.parts, places, strict=True)]
-            members = 1
-            for part, at in zip(self.parts, places, strict=True):
-                members *= int(part.members[at])
-            yield CredibleClass(self.credible.dag_of(rows), excess, members)
+            dag = self.credible.dag_of(rows)
+            yield CredibleClass(dag, excess, self._members(places, dag))
+
+    def _members(self, places: tuple[int, ...], dag: DAG) -> int:
+        members = 1
+        for part, at in zip(self.parts, places, strict=True):
+            if part.members is None:
+                return class_size(dag)
+            members *= int(part.members[at])
+        return members
 
 
-def markov_classes(credible: CredibleSet, *, most: int = 200_000_000) -> MarkovClasses:
+def markov_classes(
+    credible: CredibleSet, *, memory: int | None = None, seconds: float | None = None
+) -> MarkovClasses:
     """The equivalence classes of a credible set.
 
     Parameters
     ----------
     credible : the set; its components are listed one by one, never their product.
-    most : components with more DAGs than this are refused.
+    memory : bytes for the classes of a component, by default half of what is free.
+    seconds : wall clock.
 
     Raises
     ------
-    DiagramLimit : a component is too large to be listed.
+    DiagramLimit : a component has too many classes for the limits.
     """
-    pairs = zip(credible.components, credible.diagrams, strict=True)
-    for diagram in credible.diagrams:
-        size = diagram.profile.within(credible.budget)
-        if size > most:
-            raise DiagramLimit(
-                f"classes need a list of each component; one has {size} DAGs, more than {most}"
+    limits = Limits(memory, seconds)
+    parts = []
+    for component, part in zip(credible.components, credible.parts, strict=True):
+        finder = _Finder(component, part, credible, limits)
+        few = part.profile.within(credible.budget) <= LISTED_DAGS
+        # Reversing a covered edge must lead to a DAG that is in the set.
+        if few or not (credible.candidates.complete and isinstance(part, Diagram)):
+            parts.append(finder.classes())
+        else:
+            parts.append(
+                finder.classes(barred=covered_edges(credible.candidates.families, component))
             )
-    return MarkovClasses(
-        credible,
-        tuple(
-            _component_classes(component, diagram, credible, shielded=False)
-            for component, diagram in pairs
-        ),
-    )
+    return MarkovClasses(credible, tuple(parts))
 
 
-def _component_classes(
-    component: Component, diagram: Diagram, credible: CredibleSet, *, shielded: bool
-) -> ComponentClasses:
-    """List the component in pieces and keep one member per class."""
-    from fedbn.credible._class_kernels import class_keys
+def covered_edges(whole: Families, component: Component) -> Barred:
+    """Families of b and a with a covered edge a -> b from the larger label to the smaller.
 
-    whole = credible.candidates.families
-    bits = np.ascontiguousarray(whole.bits[component.origin])
-    parents = whole.has_parent[component.origin]
-    start = np.concatenate(([0], np.cumsum(parents.sum(axis=1)))).astype(np.int64)
-    members = np.nonzero(parents)[1].astype(np.int32)
-    nodes = component.nodes.astype(np.int64)
-    found = _Merged(len(nodes))
-    for rows, excess in diagram.listing(credible.budget, CHUNK):
-        keys = class_keys(rows, nodes, bits, start, members, shielded)
-        found.add(keys, rows, excess, np.ones(len(rows), dtype=np.int64))
-    value = diagram.profile.value
-    place = np.searchsorted(value, found.excess + 2e-10, side="right") - 1
-    order = np.lexsort((*found.rows.T[::-1], place))
-    return ComponentClasses(found.rows[order], value[place[order]], found.members[order])
+    For each family (b, P) of the component the families (a, P - a), a in P, a > b.
+    """
+    nodes = whole.node[component.origin].tolist()
+    parents = [frozenset(whole.parents(int(f))) for f in component.origin]
+    place = {key: f for f, key in enumerate(zip(nodes, parents, strict=True))}
+    start, families = [0], []
+    for b, P in zip(nodes, parents, strict=True):
+        pairs = [place.get((a, P - {a})) for a in sorted(P) if a > b]
+        families += [f for f in pairs if f is not None]
+        start.append(len(families))
+    return Barred(np.array(start, dtype=np.int64), np.array(families, dtype=np.int32))
+
+
+class _Finder:
+    """Lists one component in pieces and keeps one member per class."""
+
+    def __init__(
+        self, component: Component, part: Diagram | Listed, credible: CredibleSet, limits: Limits
+    ) -> None:
+        whole = credible.candidates.families
+        parents = whole.has_parent[component.origin]
+        self.bits = np.ascontiguousarray(whole.bits[component.origin])
+        self.start = np.concatenate(([0], np.cumsum(parents.sum(axis=1)))).astype(np.int64)
+        self.parents = np.nonzero(parents)[1].astype(np.int32)
+        self.nodes = component.nodes.astype(np.int64)
+        self.part, self.budget, self.limits = part, credible.budget, limits
+
+    def dags(self) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+        """Every DAG: rows, excesses, sizes of their classes."""
+        _require_listable(self.part.profile.within(self.budget), LISTED_DAGS)
+        pieces = list(self.part.listing(self.budget, CHUNK))
+        rows = np.concatenate([rows for rows, _ in pieces])
+        _, group, sizes = np.unique(
+            self._keys(rows, shielded=False), axis=0, return_inverse=True, return_counts=True
+        )
+        excess = np.concatenate([excess for _, excess in pieces])
+        return rows, excess, sizes[group.ravel()]
+
+    def _keys(self, rows: NDArray[np.int32], *, shielded: bool) -> NDArray[np.uint64]:
+        from fedbn.credible._class_kernels import class_keys
+
+        keys: NDArray[np.uint64] = class_keys(
+            rows, self.nodes, self.bits, self.start, self.parents, shielded
+        )
+        return keys
+
+    def classes(self, *, barred: Barred | None = None, shielded: bool = False) -> ComponentClasses:
+        """The classes, or with `shielded` the paper's finer ones."""
+        found = _Merged(len(self.nodes), self.limits)
+        for rows, excess in self.part.listing(self.budget, CHUNK, barred=barred):
+            self.limits.require_time()
+            found.add(self._keys(rows, shielded=shielded), rows, excess)
+        found.merge()
+        value = self.part.profile.value
+        place = np.searchsorted(value, found.excess + 2e-10, side="right") - 1
+        order = np.lexsort((*found.rows.T[::-1], place))
+        members = None if barred is not None else found.members[order]
+        return ComponentClasses(found.rows[order], value[place[order]], members)
+
+
+def _require_listable(size: int, most: int) -> None:
+    if size > most:
+        raise DiagramLimit(f"{size} graphs of one component would be listed, more than {most}")
 
 
 class _Merged:
-    """Classes met so far: key, first member in order of its families, excess, members."""
+    """Classes met so far: key, first member in order of its families, excess, members.
 
-    def __init__(self, m: int) -> None:
+    New DAGs wait until they are as many as the classes, then all are merged.
+    """
+
+    def __init__(self, m: int, limits: Limits) -> None:
+        self.limits = limits
         self.keys = np.zeros((0, 2), dtype=np.uint64)
         self.rows = np.zeros((0, m), dtype=np.int32)
         self.excess = np.zeros(0)
         self.members = np.zeros(0, dtype=np.int64)
+        self.waiting: list[tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.float64]]] = []
 
     def add(
-        self,
-        keys: NDArray[np.uint64],
-        rows: NDArray[np.int32],
-        excess: NDArray[np.float64],
-        members: NDArray[np.int64],
+        self, keys: NDArray[np.uint64], rows: NDArray[np.int32], excess: NDArray[np.float64]
     ) -> None:
-        """Merge more DAGs in."""
-        keys = np.concatenate([self.keys, keys])
-        rows = np.concatenate([self.rows, rows])
-        excess = np.concatenate([self.excess, excess])
-        members = np.concatenate([self.members, members])
+        """Take more DAGs in."""
+        self.waiting.append((keys, rows, excess))
+        waiting = sum(len(rows) for _, rows, _ in self.waiting)
+        need = 3 * (waiting + len(self.rows)) * (4 * self.rows.shape[1] + 40)
+        if waiting >= len(self.rows) or need > self.limits.memory:
+            self.merge()
+        if 6 * len(self.rows) * (4 * self.rows.shape[1] + 40) > self.limits.memory:
+            raise DiagramLimit(
+                f"a component has more than {len(self.rows)} classes, which "
+                f"{self.limits.memory >> 20} MiB do not hold"
+            )
+
+    def merge(self) -> None:
+        """One entry per key."""
+        keys = np.concatenate([self.keys, *(keys for keys, _, _ in self.waiting)])
+        rows = np.concatenate([self.rows, *(rows for _, rows, _ in self.waiting)])
+        excess = np.concatenate([self.excess, *(excess for _, _, excess in self.waiting)])
+        new = np.ones(len(keys) - len(self.members), dtype=np.int64)
+        members = np.concatenate([self.members, new])
+        self.waiting = []
+        if not len(keys):
+            return
         order = np.lexsort((keys[:, 1], keys[:, 0]))
         ordered = keys[order]
-        new = np.concatenate(([True], (ordered[1:] != ordered[:-1]).any(axis=1)))
-        first = np.flatnonzero(new)
-        self.keys, self.rows = ordered[first], rows[order][first]
+        changed = np.concatenate(([True], (ordered[1:] != ordered[:-1]).any(axis=1)))
+        first = np.flatnonzero(changed)
+        self.keys, self.rows = ordered[first], rows[order[first]]
         self.excess = np.minimum.reduceat(excess[order], first)
         self.members = np.add.reduceat(members[order], first)

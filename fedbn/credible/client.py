@@ -1,8 +1,8 @@
 """What a client sends of its credible set: one DAG per class, at most k, with weights.
 
-Where the limits do not allow the whole set, the DAGs within the largest part of ε that was reached
-are sent; where not even the optimum was found, the best DAG of an ordering search under two
-parents per variable. Both are said: the status is then "fallback".
+Where the exact set is out of reach (its candidates do not fit the memory or the time), the set
+within a superstructure is taken; where limits cut a set short, the part of it that is there. Where
+even its classes do not fit, the single best DAG. All are said: the status is then "fallback".
 """
 
 from __future__ import annotations
@@ -14,18 +14,16 @@ from typing import Literal
 import numpy as np
 
 from fedbn.credible.averaging import weighted_structures
-from fedbn.credible.candidates import candidate_sets
+from fedbn.credible.candidates import Candidates, candidate_sets
 from fedbn.credible.classes import markov_classes
 from fedbn.credible.enumerate import credible_set
+from fedbn.credible.superstructure import superstructure_candidates
 from fedbn.data.dataset import Dataset
 from fedbn.errors import SearchError
 from fedbn.graphs.dag import DAG
-from fedbn.scores import make_score
-from fedbn.search.optimal import learn_optimal
+from fedbn.search.optimal.subset_dp import free_memory
 
 __all__ = ["CredibleStructures", "credible_structures"]
-
-FALLBACK_PARENTS = 2
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class CredibleStructures:
     status : "complete", or "fallback" when the exact set was out of reach.
     score : of the best DAG, maximised.
     dropped : share of the set's weight in classes that were not sent.
-    reason : "" or why it is a fallback.
+    reason : "" or why it is a fallback, and what was sent instead.
     """
 
     dags: tuple[DAG, ...]
@@ -66,36 +64,56 @@ def credible_structures(
     ----------
     dataset, score, ess, bayes_factor, max_parents : see `candidate_sets`.
     max_dags : how many classes at most.
-    seconds, memory : limits (wall clock; bytes).
+    seconds : wall clock; half of it at most goes to the candidates.
+    memory : bytes, by default half of what is free.
 
     Raises
     ------
     ConfigError, DataError : settings or data that no limit would mend.
     """
     began = time.monotonic()
+    memory = free_memory() // 2 if memory is None else memory
+    candidates, reason = _candidates(
+        dataset, score, ess, bayes_factor, max_parents, memory, seconds
+    )
+    left = None if seconds is None else max(0.0, began + seconds - time.monotonic())
+    found = credible_set(candidates, memory=memory, seconds=left, rng=rng)
+    if not reason and not found.complete and found.limit != _cap(max_parents):
+        reason = f"{found.limit}; {found.proof}"
+    try:
+        dags, weights, dropped = weighted_structures(
+            markov_classes(found, memory=memory, seconds=left), max_dags
+        )
+    except SearchError as error:
+        reason = reason or f"{error}; the best graph alone is sent"
+        best = found.k_best(1)[0]
+        dags, weights, dropped = [best.dag], [1.0], max(0.0, 1.0 - 1.0 / found.total_weight)
+    status: Literal["complete", "fallback"] = "fallback" if reason else "complete"
+    return CredibleStructures(tuple(dags), tuple(weights), status, -found.opt, dropped, reason)
+
+
+def _candidates(
+    dataset: Dataset, score: str, ess: float, bayes_factor: float, max_parents: int | None,
+    memory: int, seconds: float | None,
+) -> tuple[Candidates, str]:  # fmt: skip
+    """All candidates under the user's cap, or those of a superstructure and why."""
     try:
         candidates = candidate_sets(
             dataset, score, bayes_factor=bayes_factor, ess=ess, max_parents=max_parents,
-            memory=memory, seconds=seconds,
+            memory=memory, seconds=None if seconds is None else seconds / 2,
         )  # fmt: skip
-        left = None if seconds is None else max(0.0, began + seconds - time.monotonic())
-        found = credible_set(candidates, memory=memory, seconds=left, rng=rng)
-        dags, weights, dropped = weighted_structures(markov_classes(found), max_dags)
     except SearchError as error:
-        cap = FALLBACK_PARENTS if max_parents is None else min(max_parents, FALLBACK_PARENTS)
-        best = learn_optimal(
-            make_score(score, dataset, ess=ess), "ordering", max_parents=cap, rng=rng
-        )
-        return CredibleStructures((best.dag,), (1.0,), "fallback", best.score, 0.0, str(error))
-    # A cap that the user set is not a fallback; a limit that was met is.
-    reason = found.limit
-    if not candidates.complete and (max_parents is None or candidates.largest < max_parents):
-        reason = reason or f"parent sets end at {candidates.largest} variables"
-    return CredibleStructures(
-        tuple(dags),
-        tuple(weights),
-        "fallback" if reason else "complete",
-        -found.opt,
-        dropped,
-        reason,
+        why = str(error)
+    else:
+        if candidates.complete or candidates.limit == _cap(max_parents):
+            return candidates, ""
+        why = f"candidate parent sets: {candidates.limit}"
+    smaller = superstructure_candidates(
+        dataset, score, bayes_factor=bayes_factor, ess=ess, max_parents=max_parents
     )
+    return smaller, f"{why}; sent is the credible set with {smaller.scope}"
+
+
+def _cap(max_parents: int | None) -> str:
+    """The limit that `parent_sets` names when the user's cap was binding."""
+    return f"a cap of {max_parents} parents"

@@ -10,31 +10,41 @@ counting needs no listing. This replaces the depth-first search of Liao et al. (
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.credible.limits import DiagramLimit, Limits
 from fedbn.errors import SearchError
 from fedbn.search.optimal.cluster_lp import ClusterBound
 from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.parent_sets import TOLERANCE
-from fedbn.search.optimal.subset_dp import free_memory
 
-__all__ = ["Diagram", "DiagramLimit", "Profile", "build_diagram"]
+__all__ = ["Barred", "Diagram", "Problem", "Profile", "build_diagram"]
 
+BLUR = 1e-9
 TOGETHER = 2e-11  # excesses this close count as one; rounding inside a class is below 4e-12
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
+Profiles = tuple[Ints, Floats, Ints]
+END: Profiles = (np.array([0, 1]), np.zeros(1), np.ones(1, dtype=np.int64))
+NO_FAMILY: Small = np.zeros(0, dtype=np.int32)
 
 
-class DiagramLimit(SearchError):  # noqa: N818
-    """The diagram needs more memory or time than it was given."""
+class Barred(NamedTuple):
+    """Families that must not go with each family f: family[start[f] : start[f + 1]].
+
+    Their nodes are parents in f.
+    """
+
+    start: Ints
+    family: Small
 
 
 @dataclass(frozen=True)
@@ -72,9 +82,11 @@ class Diagram:
     opt : least cost of a DAG, exact.
     budget : largest excess over `opt`, tolerance included.
     excess : [F] costs of the families, less the least cost of the node's families.
-    base : sum of these least costs.
     layers : arcs; reach and rest: least excess-cost from the top and to the end, per layer.
+    down : profiles from each state to the end, per layer: (starts, values, counts).
     """
+
+    whole: ClassVar[bool] = True
 
     families: Families
     opt: float
@@ -83,6 +95,7 @@ class Diagram:
     layers: tuple[Layer, ...]
     reach: tuple[Floats, ...]
     rest: tuple[Floats, ...]
+    down: Sequence[Profiles]
 
     @property
     def n_states(self) -> int:
@@ -100,49 +113,22 @@ class Diagram:
         return float(self.rest[0][0])
 
     @cached_property
-    def paths(self) -> float:
-        """The number of paths, budget or not, as a float: bounds every count in it."""
-        below: Floats = np.ones(1)
-        for layer, rest in zip(self.layers[::-1], self.rest[-2::-1], strict=True):
-            ways = np.bincount(layer.source, weights=below[layer.target], minlength=rest.size)
-            below = ways.astype(np.float64)
-        return float(below[0])
-
-    @cached_property
-    def down(self) -> list[tuple[Ints, Floats, Ints]]:
-        """Profiles from each state to the end, per layer: (starts, values, counts)."""
-        from fedbn.credible._diagram_kernels import profiles
-
-        self._require_countable()
-        below = (np.array([0, 1]), np.zeros(1), np.ones(1, dtype=np.int64))
-        found = [below]
-        limit = self.budget + self.shift
-        for depth in range(len(self.layers) - 1, -1, -1):
-            layer = self.layers[depth]
-            states = self.rest[depth].size
-            below = profiles(
-                states, _starts(layer.source, states), layer.family, layer.target, self.excess,
-                limit - self.reach[depth], *below, TOGETHER,
-            )  # fmt: skip
-            found.append(below)
-        return found[::-1]
-
-    @cached_property
-    def up(self) -> list[tuple[Ints, Floats, Ints]]:
+    def up(self) -> list[Profiles]:
         """Profiles from the top to each state, per layer."""
         from fedbn.credible._diagram_kernels import profiles
 
-        self._require_countable()
-        above = (np.array([0, 1]), np.zeros(1), np.ones(1, dtype=np.int64))
+        above = END
         found = [above]
         limit = self.budget + self.shift
         for depth, layer in enumerate(self.layers):
             states = self.rest[depth + 1].size
             order = np.argsort(layer.target, kind="stable")
-            above = profiles(
+            starts, value, count, _ = profiles(
                 states, _starts(layer.target[order], states), layer.family[order],
                 layer.source[order], self.excess, limit - self.rest[depth + 1], *above, TOGETHER,
+                np.iinfo(np.int64).max, np.zeros(1, dtype=np.uint8),
             )  # fmt: skip
+            above = (starts, value, count)
             found.append(above)
         return found
 
@@ -173,23 +159,45 @@ class Diagram:
             )  # fmt: skip
         return weights
 
-    def listing(self, budget: float, chunk: int = 200_000) -> PathListing:
-        """The DAGs with excess at most `budget`, in pieces of at most `chunk`, not sorted."""
-        return PathListing(self, budget, chunk)
+    def draw(self, excess: float, rng: np.random.Generator) -> Small:
+        """The families by node of one of the DAGs with this excess (to 1e-9), each as likely."""
+        left = excess + self.shift
+        state, chosen = 0, np.empty(self.families.n, dtype=np.int32)
+        for depth, layer in enumerate(self.layers):
+            starts, value, count = self.down[depth + 1]
+            arcs = np.arange(*np.searchsorted(layer.source, [state, state + 1]))
+            ways = np.zeros(len(arcs))
+            for k, arc in enumerate(arcs):
+                target = layer.target[arc]
+                inside = slice(starts[target], starts[target + 1])
+                rest = left - self.excess[layer.family[arc]]
+                first, last = np.searchsorted(value[inside], [rest - BLUR, rest + BLUR])
+                ways[k] = count[inside][first:last].sum()
+            arc = arcs[np.searchsorted(np.cumsum(ways), rng.random() * ways.sum(), side="right")]
+            family = int(layer.family[arc])
+            chosen[self.families.node[family]] = family
+            left -= self.excess[family]
+            state = int(layer.target[arc])
+        return chosen
 
-    def _require_countable(self) -> None:
-        if self.paths >= 2.0**62:
-            raise DiagramLimit(
-                f"a component of {self.families.n} variables has about {self.paths:.2g} paths, "
-                "more than 2^62; lower the Bayes factor"
-            )
+    def listing(
+        self, budget: float, chunk: int = 200_000, *, barred: Barred | None = None
+    ) -> PathListing:
+        """The DAGs with excess at most `budget`, in pieces of at most `chunk`, not sorted.
+
+        With `barred`, only DAGs without such a pair of families.
+        """
+        return PathListing(self, budget, chunk, barred)
 
 
 class PathListing:
     """An iterator over (families [K, m] by node, excess [K])."""
 
-    def __init__(self, diagram: Diagram, budget: float, chunk: int) -> None:
+    def __init__(self, diagram: Diagram, budget: float, chunk: int, barred: Barred | None) -> None:
         self._diagram = diagram
+        if barred is None:
+            barred = Barred(np.zeros(diagram.families.size + 1, dtype=np.int64), NO_FAMILY)
+        self._barred = barred
         self._limit = budget + diagram.shift
         self._chunk = chunk
         layers = diagram.layers
@@ -202,15 +210,15 @@ class PathListing:
             starts.append(done + _starts(layer.source, rest.size)[1:])
             done += layer.source.size
         self._starts = np.concatenate(starts)
-        empty = np.zeros(0, dtype=np.int32)
-        self._family = np.concatenate([empty, *(layer.family for layer in layers)])
-        self._target = np.concatenate([empty, *(layer.target for layer in layers)])
+        self._family = np.concatenate([NO_FAMILY, *(layer.family for layer in layers)])
+        self._target = np.concatenate([NO_FAMILY, *(layer.target for layer in layers)])
         self._rest = np.concatenate(diagram.rest)
         m = len(layers)
         self._at = np.zeros(m + 1, dtype=np.int64)
         self._spent = np.zeros(m + 1)
         self._where = np.zeros(m + 1, dtype=np.int64)
         self._progress = np.zeros(1, dtype=np.int64)
+        self._taken = np.zeros(m, dtype=np.int32)
 
     def __iter__(self) -> PathListing:
         return self
@@ -223,7 +231,8 @@ class PathListing:
         excess = np.empty(self._chunk)
         found = list_paths(
             self._offset, self._starts, self._family, self._target, diagram.excess, self._rest,
-            self._limit, self._at, self._spent, self._where, self._progress, chosen, excess,
+            self._limit, self._at, self._spent, self._where, self._progress,
+            diagram.families.node, self._taken, *self._barred, chosen, excess,
         )  # fmt: skip
         if found == 0:
             raise StopIteration
@@ -235,134 +244,131 @@ class PathListing:
         )
 
 
-def build_diagram(
-    families: Families,
-    opt: float,
-    epsilon: float,
-    *,
-    rest: Floats | None = None,
-    bound: ClusterBound | None = None,
-    memory: int | None = None,
-    deadline: float | None = None,
-) -> Diagram:
-    """The diagram of all DAGs of the families that cost at most the optimum + epsilon.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The DAGs of one component that cost at most a limit, as the searches see them.
 
     Parameters
     ----------
-    families : of one component.
-    opt : cost of some DAG, at least the optimum; the diagram finds the exact optimum.
-    rest : [2^m] least completion cost per placed set, if known (see `subset_tables`);
-    bound : otherwise a cluster bound on these families.
-    memory : bytes for states and arcs together; by default half of what is free.
-    deadline : value of time.monotonic() to stop at.
+    families : of the component.
+    limit : largest cost, less the sum of the nodes' least costs, tolerance included.
+    excess : [F] costs of the families, less the least cost of the node's families.
+    bound : what bounds completions, a `_diagram_kernels.Bound`.
+    """
+
+    families: Families
+    limit: float
+    excess: Floats
+    bound: Any
+
+    @classmethod
+    def of(
+        cls,
+        families: Families,
+        opt: float,
+        epsilon: float,
+        *,
+        rest: Floats | None = None,
+        bound: ClusterBound | None = None,
+    ) -> Problem:
+        """The DAGs of at most opt + epsilon.
+
+        Parameters
+        ----------
+        opt : cost of some DAG, at least the optimum.
+        rest : [2^m] least completion cost per placed set, if known (see `subset_tables`);
+        bound : otherwise a cluster bound on these families.
+        """
+        lowest = families.cost[families.start[:-1]]
+        limit = opt + epsilon + TOLERANCE - float(lowest.sum())
+        excess = families.cost - np.repeat(lowest, np.diff(families.start))
+        return cls(families, limit, excess, _bound_arrays(families, lowest, rest, bound))
+
+    @property
+    def root(self) -> NDArray[np.uint64]:
+        """The state [1, words] where nothing is placed and every family may be taken."""
+        families = self.families
+        alive = np.zeros(max(1, (families.size + 63) // 64) * 64, dtype=np.uint8)
+        alive[: families.size] = 1
+        none = np.zeros(families.bits.shape[1], dtype=np.uint64)
+        return np.concatenate([none, np.packbits(alive, bitorder="little").view("<u8")])[None, :]
+
+
+def build_diagram(problem: Problem, epsilon: float, limits: Limits) -> Diagram:
+    """The diagram of all DAGs that cost at most the problem's optimum + epsilon.
 
     Raises
     ------
     DiagramLimit : memory or time ended before the diagram was whole.
+    SearchError : no DAG is within the problem's limit.
     """
-    return _Builder(families, opt + epsilon + TOLERANCE, rest, bound, memory, deadline).build(
-        epsilon
-    )
+    from fedbn.credible._diagram_kernels import completion
+
+    layers, reach = _layers_down(problem, limits)
+    rest = [np.zeros(1)]
+    for layer, above in zip(layers[::-1], reach[-2::-1], strict=True):
+        below = completion(
+            above.size, layer.source, layer.family, layer.target, problem.excess, rest[-1]
+        )
+        rest.append(below)
+    rest = rest[::-1]
+    if not np.isfinite(rest[0][0]):
+        raise SearchError("the candidate parent sets admit no acyclic graph within the limit")
+    return _trimmed(problem, epsilon + TOLERANCE, layers, reach, rest, limits)
 
 
-class _Builder:
-    """Layers from the top, pruned by a bound; then the sweep back."""
+def _layers_down(problem: Problem, limits: Limits) -> tuple[list[Layer], list[Floats]]:
+    """Layers from the top, pruned by the bound, and the least cost to each state."""
+    from fedbn.credible._diagram_kernels import expand
 
-    def __init__(
-        self,
-        families: Families,
-        limit: float,
-        rest: Floats | None,
-        bound: ClusterBound | None,
-        memory: int | None,
-        deadline: float | None,
-    ) -> None:
-        self.families = families
-        self.memory = free_memory() // 2 if memory is None else memory
-        self.deadline = deadline
-        lowest = families.cost[families.start[:-1]]
-        self.base = float(lowest.sum())
-        self.excess = families.cost - np.repeat(lowest, np.diff(families.start))
-        self.limit = limit - self.base
-        self.words = families.bits.shape[1]
-        self.bound = _bound_arrays(families, lowest, rest, bound)
-
-    def build(self, epsilon: float) -> Diagram:
-        layers, reach = self._down()
-        rest = [np.zeros(1)]
-        from fedbn.credible._diagram_kernels import completion
-
-        for depth in range(len(layers) - 1, -1, -1):
-            layer = layers[depth]
-            rest.append(
-                completion(
-                    reach[depth].size,
-                    layer.source,
-                    layer.family,
-                    layer.target,
-                    self.excess,
-                    rest[-1],
-                )
+    families = problem.families
+    keys = problem.root
+    reach: list[Floats] = [np.zeros(1)]
+    layers: list[Layer] = []
+    used = 0
+    for _ in range(families.n):
+        limits.require_time()
+        most = max(0, limits.memory - used) // (8 * keys.shape[1] + 60)
+        keys, new, ahead, source, family, target, fitted = limits.run(
+            expand, keys, reach[-1], families.start, problem.excess, families.bits, problem.bound,
+            problem.limit, most,
+        )  # fmt: skip
+        if not fitted:
+            limits.require_time()
+            raise DiagramLimit(
+                f"the credible graphs need more than {limits.memory >> 20} MiB: a layer has over "
+                f"{most} states after {len(layers)} of {families.n} variables"
             )
-        rest = rest[::-1]
-        least = float(rest[0][0])
-        if not np.isfinite(least):
-            raise SearchError("the candidate parent sets admit no acyclic graph within the limit")
-        budget = epsilon + TOLERANCE
-        return _trimmed(self.families, self.base + least, budget, self.excess, layers, reach, rest)
-
-    def _down(self) -> tuple[list[Layer], list[Floats]]:
-        from fedbn.credible._diagram_kernels import expand
-
-        families = self.families
-        f_words = max(1, (families.size + 63) // 64)
-        keys = np.zeros((1, self.words + f_words), dtype=np.uint64)
-        alive = np.zeros(f_words * 64, dtype=np.uint8)
-        alive[: families.size] = 1
-        keys[0, self.words :] = np.packbits(alive, bitorder="little").view("<u8")
-        reach: list[Floats] = [np.zeros(1)]
-        layers: list[Layer] = []
-        used = 0
-        for _ in range(families.n):
-            if self.deadline is not None and time.monotonic() > self.deadline:
-                raise DiagramLimit("the time limit ended before all credible graphs were found")
-            most = max(0, self.memory - used) // (8 * keys.shape[1] + 60)
-            keys, new, ahead, source, family, target, whole = expand(
-                keys, reach[-1], families.start, self.excess, families.bits, self.bound,
-                self.limit, most,
-            )  # fmt: skip
-            if not whole:
-                raise DiagramLimit(
-                    f"the credible graphs need more than {self.memory >> 20} MiB: a layer has over "
-                    f"{most} states after {len(layers)} of {families.n} variables"
-                )
-            at_least = reach[-1][source] + self.excess[family] + ahead[target]
-            keep = at_least <= self.limit
-            used_states = np.zeros(len(keys), dtype=np.bool_)
-            used_states[target[keep]] = True
-            number = np.cumsum(used_states) - 1
-            layers.append(Layer(source[keep], family[keep], number[target[keep]].astype(np.int32)))
-            keys, new = keys[used_states], new[used_states]
-            reach.append(new)
-            used += 12 * int(keep.sum()) + 24 * len(keys)
-        return layers, reach
+        at_least = reach[-1][source] + problem.excess[family] + ahead[target]
+        keep = at_least <= problem.limit
+        used_states = np.zeros(len(keys), dtype=np.bool_)
+        used_states[target[keep]] = True
+        number = np.cumsum(used_states) - 1
+        layers.append(Layer(source[keep], family[keep], number[target[keep]].astype(np.int32)))
+        keys, new = keys[used_states], new[used_states]
+        reach.append(new)
+        used += 12 * int(keep.sum()) + 24 * len(keys)
+    return layers, reach
 
 
 def _trimmed(
-    families: Families,
-    opt: float,
+    problem: Problem,
     budget: float,
-    excess: Floats,
     layers: list[Layer],
     reach: list[Floats],
     rest: list[Floats],
+    limits: Limits,
 ) -> Diagram:
     """Delete arcs and states through which no DAG is within the budget."""
     limit = rest[0][0] + budget
     kept_layers, kept_reach, kept_rest = [], [reach[0]], [rest[0]]
     number = np.zeros(1, dtype=np.int64)
     for depth, layer in enumerate(layers):
-        through = reach[depth][layer.source] + excess[layer.family] + rest[depth + 1][layer.target]
+        through = (
+            reach[depth][layer.source]
+            + problem.excess[layer.family]
+            + rest[depth + 1][layer.target]
+        )
         keep = through <= limit
         source = number[layer.source[keep]]
         target = layer.target[keep]
@@ -379,9 +385,52 @@ def _trimmed(
         )
         kept_reach.append(reach[depth + 1][used])
         kept_rest.append(rest[depth + 1][used])
+    _require_countable(kept_layers, kept_rest)
+    down = _profiles_down(problem, float(limit), kept_layers, kept_reach, limits)
+    lowest = float(problem.families.cost[problem.families.start[:-1]].sum())
     return Diagram(
-        families, opt, budget, excess, tuple(kept_layers), tuple(kept_reach), tuple(kept_rest)
-    )
+        problem.families, lowest + float(rest[0][0]), budget, problem.excess, tuple(kept_layers),
+        tuple(kept_reach), tuple(kept_rest), down,
+    )  # fmt: skip
+
+
+def _require_countable(layers: Sequence[Layer], rest: Sequence[Floats]) -> None:
+    """Raises DiagramLimit unless every count fits 62 bits."""
+    below: Floats = np.ones(1)
+    for layer, values in zip(layers[::-1], rest[-2::-1], strict=True):
+        ways = np.bincount(layer.source, weights=below[layer.target], minlength=values.size)
+        below = ways.astype(np.float64)
+    if below[0] >= 2.0**62:
+        raise DiagramLimit(
+            f"a component of {len(layers)} variables has about {below[0]:.2g} paths, more than "
+            "2^62; lower the Bayes factor"
+        )
+
+
+def _profiles_down(
+    problem: Problem,
+    limit: float,
+    layers: Sequence[Layer],
+    reach: Sequence[Floats],
+    limits: Limits,
+) -> list[Profiles]:
+    """Profiles from each state to the end, per layer."""
+    from fedbn.credible._diagram_kernels import profiles
+
+    below = END
+    found = [below]
+    for depth in range(len(layers) - 1, -1, -1):
+        layer, states = layers[depth], reach[depth].size
+        starts, value, count, fitted = limits.run(
+            profiles, states, _starts(layer.source, states), layer.family, layer.target,
+            problem.excess, limit - reach[depth], *below, TOGETHER, limits.memory // 32,
+        )  # fmt: skip
+        if not fitted:
+            limits.require_time()
+            raise DiagramLimit(f"the counts need more than {limits.memory >> 20} MiB")
+        below = (starts, value, count)
+        found.append(below)
+    return found[::-1]
 
 
 def _bound_arrays(

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.credible.candidates import Candidates
-from fedbn.credible.diagram import TOGETHER, Diagram, DiagramLimit, Profile, build_diagram
+from fedbn.credible.diagram import TOGETHER, Diagram, Problem, Profile, build_diagram
 from fedbn.credible.filter import Component, filtered_components
+from fedbn.credible.limits import DiagramLimit, Limits
+from fedbn.credible.listed import Listed, depth_first
 from fedbn.graphs.dag import DAG
 from fedbn.search.optimal.parent_sets import TOLERANCE
 
@@ -38,26 +40,27 @@ class RankedDAG:
 
 @dataclass(frozen=True, eq=False)
 class CredibleSet:
-    """All DAGs whose cost is at most opt + covered.
+    """All DAGs whose cost is at most opt + covered, or as many as the limits allowed.
 
     Parameters
     ----------
     candidates : what was searched.
-    opt : least cost, proven.
+    opt : least cost of a DAG that was found.
+    least : no DAG of the candidates costs less.
     epsilon : ln BF as asked.
-    covered : ε, or less where the limits did not allow all of it; then counts are of the DAGs
-        within `covered` and lower bounds of what was asked.
-    components, diagrams : by smallest node.
-    limit : "" or what stopped the search.
+    covered : ε, or less where the limits did not allow all of it; the set is that of `covered`.
+    components, parts : by smallest node; the DAGs of each.
+    limit : "" or what stopped the search, or the search for candidates.
     seconds : wall clock.
     """
 
     candidates: Candidates
     opt: float
+    least: float
     epsilon: float
     covered: float
     components: tuple[Component, ...]
-    diagrams: tuple[Diagram, ...]
+    parts: tuple[Diagram | Listed, ...]
     limit: str
     seconds: float
 
@@ -67,9 +70,36 @@ class CredibleSet:
         return self.candidates.families.names
 
     @property
+    def optimal(self) -> bool:
+        """Whether no structure at all costs less than `opt`."""
+        return self.candidates.complete and self.opt - self.least <= TOLERANCE * len(self.names)
+
+    @property
     def complete(self) -> bool:
-        """Whether every credible DAG is in it."""
-        return self.candidates.complete and self.covered == self.epsilon
+        """Whether every credible DAG is in it: all that is left out is proven to cost more."""
+        return self.optimal and self.covered == self.epsilon and all(p.whole for p in self.parts)
+
+    @property
+    def proof(self) -> str:
+        """What is proven of the counts, in words."""
+        if self.complete:
+            return "every credible graph is counted, and the least cost is proven"
+        if not self.candidates.complete:
+            return (
+                f"counted are graphs with {self.candidates.scope}, against the best of these; "
+                "nothing is proven of other graphs"
+            )
+        if not self.optimal:
+            return (
+                "counted are graphs near the best one known, which need not be the best: no graph "
+                f"costs less than {self.least:.6f}"
+            )
+        if all(part.whole for part in self.parts):
+            return (
+                "the least cost is proven; every graph within a Bayes factor of "
+                f"{math.exp(self.covered):.4g} is counted, and some beyond may be credible"
+            )
+        return "the least cost is proven and every graph counted is credible; there may be more"
 
     @property
     def budget(self) -> float:
@@ -79,7 +109,7 @@ class CredibleSet:
     @cached_property
     def profile(self) -> Profile:
         """The number of credible DAGs per excess."""
-        return combined([diagram.profile for diagram in self.diagrams], self.budget)
+        return combined([part.profile for part in self.parts], self.budget)
 
     @property
     def count(self) -> int:
@@ -92,7 +122,7 @@ class CredibleSet:
 
     def __iter__(self) -> Iterator[RankedDAG]:
         """Credible DAGs by ascending cost; memory grows with how far one goes."""
-        lists = [_SortedPaths(diagram, self.budget) for diagram in self.diagrams]
+        lists = [_SortedPaths(part, self.budget) for part in self.parts]
         for places, excess in ordered_sums(lists, self.budget):
             rows = [paths.families(at) for paths, at in zip(lists, places, strict=True)]
             yield RankedDAG(self.dag_of(rows), excess)
@@ -115,10 +145,10 @@ class CredibleSet:
         """[n, n]: [i, j] is the share of the set's weight that has i -> j. Nothing is listed."""
         families = self.candidates.families
         out = np.zeros((families.n, families.n))
-        for k, (component, diagram) in enumerate(zip(self.components, self.diagrams, strict=True)):
-            others = [d.profile for j, d in enumerate(self.diagrams) if j != k]
+        for k, (component, part) in enumerate(zip(self.components, self.parts, strict=True)):
+            others = [other.profile for j, other in enumerate(self.parts) if j != k]
             value, weight = cumulative_weight(combined(others, self.budget))
-            shares = diagram.family_weights(self.budget, value, weight) / self.total_weight
+            shares = part.family_weights(self.budget, value, weight) / self.total_weight
             for family, share in zip(component.origin, shares, strict=True):
                 out[families.has_parent[family], families.node[family]] += share
         return out
@@ -130,61 +160,73 @@ def credible_set(
     memory: int | None = None,
     seconds: float | None = None,
     rng: np.random.Generator | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    notify: Callable[[str], None] = lambda words: None,
 ) -> CredibleSet:
     """All credible DAGs of the candidates.
 
     Parameters
     ----------
     candidates : from `candidate_sets`.
-    memory : bytes for tables and diagrams; a limit met gives a smaller set that says so.
-    seconds : wall-clock limit, likewise.
+    memory : bytes for tables and diagrams, by default half of what is free; `seconds` : wall clock.
+        A limit that is met gives a smaller set that says so, and so does Ctrl-C.
     rng : for the search of incumbents; the result does not depend on it.
-    progress : called with (stage, done, total).
-
-    Raises
-    ------
-    SearchError : not even the optimum is found within the limits.
+    notify : told what is known so far, in words.
     """
     began = time.monotonic()
-    deadline = None if seconds is None else began + seconds
+    limits = Limits(memory, seconds)
     rng = np.random.default_rng(0) if rng is None else rng
     epsilon = candidates.epsilon
-    parts = filtered_components(candidates.families, epsilon, rng, memory=memory, deadline=deadline)
-    diagrams: list[Diagram] = []
-    covered, limit = epsilon, ""
-    for k, part in enumerate(parts):
-        if progress is not None:
-            progress("components", k, len(parts))
-        diagram, reached, reason = _widest(part, epsilon, memory, deadline)
+    limit = candidates.limit
+    components = filtered_components(candidates.families, epsilon, rng, limits, notify)
+    parts: list[Diagram | Listed] = []
+    covered = epsilon
+    for k, component in enumerate(components):
+        notify(f"component {k + 1} of {len(components)}: {component.families.n} variables")
+        part, reached, reason = _widest(component, epsilon, limits)
         covered, limit = min(covered, reached), limit or reason
-        diagrams.append(diagram)
-    inside = sum(diagram.opt for diagram in diagrams)
+        parts.append(part)
+    opt = sum(part.opt for part in parts)
+    least = sum(
+        part.opt if part.whole else component.least
+        for component, part in zip(components, parts, strict=True)
+    )
     return CredibleSet(
-        candidates, inside, epsilon, covered, tuple(parts), tuple(diagrams), limit,
+        candidates, opt, least, epsilon, covered, tuple(components), tuple(parts), limit,
         time.monotonic() - began,
     )  # fmt: skip
 
 
 def _widest(
-    part: Component, epsilon: float, memory: int | None, deadline: float | None
-) -> tuple[Diagram, float, str]:
-    """The diagram with the largest of ε, ε/2, ε/4, ε/8, 0 that the limits allow, and why."""
-    reason = ""
-    for share in (1.0, 0.5, 0.25, 0.125):
+    component: Component, epsilon: float, limits: Limits
+) -> tuple[Diagram | Listed, float, str]:
+    """The component's DAGs, the ε that they cover, and why that is not all.
+
+    A diagram for ε; where it does not fit, a list; else a diagram for ε / 2, / 4, / 8 or 0; else
+    what the list has found.
+    """
+    try:
+        return _diagram(component, epsilon, limits), epsilon, ""
+    except DiagramLimit as error:
+        reason = str(error)
+    listed = depth_first(_problem(component, epsilon), epsilon, component.best, limits)
+    if listed.whole:
+        return listed, epsilon, ""
+    for share in (0.5, 0.25, 0.125, 0.0):
         try:
-            diagram = build_diagram(
-                part.families, part.opt, share * epsilon, rest=part.rest, bound=part.bound,
-                memory=memory, deadline=deadline,
-            )  # fmt: skip
-        except DiagramLimit as error:
-            reason = reason or str(error)
-        else:
-            return diagram, share * epsilon, reason
-    diagram = build_diagram(
-        part.families, part.opt, 0.0, rest=part.rest, bound=part.bound, memory=memory
+            return _diagram(component, share * epsilon, limits), share * epsilon, reason
+        except DiagramLimit:
+            continue
+    return listed, epsilon, reason
+
+
+def _diagram(component: Component, epsilon: float, limits: Limits) -> Diagram:
+    return build_diagram(_problem(component, epsilon), epsilon, limits)
+
+
+def _problem(component: Component, epsilon: float) -> Problem:
+    return Problem.of(
+        component.families, component.best[0], epsilon, rest=component.rest, bound=component.bound
     )
-    return diagram, 0.0, reason
 
 
 def combined(profiles: Sequence[Profile], budget: float) -> Profile:
@@ -222,7 +264,7 @@ def cumulative_weight(profile: Profile) -> tuple[Floats, Floats]:
 class _SortedPaths:
     """The DAGs of one component by ascending excess, listed as far as they are asked for."""
 
-    def __init__(self, diagram: Diagram, budget: float) -> None:
+    def __init__(self, diagram: Diagram | Listed, budget: float) -> None:
         self._diagram = diagram
         profile = diagram.profile
         last = int(np.searchsorted(profile.value, budget, side="right"))

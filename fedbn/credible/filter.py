@@ -2,31 +2,35 @@
 
 μ(f) is the least cost of a DAG that contains family f; a family with μ(f) > OPT + ε is in no
 credible DAG. Up to `TABLE_NODES` nodes dynamic programming gives every μ. Beyond, reduced costs of
-a relaxation bound it from below: bound + reduced cost > incumbent + ε drops the family. The rest
-falls apart into strongly connected components, each of which is treated the same way, until
-nothing changes. The paper has no such step; it is what makes large sets possible.
+a relaxation bound it from below: bound + reduced cost > incumbent + ε drops the family; then each
+family is probed (see `probing`). The rest falls apart into strongly connected components, each of
+which is treated the same way, until nothing changes. The paper has no such step; it is what makes
+large sets possible.
 """
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.credible.limits import Limits
 from fedbn.credible.probing import integer_probe, relaxed_probe
 from fedbn.search.optimal.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.optimal.components import components
 from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.ordering import ordering_search
 from fedbn.search.optimal.parent_sets import TOLERANCE
-from fedbn.search.optimal.subset_dp import free_memory, subset_bytes, subset_tables
+from fedbn.search.optimal.subset_dp import best_choice, subset_bytes, subset_tables
 
 __all__ = ["Component", "filtered_components"]
 
 TABLE_NODES = 20  # up to here dynamic programming, which needs 0.1 s and 110 MiB
+
+Places = NDArray[np.intp]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,27 +42,46 @@ class Component:
     nodes : [m] indices among all variables, ascending.
     families : over these nodes; parents outside are left out.
     origin : [F] place of each family among the families that were given.
-    opt : least cost if `proven`, else the cost of the best DAG known.
-    proven : whether `opt` is known to be the optimum before the diagram confirms it.
+    order : [m] an order of the best DAG known.
+    least : no DAG of these families costs less.
     rest, bound : what bounds completions in the diagram.
     """
 
-    nodes: NDArray[np.intp]
+    nodes: Places
     families: Families
-    origin: NDArray[np.intp]
-    opt: float
-    proven: bool
-    rest: NDArray[np.float64] | None
-    bound: ClusterBound | None
+    origin: Places
+    order: Places
+    least: float
+    rest: NDArray[np.float64] | None = None
+    bound: ClusterBound | None = None
+
+    @property
+    def best(self) -> tuple[float, tuple[int, ...]]:
+        """The least cost known, and the families of that DAG by node."""
+        chosen = best_choice(self.families, self.order)
+        return float(self.families.cost[list(chosen)].sum()), chosen
+
+    def select(self, keep: NDArray[np.bool_], order: Places, least: float) -> Component:
+        """The component with fewer families and more known of it."""
+        kept = self.families.select(keep)
+        return Component(self.nodes, kept, self.origin[np.flatnonzero(keep)], order, least)
+
+    def split(self) -> list[Component]:
+        """Its strongly connected components; bounds are left to be found."""
+        found = []
+        for inside in components(self.families):
+            part, where = self.families.restricted(inside)
+            order = np.searchsorted(inside, self.order[np.isin(self.order, inside)])
+            found.append(Component(self.nodes[inside], part, self.origin[where], order, -np.inf))
+        return found
 
 
 def filtered_components(
     families: Families,
     epsilon: float,
     rng: np.random.Generator,
-    *,
-    memory: int | None = None,
-    deadline: float | None = None,
+    limits: Limits,
+    notify: Notify = lambda words: None,
 ) -> list[Component]:
     """The components of all families that some DAG within `epsilon` of the optimum may have.
 
@@ -66,70 +89,65 @@ def filtered_components(
     ----------
     families : candidates that keep every credible DAG.
     epsilon : natural logarithms, ≥ 0.
-    memory : bytes for tables over subsets.
-    deadline : value of time.monotonic() after which bounds are taken as they are.
+    limits : when time is up, bounds are taken as they are.
+    notify : told what is known of each component.
     """
-    waiting: list[tuple[Any, Families, Any, NDArray[np.intp] | None]] = [
-        (nodes, *families.restricted(nodes), None) for nodes in reversed(components(families))
-    ]
+    order = rng.permutation(families.n)
+    whole = Component(np.arange(families.n), families, np.arange(families.size), order, -np.inf)
+    waiting = whole.split()[::-1]
     done: list[Component] = []
     while waiting:
-        nodes, part, origin, order = waiting.pop()
-        component, keep, order = _reduced(
-            nodes, part, origin, order, epsilon, rng, memory, deadline
-        )
-        inner = components(component.families)
-        if len(inner) == 1 and (keep.all() or component.rest is not None):
+        part = waiting.pop()
+        try:
+            component = _reduced(part, epsilon, rng, limits, notify)
+        except KeyboardInterrupt:
+            limits.interrupt()
+            component = _reduced(part, epsilon, rng, limits, notify)
+        inner = component.split()
+        settled = component.rest is not None or component.families.size == part.families.size
+        if len(inner) == 1 and settled:
             done.append(component)
-            continue
-        for inside in reversed(inner):
-            smaller, where = component.families.restricted(inside)
-            inner_order = np.searchsorted(inside, order[np.isin(order, inside)])
-            waiting.append((nodes[inside], smaller, component.origin[where], inner_order))
+        else:
+            waiting += inner[::-1]
     return sorted(done, key=lambda component: int(component.nodes[0]))
 
 
 def _reduced(
-    nodes: NDArray[np.intp],
-    part: Families,
-    origin: NDArray[np.intp],
-    order: NDArray[np.intp] | None,
-    epsilon: float,
-    rng: np.random.Generator,
-    memory: int | None,
-    deadline: float | None,
-) -> tuple[Component, NDArray[np.bool_], NDArray[np.intp]]:
-    """One component with fewer families, which of them stayed, and the order of its best DAG.
-
-    `order` is one that some DAG known to be good has, or None.
-    """
-    limit = epsilon + TOLERANCE
-    available = free_memory() if memory is None else memory
-    if part.n <= TABLE_NODES and subset_bytes(part.n) <= available:
-        tables = subset_tables(part, memory=memory)
-        keep = tables.marginal <= tables.opt + limit
-        kept, places = part.select(keep), np.flatnonzero(keep)
-        found = Component(nodes, kept, origin[places], tables.opt, True, tables.rest, None)
-        return found, keep, _order(part, tables.chosen)
-    seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
-    restarts = (20 if order is None else 2) * part.n
-    best, chosen = ordering_search(part, rng, start=order, restarts=restarts, seconds=seconds)
-    bound = ClusterLP(part).close(rng=rng, seconds=seconds)
-    keep = bound.bound + bound.reduced <= best + limit
-    proven = best - bound.bound <= TOLERANCE
-    if keep.all() and proven:
-        keep = relaxed_probe(part, best + limit, bound, rng, deadline)
+    part: Component, epsilon: float, rng: np.random.Generator, limits: Limits, notify: Notify
+) -> Component:
+    """The component without families that are in no DAG within ε of its optimum."""
+    families, slack = part.families, epsilon + TOLERANCE
+    if families.n <= TABLE_NODES and subset_bytes(families.n) <= limits.memory:
+        tables = subset_tables(families, memory=limits.memory)
+        keep = tables.marginal <= tables.opt + slack
+        found = part.select(keep, _order(families, tables.chosen), tables.opt)
+        return replace(found, rest=tables.rest)
+    best, chosen = ordering_search(
+        families, rng, start=part.order, restarts=8 * families.n, seconds=limits.seconds
+    )
+    bound = ClusterLP(families).close(rng=rng, seconds=limits.seconds)
+    least = bound.bound
+    notify(_known(families, least, best))
+    keep = least + bound.reduced <= best + slack
+    if keep.all() and best - least <= TOLERANCE:
+        keep = relaxed_probe(families, best + slack, bound, rng, limits)
     elif keep.all():
-        probe = integer_probe(part, (best, chosen), limit, bound, deadline)
-        keep, best, chosen, proven = probe.keep, probe.cost, probe.chosen, probe.proven
-    if keep.all():
-        found = Component(nodes, part, origin, best, proven, None, bound)
-    else:
-        kept, places = part.select(keep), np.flatnonzero(keep)
-        found = Component(nodes, kept, origin[places], best, False, None, None)
-    return found, keep, _order(part, chosen)
+        probe = integer_probe(families, (best, chosen), slack, bound, limits)
+        keep, chosen = probe.keep, probe.chosen
+        least = probe.cost if probe.proven else least
+        notify(_known(families, least, probe.cost))
+    found = part.select(keep, _order(families, chosen), least)
+    return replace(found, bound=bound) if keep.all() else found
 
 
-def _order(families: Families, chosen: tuple[int, ...]) -> NDArray[np.intp]:
+def _known(families: Families, least: float, best: float) -> str:
+    """Between which costs the optimum is, for humans."""
+    words = f"{families.n} variables, {families.size} parent sets: least cost "
+    if best - least <= TOLERANCE:
+        return words + f"{best:.3f}, proven"
+    return words + f"from {least:.3f} to {best:.3f}"
+
+
+def _order(families: Families, chosen: tuple[int, ...]) -> Places:
     """A topological order of the chosen DAG."""
     return np.array(families.dag(chosen).topological_order(), dtype=np.intp)

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.credible.limits import Limits
 from fedbn.errors import SearchError
 from fedbn.graphs._kernels import pack
 from fedbn.search.optimal.cluster_lp import ClusterBound, ClusterLP
@@ -143,18 +144,18 @@ def relaxed_probe(
     limit: float,
     bound: ClusterBound,
     rng: np.random.Generator,
-    deadline: float | None,
+    limits: Limits,
 ) -> NDArray[np.bool_]:
     """Which families some solution of the relaxation within the limit contains.
 
     Each family is forced in turn, the dearest first; one whose relaxation exceeds the limit is
-    dropped at once. A family that the deadline leaves untried stays.
+    dropped at once. A family that is left untried when time is up stays.
     """
     relaxation = ClusterLP(families)
     relaxation.close(rng=rng)
     keep = np.ones(families.size, dtype=np.bool_)
     for family in np.argsort(-bound.reduced, kind="stable"):
-        if deadline is not None and time.monotonic() > deadline:
+        if limits.over:
             break
         if relaxation.x[family] > 1.0 - 1e-9:
             continue
@@ -167,7 +168,7 @@ def integer_probe(
     incumbent: tuple[float, tuple[int, ...]],
     slack: float,
     bound: ClusterBound,
-    deadline: float | None,
+    limits: Limits,
 ) -> Probe:
     """Which families some DAG of at most OPT + slack contains, and OPT.
 
@@ -176,12 +177,12 @@ def integer_probe(
     incumbent : the cost of a DAG and its families.
     slack : ε with its tolerance.
     bound : of the relaxation, whose clusters are taken over.
-    deadline : value of time.monotonic() after which the rest stays as it is.
+    limits : families that are untried when time is up stay.
     """
     program = FamilyProgram(families, bound.clusters)
     proven = True
     try:
-        found = program.best(incumbent[0] + MARGIN, _seconds(deadline))
+        found = program.best(incumbent[0] + MARGIN, _seconds(limits))
         if found is None:
             raise SearchError("the incumbent must satisfy the integer programme")
         incumbent = min(incumbent, found)
@@ -195,7 +196,7 @@ def integer_probe(
     known[list(incumbent[1])] = True
     for family in np.argsort(-bound.reduced, kind="stable").tolist():
         if keep[family] and not known[family]:
-            keep[family] = _some_dag(program, family, limit, deadline, known)
+            keep[family] = _some_dag(program, family, limit, limits, known)
     return Probe(keep, *incumbent, proven)
 
 
@@ -203,13 +204,13 @@ def _some_dag(
     program: FamilyProgram,
     family: int,
     limit: float,
-    deadline: float | None,
+    limits: Limits,
     known: NDArray[np.bool_],
 ) -> bool:
     """False if no DAG within the limit has this family; families of the DAG found are `known`."""
     program.force(family, True)
     try:
-        found = program.best(limit, _seconds(deadline))
+        found = program.best(limit, _seconds(limits))
     except Undecided:
         program.force(family, False)
         return True
@@ -221,10 +222,8 @@ def _some_dag(
     return True
 
 
-def _seconds(deadline: float | None) -> float:
-    if deadline is None:
-        return SOLVE_SECONDS
-    return min(SOLVE_SECONDS, deadline - time.monotonic())
+def _seconds(limits: Limits) -> float:
+    return SOLVE_SECONDS if limits.seconds is None else min(SOLVE_SECONDS, limits.seconds)
 
 
 def _cycles(has_parent: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:

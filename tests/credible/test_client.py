@@ -26,7 +26,10 @@ def test_out_of_reach_is_said() -> None:
     sent = credible_structures(data, "bic", memory=1000)
     assert sent.status == "fallback"
     assert "MiB" in sent.reason
-    assert sent.weights == (1.0,)
+    assert "6 neighbours" in sent.reason
+    assert sum(sent.weights) == pytest.approx(1.0)
+    capped = credible_structures(data, "bic", max_parents=1)
+    assert capped.status == "complete"  # the cap is the user's own
 
 
 def test_the_learner_of_the_table() -> None:

@@ -61,7 +61,7 @@ def test_text_and_files(path, tmp_path) -> None:
 
 
 def test_options_that_exclude_each_other(path) -> None:
-    for options in (("--count", "--list", 2), ("--list", 2, "--k-best", 2), ("--per-class",)):
+    for options in (("--count", "--list", 2), ("--list", 2, "--k-best", 2), ("--samples", 9)):
         with pytest.raises(ConfigError):
             run(path, *options)
     with pytest.raises(ConfigError, match=r"\.csv or \.dot"):

@@ -169,9 +169,12 @@ class _LevelSearch:
                     limit = f"a cap of {max_parents} parents"
                     break
                 below, own, frontiers = self._level(size, bounds, below, own)
-                if self._next_is_last(size, frontiers):
-                    self._last_level(size + 1, frontiers, own)
-                    size += 2
+                size += 1
+                if progress is not None:
+                    progress(size - 1, sum(len(r) for lists in self.kept for _, r, _ in lists))
+                if self._next_is_last(size - 1, frontiers):
+                    self._last_level(size, frontiers, own)
+                    size += 1
                     break
             except _Stopped:
                 limit = "the time limit"
@@ -179,9 +182,6 @@ class _LevelSearch:
             except KeyboardInterrupt:
                 limit = "an interruption"
                 break
-            if progress is not None:
-                progress(size, sum(len(r) for lists in self.kept for _, r, _ in lists))
-            size += 1
         if size == 0:
             raise SearchError(f"{limit or 'a limit'} came before any parent set was scored")
         return ParentSetSearch(
@@ -361,7 +361,8 @@ class _LevelSearch:
             missing = places[np.isnan(values[places])]
 
         def one(part: Ints) -> tuple[Ints, Floats, NDArray[np.int32]]:
-            self._require_time()
+            if size:
+                self._require_time()
             found, seen = np.empty(part.size), np.zeros(part.size, dtype=np.int32)
             joint_values(self.t, self.n_log_n, part, size, self.binomial, found, seen)
             return part, found, seen

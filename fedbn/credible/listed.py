@@ -1,0 +1,127 @@
+"""The DAGs of one component as a list: depth-first search where a diagram does not fit.
+
+The search visits the states of the diagram (see `diagram.py`) one path at a time, with the same
+bounds and without merging them, as Liao et al. (2019), section 4. It needs little memory and may
+take very long; a search that was stopped has found some of the DAGs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.credible.diagram import BLUR, TOGETHER, Problem, Profile
+from fedbn.credible.limits import Limits
+from fedbn.search.optimal.families import Families
+from fedbn.search.optimal.parent_sets import TOLERANCE
+
+__all__ = ["Listed", "depth_first"]
+
+CHUNK = 100_000
+STEPS = 20_000_000  # where no time limit is given
+
+Floats = NDArray[np.float64]
+Small = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """DAGs of a component, found one by one.
+
+    Parameters
+    ----------
+    families : of the component.
+    opt : least cost among the DAGs.
+    budget : largest excess over `opt`.
+    rows : int32 [K, m], families by node, by ascending excess.
+    ascending : float64 [K], excesses.
+    whole : whether these are all DAGs within the budget.
+    """
+
+    families: Families
+    opt: float
+    budget: float
+    rows: Small
+    ascending: Floats
+    whole: bool
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The number of DAGs per excess."""
+        first = np.flatnonzero(np.diff(self.ascending, prepend=-1.0) > TOGETHER)
+        sizes = np.diff(first, append=len(self.ascending))
+        return Profile(self.ascending[first], tuple(int(size) for size in sizes))
+
+    def family_weights(self, budget: float, other_value: Floats, other_weight: Floats) -> Floats:
+        """As `Diagram.family_weights`."""
+        left = np.searchsorted(other_value, budget - self.ascending, side="right") - 1
+        shares = np.where(left < 0, 0.0, np.exp(-self.ascending) * other_weight[left])
+        weights = np.zeros(self.families.size)
+        np.add.at(weights, self.rows, shares[:, None])
+        return weights
+
+    def draw(self, excess: float, rng: np.random.Generator) -> Small:
+        """As `Diagram.draw`."""
+        first, last = np.searchsorted(self.ascending, [excess - BLUR, excess + BLUR])
+        row: Small = self.rows[int(rng.integers(first, last))]
+        return row
+
+    def listing(
+        self, budget: float, chunk: int = 200_000, *, barred: object = None
+    ) -> Iterator[tuple[Small, Floats]]:
+        """As `Diagram.listing`; nothing is barred."""
+        last = int(np.searchsorted(self.ascending, budget, side="right"))
+        for first in range(0, last, chunk):
+            end = min(first + chunk, last)
+            yield self.rows[first:end], self.ascending[first:end]
+
+
+def depth_first(
+    problem: Problem, epsilon: float, known: tuple[float, tuple[int, ...]], limits: Limits
+) -> Listed:
+    """The DAGs of at most the least cost found + epsilon.
+
+    Parameters
+    ----------
+    problem : families and bound; its limit is the cost of a known DAG + epsilon.
+    known : that cost, and its families by node.
+    limits : memory for the list; time. Without a time limit, `STEPS` steps.
+    """
+    families = problem.families
+    room = limits.memory // 3 // (4 * families.n + 8)
+    pieces, whole = _searched(problem, room, limits)
+    pieces.append(np.array([known[1]], dtype=np.int32))
+    rows = np.unique(np.concatenate(pieces), axis=0)
+    cost = families.cost[rows].sum(axis=1)
+    opt = float(cost.min())
+    order = np.lexsort((*rows.T[::-1], cost))
+    order = order[cost[order] <= opt + epsilon + TOLERANCE]
+    return Listed(families, opt, epsilon + TOLERANCE, rows[order], cost[order] - opt, whole)
+
+
+def _searched(problem: Problem, room: int, limits: Limits) -> tuple[list[Small], bool]:
+    """Pieces [K, m] of at most `room` DAGs in all, families by node; and whether it is all."""
+    from fedbn.credible._diagram_kernels import search_paths
+
+    families = problem.families
+    m = families.n
+    keys = np.repeat(problem.root, m + 1, axis=0)
+    spent, ahead = np.zeros(m + 1), np.zeros(m + 1)
+    position, progress = np.zeros((m + 1, 2), dtype=np.int64), np.zeros(2, dtype=np.int64)
+    most = STEPS if limits.deadline is None else np.iinfo(np.int64).max
+    pieces: list[Small] = []
+    found = 0
+    while progress[0] >= 0 and progress[1] < most and found < room and not limits.over:
+        chosen = np.empty((min(CHUNK, room - found), m), dtype=np.int32)
+        number = limits.run(
+            search_paths, families.start, problem.excess, families.bits, problem.bound,
+            problem.limit, keys, spent, ahead, position, progress, chosen, most,
+        )  # fmt: skip
+        by_node = np.argsort(families.node[chosen[:number]], axis=1)
+        pieces.append(np.take_along_axis(chosen[:number], by_node, axis=1))
+        found += number
+    return pieces, bool(progress[0] < 0)

@@ -1,0 +1,146 @@
+"""What `fedbn credible` prints and writes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from fedbn.errors import ResultsError
+
+if TYPE_CHECKING:
+    from fedbn.credible.enumerate import CredibleSet
+
+__all__ = ["show", "write_files"]
+
+
+def write_files(
+    found: CredibleSet,
+    content: Mapping[str, Any],
+    *,
+    out: Path | None,
+    threshold: float,
+    figures: Path | None,
+    scores: Path | None,
+) -> None:
+    """Write the files that are asked for, each whole or not at all.
+
+    Raises
+    ------
+    ResultsError : a file cannot be written.
+    ConfigError : the threshold is not in (0, 1].
+    """
+    edges = content.get("edges", [])
+    try:
+        if scores is not None:
+            from fedbn.credible.candidates import write_scores
+
+            write_scores(found.candidates.families, scores)
+        if out is not None:
+            text = _csv(edges) if out.suffix == ".csv" else _dot(found, edges, threshold)
+            _write(out, text)
+        if figures is not None:
+            _draw(found, edges, figures)
+    except OSError as error:
+        raise ResultsError(f"the output must be writable: {error}") from error
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def _csv(edges: list[dict[str, Any]]) -> str:
+    """Tidy: one edge a row, `parent,child,posterior`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["parent", "child", "posterior"])
+    writer.writerows((e["parent"], e["child"], repr(e["posterior"])) for e in edges)
+    return text.getvalue()
+
+
+def _dot(found: CredibleSet, edges: list[dict[str, Any]], threshold: float) -> str:
+    """The averaged network: edges of at least the threshold, wider where more certain.
+
+    It may have cycles: two directions of an edge can both reach a threshold of 0.5 or less.
+    """
+    from fedbn.credible.averaging import averaged_edges
+
+    kept = averaged_edges(_matrix(found, edges), found.names, threshold)
+    lines = ["digraph credible {", "  node [shape=box, style=rounded];"]
+    lines += [f"  {_quoted(name)};" for name in found.names]
+    lines += [
+        f'  {_quoted(a)} -> {_quoted(b)} [label="{p:.2f}", penwidth={0.5 + 2.5 * p:.2f}];'
+        for a, b, p in kept
+    ]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _matrix(found: CredibleSet, edges: list[dict[str, Any]]) -> Any:
+    import numpy as np
+
+    place = {name: k for k, name in enumerate(found.names)}
+    shares = np.zeros((len(place), len(place)))
+    for edge in edges:
+        shares[place[edge["parent"]], place[edge["child"]]] = edge["posterior"]
+    return shares
+
+
+def _draw(found: CredibleSet, edges: list[dict[str, Any]], folder: Path) -> None:
+    from fedbn.credible_plots import edge_posterior_figure, rank_figure
+    from fedbn.plots import save_figure
+
+    folder.mkdir(parents=True)
+    save_figure(edge_posterior_figure(_matrix(found, edges), found.names), folder / "edges")
+    profile = found.profile
+    save_figure(rank_figure(-found.opt, profile.value, profile.count), folder / "ranks")
+
+
+def show(content: Mapping[str, Any]) -> None:
+    """Posteriors and lists as CSV on standard output, the counts as text on standard error."""
+    if "edges" in content:
+        print("parent,child,posterior")
+        for edge in content["edges"]:
+            print(f"{edge['parent']},{edge['child']},{edge['posterior']:.6g}")
+    for row in content.get("ancestors", []):
+        print(f"{row['ancestor']} => {row['descendant']},{row['posterior']:.6g}")
+    for row in content.get("v_structures", []):
+        print(
+            f"{row['parents'][0]} -> {row['child']} <- {row['parents'][1]},{row['posterior']:.6g}"
+        )
+    for place, item in enumerate(content.get("structures", []), start=1):
+        arrows = "; ".join(f"{a} -> {b}" for a, b in item["edges"])
+        print(f"{place},{item['excess']:.6g},{arrows}")
+    for line in _counts(content):
+        typer.echo(line, err=True)
+
+
+def _counts(content: Mapping[str, Any]) -> list[str]:
+    least = "" if content["complete"] else "at least "
+    classes = "an unknown number of" if content["classes"] is None else str(content["classes"])
+    lines = [
+        f"OPT {content['opt']:.6f}; {content['parent_sets']} parent sets; {least}{content['dags']} "
+        f"graphs in {classes} classes within a Bayes factor of {content['bayes_factor']:g}; "
+        f"{content['seconds']:.2f} s",
+        f"complete: {str(content['complete']).lower()}; {content['proof']}",
+    ]
+    if "paper_parent_sets" in content or "paper_classes" in content:
+        lines.append(
+            f"by the paper's rules: {content.get('paper_parent_sets')} parent sets, "
+            f"{content.get('paper_classes')} classes"
+        )
+    if content["limit"]:
+        lines.append(f"limit: {content['limit']}")
+    if content["set_aside"]:
+        lines.append(f"set aside, one state only: {', '.join(content['set_aside'])}")
+    return lines
