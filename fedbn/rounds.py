@@ -173,7 +173,7 @@ def updated(
     Parameters
     ----------
     state : after at least one round.
-    settings : quorum, search and reading, as in that round.
+    settings : search and reading, as in that round.
     added : replies of new clients, over the agreed names.
     removed : names of clients that leave.
     progress : of the fusion.
@@ -196,7 +196,8 @@ def updated(
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ConfigError(f"two clients must not both be called {twice!r}")
-    require_quorum(len(replies), len(replies), settings)
+    if not replies:
+        raise QuorumError("at least one client must stay")
     path, consensus = fuse_replies(replies, settings, progress)
     result = replace(before, replies=replies, path=path, consensus=consensus, converged=False)
     return replace(state, n_clients=len(replies), result=result)

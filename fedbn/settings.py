@@ -161,7 +161,7 @@ class Experiment:
     consensus: ConsensusSettings = ConsensusSettings()
     limits: Limits = Limits()
     on_mismatch: str = "stop"
-    connect_seconds: float = 60.0
+    connect_seconds: float = 300.0
     reply_seconds: float | None = None
     rounds_limit: int = 1
     test_rows: int = 0

@@ -90,9 +90,9 @@ def disclosures(
     header = ("time (UTC)", "run", "round", "bytes", "SHA-256", "records", "in words")
     rows = []
     for entry in entries:
+        records = "\n".join(f"{name}: {', '.join(keys)}" for name, keys in entry.records.items())
         place = (entry.time[:19], entry.run, str(entry.round))
-        what = (f"{entry.bytes:,}", entry.sha256[:12], ", ".join(entry.records), entry.words)
-        rows.append((*place, *what))
+        rows.append((*place, f"{entry.bytes:,}", entry.sha256[:12], records, entry.words))
     total = sum(entry.bytes for entry in entries)
     title = f"{len(entries)} messages, {total:,} bytes left this site"
     print_table(rows_table(header, rows, title))

@@ -121,7 +121,7 @@ def _deployed(experiment: Experiment, folder: Path, secure: bool, say: Say) -> P
 def _run_settings(experiment: Experiment) -> Experiment:
     """What the run is told: nothing of where the data are."""
     everyone = replace(experiment.consensus, min_replies=len(SITES))
-    return replace(experiment, network=None, consensus=everyone, connect_seconds=300.0)
+    return replace(experiment, network=None, consensus=everyone)
 
 
 def _tables(experiment: Experiment, folder: Path) -> dict[str, Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from fedbn.outcome import Summary
 
+PIPE_WIDTH = 200
 Progress = Callable[[int, int], None]
 Tracker = Callable[[str], Progress]
 
@@ -104,10 +106,11 @@ def stages(shown: bool) -> Iterator[Callable[[str], None]]:
 
 
 def print_table(table: Table) -> None:
-    """A rich table on standard output."""
+    """A rich table on standard output; in a pipe or file it may be wider than a terminal."""
     from rich.console import Console
 
-    Console(soft_wrap=True).print(table)
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    Console(soft_wrap=True, width=None if known else PIPE_WIDTH).print(table)
 
 
 def summary_table(summary: Summary, title: str, held_out: str) -> Table:

@@ -15,7 +15,7 @@ from simulations.deployment import Deployment
 from tests.deployment.conftest import SITES, Simulated
 
 HOSTILE = (sys.executable, str(Path(__file__).with_name("hostile_supernode.py")))
-PLAN = Experiment(rounds_limit=2, connect_seconds=240.0)
+PLAN = Experiment(rounds_limit=2)
 ONE_SHOT = replace(PLAN, rounds_limit=1)
 
 

@@ -263,3 +263,55 @@ def test_a_simulation_needs_a_node_per_client() -> None:
     grid = InProcessGrid(to_run_config(ASIA), node_configs(5))
     with pytest.raises(ConfigError, match="5 nodes and 4 clients.*num-supernodes=4"):
         federate(grid, ASIA)
+
+
+def test_a_second_answer_is_ignored() -> None:
+    class Repeating(InProcessGrid):
+        def send_and_receive(self, messages: Any, *, timeout: float | None = None) -> Any:
+            replies = list(super().send_and_receive(messages, timeout=timeout))
+            return [*replies, *replies[::-1]]
+
+    grid = Repeating(to_run_config(ASIA), node_configs(ASIA.clients))
+    twice, plain = federate(grid, ASIA).result, run()
+    assert twice.consensus.dag == plain.consensus.dag
+    assert twice.refused == ()
+    assert len(twice.replies) == 4
+
+
+def test_an_answer_to_an_older_request_is_no_answer() -> None:
+    older: list[Message] = []
+
+    def replaying(node: int, reply: Message) -> Message | None:
+        if node != LIAR or reply.metadata.message_type != "train":
+            return reply
+        older.append(reply)
+        return older[0]
+
+    class Replaying(InProcessGrid):
+        def pull_messages(self, message_ids: Any) -> Any:
+            return [*super().pull_messages(message_ids), *self._waiting.values()]
+
+    two_rounds = replace(ASIA, rounds_limit=2)
+    grid = Replaying(to_run_config(ASIA), node_configs(ASIA.clients), fault=replaying)
+    result = federate(grid, two_rounds).result
+    assert result.refused == (("client 2", "round 2: client 2: no reply"),)
+
+
+def test_an_answer_in_the_name_of_another_is_ignored() -> None:
+    def impostor(node: int, reply: Message) -> Message | None:
+        if node == LIAR and reply.metadata.message_type == "train":
+            reply.metadata.__dict__["_src_node_id"] = LIAR + 1
+        return reply
+
+    result = run(fault=impostor)
+    assert [reply.client for reply in result.replies] == ["client 1", "client 3", "client 4"]
+
+
+def test_flowers_word_that_a_node_is_gone_is_the_reason() -> None:
+    def gone(reply: Message) -> Message:
+        error = Message(Error(5, "Node Unavailable"), reply_to=_request_of(reply))
+        error.metadata.__dict__["_src_node_id"] = 1
+        return error
+
+    result = run(fault=on("train", gone))
+    assert result.refused == (("client 2", "round 1: client 2: Node Unavailable"),)

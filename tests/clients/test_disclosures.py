@@ -1,0 +1,162 @@
+"""A site's own will: what it refuses, what it writes down, and that nothing else leaves."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flwr.app import ConfigRecord, Message, RecordDict
+
+from clients.mods import REDACTED, REFUSED
+from fedbn.data.dataset import Schema
+from fedbn.disclosure import Disclosure, digest, read_log
+from fedbn.message import schema_to_text
+from fedbn.settings import Experiment, to_run_config
+from simulations.in_process_grid import InProcessGrid
+
+TABLE = "Raucher,b\n" + "ja,1\nnein,2\n" * 20
+
+
+class Site:
+    """A deployed site in a folder of its own."""
+
+    def __init__(self, folder: Path, policy: str = "", **settings: Any) -> None:
+        self.folder = folder
+        (folder / "secret-place.csv").write_text(TABLE)
+        (folder / "site.toml").write_text(policy)
+        self.settings = to_run_config(Experiment(**settings))
+
+    def ask(self, category: str, **records: ConfigRecord) -> Message:
+        config = {
+            "data-path": str(self.folder / "secret-place.csv"),
+            "policy": str(self.folder / "site.toml"),
+        }
+        grid = InProcessGrid(self.settings, [config])
+        (node,) = grid.get_node_ids()
+        (reply,) = grid.send_and_receive([Message(RecordDict(records), node, category)])
+        return reply
+
+    def train(self, columns: tuple[str, ...] = ("Raucher", "b")) -> Message:
+        states = {"Raucher": ["ja", "nein"], "b": ["1", "2"], "smoke": ["no", "yes"]}
+        schema = Schema.categorical({name: states[name] for name in columns})
+        task = {"text": schema_to_text(schema), "hash": schema.hash, "round": 3}
+        return self.ask("train", task=ConfigRecord(task))
+
+    @property
+    def log(self) -> tuple[Disclosure, ...]:
+        return read_log(self.folder / "secret-place.csv.disclosures.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        ("min-rows = 41", "min-rows"),
+        ("variables = ['b']", "variables"),
+        ("max-in-degree = 0", "max-in-degree"),
+        ("max-dags = 0", "max-dags"),
+    ],
+)
+def test_a_refusal_says_the_agreed_word_only(
+    tmp_path: Path, policy: str, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = Site(tmp_path, f"[policy]\n{policy}\n")
+    reply = site.train()
+    assert reply.error.reason == f"{REFUSED}: {reason}"
+    assert [entry.words for entry in site.log] == [f"notice: {REFUSED}: {reason}"]
+    assert any(reason in record.getMessage() for record in caplog.records)
+    if reason in ("min-rows", "variables"):
+        assert site.ask("query").error.reason == f"{REFUSED}: {reason}"
+
+
+def test_every_message_is_in_the_log_with_its_own_bytes(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    told, learned = site.ask("query"), site.train()
+    asked, trained = site.log
+    assert (asked.round, asked.kind, trained.round, trained.kind) == (0, "query", 3, "train")
+    assert asked.words == "names of 2 columns and of their 4 states"
+    assert trained.words == "1 DAG with 1 arc over 2 variables"
+    arrays = {key: bytes(array.data) for key, array in learned.content["structures"].items()}
+    assert digest({"structures": arrays}) == (trained.bytes, trained.sha256)
+    texts = {key: json.dumps(value).encode() for key, value in told.content["schema"].items()}
+    assert digest({"schema": texts}) == (asked.bytes, asked.sha256)
+
+
+def test_classes_only(tmp_path: Path) -> None:
+    site = Site(tmp_path, "[policy]\nstructures = 'cpdag'\n")
+    record = site.train().content["structures"]
+    assert record["edges"].numpy().tolist() == [[0, 1], [1, 0]]
+    assert site.log[0].words == "1 equivalence class with 1 edge over 2 variables"
+
+
+def test_nothing_leaves_unless_it_can_be_written_down(tmp_path: Path) -> None:
+    site = Site(tmp_path, "disclosures = '/dev/full'\n")
+    for reply in (site.ask("query"), site.train()):
+        assert reply.error.reason == f"ResultsError: {REDACTED}"
+
+
+def test_own_names_never_leave(tmp_path: Path) -> None:
+    mapping = "[columns]\nRaucher = 'smoke'\n[states.smoke]\nja = 'yes'\nnein = 'no'\n"
+    site = Site(tmp_path, "leave-out = ['b']\n" + mapping)
+    text = site.ask("query").content["schema"]["text"]
+    assert json.loads(text) == {"smoke": ["no", "yes"]}
+    assert site.train(("smoke",)).has_content()
+
+
+def everything(message: Message) -> str:
+    """All that a reply holds, as text."""
+    if message.has_error():
+        return f"{message.error.code} {message.error.reason}"
+    values = [v for record in message.content.values() for v in record.values()]
+    data = [str(getattr(v, "data", v)) for v in values]
+    return " ".join([*map(str, message.content), *data])
+
+
+@pytest.mark.parametrize(
+    "policy", ["", "[policy]\nmin-rows = 99\n", "[polcy]\n", "[columns]\nno = 'x'\n", "name = "]
+)
+def test_paths_and_tracebacks_never_travel(tmp_path: Path, policy: str) -> None:
+    logging.disable(logging.CRITICAL)
+    site = Site(tmp_path, policy, share_diagnostics=True)
+    try:
+        replies = [site.ask("query"), site.train(), site.train(("b",)), site.ask("train")]
+        (tmp_path / "secret-place.csv").write_text("a,b\nsecret-cell,1\n,2\n")
+        replies += [site.ask("query"), site.train()]
+    finally:
+        logging.disable(logging.NOTSET)
+    for reply in replies:
+        for word in ("secret", str(tmp_path), "Traceback", "line ", ".csv", ".toml"):
+            assert word not in everything(reply)
+
+
+def test_diagnostics_need_the_site_as_well_as_the_run(tmp_path: Path) -> None:
+    policy = "name = 'north'\n[policy]\ndiagnostics = true\n"
+    assert "diagnostics" not in Site(tmp_path, share_diagnostics=True).train().content
+    assert "diagnostics" not in Site(tmp_path, policy).train().content
+    site = Site(tmp_path, policy, share_diagnostics=True)
+    told = dict(site.train().content["diagnostics"])
+    assert (told["label"], told["rows"]) == ("north", 40)
+    assert site.log[-1].words.endswith("; label and rows and seconds")
+
+
+def test_no_run_makes_a_deployed_site_read_another_table(tmp_path: Path) -> None:
+    site = Site(tmp_path, table=str(tmp_path / "another.csv"), clients=1)
+    (tmp_path / "another.csv").write_text("x,y\n1,2\n")
+    assert "Raucher" in site.ask("query").content["schema"]["text"]
+    grid = InProcessGrid(site.settings, [{"some": "node"}])
+    (reply,) = grid.send_and_receive([Message(RecordDict(), 2, "query")])
+    assert reply.error.reason == f"ConfigError: {REDACTED}"
+
+
+def test_a_report_is_logged_and_answered_with_a_receipt(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = Site(tmp_path)
+    text = "this site has no column 'age'\nforged line"
+    reply = site.ask("query.report", report=ConfigRecord({"text": text}))
+    assert dict(reply.content["receipt"]) == {"received": True}
+    assert "this site has no column 'age'" in caplog.text
+    assert "forged" not in caplog.text
+    assert site.log[0].words == "receipt of a report"

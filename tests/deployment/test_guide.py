@@ -1,0 +1,58 @@
+"""docs/deployment.md, executed to the letter: TLS, authenticated nodes, an unknown key."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from simulations.flower_processes import free_ports, stop
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+
+
+def script() -> str:
+    """The guide's commands, on ports that are free here."""
+    commands = "\n".join(re.findall(r"```sh\n(.*?)```", GUIDE, flags=re.DOTALL))
+    server, stranger = free_ports(2)
+    commands = commands.replace("port=9600\n", f"port={consecutive(3)}\n")
+    return commands.replace("9600", str(server)).replace("9604", str(stranger))
+
+
+def consecutive(count: int) -> int:
+    """A port after which so many are free just now."""
+    (port,) = free_ports(1)
+    return min(port, 65000 - count)
+
+
+def test_the_guide_gives_the_bytes_of_the_simulation(tmp_path: Path) -> None:
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    guide = subprocess.Popen(
+        ["bash", "-euo", "pipefail", "-c", script()],
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        printed = guide.communicate(timeout=600)[0].decode()
+    finally:
+        if guide.poll() is None:
+            os.killpg(guide.pid, signal.SIGKILL)
+        stop(tmp_path, [guide])
+    assert guide.returncode == 0, printed
+    assert "the stranger is refused" in printed
+    assert "Exit Code: 305" in (tmp_path / "stranger.log").read_text()
+    left = json.loads((tmp_path / "results/deployed/run.json").read_text())
+    assert left["refused"] == []
+    assert left["summary"]["clients"] == 3
+    log = (tmp_path / "north.csv.disclosures.jsonl").read_text()
+    assert "1 DAG with" in log
+    assert str(tmp_path) not in log

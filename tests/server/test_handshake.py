@@ -1,0 +1,102 @@
+"""Agreement on columns and states before the first round."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fedbn.errors import QuorumError, SchemaError
+from fedbn.rounds import FederationResult
+from fedbn.settings import ConsensusSettings, Experiment, to_run_config
+from server.server_app import federate
+from simulations.in_process_grid import InProcessGrid
+
+PLAN = Experiment(connect_seconds=0.0)
+ROWS = ("x,1\n", "y,2\n", "x,2\n", "y,1\n")
+
+
+@pytest.fixture(autouse=True)
+def _silent_flower() -> None:
+    logging.getLogger("flwr").setLevel(logging.ERROR)
+
+
+def site(folder: Path, name: str, header: str = "a,b", rows: tuple[str, ...] = ROWS) -> None:
+    (folder / f"{name}.csv").write_text(header + "\n" + "".join(rows) * 10)
+    policy = f"name = '{name}'\n[policy]\ndiagnostics = true\n"
+    (folder / f"{name}.toml").write_text(policy)
+
+
+def run(folder: Path, experiment: Experiment = PLAN) -> FederationResult:
+    sharing = replace(experiment, share_diagnostics=True)
+    nodes = [
+        {"data-path": str(table), "policy": str(table.with_suffix(".toml"))}
+        for table in sorted(folder.glob("*.csv"))
+    ]
+    return federate(InProcessGrid(to_run_config(sharing), nodes), sharing).result
+
+
+def test_the_run_stops_and_says_which_site_differs_in_what(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    site(tmp_path, "east")
+    site(tmp_path, "north", header="a,c")
+    site(tmp_path, "south")
+    with pytest.raises(SchemaError) as error:
+        run(tmp_path)
+    words = "client 'north' has no column 'b'; has column 'c', which is not agreed"
+    assert str(error.value).endswith(words)
+    told = [record.getMessage() for record in caplog.records if record.name == "fedbn.client"]
+    assert told == ["the agreed columns and this site: this site " + words.partition("north' ")[2]]
+
+
+def test_or_it_goes_on_without_those_that_differ(tmp_path: Path) -> None:
+    site(tmp_path, "east")
+    site(tmp_path, "north", header="a,c")
+    site(tmp_path, "south")
+    result = run(tmp_path, replace(PLAN, on_mismatch="leave-out"))
+    assert [reply.client for reply in result.replies] == ["east", "south"]
+    ((client, reason),) = result.refused
+    assert (client, reason[:17]) == ("north", "handshake: north:")
+    everybody = ConsensusSettings(min_fraction=1.0)
+    with pytest.raises(QuorumError, match="at least 3 good replies of 3 clients.*has no column"):
+        run(tmp_path, replace(PLAN, on_mismatch="leave-out", consensus=everybody))
+
+
+def test_under_a_given_schema_a_foreign_state_is_a_mismatch(tmp_path: Path) -> None:
+    site(tmp_path, "east")
+    site(tmp_path, "north", rows=("x,1\n", "z,2\n", "x,2\n"))
+    (tmp_path / "states.json").write_text('{"a": ["x", "y"], "b": ["1", "2", "3"]}')
+    law = replace(PLAN, schema=str(tmp_path / "states.json"))
+    with pytest.raises(SchemaError, match="'north' column 'a' has state 'z', which is not agreed"):
+        run(tmp_path, law)
+    result = run(tmp_path, replace(law, on_mismatch="leave-out"))
+    assert [reply.client for reply in result.replies] == ["east"]
+    assert result.schema.to_dict() == {"a": ["x", "y"], "b": ["1", "2", "3"]}
+
+
+def test_a_state_that_no_other_site_has_is_united_and_remarked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    site(tmp_path, "east")
+    site(tmp_path, "north", rows=("x,1\n", "Y,2\n", "x,2\n", "Y,1\n"))
+    site(tmp_path, "south")
+    result = run(tmp_path)
+    assert result.schema.to_dict()["a"] == ["Y", "x", "y"]
+    told = [record.getMessage() for record in caplog.records if record.name == "fedbn.client"]
+    assert told == ["the agreed columns and this site: no other site has 'Y' of 'a'"]
+
+
+def test_a_mapping_heals_a_mismatch(tmp_path: Path) -> None:
+    site(tmp_path, "east")
+    site(tmp_path, "north", header="A,b", rows=("ex,1\n", "y,2\n", "ex,2\n", "y,1\n"))
+    with (tmp_path / "north.toml").open("a") as file:
+        file.write("[columns]\nA = 'a'\n[states.a]\nex = 'x'\n")
+    assert run(tmp_path).schema.to_dict() == {"a": ["x", "y"], "b": ["1", "2"]}
+
+
+def test_without_any_node_there_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(QuorumError, match="at least one node must be connected"):
+        run(tmp_path)
