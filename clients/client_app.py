@@ -18,24 +18,12 @@ from flwr.clientapp import ClientApp
 from clients.disclosures import disclose
 from clients.local_data import Site, local_site, partition_id
 from clients.mods import LOG, firewall, may_tell, redact
+from clients.requests import consensus_of, report_of, task_of
 from clients.site import site_file
-from fedbn.data.dataset import Schema
-from fedbn.graphs.dag import DAG
-from fedbn.message import (
-    Limits,
-    arrays_of_npy,
-    from_arrays,
-    printable,
-    schema_from_text,
-    schema_to_text,
-    to_arrays,
-)
+from fedbn.message import schema_to_text, to_arrays
 from fedbn.settings import from_run_config
 
 LEARNER_STREAM = 4
-
-MAX_REPORT = 2000
-"""Characters of the server's report that are logged here."""
 
 app = ClientApp(mods=[redact, disclose, redact, firewall])
 """The inner `redact` makes an answer of every failure, so that `disclose` sees all that leaves; the
@@ -60,8 +48,7 @@ def describe(message: Message, context: Context) -> Message:
 @app.query("report")
 def report(message: Message, context: Context) -> Message:
     """Log how this site differs from what was agreed."""
-    text = printable(str(message.content["report"]["text"]), MAX_REPORT)
-    LOG.warning("the agreed columns and this site: %s", text)
+    LOG.warning("the agreed columns and this site: %s", report_of(message))
     return Message(RecordDict({"receipt": ConfigRecord({"received": True})}), reply_to=message)
 
 
@@ -72,34 +59,22 @@ def train(message: Message, context: Context) -> Message:
 
     experiment = from_run_config(context.run_config)
     site = local_site(experiment, context.node_config)
-    task = message.content["task"]
-    schema = schema_from_text(task["text"], task["hash"], sender="server")
-    if "report" in task:
-        LOG.warning("the agreed columns and this site: %s", printable(task["report"], MAX_REPORT))
+    task = task_of(message)
+    if task.report:
+        LOG.warning("the agreed columns and this site: %s", task.report)
     policy = site_file(context.node_config).policy
     policy.require_table(site.dataset)
-    policy.require_schema(schema)
-    start = consensus_of(message, schema)
+    policy.require_schema(task.schema)
+    start = consensus_of(message, task.schema)
     rng = np.random.default_rng(
-        [experiment.seed, LEARNER_STREAM, partition_id(context.node_config), int(task["round"])]
+        [experiment.seed, LEARNER_STREAM, partition_id(context.node_config), task.round]
     )
-    reply, learned = client_round(site.dataset, schema, experiment.learner, rng, start)
+    reply, learned = client_round(site.dataset, task.schema, experiment.learner, rng, start)
     arrays = {key: Array(array) for key, array in to_arrays(policy.permitted(reply)).items()}
     content = RecordDict({"structures": ArrayRecord(arrays)})
     if may_tell(context):
         content["diagnostics"] = diagnostics(site, learned.seconds)
     return Message(content, reply_to=message)
-
-
-def consensus_of(message: Message, schema: Schema) -> DAG | None:
-    """The consensus to start from, or None in the first round; raises MessageError."""
-    if "consensus" not in message.content:
-        return None
-    record = message.content["consensus"]
-    limits = Limits(max_in_degree=schema.n, max_edges=schema.n**2, max_dags=1)
-    parts = [(key, array.data) for key, array in record.items()]
-    arrays = arrays_of_npy(parts, limits=limits, sender="server")
-    return from_arrays(arrays, schema, limits=limits, sender="server").dags[0]
 
 
 def diagnostics(site: Site, seconds: float) -> ConfigRecord:

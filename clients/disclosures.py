@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from flwr.app import ArrayRecord, Context, Message
 from flwr.clientapp.typing import ClientAppCallable
 
+from clients.requests import round_of, task_of
 from clients.site import site_file
 from fedbn.disclosure import Content, Disclosure, append, schema_words, structure_words
 from fedbn.message import arrays_of_npy, schema_from_text
@@ -27,7 +28,7 @@ def entry(message: Message, context: Context, reply: Message) -> Disclosure:
     return Disclosure.of(
         _content(reply),
         run=str(context.run_id),
-        round=_round(message),
+        round=round_of(message),
         kind=message.metadata.message_type,
         words=_words(message, reply),
         time=datetime.now(UTC),
@@ -48,12 +49,6 @@ def _bytes(value: object) -> bytes:
     return bytes(data) if data is not None else json.dumps(value).encode("utf-8")
 
 
-def _round(message: Message) -> int:
-    task = message.content.get("task")
-    number = task.get("round") if task is not None else None
-    return number if type(number) is int else 0
-
-
 def _words(message: Message, reply: Message) -> str:
     if reply.has_error():
         return f"notice: {reply.error.reason}"
@@ -63,8 +58,7 @@ def _words(message: Message, reply: Message) -> str:
         record = content["schema"]
         parts.append(schema_words(schema_from_text(record["text"], record["hash"])))
     if isinstance(structures := content.get("structures"), ArrayRecord):
-        task = message.content["task"]
-        n = schema_from_text(task["text"], task["hash"]).n
+        n = task_of(message).schema.n
         arrays = arrays_of_npy((key, array.data) for key, array in structures.items())
         parts.append(structure_words(arrays, n))
     if "receipt" in content:

@@ -18,9 +18,8 @@ from typing import Any, cast
 import numpy as np
 
 from clients.site import site_file
-from fedbn.data.dataset import Dataset, Kind, union_schema
+from fedbn.data.dataset import Dataset, Kind, RowIndices, union_schema
 from fedbn.data.partition import (
-    RowIndices,
     Sizes,
     partition_by_column,
     partition_dirichlet,

@@ -122,5 +122,5 @@ def _known_class(error: Exception) -> str:
             getattr(errors, kind.__name__, None) is kind
             or getattr(builtins, kind.__name__, None) is kind
         ):
-            return kind.__name__
+            return str(kind.__name__)
     return "Exception"

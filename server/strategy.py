@@ -96,10 +96,11 @@ class StructuralConsensus(Strategy):
         for node in sorted(self.clients, key=self.clients.__getitem__):
             if node not in present:
                 continue
-            task = {"text": schema_to_text(schema), "hash": schema.hash, "round": number}
+            text = schema_to_text(schema)
+            task = ConfigRecord({"text": text, "hash": schema.hash, "round": number})
             if remark := self.remarks.pop(node, ""):
                 task["report"] = remark
-            content = RecordDict({"task": ConfigRecord(dict(task))})
+            content = RecordDict({"task": task})
             if len(arrays):
                 content["consensus"] = arrays
             message = Message(content, node, MessageType.TRAIN, group_id=str(number))

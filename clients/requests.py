@@ -1,0 +1,81 @@
+"""Reading the server's requests, which a site checks as the server checks replies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flwr.app import ArrayRecord, ConfigRecord, Message
+
+from fedbn.data.dataset import Schema
+from fedbn.errors import MessageError
+from fedbn.graphs.dag import DAG
+from fedbn.message import Limits, arrays_of_npy, from_arrays, printable, schema_from_text
+
+MAX_REPORT = 2000
+"""Characters of the server's report that are shown here."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a train request asks for.
+
+    Attributes
+    ----------
+    schema : the agreed one.
+    round : counted from 1.
+    report : what the server says about this site's columns; empty for nothing.
+    """
+
+    schema: Schema
+    round: int
+    report: str
+
+
+def task_of(message: Message) -> Task:
+    """The task of a train request; raises MessageError."""
+    record = _config(message, "task")
+    schema = schema_from_text(record.get("text"), record.get("hash"), sender="server")
+    report = _text(record, "report") if "report" in record else ""
+    return Task(schema, round_of(message), report)
+
+
+def round_of(message: Message) -> int:
+    """The round that a request belongs to; 0 before the first."""
+    if "task" not in message.content:
+        return 0
+    number = _config(message, "task").get("round", 0)
+    if type(number) is not int or number < 0:
+        raise MessageError(f"server: the round must be a whole number, not {number!r}")
+    return number
+
+
+def report_of(message: Message) -> str:
+    """The text of a report; raises MessageError."""
+    return _text(_config(message, "report"), "text")
+
+
+def consensus_of(message: Message, schema: Schema) -> DAG | None:
+    """The consensus to start from, or None in the first round; raises MessageError."""
+    if "consensus" not in message.content:
+        return None
+    record = message.content["consensus"]
+    if not isinstance(record, ArrayRecord):
+        raise MessageError("server: a consensus must be the arrays of a message")
+    limits = Limits(max_in_degree=schema.n, max_edges=schema.n**2, max_dags=1)
+    parts = [(key, array.data) for key, array in record.items()]
+    arrays = arrays_of_npy(parts, limits=limits, sender="server")
+    return from_arrays(arrays, schema, limits=limits, sender="server").dags[0]
+
+
+def _config(message: Message, name: str) -> ConfigRecord:
+    record = message.content.get(name)
+    if not isinstance(record, ConfigRecord):
+        raise MessageError(f"server: a request must hold {name!r}")
+    return record
+
+
+def _text(record: ConfigRecord, key: str) -> str:
+    text = record.get(key)
+    if not isinstance(text, str):
+        raise MessageError(f"server: {key!r} must be text")
+    return printable(text, MAX_REPORT)

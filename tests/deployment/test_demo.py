@@ -1,0 +1,73 @@
+"""`fedbn deploy-demo` as a user runs it, and as a user interrupts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+FEDBN = str(Path(sys.executable).with_name("fedbn"))
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """With a folder for temporary files, to know them and their processes by."""
+    return {**os.environ, "TMPDIR": str(folder)}
+
+
+def processes_of(folder: Path) -> list[str]:
+    """Command lines of the processes whose Flower home is in the folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"FLWR_HOME={folder}".encode() in (entry / "environ").read_bytes():
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+def test_the_demo_agrees_with_the_simulation_and_leaves_nothing(tmp_path: Path) -> None:
+    here, temporary = tmp_path / "anywhere", tmp_path / "tmp"
+    here.mkdir()
+    temporary.mkdir()
+    done = subprocess.run(
+        [FEDBN, "deploy-demo", "--insecure", "--json", "--out", "kept"],
+        cwd=here,
+        env=environment(temporary),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    content = json.loads(done.stdout)
+    assert content["same"] is True
+    assert content["deployed_sha256"] == content["simulated_sha256"]
+    assert (here / "kept" / "consensus.json").is_file()
+    assert [path.name for path in here.iterdir()] == ["kept"]
+    assert list(temporary.iterdir()) == []
+    assert processes_of(tmp_path) == []
+
+
+def test_interrupted_it_stops_everything_that_it_started(tmp_path: Path) -> None:
+    demo = subprocess.Popen(
+        [FEDBN, "deploy-demo"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        bufsize=1,
+    )
+    assert demo.stdout is not None
+    for line in demo.stdout:
+        if "SuperLink at" in line:
+            break
+    assert any("flower-superlink" in command for command in processes_of(tmp_path))
+    demo.send_signal(signal.SIGINT)
+    demo.communicate(timeout=120)
+    assert demo.returncode not in (0, None)
+    assert processes_of(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
