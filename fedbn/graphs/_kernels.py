@@ -168,7 +168,8 @@ def cpdag_bits(pa: Bits, ch: Bits) -> tuple[Bits, Bits, Bits]:
                 if com[x, w] & ~pa[y, w] != ZERO:
                     all_compelled = True
             if all_compelled:
-                com[y] = pa[y]
+                for w in range(words):
+                    com[y, w] = pa[y, w]
                 break
             for w in range(words):
                 com[y, w] |= com[x, w]

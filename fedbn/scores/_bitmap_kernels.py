@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.graphs._kernels import popcount
-from fedbn.scores._tables import ZERO, Integer, Tables, inner
+from fedbn.scores._tables import ZERO, Integer, Tables, inlined
 
 
-@inner
+@inlined
 def split_bitmaps(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) -> bool:
     """classes[0] := bitmap per (configuration of P, state of y), configurations observed only.
 
@@ -43,7 +43,7 @@ def split_bitmaps(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer)
     return True
 
 
-@inner
+@inlined
 def _split_by(t: Tables, source: Integer, number: Integer, p: Integer, most: Integer) -> Integer:
     """Divide the classes of step `source` by the states of p; returns how many, -1 for too many."""
     target = 3 - source
@@ -63,7 +63,7 @@ def _split_by(t: Tables, source: Integer, number: Integer, p: Integer, most: Int
     return found
 
 
-@inner
+@inlined
 def count_by_bitmaps(t: Tables, x: Integer, classes: Integer) -> None:
     """cells[class, state of x] by intersections; the mode gets what the others leave."""
     arity, mode = t.arities[x], t.modes[x]

@@ -28,7 +28,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["BDEU", "GAUSSIAN", "INFORMATION", "TABLE_COUNTS", "ZERO", "Integer", "Tables", "inner"]
+__all__ = [
+    "BDEU",
+    "GAUSSIAN",
+    "INFORMATION",
+    "TABLE_COUNTS",
+    "ZERO",
+    "Integer",
+    "Tables",
+    "inlined",
+    "inner",
+]
 
 Integer = Any  # int64 in compiled code, int or a numpy integer for the type checker
 
@@ -43,6 +53,11 @@ def inner(function: Function) -> Function:
     """njit for kernels that only kernels call: without a door to Python they compile faster."""
     doors: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return cast(Function, njit(cache=True, nogil=True, **doors)(function))
+
+
+def inlined(function: Function) -> Function:
+    """njit for a part of one kernel: it is compiled as if it were written where it is called."""
+    return cast(Function, njit(inline="always")(function))
 
 
 class Tables(NamedTuple):

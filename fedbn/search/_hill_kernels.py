@@ -12,7 +12,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.graphs._kernels import Bits, clear_bit, first_bit, has_bit, set_bit, topological_bits
-from fedbn.scores._kernels import Integer, Tables, inner, joint_pairs, local
+from fedbn.scores._kernels import joint_pairs, local
+from fedbn.scores._tables import Integer, Tables, inner
 
 ADD, REMOVE, REVERSE = 0, 1, 2
 ZERO = np.uint64(0)

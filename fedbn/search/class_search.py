@@ -21,7 +21,7 @@ from fedbn.search.knowledge import Knowledge
 from fedbn.search.result import SearchResult, Status
 
 if TYPE_CHECKING:
-    from fedbn.search._kernels import Graph, Record, Rules, Scratch
+    from fedbn.search._state import Graph, Record, Rules, Scratch
 
 __all__ = ["KINDS", "ClassSearch", "Kind"]
 
@@ -39,7 +39,7 @@ class ClassSearch:
 
     score: TabulatedScore
     graph: Graph
-    records: list[Record]
+    record: Record
     rules: Rules
     scratch: Scratch
     knowledge: Knowledge | None
@@ -86,7 +86,7 @@ class ClassSearch:
         search = cls(
             score=score,
             graph=graph,
-            records=[empty_record(score.n) for _ in KINDS],
+            record=empty_record(score.n),
             rules=search_rules(score.names, max_parents, max_t, knowledge, rng),
             scratch=empty_scratch(score.n),
             knowledge=knowledge,
@@ -107,6 +107,7 @@ class ClassSearch:
         SearchError : an operator that passed its tests was not valid; that is a bug.
         """
         from fedbn.search import _kernels
+        from fedbn.search._state import BROKEN, DONE, FULL
 
         codes = np.array([KINDS.index(kind) for kind in kinds], dtype=np.int64)
         budget = -1 if self.deadline is None else _SETS_BETWEEN_LOOKS_AT_THE_CLOCK
@@ -115,9 +116,7 @@ class ClassSearch:
             outcome = _kernels.climb(
                 self.score.tables,
                 self.graph,
-                self.records[0],
-                self.records[1],
-                self.records[2],
+                self.record,
                 codes,
                 self.rules,
                 self.scratch,
@@ -125,13 +124,12 @@ class ClassSearch:
                 self.steps,
                 budget,
             )
-            if outcome == _kernels.BROKEN:
+            if outcome == BROKEN:
                 raise SearchError("a search step led out of the space of classes: a bug in fedbn")
-            if outcome == _kernels.DONE:
+            if outcome == DONE:
                 break
-            if outcome >= _kernels.FULL:
-                kind = outcome - _kernels.FULL
-                self.records[kind] = doubled(self.records[kind])
+            if outcome == FULL:
+                self.record = doubled(self.record)
             if self.deadline is not None and time.monotonic() > self.deadline:
                 self.out_of_time = True
         return int(self.steps.sum()) > before
@@ -159,12 +157,12 @@ class ClassSearch:
 
     def _require_member(self) -> np.ndarray:
         """Children of a member of the class that satisfies the knowledge, uint64 [n, W]."""
-        from fedbn.search import _kernels
+        from fedbn.search._knowledge_kernels import constrained_extension
 
         graph, rules = self.graph, self.rules
         if self.knowledge is None:
             return graph.dag_ch
-        found, _, children = _kernels.constrained_extension(
+        found, _, children = constrained_extension(
             graph.pa, graph.ch, graph.ne, rules.forbidden, rules.required
         )
         if not found:
@@ -192,7 +190,7 @@ def _require_limits(max_parents: int | None, max_t: int | None, seconds: float |
 
 def begin_graph(dag: DAG) -> Graph:
     from fedbn.graphs._kernels import cpdag_bits, pack
-    from fedbn.search._kernels import Graph
+    from fedbn.search._state import Graph
 
     children, parents = pack(dag.adjacency), pack(dag.adjacency.T)
     pa, ch, ne = cpdag_bits(parents, children)
@@ -201,20 +199,21 @@ def begin_graph(dag: DAG) -> Graph:
 
 
 def empty_record(n: int) -> Record:
-    from fedbn.search._kernels import PATH_NODES, Record
+    from fedbn.search._state import PATH_NODES, Record
 
     words, capacity = (n + 63) // 64, max(64, 4 * n)
     following = np.arange(1, capacity + 1, dtype=np.int32)
     following[-1] = -1
     return Record(
-        head=np.full((n, n), -1, dtype=np.int32),
-        best=np.full((n, n), -np.inf),
-        row_best=np.full(n, -np.inf),
-        stale=np.full((n, words), ~np.uint64(0), dtype=np.uint64),
+        head=np.full((len(KINDS), n, n), -1, dtype=np.int32),
+        best=np.full((len(KINDS), n, n), -np.inf),
+        row_best=np.full((len(KINDS), n), -np.inf),
+        stale=np.full((len(KINDS), n, words), ~np.uint64(0), dtype=np.uint64),
         gain=np.empty(capacity),
         sets=np.empty((capacity, words), dtype=np.uint64),
         path=np.empty((capacity, PATH_NODES), dtype=np.int32),
         path_length=np.zeros(capacity, dtype=np.int32),
+        barred=np.zeros(capacity, dtype=np.bool_),
         following=following,
         free=np.zeros(1, dtype=np.int64),
     )
@@ -231,6 +230,7 @@ def doubled(record: Record) -> Record:
         sets=np.concatenate((record.sets, np.empty_like(record.sets))),
         path=np.concatenate((record.path, np.empty_like(record.path))),
         path_length=np.concatenate((record.path_length, np.zeros_like(record.path_length))),
+        barred=np.concatenate((record.barred, np.zeros_like(record.barred))),
         following=following,
         free=np.array([capacity], dtype=np.int64),
     )
@@ -244,7 +244,7 @@ def search_rules(
     rng: np.random.Generator | None,
 ) -> Rules:
     from fedbn.graphs._kernels import pack
-    from fedbn.search._kernels import Rules
+    from fedbn.search._state import Rules
 
     known = Knowledge() if knowledge is None else knowledge
     forbidden, required = known.forbidden_matrix(names), known.required_matrix(names)
@@ -265,11 +265,15 @@ def search_rules(
 
 
 def empty_scratch(n: int) -> Scratch:
-    from fedbn.search._kernels import Scratch
+    from fedbn.search._state import Scratch
 
+    words = (n + 63) // 64
     return Scratch(
-        choice=np.zeros((n + 2, (n + 63) // 64), dtype=np.uint64),
+        choice=np.zeros((n + 2, words), dtype=np.uint64),
         chosen=np.zeros(n + 1, dtype=np.int64),
+        clique=np.zeros(words, dtype=np.uint64),
+        subset=np.zeros(words, dtype=np.uint64),
+        candidates=np.zeros(n, dtype=np.int64),
         parents=np.zeros(n + 2, dtype=np.int64),
         xs=np.zeros(n, dtype=np.int64),
         full=np.zeros(n),

@@ -191,11 +191,11 @@ def operators_on_record(
         while not _kernels.look_at_row(score.tables, graph, record, rules, scratch, code, y):
             record = doubled(record)
     found = []
-    for y, x in np.argwhere(record.head >= 0).tolist():
-        entry = int(record.head[y, x])
+    for y, x in np.argwhere(record.head[code] >= 0).tolist():
+        entry = int(record.head[code, y, x])
         while entry >= 0:
             moved = begin_graph(consistent_extension(cpdag))
-            outcome = _kernels.lead_to(moved, record, rules, code, y, x, entry)
+            outcome = _kernels.lead_to(moved, record, code, y, x, entry)
             chosen = frozenset(np.flatnonzero(unpack(record.sets[[entry]], n)[0]).tolist())
             if outcome < 0:
                 raise StructureError(f"{kind} of {x}, {y}, {sorted(chosen)} does not apply")

@@ -1,0 +1,94 @@
+"""The choice among the operators on record."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedbn.scores._tables import Integer, inlined
+from fedbn.search._path_kernels import is_valid
+from fedbn.search._set_kernels import comes_before
+from fedbn.search._state import ZERO, Graph, Record, Rules
+
+
+@inlined
+def choose(
+    g: Graph, record: Record, rules: Rules, kind: Integer, tolerance: float
+) -> tuple[int, int, int]:
+    """(y, x, entry) of the operator to use, entry -1 if none gains more than the tolerance.
+
+    Among the valid ones whose gain is within the tolerance of the greatest, the first by
+    (y, x, set), or any at random.
+    """
+    best = _greatest_gain(g, record, kind, tolerance)
+    chosen_y, chosen_x, chosen, ties = -1, -1, np.int64(-1), 0
+    if best <= tolerance:
+        return int(chosen_y), int(chosen_x), int(chosen)
+    least = max(best - tolerance, tolerance)
+    for y in range(record.best.shape[1]):
+        if record.row_best[kind, y] < least:
+            continue
+        for x in range(record.best.shape[2]):
+            if record.best[kind, y, x] < least:
+                continue
+            entry = record.head[kind, y, x]
+            while entry >= 0:
+                if (
+                    record.gain[entry] >= least
+                    and not record.barred[entry]
+                    and is_valid(g, record, kind, y, x, entry)
+                ):
+                    ties += 1
+                    if _takes_the_place(record, rules, entry, chosen, ties):
+                        chosen_y, chosen_x, chosen = y, x, np.int64(entry)
+                entry = record.following[entry]
+            if chosen >= 0 and not rules.random_ties:
+                return int(chosen_y), int(chosen_x), int(chosen)
+    return int(chosen_y), int(chosen_x), int(chosen)
+
+
+@inlined
+def _greatest_gain(g: Graph, record: Record, kind: Integer, least: float) -> float:
+    """The greatest gain above `least` of a valid operator, or `least`; the most promising row
+    comes first, so that few others need be looked into."""
+    n = record.best.shape[1]
+    top = np.int64(0)
+    for y in range(1, n):
+        if record.row_best[kind, y] > record.row_best[kind, top]:
+            top = np.int64(y)
+    for i in range(-1, n):
+        y = top if i < 0 else np.int64(i)
+        if record.row_best[kind, y] <= least or i == top:
+            continue
+        for x in range(n):
+            if record.best[kind, y, x] <= least:
+                continue
+            entry = record.head[kind, y, x]
+            while entry >= 0:
+                if (
+                    record.gain[entry] > least
+                    and not record.barred[entry]
+                    and is_valid(g, record, kind, y, x, entry)
+                ):
+                    least = record.gain[entry]
+                entry = record.following[entry]
+    return least
+
+
+@inlined
+def _takes_the_place(
+    record: Record, rules: Rules, entry: Integer, chosen: Integer, ties: Integer
+) -> bool:
+    """Whether the operator number `ties` among equals is chosen instead of `chosen`."""
+    if rules.random_ties:
+        return bool(_next_random(rules) % np.uint64(ties) == ZERO)
+    return bool(chosen < 0 or comes_before(record.sets[entry], record.sets[chosen]))
+
+
+@inlined
+def _next_random(rules: Rules) -> np.uint64:
+    """SplitMix64."""
+    rules.random[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = rules.random[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.uint64(z ^ (z >> np.uint64(31)))
