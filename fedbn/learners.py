@@ -50,6 +50,12 @@ class LearnerSettings:
         Bootstrap: number of resampled tables.
     seconds : float or None
         Time limit of the search; what was found until then is the result.
+    pricing : str or None
+        CG-DCA: one of PRICINGS; None for dca, or local-search where the score has no DCA.
+    inner : str
+        CG-DCA: solver of DCA's convex problems, one of INNER_SOLVERS.
+    start_point : str
+        CG-DCA: where DCA begins, one of START_POINTS.
     """
 
     learner: str = "ges"
@@ -63,6 +69,9 @@ class LearnerSettings:
     max_dags: int = 20
     replicates: int = 100
     seconds: float | None = None
+    pricing: str | None = None
+    inner: str = "minimum-norm"
+    start_point: str = "hybrid"
 
     def __post_init__(self) -> None:
         if not self.ess > 0:
@@ -78,6 +87,27 @@ class LearnerSettings:
             )
         if self.seconds is not None and not self.seconds > 0:
             raise ConfigError(f"learner-seconds must be positive, not {self.seconds}")
+        for name, value, known in (
+            ("pricing", self.pricing, PRICINGS),
+            ("inner", self.inner, INNER_SOLVERS),
+            ("start-point", self.start_point, START_POINTS),
+        ):
+            if value is not None and value not in known:
+                raise ConfigError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proven of a score: "optimal", "feasible with bound" or "heuristic".
+
+    `upper_bound` (no DAG scores more) and `gap` are None where nothing is proven; `proof` says in
+    words what the bound rests on.
+    """
+
+    status: str
+    upper_bound: float | None = None
+    gap: float | None = None
+    proof: str | None = None
 
 
 @dataclass(frozen=True)
@@ -85,12 +115,14 @@ class Found:
     """What a learner returns: DAGs in name order, a weight for each, a word of STATUSES.
 
     `score` is that of the best DAG, higher is better; None when the learner has no single score.
+    `certificate` is given by the learners that search for an optimum.
     """
 
     dags: tuple[DAG, ...]
     weights: tuple[float, ...]
     status: str
     score: float | None
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +139,7 @@ class LearnedStructures:
     score: float | None
     seconds: float
     startup_seconds: float
+    certificate: Certificate | None = None
 
 
 Learner = Callable[[Dataset, LearnerSettings, np.random.Generator, DAG | None], Found]
@@ -148,6 +181,7 @@ def learn(
         score=found.score,
         seconds=time.process_time() - ready,
         startup_seconds=ready - began,
+        certificate=found.certificate,
     )
 
 
@@ -276,14 +310,41 @@ def _credible(
     return Found(found.dags, found.weights, found.status, found.score)
 
 
+def _cg_dca(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """CG-DCA as published: a heuristic without bound. It begins with no edges, whatever `start`."""
+    from fedbn.scores import make_score
+    from fedbn.search.cg_dca import learn_cg_dca
+    from fedbn.search.cg_dca.choices import START_POINTS, pricing_for
+
+    score = make_score(settings.score, dataset, ess=settings.ess)
+    result = learn_cg_dca(
+        score,
+        pricing=pricing_for(score, settings.pricing, settings.inner),
+        start=START_POINTS[settings.start_point],
+        max_parents=settings.max_parents,
+        seconds=settings.seconds,
+        rng=rng,
+    )
+    status = result.limit or "complete"
+    return Found((result.dag,), (1.0,), status, result.score, Certificate(result.status))
+
+
 LEARNERS: Mapping[str, Learner] = {
     "ges": _ges,
     "xges0": _xges0,
     "hc": _hill_climbing,
+    "cg-dca": _cg_dca,
     "bootstrap": _bootstrap,
     "credible": _credible,
 }
 """Name -> learner; the names are those of the setting `learner`."""
+
+PRICINGS = ("dca", "dca-permutations", "dca-greedy", "local-search")
+INNER_SOLVERS = ("minimum-norm", "kelley")
+START_POINTS = ("hybrid", "random", "warm")
+"""Names of CG-DCA's parts, which `fedbn.search.cg_dca.choices` gives objects to."""
 
 HILL_CLIMBING_TABU = 10
 """Steps for which the learner `hc` leaves a changed pair alone."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +81,7 @@ LearnerName = Annotated[
         "--learner",
         show_default="ges",
         rich_help_panel=LEARNING,
-        help="One structure: ges, xges0, hc. Several, weighted: bootstrap, credible.",
+        help="One structure: ges, xges0, hc, cg-dca. Several, weighted: bootstrap, credible.",
     ),
 ]
 Score = Annotated[
@@ -136,6 +137,27 @@ Replicates = Annotated[
 LearnerSeconds = Annotated[
     float | None,
     typer.Option(show_default="no limit", rich_help_panel=LEARNING, help="Time per search."),
+]
+Pricing = Annotated[
+    str | None,
+    typer.Option(
+        show_default="dca",
+        rich_help_panel=LEARNING,
+        help="cg-dca: dca, dca-permutations, dca-greedy, local-search (any score).",
+    ),
+]
+Inner = Annotated[
+    str | None,
+    typer.Option(show_default="minimum-norm", rich_help_panel=LEARNING, help="cg-dca: or kelley."),
+]
+StartPoint = Annotated[
+    str | None,
+    typer.Option(
+        "--start",
+        show_default="hybrid",
+        rich_help_panel=LEARNING,
+        help="cg-dca: where DCA begins: hybrid, random, warm.",
+    ),
 ]
 SchemaFile = Annotated[
     Path | None,
@@ -211,6 +233,9 @@ def simulate(
     max_dags: MaxDags = None,
     replicates: Replicates = None,
     learner_seconds: LearnerSeconds = None,
+    pricing: Pricing = None,
+    inner: Inner = None,
+    start: StartPoint = None,
     reading: Annotated[
         str | None, typer.Option(show_default="best", help="best, search or refusion.")
     ] = None,
@@ -289,6 +314,9 @@ def simulate(
         "max-dags": max_dags,
         "replicates": replicates,
         "learner-seconds": learner_seconds,
+        "pricing": pricing,
+        "inner": inner,
+        "start-point": start,
         "reading": reading,
         "rounds-limit": rounds,
         "test-rows": test_rows,
@@ -339,6 +367,9 @@ def learn(
     max_dags: MaxDags = None,
     replicates: Replicates = None,
     learner_seconds: LearnerSeconds = None,
+    pricing: Pricing = None,
+    inner: Inner = None,
+    start: StartPoint = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the DAG to a .csv, .json, .graphml or .dot file.")
     ] = None,
@@ -362,6 +393,9 @@ def learn(
         "max-dags": max_dags,
         "replicates": replicates,
         "learner-seconds": learner_seconds,
+        "pricing": pricing,
+        "inner": inner,
+        "start-point": start,
     }
     settings = experiment_from(options).learner
 
@@ -389,6 +423,8 @@ def learn(
             "startup_seconds": ready + learned.startup_seconds,
             "status": learned.status,
         }
+        if learned.certificate is not None:
+            content |= asdict(learned.certificate) | {"limit": _limit(learned.status)}
         print_json(content)
         return
     if out is None:
@@ -597,6 +633,10 @@ app.command(epilog=_examples("fedbn disclosures north.csv.disclosures.jsonl"))(d
 app.command(epilog=_examples("fedbn deploy-demo", "fedbn deploy-demo --insecure --json"))(
     deploy_demo
 )
+
+
+def _limit(status: str) -> str | None:
+    return None if status == "complete" else status
 
 
 def _structure(dag: DAG) -> dict[str, Any]:

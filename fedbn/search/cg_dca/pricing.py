@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
     from fedbn.search.cg_dca._chain_kernels import Model
 
-__all__ = ["NEGATIVE", "BestOfPermutations", "ByName", "DCAPricing", "Priced", "Pricing", "Ties"]
+__all__ = [
+    "NEGATIVE",
+    "BestOfPermutations",
+    "ByName",
+    "DCAPricing",
+    "GreedyOrder",
+    "Priced",
+    "Pricing",
+    "Ties",
+]
 
 NEGATIVE = -1e-6
 LEVEL = 1e-9
@@ -84,6 +93,35 @@ class BestOfPermutations:
         others = problem.others
         drawn = [_descending(others, point.x, rng.random(problem.n)) for _ in range(self.count - 1)]
         return ByName().orders(problem, point, rng) + drawn
+
+
+@dataclass(frozen=True)
+class GreedyOrder:
+    """The order that forward selection takes: next the variable that lowers the cost most.
+
+    Not of the paper. A subgradient is exact along its own order only; so the sets that a greedy
+    search would try next are those whose costs the linearised problem has right.
+
+    Parameters
+    ----------
+    places : how many places of the order are chosen so.
+    """
+
+    places: int = 12
+
+    def orders(self, problem: PricingProblem, point: Point, rng: np.random.Generator) -> list[Ints]:
+        """The one order; ties of the inner solver's preference are broken, too."""
+        from fedbn.search.cg_dca._local_search_kernels import greedy_order
+
+        order = _descending(problem.others, point.x, np.zeros(problem.n))
+        levels = np.round(point.x[order], 9)
+        ends = np.searchsorted(-levels, -levels, side="right").astype(np.int64)
+        c = problem.clusters
+        return [
+            greedy_order(
+                problem.model, problem.node, order, ends, self.places, c.members, c.duals, c.sizes
+            )
+        ]
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ __all__ = [
     "Clusters",
     "PrefixValues",
     "PricingProblem",
+    "is_penalised_likelihood",
     "lovasz_extension",
     "pricing_model",
 ]
@@ -142,6 +143,14 @@ def lovasz_extension(values: Floats, x: Floats) -> float:
     return float(np.dot(np.diff(values), x))
 
 
+def is_penalised_likelihood(score: TabulatedScore) -> bool:
+    """Whether the score is BIC or AIC, for which the two propositions hold."""
+    from fedbn.scores._tables import GAUSSIAN, INFORMATION
+
+    t = score.tables
+    return t.kind == INFORMATION or (t.kind == GAUSSIAN and t.parameter > 0.0)
+
+
 def pricing_model(score: TabulatedScore) -> Model:
     """What the chains read of a score.
 
@@ -150,18 +159,18 @@ def pricing_model(score: TabulatedScore) -> Model:
     ConfigError : the score has no difference of submodular functions here (BDeu, BGe).
     DataError : Gaussian columns are constant or collinear; see `require_regular`.
     """
-    from fedbn.scores._tables import GAUSSIAN, INFORMATION
+    from fedbn.scores._tables import INFORMATION
     from fedbn.scores.gaussian import require_regular
     from fedbn.search.cg_dca._chain_kernels import Model
 
     t = score.tables
-    if t.kind == INFORMATION:
-        return Model(t, np.zeros((0, 0)), 1.0, t.parameter)
-    if t.kind != GAUSSIAN or t.parameter <= 0.0:
+    if not is_penalised_likelihood(score):
         raise ConfigError(
             "DCA pricing takes bic, aic, gaussian-bic and gaussian-aic (local search takes any "
             f"score), not {score.label!r}"
         )
+    if t.kind == INFORMATION:
+        return Model(t, np.zeros((0, 0)), 1.0, t.parameter)
     require_regular(score)
     scale = 1.0 / np.sqrt(np.diag(t.gram))
     return Model(t, t.gram * np.outer(scale, scale), float(t.exponent[0]), t.parameter)

@@ -1,0 +1,109 @@
+"""Descents over parent sets, and greedy orders; see `local_search.py` and `pricing.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from fedbn.scores._kernels import local
+from fedbn.search.cg_dca._chain_kernels import Bools, Floats, Ints, Model
+
+
+@njit(cache=True, nogil=True)
+def difference(
+    m: Model, node: int, parents: Bools, clusters: Bools, duals: Floats, sizes: Ints
+) -> float:
+    """-score(node, parents) + Σ of the duals of clusters that k of the parents are in."""
+    members = np.empty(parents.size, dtype=np.int64)
+    count = 0
+    for j in range(parents.size):
+        if parents[j]:
+            members[count] = j
+            count += 1
+    value = -local(m.tables, node, members, count)
+    for c in range(duals.size):
+        met = 0
+        for a in range(count):
+            if clusters[c, members[a]]:
+                met += 1
+        if met >= sizes[c]:
+            value += duals[c]
+    return float(value)
+
+
+@njit(cache=True, nogil=True)
+def descend(
+    m: Model,
+    node: int,
+    start: Bools,
+    clusters: Bools,
+    duals: Floats,
+    sizes: Ints,
+    path: Bools,
+    values: Floats,
+) -> int:
+    """Add, drop or swap the variable that lowers `difference` most, until none does.
+
+    path[s], values[s] := the sets on the way, the start first; returns how many.
+    """
+    n = start.size
+    now = start.copy()
+    path[0] = now
+    values[0] = difference(m, node, now, clusters, duals, sizes)
+    length = 1
+    while length < values.size:
+        best, enter, leave = values[length - 1] - 1e-9, -1, -1
+        for a in range(-1, n):
+            if a == node or (a >= 0 and now[a]):
+                continue
+            for b in range(-1, n):
+                if (a < 0 and b < 0) or (b >= 0 and not now[b]):
+                    continue
+                if a >= 0:
+                    now[a] = True
+                if b >= 0:
+                    now[b] = False
+                value = difference(m, node, now, clusters, duals, sizes)
+                if a >= 0:
+                    now[a] = False
+                if b >= 0:
+                    now[b] = True
+                if value < best:
+                    best, enter, leave = value, a, b
+        if enter < 0 and leave < 0:
+            break
+        if enter >= 0:
+            now[enter] = True
+        if leave >= 0:
+            now[leave] = False
+        path[length] = now
+        values[length] = best
+        length += 1
+    return length
+
+
+@njit(cache=True, nogil=True)
+def greedy_order(
+    m: Model, node: int, order: Ints, ends: Ints, most: int, clusters: Bools, duals: Floats,
+    sizes: Ints,
+) -> Ints:  # fmt: skip
+    """The order with each run of ties (up to ends[k]) sorted by greedy descent of `difference`.
+
+    Only the first `most` places are chosen so; the rest stays as it was.
+    """
+    out = order.copy()
+    taken = np.zeros(clusters.shape[1], dtype=np.bool_)
+    for k in range(min(most, out.size)):
+        best, at = np.inf, k
+        for b in range(k, ends[k]):
+            taken[out[b]] = True
+            value = difference(m, node, taken, clusters, duals, sizes)
+            taken[out[b]] = False
+            if value < best - 1e-9:
+                best, at = value, b
+        chosen = out[at]
+        for b in range(at, k, -1):
+            out[b] = out[b - 1]
+        out[k] = chosen
+        taken[chosen] = True
+    return out
