@@ -181,7 +181,8 @@ def credible_set(
     parts: list[Diagram | Listed] = []
     covered = epsilon
     for k, component in enumerate(components):
-        notify(f"component {k + 1} of {len(components)}: {component.families.n} variables")
+        if component.families.n > 1:
+            notify(f"graphs of component {k + 1} of {len(components)}")
         part, reached, reason = _widest(component, epsilon, limits)
         covered, limit = min(covered, reached), limit or reason
         parts.append(part)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fedbn.credible.limits import Limits
 from fedbn.credible.probing import integer_probe, relaxed_probe
+from fedbn.graphs._kernels import pack, unpack
 from fedbn.search.optimal.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.optimal.components import components
 from fedbn.search.optimal.families import Families
@@ -44,6 +45,7 @@ class Component:
     origin : [F] place of each family among the families that were given.
     order : [m] an order of the best DAG known.
     least : no DAG of these families costs less.
+    clusters : bool [C, m], sets of nodes whose constraints proved useful.
     rest, bound : what bounds completions in the diagram.
     """
 
@@ -52,6 +54,7 @@ class Component:
     origin: Places
     order: Places
     least: float
+    clusters: NDArray[np.bool_]
     rest: NDArray[np.float64] | None = None
     bound: ClusterBound | None = None
 
@@ -61,18 +64,26 @@ class Component:
         chosen = best_choice(self.families, self.order)
         return float(self.families.cost[list(chosen)].sum()), chosen
 
-    def select(self, keep: NDArray[np.bool_], order: Places, least: float) -> Component:
+    def select(
+        self, keep: NDArray[np.bool_], order: Places, least: float, clusters: NDArray[np.bool_]
+    ) -> Component:
         """The component with fewer families and more known of it."""
-        kept = self.families.select(keep)
-        return Component(self.nodes, kept, self.origin[np.flatnonzero(keep)], order, least)
+        kept, origin = self.families.select(keep), self.origin[np.flatnonzero(keep)]
+        return Component(self.nodes, kept, origin, order, least, clusters)
 
     def split(self) -> list[Component]:
         """Its strongly connected components; bounds are left to be found."""
+        inner = components(self.families)
+        least = self.least if len(inner) == 1 else -np.inf
         found = []
-        for inside in components(self.families):
+        for inside in inner:
             part, where = self.families.restricted(inside)
             order = np.searchsorted(inside, self.order[np.isin(self.order, inside)])
-            found.append(Component(self.nodes[inside], part, self.origin[where], order, -np.inf))
+            clusters = self.clusters[:, inside]
+            clusters = np.unique(clusters[clusters.sum(axis=1) > 1], axis=0)
+            found.append(
+                Component(self.nodes[inside], part, self.origin[where], order, least, clusters)
+            )
         return found
 
 
@@ -93,7 +104,10 @@ def filtered_components(
     notify : told what is known of each component.
     """
     order = rng.permutation(families.n)
-    whole = Component(np.arange(families.n), families, np.arange(families.size), order, -np.inf)
+    none = np.zeros((0, families.n), dtype=np.bool_)
+    whole = Component(
+        np.arange(families.n), families, np.arange(families.size), order, -np.inf, none
+    )
     waiting = whole.split()[::-1]
     done: list[Component] = []
     while waiting:
@@ -120,23 +134,26 @@ def _reduced(
     if families.n <= TABLE_NODES and subset_bytes(families.n) <= limits.memory:
         tables = subset_tables(families, memory=limits.memory)
         keep = tables.marginal <= tables.opt + slack
-        found = part.select(keep, _order(families, tables.chosen), tables.opt)
+        found = part.select(keep, _order(families, tables.chosen), tables.opt, part.clusters)
         return replace(found, rest=tables.rest)
     best, chosen = ordering_search(
         families, rng, start=part.order, restarts=8 * families.n, seconds=limits.seconds
     )
-    bound = ClusterLP(families).close(rng=rng, seconds=limits.seconds)
-    least = bound.bound
+    relaxation = ClusterLP(families)
+    relaxation.add(pack(part.clusters))
+    bound = relaxation.close(rng=rng, seconds=limits.seconds)
+    least = max(part.least, bound.bound)
     notify(_known(families, least, best))
-    keep = least + bound.reduced <= best + slack
-    if keep.all() and best - least <= TOLERANCE:
+    keep = bound.bound + bound.reduced <= best + slack
+    if keep.all() and best - bound.bound <= epsilon:
         keep = relaxed_probe(families, best + slack, bound, rng, limits)
-    elif keep.all():
+    if keep.all() and best - bound.bound > TOLERANCE:
         probe = integer_probe(families, (best, chosen), slack, bound, limits)
         keep, chosen = probe.keep, probe.chosen
         least = probe.cost if probe.proven else least
         notify(_known(families, least, probe.cost))
-    found = part.select(keep, _order(families, chosen), least)
+    clusters = unpack(bound.clusters, families.n)
+    found = part.select(keep, _order(families, chosen), least, clusters)
     return replace(found, bound=bound) if keep.all() else found
 
 

@@ -1,0 +1,1 @@
+"""The tables of "Learning All Credible Bayesian Network Structures for Model Averaging"."""
