@@ -175,7 +175,7 @@ def _sum_part(
 ) -> float:
     """J(P ∪ {x}) of what `_count_pair` counted."""
     t.counters[1] += 1
-    log_size = _log_size(product * t.arities[x], logs + math.log(t.arities[x]))
+    log_size = _log_size(float(product * t.arities[x]), logs + math.log(t.arities[x]))
     if table >= 0:
         return float(sum_margins(t, y, x, log_size))
     size = count_hashed(t, x, t.arities[y])

@@ -25,7 +25,7 @@ def _differ(codes: NDArray[np.uint16], i: Integer, j: Integer) -> bool:
     v = 0
     while v < codes.shape[0] and codes[v, i] == codes[v, j]:
         v += 1
-    return v < codes.shape[0]
+    return bool(v < codes.shape[0])
 
 
 @njit(cache=True, nogil=True)

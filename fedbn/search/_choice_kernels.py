@@ -51,12 +51,12 @@ def _greatest_gain(g: Graph, record: Record, kind: Integer, least: float) -> flo
     """The greatest gain above `least` of a valid operator, or `least`; the most promising row
     comes first, so that few others need be looked into."""
     n = record.best.shape[1]
-    top = np.int64(0)
-    for y in range(1, n):
-        if record.row_best[kind, y] > record.row_best[kind, top]:
-            top = np.int64(y)
+    top: Integer = np.int64(0)
+    for row in range(1, n):
+        if record.row_best[kind, row] > record.row_best[kind, top]:
+            top = np.int64(row)
     for i in range(-1, n):
-        y = top if i < 0 else np.int64(i)
+        y: Integer = top if i < 0 else np.int64(i)
         if record.row_best[kind, y] <= least or i == top:
             continue
         for x in range(n):
