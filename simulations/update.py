@@ -43,10 +43,6 @@ def update_and_report(
         raise ConfigError("say what to change: --add FILE or --remove CLIENT")
     target = check_results_folder(out or folder.with_name(f"{folder.resolve().name}-updated"))
     before = _read(folder)
-    assert before.state.result is not None
-    if before.state.result.rounds > 1:
-        text = "the structures of the last round depend on all clients of the rounds before"
-        warnings.warn(text, FedbnWarning, stacklevel=2)
     newcomers = [_reply(file, before.state.schema) for file in add]
     load_kernels()
     began = time.process_time()
@@ -54,7 +50,6 @@ def update_and_report(
     after = updated(before.state, settings, added=newcomers, removed=remove)
     seconds = time.process_time() - began
     assert after.result is not None
-    outcome = Outcome.of_federation(after.result)
     run = {
         "command": "update",
         "added": [reply.client for reply in newcomers],
@@ -64,23 +59,30 @@ def update_and_report(
         "versions": versions(),
         "timings": {"seconds": seconds},
     }
+    outcome = Outcome.of_federation(after.result)
     write_results(outcome, target, run=run, more=result_files(after.result, before.experiment))
+    clients = [client.label for client in outcome.clients]
     if as_json:
         content = {**consensus_json(outcome.consensus), "seconds": seconds, "out": str(target)}
-        print_json({**content, "clients": [reply.client for reply in after.result.replies]})
+        print_json({**content, "clients": clients})
     elif not quiet:
-        title = f"{len(after.result.replies)} clients after the update"
+        title = f"{len(clients)} clients after the update"
         print_table(summary_table(summarise(outcome), title, ""))
         print(f"Results are in {target}")
 
 
 def _read(folder: Path) -> Checkpoint:
+    """What the run kept; warns where an update is not the run with other clients."""
     file = folder / STATE_FILE
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ResultsError(f"{folder} is no result of a federated run: {error}") from None
-    return read_checkpoint(text, str(file))
+    checkpoint = read_checkpoint(text, str(file))
+    if checkpoint.state.result is not None and checkpoint.state.result.rounds > 1:
+        words = "the structures of the last round depend on all clients of the rounds before"
+        warnings.warn(words, FedbnWarning, stacklevel=3)
+    return checkpoint
 
 
 def _reply(file: Path, schema: Schema) -> ClientReply:

@@ -26,6 +26,13 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return paths
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _kernels_are_cached(tables: dict[str, Path]) -> None:
+    """No client process has to compile while the server waits for it."""
+    files = tuple(str(table) for table in tables.values())
+    run_experiment(Experiment(sites=files, engine="in-process"))
+
+
 Simulated = Callable[[Experiment, list[str]], str]
 
 
