@@ -183,8 +183,25 @@ def operators(p: Matrix, k_max: int) -> list[tuple[int, int, tuple[int, ...], se
     return sorted(out, key=lambda o: (o[0], o[1], len(o[2]), o[2]))
 
 
+def pooled(sizes: list[int], weights: list[Fraction], pooling: str) -> Fraction:
+    """Mean; mean of cuts of at most 1; or the smallest size that half of the weight is within."""
+    total = sum(weights)
+    if pooling == "median":
+        return Fraction(
+            next(
+                size
+                for size in sorted(sizes)
+                if 2 * sum(w for w, s in zip(weights, sizes, strict=True) if s <= size) >= total
+            )
+        )
+    limit = 1 if pooling == "clip" else max(sizes)
+    return (
+        sum((w * min(s, limit) for w, s in zip(weights, sizes, strict=True)), Fraction(0)) / total
+    )
+
+
 def greedy_delete(
-    union: Matrix, dags: list[Matrix], weights: list[Fraction], k_max: int, clip: int = 10**6
+    union: Matrix, dags: list[Matrix], weights: list[Fraction], k_max: int, pooling: str = "mean"
 ) -> list[State]:
     """Every deletion down to the empty graph; ties to the smallest (x, y, |H|, H)."""
     p = cpdag(union)
@@ -194,10 +211,7 @@ def greedy_delete(
         best = None
         for x, y, h, s in operators(p, k_max):
             cuts = [cut(dag, x, y, s) for dag in dags]
-            psi = sum(
-                (w * min(c[0], clip) for w, c in zip(weights, cuts, strict=True)), Fraction(0)
-            )
-            psi /= sum(weights)
+            psi = pooled([c[0] for c in cuts], weights, pooling)
             if best is None or psi < best.psi:
                 best = State(x, y, h, psi, [c[1] for c in cuts], p)
         assert best is not None

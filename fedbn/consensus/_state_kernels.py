@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedbn.consensus._kernels import delete_bits, moral_bits
+from fedbn.consensus._cut_kernels import moral_bits
+from fedbn.consensus._pattern_kernels import delete_bits
 from fedbn.fusion._kernels import imap_bits, order_bits, union_bits
 from fedbn.graphs._kernels import (
     ONE,

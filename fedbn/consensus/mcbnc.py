@@ -14,6 +14,7 @@ What differs from the paper, and why:
   inputs as they are; the authors' program uses values from before an input lost an edge.
 - Ties go to the smallest (x, y, |H|, H) in name order, H as a sorted tuple; or to `rng`.
 - The paper treats Ψ as growing; it is not, hence the running maximum.
+- On request Ψ is no mean, against hostile inputs (`Pooling`).
 """
 
 from __future__ import annotations
@@ -30,22 +31,28 @@ from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError, SearchError
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
+from fedbn.fusion.union import Report, fuse_in_stages
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
 
 if TYPE_CHECKING:
-    from fedbn.consensus._kernels import Engine
+    from fedbn.consensus._engine import Engine
 
-__all__ = ["McbncPath", "Status", "Step", "as_threshold", "mcbnc", "mcbnc_path"]
+__all__ = [
+    "POOLINGS",
+    "McbncPath",
+    "Pooling",
+    "Status",
+    "Step",
+    "as_threshold",
+    "mcbnc",
+    "mcbnc_path",
+]
 
 Status = Literal["complete", "threshold", "time limit", "memory limit"]
+Pooling = Literal["mean", "clip", "median"]
+POOLINGS: tuple[Pooling, ...] = ("mean", "clip", "median")
 Progress = Callable[[int, int], None]
-
-# Deletions, and minimum cuts inside one deletion, between two looks at the clock.
-STEPS_AT_ONCE = 64
-CUTS_AT_ONCE = 200_000
-# The cached cuts and their slots never take more bytes than this (besides graphs of the inputs).
-MEMORY_LIMIT = 2**30
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,7 @@ class McbncPath:
     lost_arcs : int32 [m, 4], read-only: (step, distinct input, a, b), a -> b removed in that step.
     status : "complete"; or why it stopped before the empty graph: "threshold", "time limit" or
         "memory limit".
+    pooling : how Ψ was made of the cuts, see `mcbnc_path`.
     """
 
     names: tuple[str, ...]
@@ -91,6 +99,7 @@ class McbncPath:
     steps: tuple[Step, ...]
     lost_arcs: NDArray[np.int32]
     status: Status
+    pooling: Pooling = "mean"
 
     @property
     def complete(self) -> bool:
@@ -148,9 +157,10 @@ def mcbnc(
     *,
     k_max: int = 10,
     rng: np.random.Generator | None = None,
+    pooling: Pooling = "mean",
 ) -> McbncPath:
     """The search of Algorithm 1 with the threshold θ: the path's deletions with Ψ <= θ."""
-    return mcbnc_path(dags, weights, k_max=k_max, rng=rng, threshold=threshold)
+    return mcbnc_path(dags, weights, k_max=k_max, rng=rng, threshold=threshold, pooling=pooling)
 
 
 def mcbnc_path(
@@ -161,8 +171,9 @@ def mcbnc_path(
     rng: np.random.Generator | None = None,
     seconds: float | None = None,
     threshold: Fraction | float | str | None = None,
-    clip: int | None = None,
+    pooling: Pooling = "mean",
     progress: Progress | None = None,
+    stages: Report | None = None,
 ) -> McbncPath:
     """Order, I-maps, union and all deletions.
 
@@ -173,19 +184,22 @@ def mcbnc_path(
     k_max : largest |H| of an operator, >= 0.
     rng : chooses among ties, of the order heuristic and of the deletions; without it the smallest
         name and the smallest (x, y, |H|, H).
-    seconds : time budget of the deletions, wall clock; when it is over, the path so far is
+    seconds : time budget of everything here, wall clock; when it is over, the path so far is
         returned, with the status "time limit".
     threshold : stop before the first deletion with Ψ > θ.
-    clip : a cut of one input counts as at most this, >= 1, so that a hostile input with a dense
-        graph cannot hold an edge alone; a deviation from the paper, whose mean is not clipped.
-        With 1, Ψ is the share of the inputs that still join x and y given S, and deleting while
-        Ψ < 1/2 is a vote by the median.
+    pooling : "mean": Ψ is the weighted mean of the inputs' minimum cuts. Two deviations from the
+        paper bound what a hostile input with a dense graph can do, which alone can hold an edge by
+        a large cut. "clip": a cut counts as at most 1, so Ψ is the share of the inputs in which S
+        does not separate x and y. "median": Ψ is the lower weighted median of the cuts, the
+        smallest value that at least half of the weight does not exceed.
     progress : called as progress(deletions done, edges of G+).
+    stages : called as stages("order" or "I-maps", done, of how many) before that.
 
     Raises
     ------
     StructureError : no DAG, or DAGs over different names.
-    ConfigError : a weight, k_max, clip, seconds or the threshold is out of its range.
+    ConfigError : a weight, k_max, pooling, seconds or the threshold is out of its range.
+    SearchError : the time is over before there is a G+ from which to delete.
 
     Examples
     --------
@@ -194,153 +208,55 @@ def mcbnc_path(
     >>> [(s.x, s.y, str(s.psi)) for s in mcbnc_path([chain, chain, lone]).steps]
     [('b', 'c', '2/3'), ('a', 'b', '1')]
     """
-    from fedbn.fusion._kernels import imaps_bits, order_bits, union_bits
-    from fedbn.graphs._kernels import transposed_bits, unpack
+    from fedbn.consensus.deletions import delete_all, new_engine
+    from fedbn.graphs._kernels import unpack
 
-    if k_max < 0:
-        raise ConfigError(f"k_max must be >= 0, got {k_max}")
-    if clip is not None and not 1 <= clip < 2**15:
-        raise ConfigError(f"clip must be in [1, 32767], got {clip}")
-    if seconds is not None and not seconds > 0:
-        raise ConfigError(f"seconds must be > 0, got {seconds}")
+    _check(k_max, seconds, pooling)
     bound = None if threshold is None else as_threshold(threshold)
+    end = None if seconds is None else time.monotonic() + seconds
     inputs = merge_inputs(dags, weights)
-    pa, ch = inputs.bits
-    n = len(inputs.names)
-    order = order_bits(pa, ch, inputs.weight_array, np.empty(0) if rng is None else rng.random(n))
-    union_pa = union_bits(imaps_bits(pa, ch, order))
-    union_ch = transposed_bits(union_pa)
-    engine = _engine(inputs, union_pa, union_ch, k_max, clip)
-    draws = np.empty(0) if rng is None else rng.random(len(engine.step_psi))
-    engine, status = _delete_all(engine, inputs, k_max, draws, seconds, bound, progress)
+    order, union_pa = fuse_in_stages(inputs, rng, _watched(stages, seconds, end))
+    engine = new_engine(inputs, union_pa, k_max, pooling)
+    draws = np.empty(0) if rng is None else rng.random(len(engine.steps))
+    largest = 2**62 if bound is None else min(2**62, int(bound * inputs.total))
+    engine, status = delete_all(engine, draws, end, largest, progress)
     lost = engine.arcs[: engine.counters[1]].copy()
     lost.flags.writeable = False
     return McbncPath(
         names=inputs.names,
         order=tuple(inputs.names[i] for i in order),
-        union=DAG(inputs.names, unpack(union_ch, n)),
+        union=DAG(inputs.names, unpack(union_pa, len(inputs.names)).T),
         inputs=inputs,
         k_max=k_max,
         steps=_steps(engine, inputs),
         lost_arcs=lost,
         status=status,
+        pooling=pooling,
     )
 
 
-def _engine(
-    inputs: MergedInputs,
-    union_pa: NDArray[np.uint64],
-    union_ch: NDArray[np.uint64],
-    k_max: int,
-    clip: int | None,
-) -> Engine:
-    """The engine at its start: P is the CPDAG of G+."""
-    from fedbn.consensus._kernels import Engine, prepare
-    from fedbn.graphs._kernels import cpdag_bits
-
-    pa, ch = inputs.bits
-    r, n, words = pa.shape
-    p_pa, p_ch, p_ne = cpdag_bits(union_pa, union_ch)
-    edges = int(np.bitwise_count(union_pa).sum())
-    slots = max(64, 4 * edges)
-    bits, i64, i32 = np.uint64, np.int64, np.int32
-    engine = Engine(
-        pa=pa.copy(),
-        ch=ch.copy(),
-        anc=np.zeros((r, n, words), bits),
-        des=np.zeros((r, n, words), bits),
-        mor=np.zeros((r, n, words), bits),
-        topo=np.zeros((r, n), i64),
-        weights=inputs.weight_array,
-        votes=np.zeros((n, n), i64),
-        p_pa=p_pa,
-        p_ch=p_ch,
-        p_ne=p_ne,
-        edge=np.full((n, n), -1, i32),
-        head=np.zeros((edges, 2), i32),
-        joined=np.zeros((edges, r), np.int8),
-        na=np.zeros((edges, words), bits),
-        pax=np.zeros((edges, words), bits),
-        first=np.full(edges, -1, i32),
-        owner=np.zeros(slots, i32),
-        after=np.zeros(slots, i32),
-        kind=np.zeros(slots, np.int8),
-        h=np.zeros((slots, words), bits),
-        f=np.zeros((slots, words), bits),
-        u=np.zeros((slots, words), bits),
-        bound=np.zeros(slots, i64),
-        unknown=np.zeros(slots, i32),
-        cut=np.zeros((slots, r), np.int16),
-        clip=np.array([2**15 - 1 if clip is None else clip], i64),
-        counters=np.zeros(3, i64),
-        step_xy=np.zeros((edges, 2), i32),
-        step_psi=np.zeros(edges, i64),
-        step_h=np.zeros((edges, words), bits),
-        arcs=np.zeros((int(inputs.adjacency.sum()), 4), i32),
-    )
-    prepare(engine, k_max)
-    return engine
+def _check(k_max: int, seconds: float | None, pooling: str) -> None:
+    if k_max < 0:
+        raise ConfigError(f"k_max must be >= 0, got {k_max}")
+    if seconds is not None and not seconds > 0:
+        raise ConfigError(f"seconds must be > 0, got {seconds}")
+    if pooling not in POOLINGS:
+        raise ConfigError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
 
 
-def _delete_all(
-    engine: Engine,
-    inputs: MergedInputs,
-    k_max: int,
-    draws: NDArray[np.float64],
-    seconds: float | None,
-    bound: Fraction | None,
-    progress: Progress | None,
-) -> tuple[Engine, Status]:
-    """Run the deletions to the end, the threshold, or the end of the budget."""
-    from fedbn.consensus._kernels import BROKEN, DONE, NO_SLOT, advance, collapse
+def _watched(stages: Report | None, seconds: float | None, end: float | None) -> Report:
+    """A report that also looks at the clock."""
 
-    edges = len(engine.step_psi)
-    largest = 2**62 if bound is None else min(2**62, int(bound * inputs.total))
-    watched = seconds is not None or progress is not None
-    end = None if seconds is None else time.monotonic() + seconds
-    collapsed_at = -1
-    while True:
-        before = int(engine.counters[2])
-        steps = min(edges + 1, STEPS_AT_ONCE) if watched else edges + 1
-        code = advance(engine, k_max, steps, CUTS_AT_ONCE, largest, draws)
-        done = int(engine.counters[2])
-        if progress is not None:
-            progress(done, edges)
-        if code == DONE:
-            return engine, "complete"
-        if code == BROKEN:
-            raise SearchError(f"deletion {done + 1} has no valid operator: this is a bug in fedbn")
-        if code == NO_SLOT:
-            larger = _with_more_slots(engine)
-            if larger is not None:
-                engine = larger
-            elif collapsed_at == done:
-                return engine, "memory limit"
-            else:
-                collapse(engine, k_max)
-                collapsed_at = done
-        elif code == 1 and done - before < steps:
-            return engine, "threshold"
+    def report(stage: str, done: int, total: int) -> None:
+        if stages is not None:
+            stages(stage, done, total)
         if end is not None and time.monotonic() > end:
-            return engine, "time limit"
+            raise SearchError(
+                f"the time budget of {seconds} s was over in the stage {stage!r}, {done} of "
+                f"{total}, before there was a fusion from which to delete: a consensus needs more"
+            )
 
-
-def _with_more_slots(engine: Engine) -> Engine | None:
-    """The engine with twice the slots, or None where that would exceed the memory limit."""
-    slots = len(engine.owner)
-    bytes_per_slot = engine.cut.shape[1] * 2 + engine.h.shape[1] * 24 + 20
-    if 2 * slots * bytes_per_slot > MEMORY_LIMIT:
-        return None
-    grown = {
-        name: np.concatenate([array, np.zeros_like(array)])
-        for name, array in engine._asdict().items()
-        if name in ("owner", "after", "kind", "h", "f", "u", "bound", "unknown", "cut")
-    }
-    grown["owner"][slots:] = -1
-    grown["after"][slots:] = np.arange(slots + 1, 2 * slots + 1)
-    grown["after"][-1] = engine.counters[0]
-    engine.counters[0] = slots
-    return engine._replace(**grown)
+    return report
 
 
 def _steps(engine: Engine, inputs: MergedInputs) -> tuple[Step, ...]:
@@ -356,8 +272,7 @@ def _steps(engine: Engine, inputs: MergedInputs) -> tuple[Step, ...]:
     steps = []
     largest = 0
     for k in range(count):
-        x, y = engine.step_xy[k]
-        psi = int(engine.step_psi[k])
+        x, y, psi = (int(value) for value in engine.steps[k])
         largest = max(largest, psi)
         for value in (psi, largest):
             if value not in exact:

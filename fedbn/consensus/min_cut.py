@@ -46,9 +46,9 @@ def min_cut(dag: DAG, x: str, y: str, given: Iterable[str] = ()) -> MinCut:
     >>> min_cut(diamond, "a", "d")
     MinCut(size=2, arcs=(('b', 'd'), ('c', 'd')))
     """
-    from fedbn.consensus._kernels import cut_arcs_bits, make_scratch, min_cut_bits, moral_bits
-    from fedbn.fusion._kernels import ancestors_bits
-    from fedbn.graphs._kernels import pack, set_bit
+    from fedbn.consensus._cut_kernels import cut_of_dag
+    from fedbn.consensus._engine import CH, PA, make_scratch
+    from fedbn.graphs._kernels import pack
 
     place = {name: i for i, name in enumerate(dag.names)}
     s = tuple(given)
@@ -57,18 +57,12 @@ def min_cut(dag: DAG, x: str, y: str, given: Iterable[str] = ()) -> MinCut:
             raise StructureError(f"{name!r} must be one of the variables {dag.names}")
     if x == y or x in s or y in s:
         raise StructureError(f"x, y and S must be disjoint, got {x!r}, {y!r}, {s}")
-    pa, ch = pack(dag.adjacency.T), pack(dag.adjacency)
-    anc = ancestors_bits(pa, ch)
-    mor = np.zeros_like(pa)
-    for v in range(dag.n):
-        moral_bits(pa, ch, v, mor[v])
-    low = np.zeros(pa.shape[1], dtype=np.uint64)
-    for name in s:
-        set_bit(low, place[name])
-    scratch = make_scratch(dag.n, pa.shape[1])
-    none = np.zeros_like(low)
-    size = min_cut_bits(pa, ch, anc, mor, place[x], place[y], low, none, scratch)
+    chosen = np.array([[name in s for name in dag.names]])
+    low = pack(chosen)[0]
+    graph = np.zeros((5, dag.n, len(low)), np.uint64)
+    graph[PA], graph[CH] = pack(dag.adjacency.T), pack(dag.adjacency)
+    scratch = make_scratch(dag.n, len(low))
     found = np.empty((dag.n_edges + 1, 2), dtype=np.int32)
-    count = cut_arcs_bits(pa, ch, scratch, found) if size else 0
+    size, count = cut_of_dag(graph, place[x], place[y], low, scratch, found)
     arcs = sorted((dag.names[a], dag.names[b]) for a, b in found[:count])
     return MinCut(int(size), tuple(arcs))

@@ -77,6 +77,7 @@ def path_to_dict(path: McbncPath) -> dict[str, Any]:
         "steps": [[s.x, s.y, list(s.h), str(s.psi), str(s.theta)] for s in path.steps],
         "lost_arcs": path.lost_arcs.tolist(),
         "status": path.status,
+        "pooling": path.pooling,
     }
 
 
@@ -107,6 +108,7 @@ def path_from_dict(data: Mapping[str, Any]) -> McbncPath:
         ),
         lost_arcs=lost,
         status=data["status"],
+        pooling=data["pooling"],
     )
 
 

@@ -5,16 +5,23 @@ All the maps follow the same order, so the union is acyclic, and it is an I-map 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
 
-__all__ = ["Fusion", "fuse", "fuse_inputs"]
+__all__ = ["Fusion", "Report", "fuse", "fuse_in_stages", "fuse_inputs"]
+
+Report = Callable[[str, int, int], None]  # stage, done, of how many
+
+# Work between two reports: inputs times nodes that get their place, words of I-maps.
+PLACES_AT_ONCE = 2_000_000
+MAPS_AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -76,3 +83,34 @@ def fuse_inputs(
     imaps = tuple(DAG(inputs.names, unpack(parents, n).T) for parents in maps)
     union = DAG(inputs.names, unpack(union_bits(maps), n).T)
     return tuple(inputs.names[i] for i in order), imaps, union
+
+
+def fuse_in_stages(
+    inputs: MergedInputs, rng: np.random.Generator | None, report: Report
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """σ as indices [n], and the parents in G+ as bits [n, W].
+
+    report : called as report("order" or "I-maps", done, of how many) every second or so; may raise
+        to stop.
+    """
+    from fedbn.fusion._kernels import extend_order, imaps_bits
+
+    pa, ch = inputs.bits
+    r, n, _ = pa.shape
+    draws: NDArray[np.float64] = np.empty(0) if rng is None else rng.random(n)
+    costs = np.zeros((r + 1, n), np.int64)
+    order = np.full(n, -1, np.int64)
+    left = n
+    rest_pa, rest_ch = pa.copy(), ch.copy()
+    while left > 0:
+        at_once = max(1, PLACES_AT_ONCE // (r * n))
+        weights = inputs.weight_array
+        left = extend_order(rest_pa, rest_ch, weights, draws, costs, order, at_once)
+        report("order", n - left, n)
+    union = np.zeros_like(pa[0])
+    at_once = max(1, MAPS_AT_ONCE // (n * n))
+    for start in range(0, r, at_once):
+        maps = imaps_bits(pa[start : start + at_once], ch[start : start + at_once], order)
+        union |= np.bitwise_or.reduce(maps)
+        report("I-maps", min(start + at_once, r), r)
+    return order, union

@@ -1,0 +1,153 @@
+"""Delete(x, y, H) in the CPDAG P, and the slots of the edges that it touches."""
+
+# mypy: disable-error-code="arg-type, assignment, return-value, no-any-return"
+# (numbers inside kernels are machine integers, which numpy's stubs tell from int)
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedbn.consensus._bound_kernels import make_root
+from fedbn.consensus._engine import (
+    AFTER,
+    CH,
+    DEAD,
+    FIRST,
+    NA,
+    NE,
+    PA,
+    PAX,
+    Engine,
+    F,
+    Scratch,
+    X,
+    Y,
+)
+from fedbn.consensus._slot_kernels import free_chain
+from fedbn.fusion._kernels import inner, inner_with_arrays
+from fedbn.graphs._kernels import (
+    ONE,
+    ZERO,
+    Bits,
+    clear_bit,
+    cpdag_bits,
+    extend_bits,
+    first_bit,
+    has_bit,
+    set_bit,
+)
+
+
+@inner_with_arrays
+def delete_bits(
+    pa: Bits, ch: Bits, ne: Bits, x: int, y: int, h: Bits
+) -> tuple[bool, Bits, Bits, Bits]:
+    """Chickering's Delete(x, y, H) in a CPDAG: (valid, pa, ch, ne) of the CPDAG that results.
+
+    Removes the edge between x and y; for every h in H directs y - h as y -> h and x - h, if
+    undirected, as x -> h; then takes the CPDAG of a consistent extension.
+    """
+    pa, ch, ne = pa.copy(), ch.copy(), ne.copy()
+    clear_bit(pa[y], x)
+    clear_bit(ch[x], y)
+    clear_bit(ne[y], x)
+    clear_bit(ne[x], y)
+    for w in range(h.shape[0]):
+        word = h[w]
+        while word != ZERO:
+            c = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            for p in (x, y):
+                if has_bit(ne[p], c):
+                    clear_bit(ne[p], c)
+                    clear_bit(ne[c], p)
+                    set_bit(ch[p], c)
+                    set_bit(pa[c], p)
+    valid, dag_pa, dag_ch = extend_bits(pa, ch, ne)
+    if not valid:
+        return False, pa, ch, ne
+    pa, ch, ne = cpdag_bits(dag_pa, dag_ch)
+    return True, pa, ch, ne
+
+
+@inner_with_arrays
+def delete_in_pattern(e: Engine, x: int, y: int, h: Bits, s: Scratch) -> bool:
+    """P := P after Delete(x, y, H); new slots for edges whose NA, parents or cliques changed."""
+    n, words = e.p.shape[1:]
+    valid, pa, ch, ne = delete_bits(e.p[PA], e.p[CH], e.p[NE], x, y, h)
+    if not valid:
+        return False
+    number = e.edge[x, y]
+    free_chain(e, e.edges[number, FIRST])
+    e.edges[number, FIRST] = -1
+    e.edge[x, y] = -1
+    e.edge[y, x] = -1
+    look = np.zeros(words, dtype=np.uint64)
+    for v in range(n):
+        for w in range(words):
+            if pa[v, w] != e.p[PA, v, w] or ne[v, w] != e.p[NE, v, w]:
+                set_bit(look, v)
+                break
+    for v in (x, y):
+        for w in range(words):
+            look[w] |= pa[v, w] | ch[v, w] | ne[v, w]
+    for v in range(n):
+        for w in range(words):
+            e.p[PA, v, w] = pa[v, w]
+            e.p[CH, v, w] = ch[v, w]
+            e.p[NE, v, w] = ne[v, w]
+    for w in range(words):
+        word = look[w]
+        while word != ZERO:
+            _refresh_edges_into(e, (w << 6) + np.int64(first_bit(word)), x, y, s)
+            word &= word - ONE
+    return True
+
+
+@inner
+def _refresh_edges_into(e: Engine, v: int, x: int, y: int, s: Scratch) -> None:
+    """Repair the slots of all edges u -> v and u - v after x and y were parted."""
+    for w in range(e.p.shape[2]):
+        word = e.p[PA, v, w] | e.p[NE, v, w]
+        while word != ZERO:
+            u = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            if has_bit(e.p[NE, v], u) and v < u:
+                _refresh(e, v, u, x, y, s)
+            else:
+                _refresh(e, u, v, x, y, s)
+
+
+@inner
+def describe(e: Engine, x: int, y: int, na: Bits, pax: Bits) -> None:
+    """NA_yx = neighbours of y adjacent to x (Chickering 2002), and Pa(y) - x."""
+    for w in range(na.shape[0]):
+        na[w] = e.p[NE, y, w] & (e.p[PA, x, w] | e.p[CH, x, w] | e.p[NE, x, w])
+        pax[w] = e.p[PA, y, w]
+    clear_bit(pax, x)
+
+
+@inner
+def _refresh(e: Engine, a: int, b: int, x: int, y: int, s: Scratch) -> None:
+    """Repair the slots of a -> b: new ones if NA or parents changed; otherwise only operators with
+    both x and y in NA \\ H are valid no more."""
+    number = e.edge[a, b]
+    na, pax = s.spare[0], s.spare[1]
+    describe(e, a, b, na, pax)
+    same = e.edges[number, X] == a
+    for w in range(na.shape[0]):
+        same = same and na[w] == e.edge_sets[number, NA, w]
+        same = same and pax[w] == e.edge_sets[number, PAX, w]
+    if not same:
+        e.edges[number, X] = a
+        e.edges[number, Y] = b
+        for w in range(na.shape[0]):
+            e.edge_sets[number, NA, w] = na[w]
+            e.edge_sets[number, PAX, w] = pax[w]
+        make_root(e, number, s)
+    elif has_bit(na, x) and has_bit(na, y):
+        slot = e.edges[number, FIRST]
+        while slot >= 0:
+            if has_bit(e.sets[slot, F], x) and has_bit(e.sets[slot, F], y):
+                e.bound[slot] = DEAD
+            slot = e.slots[slot, AFTER]

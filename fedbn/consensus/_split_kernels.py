@@ -1,0 +1,206 @@
+"""Splitting the slots of families, on an element about which the inputs disagree."""
+
+# mypy: disable-error-code="arg-type, assignment, return-value, no-any-return"
+# (numbers inside kernels are machine integers, which numpy's stubs tell from int)
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedbn.consensus._bound_kernels import carry, is_inside
+from fedbn.consensus._engine import (
+    ANC,
+    CH,
+    DEAD,
+    DES,
+    FAMILY,
+    K_MAX,
+    KIND,
+    NA,
+    NE,
+    OPERATOR,
+    OWNER,
+    PA,
+    REST,
+    UNKNOWN,
+    Engine,
+    F,
+    H,
+    Scratch,
+    U,
+    X,
+    Y,
+)
+from fedbn.consensus._slot_kernels import (
+    copied,
+    forget,
+    is_clique,
+    joins_all,
+    operator_of,
+    size_of,
+)
+from fedbn.fusion._kernels import inner
+from fedbn.graphs._kernels import ONE, ZERO, Bits, clear_bit, first_bit, popcount, set_bit
+
+
+@inner
+def _given_neighbours(e: Engine, slot: int, out: Bits) -> None:
+    """out := the elements of NA that are in F."""
+    number = e.slots[slot, OWNER]
+    for w in range(out.shape[0]):
+        out[w] = e.sets[slot, F, w] & e.edge_sets[number, NA, w]
+
+
+@inner
+def _close(e: Engine, slot: int, s: Scratch) -> None:
+    """Make the slot the one operator that leaves out just H; DEAD if NA \\ H is no clique."""
+    for w in range(e.sets.shape[2]):
+        e.sets[slot, F, w] |= e.sets[slot, U, w]
+        e.sets[slot, U, w] = ZERO
+    e.slots[slot, KIND] = OPERATOR
+    _given_neighbours(e, slot, s.spare[4])
+    if not is_clique(e, s.spare[4]):
+        e.bound[slot] = DEAD
+
+
+@inner
+def split(e: Engine, slot: int, s: Scratch) -> int:
+    """Split a FAMILY into its operator H and its REST; a REST into S with and without one u.
+
+    The part that stays is in `slot`; the other is in a new slot, the result, or -1. Parts that
+    hold no valid operator are DEAD (Chickering: NA \\ H is a clique).
+    """
+    if e.slots[slot, KIND] == REST:
+        return _split_rest(e, slot, s)
+    if size_of(e.sets[slot, H]) >= e.limits[K_MAX]:
+        forget(e, slot)
+        _close(e, slot, s)
+        return -1
+    made = copied(e, slot)
+    _close(e, made, s)
+    if e.bound[made] != DEAD:
+        carry(e, slot, made, s)
+    e.slots[slot, KIND] = REST
+    return made
+
+
+@inner
+def _split_rest(e: Engine, slot: int, s: Scratch) -> int:
+    """Put u into S in `slot`, and leave it out in the new slot that is returned."""
+    whole = operator_of(e, slot)
+    u = _dividing_element(e, slot, whole, s)
+    made = copied(e, slot)
+    clear_bit(e.sets[made, U], u)
+    set_bit(e.sets[made, H], u)
+    e.slots[made, KIND] = FAMILY
+    if size_of(e.sets[made, U]) == 0 or size_of(e.sets[made, H]) >= e.limits[K_MAX]:
+        _close(e, made, s)
+    if e.bound[made] != DEAD:
+        carry(e, slot, made, s)
+    _keep_with(e, slot, whole, u)
+    clear_bit(e.sets[slot, U], u)
+    set_bit(e.sets[slot, F], u)
+    _given_neighbours(e, slot, s.spare[4])
+    if size_of(e.sets[slot, U]) == 0 or not joins_all(e, u, s.spare[4]):
+        e.bound[slot] = DEAD
+    return made
+
+
+@inner
+def _keep_with(e: Engine, slot: int, whole: int, u: int) -> None:
+    """Which values of a REST stay exact when u enters S, before it does.
+
+    Those of inputs in which u was an ancestor already, and those that equal the cut of the
+    operator H (`whole`), whose S is the largest in the family.
+    """
+    number = e.slots[slot, OWNER]
+    x, y = e.edges[number, X], e.edges[number, Y]
+    for i in range(e.weights.shape[0]):
+        value = e.cut[slot, i]
+        if value >= 0 and not is_inside(e.graphs[i], u, x, y, e.sets[slot, F]):
+            e.cut[slot, i] = -1 - value
+            e.slots[slot, UNKNOWN] += 1
+        if e.cut[slot, i] < 0 and whole >= 0 and e.cut[whole, i] == -1 - e.cut[slot, i]:
+            e.cut[slot, i] = e.cut[whole, i]
+            e.slots[slot, UNKNOWN] -= 1
+
+
+@inner
+def _dividing_element(e: Engine, slot: int, whole: int, s: Scratch) -> int:
+    """The undecided element on which to split a REST.
+
+    If NA \\ H is no clique: the one with most non-neighbours there. Otherwise the one that stands
+    in the way of most weight: over the inputs in which the operator H is known to cost more than
+    the bound, descendants of common children of x and y, which marry them when in S; if none, any
+    element that is no ancestor. `whole` is the slot of that operator, or -1.
+    """
+    number = e.slots[slot, OWNER]
+    for k in range(s.score.shape[0]):
+        s.score[k] = 0
+    in_s = s.spare[4]
+    for w in range(in_s.shape[0]):
+        high = e.sets[slot, F, w] | e.sets[slot, U, w]
+        in_s[w] = high & e.edge_sets[number, NA, w]
+    if not is_clique(e, in_s):
+        _count_strangers(e, e.sets[slot, U], in_s, s)
+    elif whole >= 0:
+        for i in range(e.weights.shape[0]):
+            known = max(e.cut[slot, i], -1 - e.cut[slot, i])
+            extra = e.cut[whole, i] - known
+            if e.cut[whole, i] >= 0 and extra > 0:
+                _blame(e, i, slot, e.weights[i] * extra, s)
+    return _highest(e.sets[slot, U], s)
+
+
+@inner
+def _count_strangers(e: Engine, nodes: Bits, others: Bits, s: Scratch) -> None:
+    """Add to the score of every one of `nodes` how many of `others` it is not adjacent to in P."""
+    for w in range(nodes.shape[0]):
+        word = nodes[w]
+        while word != ZERO:
+            u = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            for k in range(nodes.shape[0]):
+                joined = e.p[PA, u, k] | e.p[CH, u, k] | e.p[NE, u, k]
+                s.score[u] += np.int64(popcount(others[k] & ~joined))
+
+
+@inner
+def _blame(e: Engine, i: int, slot: int, weight: int, s: Scratch) -> None:
+    """Add `weight` to the undecided elements that make input i disagree with its bound."""
+    g = e.graphs[i]
+    number = e.slots[slot, OWNER]
+    x, y = e.edges[number, X], e.edges[number, Y]
+    wanted = s.spare[0]
+    found = False
+    for w in range(wanted.shape[0]):
+        wanted[w] = ZERO
+    for w in range(wanted.shape[0]):
+        word = g[CH, x, w] & g[CH, y, w]
+        while word != ZERO:
+            c = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            for k in range(wanted.shape[0]):
+                wanted[k] |= g[DES, c, k]
+                found = found or wanted[k] & e.sets[slot, U, k] != ZERO
+    for w in range(wanted.shape[0]):
+        word = e.sets[slot, U, w] & ~(g[ANC, x, w] | g[ANC, y, w])
+        if found:
+            word &= wanted[w]
+        while word != ZERO:
+            s.score[(w << 6) + np.int64(first_bit(word))] += weight
+            word &= word - ONE
+
+
+@inner
+def _highest(nodes: Bits, s: Scratch) -> int:
+    """The first of `nodes` with the highest score."""
+    best = -1
+    for w in range(nodes.shape[0]):
+        word = nodes[w]
+        while word != ZERO:
+            u = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            if best < 0 or s.score[u] > s.score[best]:
+                best = u
+    return best
