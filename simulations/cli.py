@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbn.errors import ConfigError, FedbnError
+from simulations.credible_bn.reproduce import credible as reproduce_credible
 from simulations.credible_command import credible
 from simulations.deploy_commands import app_folder, deploy_demo, disclosures, keys, update
 
@@ -51,6 +52,7 @@ reproduce = typer.Typer(
     "study that was stopped goes on where it was.",
     no_args_is_help=True,
 )
+reproduce.command("credible")(reproduce_credible)
 app.add_typer(reproduce)
 
 

@@ -40,48 +40,46 @@ def settings(smoke: bool) -> Settings:
 def cases(run: Settings, data_dir: Path | None) -> Iterator[dict[str, Any]]:
     """Every case of Tables 1 to 5, those of tables that are there and of samples."""
     tables = run["tables"]
+    common = {"k_best": tables["k_best"], **run["limits"]}
     for name in tables["names"]:
         if data_dir is None or not (data_dir / f"{name}.csv").is_file():
             continue
         for factor in tables.get("only", {}).get(name, tables["bayes_factors"]):
-            yield {"data": name, "score": "bic", "bf": factor}
+            yield {"data": name, "score": "bic", "bf": factor, **common}
         if name in tables["bdeu"]:
-            yield {"data": name, "score": "bdeu", "bf": 20}
+            yield {"data": name, "score": "bdeu", "bf": 20, **common}
     for network, rows, factors in run["samples"]["cases"]:
         for seed in range(1, run["samples"]["seeds"] + 1):
             for factor in factors:
-                yield {"network": network, "rows": rows, "seed": seed, "bf": factor}
+                sample = {"network": network, "rows": rows, "seed": seed, "bf": factor}
+                yield sample | run["limits"]
 
 
-def run_case(
-    case: Case, run: Settings, data_dir: Path | None, network_dir: Path | None
-) -> dict[str, Any]:
+def run_case(case: Case, data_dir: Path | None, network_dir: Path | None) -> dict[str, Any]:
     """Counts and CPU seconds of one case; of a sample also how well the averages do."""
     if "network" in case:
         network = load_network(case["network"], network_dir)
         if not isinstance(network, BayesianNetwork):
             raise ConfigError(f"{case['network']} must have conditional probability tables")
         sample = network.sample(case["rows"], np.random.default_rng(case["seed"]))
-        found, row = _counted(sample, "bic", case["bf"], run)
+        found, row = _counted(sample, "bic", case)
         return row | _accuracy(found, network.dag)
     assert data_dir is not None
     data = read_dataset(data_dir / f"{case['data']}.csv", "categorical")
-    found, row = _counted(data, case["score"], case["bf"], run)
+    found, row = _counted(data, case["score"], case)
     if case["score"] == "bic":
         row["paper_parent_sets"] = paper_parent_sets(data, epsilon=PAPER_EPSILON[case["bf"]])
-    return row | _k_best(found, run["tables"]["k_best"])
+    return row | _k_best(found, case["k_best"])
 
 
-def _counted(
-    data: Dataset, score: str, factor: float, run: Settings
-) -> tuple[CredibleSet, dict[str, Any]]:
+def _counted(data: Dataset, score: str, case: Case) -> tuple[CredibleSet, dict[str, Any]]:
     """The set, its counts, CPU seconds of scoring, of the set and of its classes."""
     limits: dict[str, Any] = {
-        "memory": int(run["limits"]["memory_gib"] * 2**30),
-        "seconds": run["limits"]["seconds"],
+        "memory": int(case["memory_gib"] * 2**30),
+        "seconds": case["seconds"],
     }
     clock = [time.process_time()]
-    candidates = candidate_sets(data, score, bayes_factor=factor, **limits)
+    candidates = candidate_sets(data, score, bayes_factor=case["bf"], **limits)
     clock.append(time.process_time())
     found = credible_set(candidates, **limits)
     clock.append(time.process_time())

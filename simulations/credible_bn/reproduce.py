@@ -1,0 +1,93 @@
+"""The command `fedbn reproduce credible`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedbn.errors import ConfigError
+
+if TYPE_CHECKING:
+    from simulations.credible_bn.cases import Settings
+
+
+class Part(StrEnum):
+    """What is run."""
+
+    tables = "tables"
+    federation = "federation"
+    everything = "all"
+
+
+def credible(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of rows, figures and report.")],
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the UCI tables, NAME.csv, for Tables 1 to 3."),
+    ] = None,
+    network_dir: Annotated[
+        Path | None, typer.Option(help="Folder with more networks, NAME.bif[.gz].")
+    ] = None,
+    part: Annotated[
+        Part, typer.Option(help="The paper's tables, the federation study, or both.")
+    ] = Part.everything,
+    smoke: Annotated[bool, typer.Option("--smoke", help="A small version, in minutes.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")] = False,
+) -> None:
+    """Credible sets: the paper's Tables 1 to 5, and what they bring to a federation.
+
+    Rows are written one by one; a run that was stopped goes on where it was. The report is
+    report.md in the folder.
+    """
+    from simulations.credible_bn.cases import cases, run_case, settings
+    from simulations.credible_bn.federation import federation_cases, run_federation
+    from simulations.credible_bn.report import federation_sections, table_sections
+    from simulations.study import Section, Study, write_study_report
+    from simulations.terminal import progress_bars
+
+    if data_dir is not None and not data_dir.is_dir():
+        raise ConfigError(f"--data-dir must be a folder, {data_dir} is none")
+    run = settings(smoke)
+    study = Study(out)
+    sections: list[Section] = []
+    with progress_bars(not quiet) as tracker:
+        if part is not Part.federation:
+            wanted = [case for case in cases(run, data_dir) if _at_hand(case, network_dir)]
+            rows = study.collect(
+                wanted, lambda case: run_case(case, data_dir, network_dir), tracker("tables")
+            )
+            sections += table_sections(rows, out, _missing(run, data_dir, network_dir))
+        if part is not Part.tables:
+            rows = study.collect(federation_cases(run), run_federation, tracker("federation"))
+            sections += federation_sections(rows, out)
+    path = write_study_report(out, "All credible structures", sections)
+    typer.echo(f"report: {path}", err=True)
+
+
+def _at_hand(case: dict[str, object], network_dir: Path | None) -> bool:
+    """Whether a sample's network is embedded or in the folder."""
+    return "network" not in case or str(case["network"]) in _networks(network_dir)
+
+
+def _networks(network_dir: Path | None) -> set[str]:
+    from fedbn.networks.catalog import network_names
+
+    names = set(network_names())
+    if network_dir is not None:
+        names |= {path.name.split(".")[0] for path in network_dir.iterdir()}
+    return names
+
+
+def _missing(run: Settings, data_dir: Path | None, network_dir: Path | None) -> list[str]:
+    """Tables and networks of experiment.toml that are not at hand."""
+    known = _networks(network_dir)
+    tables = [
+        name
+        for name in run["tables"]["names"]
+        if data_dir is None or not (data_dir / f"{name}.csv").is_file()
+    ]
+    networks = [case[0] for case in run["samples"]["cases"] if case[0] not in known]
+    return [*tables, *dict.fromkeys(networks)]
