@@ -21,6 +21,8 @@ from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.graphs.dag import DAG
 
 if TYPE_CHECKING:
+    from fedbn.scores import TabulatedScore
+    from fedbn.search.knowledge import Knowledge
     from fedbn.search.result import SearchResult
 
 
@@ -38,6 +40,13 @@ class LearnerSettings:
         Equivalent sample size of BDeu.
     max_parents : int or None
         Largest in-degree that the search may make; None for no limit.
+    max_t : int or None
+        GES and XGES-0: largest |T| of an Insert (and its like of a Turn); None for no limit.
+    memory_mb : float
+        Bound on the stored local scores and bitmaps, in MB; a full store is emptied.
+    knowledge : str or None
+        Path of a file of background knowledge (`fedbn.search.knowledge`), read where the learner
+        runs: every site may have its own.
     turning, repeat : bool
         GES: add the turning phase; go round the phases until none improves.
     random_ties : bool
@@ -62,6 +71,9 @@ class LearnerSettings:
     score: str = "bdeu"
     ess: float = 1.0
     max_parents: int | None = None
+    max_t: int | None = None
+    memory_mb: float = 512.0
+    knowledge: str | None = None
     turning: bool = False
     repeat: bool = False
     random_ties: bool = False
@@ -78,6 +90,10 @@ class LearnerSettings:
             raise ConfigError(f"ess must be positive, not {self.ess}")
         if self.max_parents is not None and self.max_parents < 0:
             raise ConfigError(f"max-parents must be at least 0, not {self.max_parents}")
+        if self.max_t is not None and self.max_t < 0:
+            raise ConfigError(f"max-t must be at least 0, not {self.max_t}")
+        if not self.memory_mb >= 1:
+            raise ConfigError(f"memory-mb must be at least 1, not {self.memory_mb}")
         if not self.bayes_factor >= 1:
             raise ConfigError(f"bf must be at least 1, not {self.bayes_factor}")
         if self.max_dags < 1 or self.replicates < 1:
@@ -205,17 +221,18 @@ def _ges(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
     """Chickering's greedy equivalence search; its CPDAG's canonical extension."""
-    from fedbn.scores import make_score
     from fedbn.search.ges import ges
 
     return _one(
         ges(
-            make_score(settings.score, dataset, ess=settings.ess),
+            _score(dataset, settings),
             start=start,
             turning=settings.turning,
             repeat=settings.repeat,
             max_parents=settings.max_parents,
+            max_t=settings.max_t,
             seconds=settings.seconds,
+            knowledge=_known(settings),
             rng=rng if settings.random_ties else None,
         )
     )
@@ -225,15 +242,16 @@ def _xges0(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
     """XGES-0: the best Delete, else the best Turn, else the best Insert."""
-    from fedbn.scores import make_score
     from fedbn.search.xges import xges0
 
     return _one(
         xges0(
-            make_score(settings.score, dataset, ess=settings.ess),
+            _score(dataset, settings),
             start=start,
             max_parents=settings.max_parents,
+            max_t=settings.max_t,
             seconds=settings.seconds,
+            knowledge=_known(settings),
             rng=rng if settings.random_ties else None,
         )
     )
@@ -243,16 +261,16 @@ def _hill_climbing(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
     """Hill climbing over DAGs with a tabu list, the baseline."""
-    from fedbn.scores import make_score
     from fedbn.search.hill_climbing import hill_climbing
 
     return _one(
         hill_climbing(
-            make_score(settings.score, dataset, ess=settings.ess),
+            _score(dataset, settings),
             start=start,
             tabu=HILL_CLIMBING_TABU,
             max_parents=settings.max_parents,
             seconds=settings.seconds,
+            knowledge=_known(settings),
             rng=rng if settings.random_ties else None,
         )
     )
@@ -291,6 +309,7 @@ def _credible(
     """
     from fedbn.credible.client import credible_structures
 
+    _require_no_knowledge(settings)
     found = credible_structures(
         dataset,
         settings.score,
@@ -318,6 +337,7 @@ def _cg_dca(
     from fedbn.search.cg_dca import learn_cg_dca
     from fedbn.search.cg_dca.choices import START_POINTS, pricing_for
 
+    _require_no_knowledge(settings)
     score = make_score(settings.score, dataset, ess=settings.ess)
     result = learn_cg_dca(
         score,
@@ -329,6 +349,30 @@ def _cg_dca(
     )
     status = result.limit or "complete"
     return Found((result.dag,), (1.0,), status, result.score, Certificate(result.status))
+
+
+def _score(dataset: Dataset, settings: LearnerSettings) -> TabulatedScore:
+    """The score that the settings name, on the table."""
+    from fedbn.scores import make_score
+
+    return make_score(settings.score, dataset, ess=settings.ess, memory_mb=settings.memory_mb)
+
+
+def _known(settings: LearnerSettings) -> Knowledge | None:
+    """The background knowledge in the file that the settings name, if they do."""
+    if settings.knowledge is None:
+        return None
+    from fedbn.search.knowledge import read_knowledge
+
+    return read_knowledge(settings.knowledge)
+
+
+def _require_no_knowledge(settings: LearnerSettings) -> None:
+    if settings.knowledge is not None:
+        raise ConfigError(
+            f"the learner {settings.learner!r} cannot honour background knowledge; ges, xges0, hc "
+            "and bootstrap can"
+        )
 
 
 LEARNERS: Mapping[str, Learner] = {

@@ -14,6 +14,7 @@ from fedbn.errors import ConfigError
 from fedbn.scores.base import LocalScore, TabulatedScore, total_score
 from fedbn.scores.bdeu import bdeu
 from fedbn.scores.bic import aic, bic
+from fedbn.scores.counts import MEMORY_MB
 from fedbn.scores.gaussian import bge, gaussian_aic, gaussian_bic
 
 if TYPE_CHECKING:
@@ -24,25 +25,28 @@ __all__ = ["SCORES", "LocalScore", "ScoreEntry", "TabulatedScore", "make_score",
 
 @dataclass(frozen=True)
 class ScoreEntry:
-    """A score that can be chosen by name: the kind of data and how it is made from (data, ess)."""
+    """A score that can be chosen by name: the kind of data, and how it is made from (data, ess,
+    MB of memory)."""
 
     kind: Literal["categorical", "gaussian"]
-    make: Callable[[Dataset, float], TabulatedScore]
+    make: Callable[[Dataset, float, float], TabulatedScore]
 
 
 SCORES: Mapping[str, ScoreEntry] = MappingProxyType(
     {
         "bdeu": ScoreEntry("categorical", bdeu),
-        "bic": ScoreEntry("categorical", lambda dataset, _: bic(dataset)),
-        "aic": ScoreEntry("categorical", lambda dataset, _: aic(dataset)),
-        "gaussian-bic": ScoreEntry("gaussian", lambda dataset, _: gaussian_bic(dataset)),
-        "gaussian-aic": ScoreEntry("gaussian", lambda dataset, _: gaussian_aic(dataset)),
-        "bge": ScoreEntry("gaussian", lambda dataset, _: bge(dataset)),
+        "bic": ScoreEntry("categorical", lambda dataset, _, mb: bic(dataset, mb)),
+        "aic": ScoreEntry("categorical", lambda dataset, _, mb: aic(dataset, mb)),
+        "gaussian-bic": ScoreEntry("gaussian", lambda dataset, _, __: gaussian_bic(dataset)),
+        "gaussian-aic": ScoreEntry("gaussian", lambda dataset, _, __: gaussian_aic(dataset)),
+        "bge": ScoreEntry("gaussian", lambda dataset, _, __: bge(dataset)),
     }
 )
 
 
-def make_score(name: str, dataset: Dataset, *, ess: float = 1.0) -> TabulatedScore:
+def make_score(
+    name: str, dataset: Dataset, *, ess: float = 1.0, memory_mb: float = MEMORY_MB
+) -> TabulatedScore:
     """The score `name` of a data set.
 
     Parameters
@@ -50,10 +54,12 @@ def make_score(name: str, dataset: Dataset, *, ess: float = 1.0) -> TabulatedSco
     name : bdeu, bic, aic, gaussian-bic, gaussian-aic or bge.
     dataset : of the kind that the score needs.
     ess : equivalent sample size; only BDeu uses it.
+    memory_mb : bound on the stored values and bitmaps of a categorical score; when the store is
+        full it is emptied, which costs time and changes no score.
 
     Raises
     ------
-    ConfigError : no score has this name, or ess is not positive.
+    ConfigError : no score has this name, ess is not positive, or memory_mb is below 1.
     DataError : the data are of the other kind.
 
     >>> from fedbn.data.dataset import Dataset, Schema
@@ -64,4 +70,4 @@ def make_score(name: str, dataset: Dataset, *, ess: float = 1.0) -> TabulatedSco
     """
     if name not in SCORES:
         raise ConfigError(f"the score must be one of {', '.join(SCORES)}, not {name!r}")
-    return SCORES[name].make(dataset, ess)
+    return SCORES[name].make(dataset, ess, memory_mb)

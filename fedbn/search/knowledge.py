@@ -3,12 +3,22 @@
 Hill climbing never makes a graph that breaks it. The searches over equivalence classes keep, after
 every step, at least one member of the class that satisfies all of it: an operator that leads to a
 class without such a member is not used. Required edges are in the graph from the start.
+
+In a file it is a JSON object or a TOML table with any of the keys of `Knowledge`:
+
+    required = [["smoke", "lung"]]
+    forbidden = [["xray", "lung"], ["dysp", "xray"]]
+    tiers = [["asia", "smoke"], ["tub", "lung", "bronc"]]
 """
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +26,7 @@ from numpy.typing import NDArray
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 
-__all__ = ["Knowledge"]
+__all__ = ["Knowledge", "read_knowledge"]
 
 Edge = tuple[str, str]
 
@@ -119,3 +129,45 @@ def _edges(pairs: Iterable[Edge]) -> tuple[Edge, ...]:
         if parent == child:
             raise ConfigError(f"an edge must join two variables, not {parent} -> {child}")
     return kept
+
+
+def read_knowledge(path: str | Path) -> Knowledge:
+    """Knowledge from a .json or .toml file with the keys required, forbidden, tiers.
+
+    Raises
+    ------
+    ConfigError : the file cannot be read, has another form, or contradicts itself; contradictory
+        edges are named.
+    """
+    content = _content(Path(path))
+    known = [field.name for field in fields(Knowledge)]
+    if not isinstance(content, dict) or not set(content) <= set(known):
+        raise ConfigError(f"{path}: background knowledge must have no keys but {', '.join(known)}")
+    for key, groups in content.items():
+        whole = isinstance(groups, list) and all(_is_group(group, key) for group in groups)
+        if not whole:
+            form = "groups of variables" if key == "tiers" else "pairs [parent, child]"
+            raise ConfigError(f"{path}: {key} must be a list of {form}")
+    try:
+        return Knowledge(**{key: tuple(map(tuple, groups)) for key, groups in content.items()})
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def _content(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the background knowledge {path}: {error}") from error
+    try:
+        if path.suffix == ".toml":
+            return tomllib.loads(text)
+        return json.loads(text)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
+        form = "TOML" if path.suffix == ".toml" else "JSON"
+        raise ConfigError(f"{path} is not {form}: {error}") from error
+
+
+def _is_group(group: Any, key: str) -> bool:
+    whole = isinstance(group, list) and all(isinstance(name, str) for name in group)
+    return whole and (key == "tiers" or len(group) == 2)
