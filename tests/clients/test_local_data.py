@@ -99,10 +99,16 @@ def test_sites_keep_their_names_and_share_the_held_out_rows(tmp_path: Path) -> N
 
 
 def test_a_folder_of_sites_is_sorted_by_name(tmp_path: Path) -> None:
-    for name in ("c.csv", "a.csv", "b.parquet", "notes.txt"):
+    for name in ("c.csv", "a.csv", "b.parquet", "notes.txt", "d.CSV", "e.Csv.GZ"):
         csv(tmp_path / name, "a,b\n1,2\n")
     files = site_files(Experiment(sites_dir=str(tmp_path)))
-    assert [Path(file).name for file in files] == ["a.csv", "b.parquet", "c.csv"]
+    found = [Path(file).name for file in files]
+    assert found == ["a.csv", "b.parquet", "c.csv", "d.CSV", "e.Csv.GZ"]
+
+
+def test_suffixes_of_either_case_are_no_part_of_a_label(tmp_path: Path) -> None:
+    file = csv(tmp_path / "North.CSV", "a,b\n1,2\n2,1\n")
+    assert [site.label for site in simulation(Experiment(sites=(file,))).sites] == ["North"]
 
 
 def test_files_of_the_same_name_get_numbers(tmp_path: Path) -> None:

@@ -173,3 +173,16 @@ def test_an_interrupted_simulation_goes_on(
     assert published("parts") == published("whole")
     assert not (tmp_path / "parts.checkpoint.json").exists()
     assert "nothing to resume" in fedbn(*options, *HERE, "--out", "parts", "--resume").error
+
+
+def test_a_simulation_leaves_out_who_does_not_match(
+    fedbn: Fedbn, tables: list[Path], tmp_path: Path
+) -> None:
+    (tmp_path / "odd.csv").write_text("A,E\nold,uni\nyoung,high\n")
+    options = ("simulate", "--sites", *tables, "odd.csv", *HERE)
+    assert "client 'odd' has no column 'O', 'R', 'S' and 1 more" in fedbn(*options).error
+    content = fedbn(*options, "--set", "on-mismatch=leave-out", "--out", "three").json
+    assert [row["client"] for row in content["clients"]] == ["east", "north", "south"]
+    assert [entry["client"] for entry in content["refused"]] == ["odd"]
+    assert fedbn("simulate", "--sites", *tables, *HERE, "--out", "same").status == 0
+    assert published("three") == published("same")
