@@ -54,7 +54,7 @@ def run_federation(study: Mapping[str, Any]) -> dict[str, Any]:
     """
     network = load_network(study["network"])
     if not isinstance(network, BayesianNetwork):
-        raise ConfigError(f"{case['network']} must have conditional probability tables")
+        raise ConfigError(f"{study['network']} must have conditional probability tables")
     rng = np.random.default_rng([study["repetition"], study["rows_per_client"]])
     tables = [network.sample(study["rows_per_client"], rng) for _ in range(study["clients"])]
     sent: dict[str, list[Weighted]] = {name: [] for name in METHODS}
