@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbn.errors import ConfigError, FedbnError
+from simulations.bootstrap_command import bootstrap
+from simulations.cg_dca.reproduce import reproduce_cg_dca
 from simulations.credible_bn.reproduce import credible as reproduce_credible
 from simulations.credible_command import credible
 from simulations.deploy_commands import app_folder, deploy_demo, disclosures, keys, update
@@ -54,6 +56,13 @@ reproduce = typer.Typer(
 )
 reproduce.command("credible")(reproduce_credible)
 app.add_typer(reproduce)
+reproduce.command(
+    "cg-dca",
+    epilog=_examples(
+        "fedbn reproduce cg-dca --smoke --out results/cg-dca-smoke",
+        "fedbn reproduce cg-dca --part gaussian --variables 15 --instances 3 --minutes 10",
+    ),
+)(reproduce_cg_dca)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -102,6 +111,30 @@ Ess = Annotated[
 ]
 MaxParents = Annotated[
     int | None, typer.Option(show_default="no limit", rich_help_panel=LEARNING, help="In-degree.")
+]
+MaxT = Annotated[
+    int | None,
+    typer.Option(
+        "--max-t",
+        show_default="no limit",
+        rich_help_panel=LEARNING,
+        help="ges, xges0: neighbours that one Insert may direct.",
+    ),
+]
+MemoryMb = Annotated[
+    float | None,
+    typer.Option(
+        show_default="512", rich_help_panel=LEARNING, help="MB for stored scores and bitmaps."
+    ),
+]
+KnowledgeFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--knowledge",
+        rich_help_panel=LEARNING,
+        help="ges, xges0, hc, bootstrap: a .json or .toml file with required and forbidden edges "
+        "and tiers.",
+    ),
 ]
 Turning = Annotated[
     bool | None,
@@ -228,6 +261,9 @@ def simulate(
     score: Score = None,
     ess: Ess = None,
     max_parents: MaxParents = None,
+    max_t: MaxT = None,
+    memory_mb: MemoryMb = None,
+    knowledge: KnowledgeFile = None,
     turning: Turning = None,
     repeat: Repeat = None,
     random_ties: RandomTies = None,
@@ -309,6 +345,9 @@ def simulate(
         "score": score,
         "ess": ess,
         "max-parents": max_parents,
+        "max-t": max_t,
+        "memory-mb": memory_mb,
+        "knowledge": None if knowledge is None else str(knowledge),
         "turning": turning,
         "repeat": repeat,
         "random-ties": random_ties,
@@ -352,6 +391,7 @@ def _check_source(experiment: Experiment, *, rows: int | None, clients: int | No
         "fedbn learn patients.csv",
         "fedbn learn patients.csv --score bic --out patients.graphml",
         "fedbn learn measurements.parquet --score gaussian-bic --json",
+        "fedbn learn patients.csv --knowledge known.toml --turning --repeat",
     )
 )
 def learn(
@@ -362,6 +402,9 @@ def learn(
     score: Score = None,
     ess: Ess = None,
     max_parents: MaxParents = None,
+    max_t: MaxT = None,
+    memory_mb: MemoryMb = None,
+    knowledge: KnowledgeFile = None,
     turning: Turning = None,
     repeat: Repeat = None,
     random_ties: RandomTies = None,
@@ -372,6 +415,13 @@ def learn(
     pricing: Pricing = None,
     inner: Inner = None,
     start: StartPoint = None,
+    start_dag: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=LEARNING,
+            help="A DAG file: where ges, xges0 and hc begin instead of the empty graph.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the DAG to a .csv, .json, .graphml or .dot file.")
     ] = None,
@@ -379,65 +429,44 @@ def learn(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a structure from one table; print its edges, parent and child, as CSV."""
-    from simulations.experiment import experiment_from
-    from simulations.terminal import print_json, shown
+    """Learn a structure from one table; print its edges, parent and child, as CSV.
 
-    options: dict[str, Any] = {
-        "learner": learner,
-        "score": score,
-        "ess": ess,
-        "max-parents": max_parents,
-        "turning": turning,
-        "repeat": repeat,
-        "random-ties": random_ties,
-        "bf": bf,
-        "max-dags": max_dags,
-        "replicates": replicates,
-        "learner-seconds": learner_seconds,
-        "pricing": pricing,
-        "inner": inner,
-        "start-point": start,
-    }
-    settings = experiment_from(options).learner
+    A file of background knowledge is JSON or TOML with any of: required = [["a", "b"]] and
+    forbidden = [["b", "a"]], edges from parent to child; tiers = [["a"], ["b", "c"]], groups of
+    columns from first to last. The search never breaks it; knowledge that contradicts itself is
+    an error that names the edges.
+    """
+    from simulations.learn import learn_and_report
 
-    import numpy as np
-
-    from fedbn.data.tables import read_dataset, read_schema
-    from fedbn.graphs.files import structure_text, write_structure
-    from fedbn.learners import kind_of_score
-    from fedbn.learners import learn as learn_structures
-
-    agreed = None if schema is None else read_schema(schema)
-    kind: Any = kind_of_score(settings.score)
-    dataset = read_dataset(table, kind, schema=agreed, missing=missing or ())
-    ready = time.process_time()
-    learned = learn_structures(dataset, settings, np.random.default_rng(seed))
-    heaviest = max(range(len(learned.dags)), key=lambda b: learned.weights[b])
-    dag = learned.dags[heaviest]
-    if out is not None:
-        write_structure(dag, out)
-    if as_json:
-        content = {
-            **_structure(dag),
-            "score": learned.score,
-            "seconds": learned.seconds,
-            "startup_seconds": ready + learned.startup_seconds,
-            "status": learned.status,
-        }
-        if learned.certificate is not None:
-            content |= asdict(learned.certificate) | {"limit": _limit(learned.status)}
-        print_json(content)
-        return
-    if out is None:
-        print(structure_text(dag, ".csv"), end="")
-    if not quiet:
-        typer.echo(
-            f"{dataset.n_rows} rows, {dag.n} columns, {dag.n_edges} edges, "
-            f"{settings.score} {shown(learned.score)}, {learned.seconds:.2f} s"
-            + ("" if learned.status == "complete" else f" ({learned.status})"),
-            err=True,
-        )
+    learn_and_report(
+        table,
+        {
+            "learner": learner,
+            "score": score,
+            "ess": ess,
+            "max-parents": max_parents,
+            "max-t": max_t,
+            "memory-mb": memory_mb,
+            "knowledge": None if knowledge is None else str(knowledge),
+            "turning": turning,
+            "repeat": repeat,
+            "random-ties": random_ties,
+            "bf": bf,
+            "max-dags": max_dags,
+            "replicates": replicates,
+            "learner-seconds": learner_seconds,
+            "pricing": pricing,
+            "inner": inner,
+            "start-point": start,
+        },
+        schema=schema,
+        missing=missing,
+        start=start_dag,
+        out=out,
+        seed=seed,
+        as_json=as_json,
+        quiet=quiet,
+    )
 
 
 # --- fuse ---------------------------------------------------------------------------------------
@@ -614,6 +643,12 @@ app.command(
 )(credible)
 app.command(
     epilog=_examples(
+        "fedbn bootstrap patients.csv --replicates 200 --workers 2 --strengths strengths.csv",
+        "fedbn bootstrap patients.csv --threshold 0.85 --out averaged.json",
+    )
+)(bootstrap)
+app.command(
+    epilog=_examples(
         "fedbn update results/sites --remove north",
         "fedbn update results/sites --add west.json --out results/with-west",
     )
@@ -635,11 +670,3 @@ app.command(epilog=_examples("fedbn disclosures north.csv.disclosures.jsonl"))(d
 app.command(epilog=_examples("fedbn deploy-demo", "fedbn deploy-demo --insecure --json"))(
     deploy_demo
 )
-
-
-def _limit(status: str) -> str | None:
-    return None if status == "complete" else status
-
-
-def _structure(dag: DAG) -> dict[str, Any]:
-    return {"nodes": list(dag.names), "edges": [list(edge) for edge in dag.edges]}

@@ -1,0 +1,1 @@
+"""Reproduction of the CG-DCA paper: `fedbn reproduce cg-dca`."""

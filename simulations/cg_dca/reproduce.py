@@ -1,0 +1,104 @@
+"""`fedbn reproduce cg-dca`: the paper's tables beside ours, resumable."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedbn.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PARTS = ("gaussian.test", "gaussian", "discrete", "federated")
+
+
+def reproduce_cg_dca(
+    out: Annotated[Path, typer.Option(help="The study's folder.")] = Path("results/cg-dca"),
+    smoke: Annotated[bool, typer.Option("--smoke", help="Small instances only: minutes.")] = False,
+    part: Annotated[
+        list[str] | None, typer.Option(help=f"Only {', '.join(PARTS)}; may be repeated.")
+    ] = None,
+    variables: Annotated[
+        list[int] | None, typer.Option(help="gaussian: only this n; may be repeated.")
+    ] = None,
+    rows: Annotated[list[int] | None, typer.Option(help="gaussian: only this N.")] = None,
+    instances: Annotated[
+        int | None, typer.Option(min=1, show_default="10", help="gaussian: instances a setting.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Only this method; may be repeated.")
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(show_default="no limit", help="Start no more cases after so many minutes."),
+    ] = None,
+    network_dir: Annotated[
+        Path | None, typer.Option(help="Folder with networks that are not embedded (lucas).")
+    ] = None,
+) -> None:
+    """CG-DCA: section 5.1, Tables 1 to 8, start points, pricings, and the consensus on top.
+
+    One line of rows.jsonl a case: a study that was stopped goes on where it was. The report has
+    what there is so far.
+    """
+    from simulations.cg_dca.cases import cases, run_case, settings
+    from simulations.cg_dca.federated import federated_cases, run_federated
+    from simulations.cg_dca.figures import write_figures
+    from simulations.cg_dca.report import sections
+    from simulations.study import Study, write_study_report
+
+    for name in part or ():
+        if name not in PARTS:
+            raise ConfigError(f"--part must be one of {', '.join(PARTS)}, not {name!r}")
+    run = settings(smoke)
+    limits = {"variables": variables, "rows": rows, "instances": instances}
+    run["gaussian"] |= {key: value for key, value in limits.items() if value}
+    wanted = [
+        case
+        for case in (*cases(run, network_dir), *federated_cases(run))
+        if (not part or case["part"] in part)
+        and (not method or case.get("method", case.get("learner")) in method)
+    ]
+
+    def one(case: Mapping[str, Any]) -> Mapping[str, Any]:
+        if case["part"] == "federated":
+            return run_federated(case)
+        _warm_up(case["method"], case["part"] == "discrete")
+        return run_case(dict(case), run, network_dir)
+
+    study = Study(out)
+    for case in _until(minutes, wanted):
+        study.collect([case], one)
+    names = write_figures(study.rows, out)
+    print(
+        write_study_report(out, "CG-DCA: the paper's tables and ours", sections(study.rows, names))
+    )
+
+
+def _until(minutes: float | None, cases: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    began = time.monotonic()
+    for case in cases:
+        if minutes is not None and time.monotonic() - began > 60.0 * minutes:
+            return
+        yield case
+
+
+@cache
+def _warm_up(method: str, categorical: bool) -> None:
+    """Run a method once on a small table: loading its kernels is not part of a case's time."""
+    import numpy as np
+
+    from fedbn.networks.catalog import load_network
+    from fedbn.scores import make_score
+    from simulations.cg_dca.cases import METHODS
+
+    network = load_network("cancer" if categorical else "random-gaussian:4:3:1")
+    data = network.sample(200, np.random.default_rng(1))
+    score = make_score("bic" if categorical else "gaussian-bic", data)
+    METHODS[method](data, score, None, np.random.default_rng(1))
