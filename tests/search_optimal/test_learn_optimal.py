@@ -6,7 +6,7 @@ import pytest
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, SearchError
 from fedbn.scores import make_score, total_score
-from fedbn.search.optimal import learn, learn_optimal
+from fedbn.search.optimal import learn_optimal, parts
 from fedbn.search.optimal.cluster_lp import ClusterLP
 from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.parent_sets import parent_sets
@@ -26,7 +26,7 @@ def gaussian(rng: np.random.Generator, rows: int, n: int) -> Dataset:
 @pytest.mark.parametrize("method", ["auto", "subsets", "clusters"])
 def test_the_best_of_all_dags(name: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if method == "clusters":
-        monkeypatch.setattr(learn, "MAX_TABLE_NODES", 2)
+        monkeypatch.setattr(parts, "QUICK_NODES", 2)
     rng = np.random.default_rng(17)
     for case in range(8):
         if name in ("gaussian-bic", "bge"):

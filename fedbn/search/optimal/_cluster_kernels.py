@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.graphs._kernels import popcount
+
 Floats = NDArray[np.float64]
 Bits = NDArray[np.uint64]
 ONE = np.uint64(1)
@@ -42,41 +44,40 @@ def reduced_costs(
 
 
 @njit(cache=True, nogil=True)
-def coverage(node: NDArray[np.int32], bits: Bits, cluster: Bits) -> NDArray[np.bool_]:
-    """Whether each family's node is in the cluster while its parents all are outside."""
+def _parents_inside(f: int, bits: Bits, cluster: Bits) -> int:
+    """How many parents of family f are in the cluster."""
+    inside = np.uint64(0)
+    for w in range(cluster.size):
+        inside += popcount(cluster[w] & bits[f, w])
+    return int(inside)
+
+
+@njit(cache=True, nogil=True)
+def coverage(node: NDArray[np.int32], bits: Bits, cluster: Bits, k: int = 1) -> NDArray[np.bool_]:
+    """Whether each family's node is in the cluster with fewer than k parents inside."""
     out = np.zeros(node.size, dtype=np.bool_)
     for f in range(node.size):
         i = node[f]
         if cluster[i >> 6] & (ONE << np.uint64(i & 63)):
-            out[f] = True
-            for w in range(cluster.size):
-                if cluster[w] & bits[f, w]:
-                    out[f] = False
-                    break
+            out[f] = _parents_inside(f, bits, cluster) < k
     return out
 
 
 @njit(cache=True, nogil=True)
-def _left_side(node: NDArray[np.int32], x: Floats, bits: Bits, cluster: Bits) -> float:
+def _left_side(node: NDArray[np.int32], x: Floats, bits: Bits, cluster: Bits, k: int) -> float:
     total = 0.0
     for f in range(node.size):
         i = node[f]
-        if cluster[i >> 6] & (ONE << np.uint64(i & 63)):
-            meets = False
-            for w in range(cluster.size):
-                if cluster[w] & bits[f, w]:
-                    meets = True
-                    break
-            if not meets:
-                total += x[f]
+        if cluster[i >> 6] & (ONE << np.uint64(i & 63)) and _parents_inside(f, bits, cluster) < k:
+            total += x[f]
     return total
 
 
 @njit(cache=True, nogil=True)
 def violated_clusters(
-    node: NDArray[np.int32], x: Floats, bits: Bits, n: int, seeds: Bits, least: float
+    node: NDArray[np.int32], x: Floats, bits: Bits, n: int, seeds: Bits, k: int, least: float
 ) -> tuple[Bits, Floats]:
-    """Clusters whose left side is below 1 - `least`, by greedy growth from each seed.
+    """k-clusters whose left side is below k - `least`, by greedy growth from each seed.
 
     From a seed set, the node that lowers the left side most is added or taken out until no single
     change lowers it. Only families with x > 0 need to be given.
@@ -87,43 +88,45 @@ def violated_clusters(
     number = 0
     for s in range(seeds.shape[0]):
         cluster = seeds[s].copy()
-        side = _left_side(node, x, bits, cluster)
-        grown = True
-        steps = 0
-        while grown and steps < 3 * n:
-            grown = False
-            steps += 1
-            best, best_node = side - 1e-9, -1
-            members = 0
-            for v in range(n):
-                if cluster[v >> 6] & (ONE << np.uint64(v & 63)):
-                    members += 1
-            for v in range(n):
-                inside = (cluster[v >> 6] & (ONE << np.uint64(v & 63))) != np.uint64(0)
-                if inside and members <= 2:
-                    continue
-                cluster[v >> 6] ^= ONE << np.uint64(v & 63)
-                value = _left_side(node, x, bits, cluster)
-                cluster[v >> 6] ^= ONE << np.uint64(v & 63)
-                if value < best:
-                    best, best_node = value, v
-            if best_node >= 0:
-                cluster[best_node >> 6] ^= ONE << np.uint64(best_node & 63)
-                side = best
-                grown = True
-        if side < 1.0 - least:
-            new = True
-            for k in range(number):
-                same = True
-                for w in range(words):
-                    if found[k, w] != cluster[w]:
-                        same = False
-                        break
-                if same:
-                    new = False
-                    break
-            if new:
-                found[number] = cluster
-                sides[number] = side
-                number += 1
+        side = _grown(node, x, bits, n, k, cluster)
+        if side < k - least and not _listed(found, number, cluster):
+            found[number] = cluster
+            sides[number] = side
+            number += 1
     return found[:number].copy(), sides[:number].copy()
+
+
+@njit(cache=True, nogil=True)
+def _grown(node: NDArray[np.int32], x: Floats, bits: Bits, n: int, k: int, cluster: Bits) -> float:
+    """Change the cluster node by node while its left side falls; returns it (inf if too small)."""
+    members = 0
+    for v in range(n):
+        if cluster[v >> 6] & (ONE << np.uint64(v & 63)):
+            members += 1
+    side = _left_side(node, x, bits, cluster, k) if members > k else np.inf
+    for _ in range(3 * n):
+        best, best_node = side - 1e-9, -1
+        for v in range(n):
+            bit = ONE << np.uint64(v & 63)
+            if members <= k + 1 and cluster[v >> 6] & bit:
+                continue
+            cluster[v >> 6] ^= bit
+            value = _left_side(node, x, bits, cluster, k)
+            cluster[v >> 6] ^= bit
+            if value < best or (members <= k and best_node < 0):
+                best, best_node = value, v
+        if best_node < 0:
+            break
+        bit = ONE << np.uint64(best_node & 63)
+        members += -1 if cluster[best_node >> 6] & bit else 1
+        cluster[best_node >> 6] ^= bit
+        side = best if members > k else np.inf
+    return side
+
+
+@njit(cache=True, nogil=True)
+def _listed(found: Bits, number: int, cluster: Bits) -> bool:
+    known = False
+    for k in range(number):
+        known = known or bool((found[k] == cluster).all())
+    return known

@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.scores._gaussian_kernels import factorise
-from fedbn.scores._tables import GAUSSIAN, INFORMATION, Tables
+from fedbn.scores._tables import BDEU, GAUSSIAN, INFORMATION, Tables
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -382,7 +382,6 @@ def scored(
     size: int,
     binomial: Ints,
     slack: float,
-    floor: float,
     ranks_own: Ints,
     values_own: Floats,
     occupied_own: NDArray[np.int32],
@@ -391,8 +390,7 @@ def scored(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Costs of the parent sets of one level, and which of them may be extended.
 
-    `..._own` and `..._above` hold the joint values of sets of `size` and `size` + 1. `floor` is a
-    lower bound on the cost of every Gaussian set of `size` + 1 or more.
+    `..._own` and `..._above` hold the joint values of sets of `size` and `size` + 1.
     """
     others = t.arities.size - 1
     cost = np.empty(ranks.size, dtype=np.float64)
@@ -416,11 +414,9 @@ def scored(
         family += binomial[node, smaller + 1]
         at_own = place(own, ranks_own)
         cost[a] = values_own[at_own] - values_above[place(family, ranks_above)]
-        if t.kind == GAUSSIAN:
-            extend[a] = not min(bounds[a], cost[a]) + slack < floor
-        elif t.kind == INFORMATION:
+        if t.kind == INFORMATION:
             cost[a] += t.parameter * parameters
-        else:  # theorem 8
+        elif t.kind == BDEU:  # theorem 8
             extend[a] = not bounds[a] + slack < occupied_own[at_own] * math.log(states)
     return cost, extend
 

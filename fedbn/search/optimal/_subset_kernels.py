@@ -12,6 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+BLOCK = 14  # bits of a stretch that stays in the processor's cache
 
 
 @njit(cache=True, nogil=True)
@@ -22,22 +23,40 @@ def without(subset: int, i: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def minimise(row: Floats) -> None:
+    """row[u] := min over the subsets of u, stretch by stretch so that each is read in cache."""
+    stretch = min(row.size, 1 << BLOCK)
+    for block in range(row.size // stretch):
+        first = block * stretch
+        step = 1
+        while step < stretch:
+            for base in range(first, first + stretch, 2 * step):
+                _lower(row[base : base + step], row[base + step : base + 2 * step])
+            step *= 2
+        done = block + 1
+        while done % 2 == 0:
+            base = first + stretch - 2 * step
+            _lower(row[base : base + step], row[base + step : base + 2 * step])
+            step *= 2
+            done //= 2
+
+
+@njit(cache=True, nogil=True)
+def _lower(less: Floats, more: Floats) -> None:
+    for u in range(less.size):
+        more[u] = less[u] if less[u] < more[u] else more[u]
+
+
+@njit(cache=True, nogil=True)
 def best_families(node: NDArray[np.int32], cost: Floats, mask: NDArray[np.int64], m: int) -> Floats:
     """B [m, 2^(m-1)]: the least cost of a family within each subset (minimum over subsets)."""
-    half = 1 << (m - 1)
-    table = np.full((m, half), np.inf)
+    table = np.full((m, 1 << (m - 1)), np.inf)
     for f in range(node.size):
         i = node[f]
         place = without(mask[f], i)
         table[i, place] = min(table[i, place], cost[f])
     for i in range(m):
-        row = table[i]
-        for b in range(m - 1):
-            bit = 1 << b
-            for base in range(0, half, 2 * bit):
-                for u in range(base, base + bit):
-                    if row[u] < row[u + bit]:
-                        row[u + bit] = row[u]
+        minimise(table[i])
     return table
 
 

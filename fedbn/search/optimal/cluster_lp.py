@@ -19,7 +19,7 @@ from fedbn.errors import SearchError
 from fedbn.graphs._kernels import pack
 from fedbn.search.optimal.families import Families
 
-__all__ = ["ClusterBound", "ClusterLP"]
+__all__ = ["ClusterBound", "ClusterLP", "support_seeds"]
 
 VIOLATION = 1e-4
 
@@ -207,33 +207,45 @@ class ClusterLP:
         from fedbn.search.optimal._cluster_kernels import violated_clusters
 
         some = np.flatnonzero(self.x > 1e-9)
-        cycles = self._seeds(some, rng)
+        seeds = support_seeds(self.node[some], self.x[some], self.has_parent[some], rng)
         clusters, sides = violated_clusters(
-            self.node[some], self.x[some], self.bits[some], self.n, cycles, VIOLATION
+            self.node[some], self.x[some], self.bits[some], self.n, seeds, 1, VIOLATION
         )
         return clusters[np.argsort(sides, kind="stable")[:most]]
 
-    def _seeds(self, some: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.uint64]:
-        """Start sets: components of the support, and pairs (node, a parent) with much weight."""
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import connected_components
 
-        n = self.n
-        flow = np.zeros((n, n))
-        np.add.at(flow, self.node[some], self.x[some, None] * self.has_parent[some])
-        seeds = []
-        for level in (0.0, 0.25, 0.5, 0.75):
-            count, label = connected_components(
-                csr_array((flow > level + 1e-9).astype(np.int8)), connection="strong"
-            )
-            seeds += [label == c for c in range(count) if (label == c).sum() > 1]
-        for i, j in np.argwhere(flow > 1e-6):
-            pair = np.zeros(n, dtype=np.bool_)
-            pair[[i, j]] = True
-            seeds.append(pair)
-        share = rng.uniform(0.1, 0.6, size=(max(8, n // 3), 1))
-        random = rng.random((len(share), n)) < share
-        seeds += list(random[random.sum(axis=1) > 2])
-        if not seeds:
-            return np.zeros((0, self.bits.shape[1]), dtype=np.uint64)
-        return pack(np.array(seeds))
+def support_seeds(
+    node: NDArray[np.int32],
+    x: NDArray[np.float64],
+    has_parent: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> NDArray[np.uint64]:
+    """Start sets, uint64 [s, W], for the search of clusters that a fractional point violates.
+
+    Components of the edges with much weight, pairs (node, a parent), and random sets. All nodes of
+    an integral cycle are in one component, so its cluster is always among them.
+
+    Parameters
+    ----------
+    node, x, has_parent : the families with x > 0: child [k], value [k], parents [k, n].
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = has_parent.shape[1]
+    flow = np.zeros((n, n))
+    np.add.at(flow, node, x[:, None] * has_parent)
+    seeds = []
+    for level in (0.0, 0.25, 0.5, 0.75):
+        count, label = connected_components(
+            csr_array((flow > level + 1e-9).astype(np.int8)), connection="strong"
+        )
+        seeds += [label == c for c in range(count) if (label == c).sum() > 1]
+    for i, j in np.argwhere(flow > 1e-6):
+        pair = np.zeros(n, dtype=np.bool_)
+        pair[[i, j]] = True
+        seeds.append(pair)
+    share = rng.uniform(0.1, 0.6, size=(max(8, n // 3), 1))
+    random = rng.random((len(share), n)) < share
+    seeds += list(random[random.sum(axis=1) > 2])
+    return pack(np.array(seeds, dtype=np.bool_).reshape(-1, n))

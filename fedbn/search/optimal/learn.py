@@ -1,37 +1,46 @@
 """A structure of best score, with a bound that says how far from the best it can be.
 
-1. Undominated parent sets, by levels. 2. Ordering search for an incumbent. 3. A linear relaxation
-with cluster cuts drops what no better structure can use; what is left falls into strongly connected
-components. 4. Each is solved by dynamic programming over subsets, up to `MAX_TABLE_NODES` nodes.
-A component that is larger and whose relaxation leaves a gap keeps its bound: the result then says
-"feasible with bound".
+One entry, `learn_optimal`, over several exact methods. "auto" chooses:
+
+* Gaussian scores of few variables: dynamic programming over all subsets (`gaussian_dp`);
+* else every undominated parent set is listed (`parent_sets`), the list falls into components, and
+  each is solved by dynamic programming or by branch and cut (`parts`);
+* Gaussian BIC and AIC where the list would be too long: column generation with exact pricing gives
+  a bound, and only what can be in a better DAG is listed (`column_generation`).
+
+All methods take every score, but for "columns": Gaussian BIC and AIC only. BGe has no rule that
+ends the list of parent sets: beyond 25 variables it needs `max_parents`, which proves nothing.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
-from fedbn.search.optimal.cluster_lp import ClusterLP
-from fedbn.search.optimal.components import components
+from fedbn.scores.gaussian import require_regular
+from fedbn.search.optimal.column_generation import generated_pool
 from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.ordering import ordering_search
+from fedbn.search.optimal.gaussian_dp import gaussian_bytes, gaussian_optimum
+from fedbn.search.optimal.gaussian_families import GaussianFamilies
+from fedbn.search.optimal.limits import Limits
 from fedbn.search.optimal.parent_sets import TOLERANCE, parent_sets
-from fedbn.search.optimal.subset_dp import free_memory, subset_bytes, subset_tables
+from fedbn.search.optimal.parts import LISTED, TABLE_NODES, Part, solved_parts
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
 __all__ = ["METHODS", "OptimalResult", "learn_optimal"]
 
-MAX_TABLE_NODES = 25
-METHODS = ("auto", "subsets", "clusters", "ordering")
+METHODS = ("auto", "subsets", "clusters", "branch-and-cut", "columns", "ordering")
+SMALL = 16  # Gaussian variables that need no list of parent sets
+STEPS = 200_000_000  # of the search for Gaussian parent sets before columns are generated
 
 Status = Literal["optimal", "feasible with bound", "heuristic"]
 
@@ -46,9 +55,10 @@ class OptimalResult:
     score : its total.
     upper_bound : no DAG scores more; infinite for a heuristic.
     gap : upper_bound - score, at least 0.
-    status : "optimal" when the gap is below 1e-8 and every parent set was considered.
-    proof : in words, what the bound rests on.
-    counters : parent sets, scored sets, components, largest component.
+    status : "optimal" when the bound is met and every parent set was considered.
+    proof : in words, what the bound rests on, and the limits that were met.
+    counters : parent sets listed, sets scored, components, largest component.
+    limit : "" or the limit that ended the search.
     """
 
     dag: DAG
@@ -58,16 +68,19 @@ class OptimalResult:
     status: Status
     proof: str
     counters: Mapping[str, int]
+    limit: str = ""
 
 
 @dataclass(frozen=True)
-class _Part:
-    """One component: chosen families (among all), their cost, a lower bound, how it was found."""
+class _Found:
+    """A DAG by the parents of each node, its cost, a lower bound (-inf: none), how, and limits."""
 
-    chosen: list[int]
+    parents: tuple[tuple[int, ...], ...]
     cost: float
     bound: float
-    how: str
+    proof: str
+    limit: str = ""
+    counters: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def learn_optimal(
@@ -84,102 +97,168 @@ def learn_optimal(
     Parameters
     ----------
     score : any score of `fedbn.scores`.
-    method : "auto"; "subsets" (dynamic programming alone); "clusters" (the relaxation and dynamic
-        programming on what it leaves); "ordering" (a heuristic, no bound).
+    method : "auto"; "subsets" (dynamic programming alone); "clusters" (a relaxation and dynamic
+        programming on what it leaves); "branch-and-cut"; "columns" (column generation with exact
+        pricing first; Gaussian BIC and AIC); "ordering" (a heuristic, no bound).
     seconds : wall-clock limit. memory : bytes, checked before large arrays.
     max_parents : a cap; a structure under it is never called optimal unless no set was cut off.
-    rng : for the ordering search.
+    rng : for the ordering search and the start sets of separations; by default seeded with 0.
 
     Raises
     ------
-    ConfigError : unknown method.
+    ConfigError : unknown method, a method that does not fit the score, a negative limit.
+    DataError : Gaussian columns are constant or collinear, or there are too few rows.
     SearchError : the memory does not suffice for the parent sets, or for "subsets".
     """
     if method not in METHODS:
         raise ConfigError(f"the method must be one of {', '.join(METHODS)}, not {method!r}")
-    began = time.monotonic()
+    limits = Limits.of(seconds, memory, max_parents)
     rng = np.random.default_rng(0) if rng is None else rng
-    found = parent_sets(score, max_parents=max_parents, memory=memory, seconds=seconds)
-    families = found.families
-    deadline = None if seconds is None else began + seconds
-    parts = _solved(families, method, memory, deadline, rng)
-    chosen = sorted(f for part in parts for f in part.chosen)
-    cost = float(families.cost[chosen].sum())
-    bound = sum(part.bound for part in parts)
-    gap = max(0.0, cost - bound)
-    proven = gap <= TOLERANCE * max(1, families.n)
-    how = "; ".join(sorted({part.how for part in parts}))
-    status: Status = "heuristic"
-    if found.complete and np.isfinite(bound):
-        status = "optimal" if proven else "feasible with bound"
-    if not found.complete:
-        how += f"; parent sets of more than {found.largest} variables were not considered"
-        bound, gap = -np.inf, np.inf
+    used = _varying(score)
+    found = _solved(score.over(used) if used.size < score.n else score, method, limits, rng)
+    parents: list[tuple[int, ...]] = [()] * score.n
+    for i, chosen in zip(used.tolist(), found.parents, strict=True):
+        parents[i] = tuple(int(used[j]) for j in chosen)
+    alone = sum(score.local_score(i, ()) for i in range(score.n) if i not in set(used.tolist()))
+    return _result(score.names, parents, found, alone)
+
+
+def _varying(score: TabulatedScore) -> NDArray[np.intp]:
+    """The variables, without those of one agreed state: these tie everywhere and stay alone."""
+    arities = score.tables.arities
+    varying = np.flatnonzero(arities != 1)
+    return varying if varying.size else np.arange(1)
+
+
+def _result(
+    names: tuple[str, ...], parents: list[tuple[int, ...]], found: _Found, alone: float
+) -> OptimalResult:
+    adjacency = np.zeros((len(names), len(names)), dtype=np.bool_)
+    for i, chosen in enumerate(parents):
+        adjacency[list(chosen), i] = True
+    proven = found.cost - found.bound <= TOLERANCE * max(1, len(names))
+    bound = found.cost if proven else found.bound
+    status: Status = "optimal" if proven else "feasible with bound"
+    if not np.isfinite(bound):
+        status = "heuristic"
+    proof = found.proof + (f"; {found.limit} was reached" if found.limit else "")
     return OptimalResult(
-        families.dag(chosen), -cost, -cost if status == "optimal" else -bound,
-        0.0 if status == "optimal" else gap, status, how,
-        {
-            "parent_sets": families.size,
-            "scored": found.scored,
-            "components": len(parts),
-            "largest_component": max(len(part.chosen) for part in parts),
-        },
+        DAG(names, adjacency), alone - found.cost, alone - bound, found.cost - bound, status, proof,
+        found.counters, found.limit,
     )  # fmt: skip
 
 
-def _solved(
-    families: Families,
-    method: str,
-    memory: int | None,
-    deadline: float | None,
-    rng: np.random.Generator,
-) -> list[_Part]:
-    """Component by component; the relaxation may split one into several."""
-    waiting = [families.restricted(nodes) for nodes in components(families)]
-    done = []
-    while waiting:
-        part, origin = waiting.pop()
-        if method == "ordering":
-            best, chosen = ordering_search(part, rng, seconds=_left(deadline))
-            done.append(_Part([int(origin[f]) for f in chosen], best, -np.inf, "ordering search"))
-        elif method == "subsets" or _table_fits(part.n, memory):
-            tables = subset_tables(part, memory=memory)
-            chosen = tables.chosen
-            how = "dynamic programming over subsets"
-            done.append(_Part([int(origin[f]) for f in chosen], tables.opt, tables.opt, how))
-        else:
-            solved, smaller = _relaxed(part, origin, deadline, rng)
-            done += solved
-            waiting += smaller
-    return done
+def _solved(score: TabulatedScore, method: str, limits: Limits, rng: np.random.Generator) -> _Found:
+    from fedbn.scores._tables import GAUSSIAN
+
+    if score.tables.kind != GAUSSIAN:
+        if method == "columns":
+            raise ConfigError("column generation takes gaussian-bic and gaussian-aic only")
+        return _listed(score, method, limits, rng)
+    require_regular(score)
+    criterion = score.tables.parameter > 0.0
+    if method == "columns":
+        if not criterion or limits.max_parents is not None:
+            raise ConfigError(
+                "column generation takes gaussian-bic and gaussian-aic without a cap on parents"
+            )
+        return _generated(score, limits, rng)
+    free = limits.max_parents is None
+    if free and (method == "subsets" or (method == "auto" and not criterion)):
+        if method == "subsets" or _dense_fits(score.n, limits):
+            return _dense(score, limits)
+    elif free and method == "auto":
+        return _gaussian(score, limits, rng)
+    return _listed(score, method, limits, rng)
 
 
-def _relaxed(
-    part: Families, origin: np.ndarray, deadline: float | None, rng: np.random.Generator
-) -> tuple[list[_Part], list[tuple[Families, np.ndarray]]]:
-    """What the relaxation settles, and the components that it leaves to solve."""
-    best, chosen = ordering_search(part, rng, restarts=4 * part.n, seconds=_left(deadline))
-    bound = ClusterLP(part).close(rng=rng, seconds=_left(deadline), target=best - TOLERANCE)
-    whole = _Part([int(origin[f]) for f in chosen], best, bound.bound, "cluster cuts")
-    if best - bound.bound <= TOLERANCE:
-        return [whole], []
-    keep = bound.bound + bound.reduced <= best + TOLERANCE
-    kept, places = part.select(keep), np.flatnonzero(keep)
-    pieces = components(kept)
-    if len(pieces) == 1 and len(pieces[0]) > MAX_TABLE_NODES:
-        return [whole], []
-    smaller = []
-    for nodes in pieces:
-        inside, where = kept.restricted(nodes)
-        smaller.append((inside, origin[places][where]))
-    return [], smaller
+def _gaussian(score: TabulatedScore, limits: Limits, rng: np.random.Generator) -> _Found:
+    """Gaussian BIC and AIC: by subsets, by listed parent sets or by columns."""
+    dense = _dense_fits(score.n, limits)
+    if dense and score.n <= SMALL:
+        return _dense(score, limits)
+    search = GaussianFamilies(score)
+    found, limit = search.parent_sets(
+        TOLERANCE,
+        memory=limits.bytes // 4,
+        steps=min(STEPS, 1 << (score.n - 1)) if dense else STEPS,
+        deadline=limits.deadline,
+    )
+    if not limit:
+        families = search.families(found)
+        largest = max(len(nodes) for nodes in _components(families))
+        if largest <= TABLE_NODES or families.size <= LISTED:
+            parts = solved_parts(families, "auto", limits, rng)
+            return _united(families, parts, "", sum(part.steps for part in found))
+    return _dense(score, limits) if dense else _generated(score, limits, rng)
 
 
-def _table_fits(nodes: int, memory: int | None) -> bool:
-    """Whether dynamic programming is small enough to be tried first."""
-    allowed = free_memory() if memory is None else min(memory, free_memory())
-    return nodes <= MAX_TABLE_NODES and subset_bytes(nodes) <= allowed
+def _components(families: Families) -> list[NDArray[np.intp]]:
+    from fedbn.search.optimal.components import components
+
+    return components(families)
 
 
-def _left(deadline: float | None) -> float | None:
-    return None if deadline is None else max(0.0, deadline - time.monotonic())
+def _dense_fits(n: int, limits: Limits) -> bool:
+    return n <= TABLE_NODES and gaussian_bytes(n) <= limits.bytes and not limits.over
+
+
+def _dense(score: TabulatedScore, limits: Limits) -> _Found:
+    cost, parents = gaussian_optimum(score, limits.memory)
+    n = score.n
+    counters = {"parent_sets": n << (n - 1), "scored": 1 << n, "components": 1}
+    proof = "dynamic programming over all subsets"
+    return _Found(parents, cost, cost, proof, counters=counters | {"largest_component": n})
+
+
+def _generated(score: TabulatedScore, limits: Limits, rng: np.random.Generator) -> _Found:
+    """Columns first; then the families that can be in a better DAG than the best one known."""
+    pool = generated_pool(score, limits, rng)
+    if not pool.complete:
+        bound = min(pool.cost, pool.bound)
+        how = "columns with exact pricing" if np.isfinite(bound) else "ordering search"
+        known = Part(pool.chosen, pool.cost, bound, how, pool.limit)
+        return _united(pool.families, [known], "", pool.families.size)
+    parts = solved_parts(pool.families, "auto", limits, rng)
+    found = _united(pool.families, parts, "", pool.families.size)
+    return replace(
+        found,
+        bound=max(found.bound, min(pool.cost, pool.bound)),
+        proof=f"columns with exact pricing; {found.proof}",
+    )
+
+
+def _listed(score: TabulatedScore, method: str, limits: Limits, rng: np.random.Generator) -> _Found:
+    """Every undominated parent set, then component by component."""
+    listing = parent_sets(
+        score, max_parents=limits.max_parents, memory=limits.memory, seconds=limits.left
+    )
+    parts = solved_parts(listing.families, method, limits, rng)
+    found = _united(listing.families, parts, listing.limit, listing.scored)
+    if listing.complete:
+        return found
+    proof = (
+        f"{found.proof}; parent sets of more than {listing.largest} variables were not considered"
+    )
+    return replace(found, bound=-np.inf, proof=proof)
+
+
+def _united(families: Families, parts: list[Part], limit: str, scored: int) -> _Found:
+    """The parts as one DAG."""
+    chosen = sorted(f for part in parts for f in part.chosen)
+    reasons = [limit, *(part.limit for part in parts)]
+    met = [reason for reason in dict.fromkeys(reasons) if reason]
+    counters = {
+        "parent_sets": families.size,
+        "scored": scored,
+        "components": len(parts),
+        "largest_component": max(len(part.chosen) for part in parts),
+    }
+    return _Found(
+        tuple(families.parents(f) for f in chosen),
+        float(families.cost[chosen].sum()),
+        sum(part.bound for part in parts),
+        "; ".join(sorted({part.proof for part in parts})),
+        ", ".join(met),
+        counters,
+    )

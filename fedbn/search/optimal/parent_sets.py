@@ -8,8 +8,8 @@ search extends only sets all of whose subsets may be extended; what stops it, by
   lacks, and the half of theorem 7 that does not follow from it; both sharpened by what no parents
   can save, N H(i | all others);
 * BDeu: theorem 8, with the number of observed configurations of the larger set;
-* Gaussian BIC: no set of k parents costs less than all variables together, less the penalty of
-  those beyond k. BGe has no such rule here: all sets up to `max_parents` are scored.
+* Gaussian BIC and AIC: a depth-first search instead of levels, see `gaussian_families`. BGe has no
+  such rule here: all sets up to `max_parents` are scored.
 
 All comparisons are strict and allow 1e-8, so exact ties are kept. Every set of variables is
 counted once for all nodes: local scores are differences of joint values (see `fedbn.scores`).
@@ -107,19 +107,64 @@ def parent_sets(
         of which a dropped one stands for the best that dropped it. Keeps more than the exact rule.
     max_parents : stop at this size, and say so.
     memory : bytes that the search may hold, checked before each level; None: no check.
-    seconds : wall-clock limit. The level that it or Ctrl-C cuts off is left out.
+    seconds : wall-clock limit. The level that it or Ctrl-C cuts off is left out. (Gaussian BIC and
+        AIC: sizes up to 2, 4, 8, ... in turn; a turn that is cut off is left out.)
     progress : called with (size done, families kept).
 
     Raises
     ------
     SearchError : the slack is negative, or a level needs more memory than allowed.
+    DataError : Gaussian BIC and AIC: columns are constant or collinear, or there are too few rows.
     """
+    from fedbn.scores._tables import GAUSSIAN
+
     if not slack >= 0.0:
         raise SearchError(f"the slack must be at least 0, not {slack}")
     deadline = None if seconds is None else time.monotonic() + seconds
+    if score.tables.kind == GAUSSIAN and score.tables.parameter > 0.0 and not chained:
+        return _by_depth(score, slack, max_parents, memory, deadline, progress)
     order = np.argsort(np.diff(score.tables.other_start), kind="stable")  # short counts run fastest
     search = _LevelSearch(score.over(order), slack + TOLERANCE, memory, deadline, chained)
     return search.run(max_parents, progress).renamed(score.names)
+
+
+def _by_depth(
+    score: TabulatedScore,
+    slack: float,
+    max_parents: int | None,
+    memory: int | None,
+    deadline: float | None,
+    progress: Callable[[int, int], None] | None,
+) -> ParentSetSearch:
+    """Gaussian BIC and AIC, with 2, 4, 8, ... parents at most until no cap binds."""
+    from fedbn.search.optimal.gaussian_families import GaussianFamilies
+
+    began = time.monotonic()
+    search = GaussianFamilies(score)
+    most, largest, limit, scored = 1, -1, "", 0
+    families = None
+    while not limit:
+        most = min(2 * most, score.n - 1 if max_parents is None else max_parents)
+        try:
+            found, limit = search.parent_sets(
+                slack + TOLERANCE, most, memory=memory, deadline=deadline
+            )
+        except KeyboardInterrupt:
+            limit = "an interruption"
+        if limit:
+            break
+        families, largest = search.families(found, slack), most
+        scored = sum(part.steps for part in found)
+        if progress is not None:
+            progress(most, families.size)
+        if not any(part.capped for part in found):
+            break
+        if most == max_parents:
+            limit = f"a cap of {max_parents} parents"
+    if families is None:
+        raise SearchError(f"{limit} came before any parent set was scored")
+    seconds = time.monotonic() - began
+    return ParentSetSearch(families, not limit, largest, scored, seconds, limit)
 
 
 class _LevelSearch:
@@ -140,13 +185,13 @@ class _LevelSearch:
         self.t = score.tables
         self.n = score.n
         self.others = self.n - 1
-        self.gaussian = self.t.kind == GAUSSIAN
+        gaussian = self.t.kind == GAUSSIAN
         self.information = self.t.kind == INFORMATION
         counts = np.arange(self.t.n_rows + 1, dtype=np.float64)
         counts[0] = 1.0
         self.n_log_n = np.where(np.arange(self.t.n_rows + 1) > 0, counts * np.log(counts), 0.0)
         self.binomial = _binomials(self.n)
-        self.workers = 1 if self.gaussian else (os.cpu_count() or 1)
+        self.workers = 1 if gaussian else (os.cpu_count() or 1)
         self.kept: list[list[tuple[int, Ints, Floats]]] = [[] for _ in range(self.n)]
         self.scored = 0
         self.floors = self._floors() if self.information else np.zeros(self.n)
@@ -283,7 +328,7 @@ class _LevelSearch:
         self._require_time()
         ranks = _listed(bound)
         cost, extend = scored(
-            self.t, i, ranks, bound.best, size, self.binomial, self.slack, self._floor(i, size + 1),
+            self.t, i, ranks, bound.best, size, self.binomial, self.slack,
             own.ranks, own.values, own.occupied, above.ranks, above.values,
         )  # fmt: skip
         self.scored += ranks.size
@@ -317,14 +362,6 @@ class _LevelSearch:
         if ranks.size == self.binomial[self.others, size + 1]:
             ranks = np.zeros(0, dtype=np.int64)
         return _Frontier(ranks, best)
-
-    def _floor(self, i: int, size: int) -> float:
-        """A lower bound on the cost of every parent set of i with `size` members or more."""
-        if not self.gaussian or "bic" not in self.score.label:
-            return -np.inf
-        most = [j for j in range(self.n) if j != i]
-        penalty = 0.5 * math.log(self.t.n_rows)
-        return -self.score.local_score(i, most) - penalty * (self.others - size)
 
     def _floors(self) -> Floats:
         """[n]: N H(i | all others), the part of a cost that no parents can save."""

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from fedbn.errors import SearchError
 from fedbn.search.optimal.families import Families
 
-__all__ = ["MAX_NODES", "SubsetTables", "require_memory", "subset_bytes", "subset_tables"]
+__all__ = [
+    "MAX_NODES",
+    "SubsetTables",
+    "require_memory",
+    "subset_bytes",
+    "subset_optimum",
+    "subset_tables",
+]
 
 MAX_NODES = 28
 
@@ -73,20 +80,42 @@ def subset_tables(families: Families, *, memory: int | None = None) -> SubsetTab
     from fedbn.search.optimal import _subset_kernels as kernels
 
     m = families.n
+    table, best = _forward(families, memory)
+    order = kernels.optimal_order(table, best, m)
+    rest = kernels.backward(table, m)
+    del table
+    mask = families.bits[:, 0].astype(np.int64)
+    marginal = kernels.marginals(families.node, families.cost, mask, best, rest, m)
+    return SubsetTables(float(best[-1]), best_choice(families, order), rest, marginal)
+
+
+def subset_optimum(
+    families: Families, *, memory: int | None = None
+) -> tuple[float, tuple[int, ...]]:
+    """The least cost and one family per node that reaches it; parameters as `subset_tables`."""
+    from fedbn.search.optimal import _subset_kernels as kernels
+
+    table, best = _forward(families, memory)
+    order = kernels.optimal_order(table, best, families.n)
+    return float(best[-1]), best_choice(families, order)
+
+
+def _forward(
+    families: Families, memory: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """B [m, 2^(m-1)] and F [2^m] of the kernels; raises SearchError as `subset_tables`."""
+    from fedbn.search.optimal import _subset_kernels as kernels
+
+    m = families.n
     if m > MAX_NODES:
         raise SearchError(f"dynamic programming takes at most {MAX_NODES} variables, not {m}")
     require_memory(subset_bytes(m), memory, f"dynamic programming over {m} variables")
     mask = families.bits[:, 0].astype(np.int64)
     table = kernels.best_families(families.node, families.cost, mask, m)
     best = kernels.forward(table, m)
-    opt = float(best[-1])
-    if not np.isfinite(opt):
+    if not np.isfinite(best[-1]):
         raise SearchError("the candidate parent sets admit no acyclic graph")
-    order = kernels.optimal_order(table, best, m)
-    rest = kernels.backward(table, m)
-    del table
-    marginal = kernels.marginals(families.node, families.cost, mask, best, rest, m)
-    return SubsetTables(opt, best_choice(families, order), rest, marginal)
+    return table, best
 
 
 def best_choice(families: Families, order: NDArray[np.int64]) -> tuple[int, ...]:

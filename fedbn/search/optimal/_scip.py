@@ -1,0 +1,120 @@
+"""The model of `branch_and_cut.py` in SCIP's terms: variables, and a handler for acyclicity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyscipopt import SCIP_PARAMSETTING, SCIP_RESULT, Conshdlr, Model, quicksum
+
+from fedbn.search.optimal._cluster_kernels import coverage, violated_clusters
+from fedbn.search.optimal.branch_and_cut import CHOSEN, TOLERANCE, cycle_clusters
+from fedbn.search.optimal.cluster_lp import support_seeds
+from fedbn.search.optimal.families import Families
+
+RANKS = (1, 2, 3)  # k of the k-clusters
+ROOT_ROUNDS = 60
+VIOLATION = 1e-3
+CUTS = 20  # of one kind and round
+
+
+class Acyclic(Conshdlr):  # type: ignore[misc]
+    """Cycles are refused wherever they are met; fractional points are cut at the root."""
+
+    def __init__(self, families: Families, x: list[Any], rng: np.random.Generator) -> None:
+        self.families, self.x, self.rng = families, x, rng
+        self.rounds = 0
+
+    def conscheck(self, constraints: Any, solution: Any, *_: Any, **__: Any) -> dict[str, Any]:
+        value = self._values(solution)
+        cyclic = len(cycle_clusters(self.families, np.flatnonzero(value > 0.5)))
+        return {"result": SCIP_RESULT.INFEASIBLE if cyclic else SCIP_RESULT.FEASIBLE}
+
+    def consenfolp(self, constraints: Any, n_useful: Any, infeasible: Any) -> dict[str, Any]:
+        return self._cut_cycles(SCIP_RESULT.FEASIBLE)
+
+    def consenfops(self, *_: Any, **__: Any) -> dict[str, Any]:
+        value = self._values(None)
+        cyclic = len(cycle_clusters(self.families, np.flatnonzero(value > 0.5)))
+        return {"result": SCIP_RESULT.INFEASIBLE if cyclic else SCIP_RESULT.FEASIBLE}
+
+    def conssepalp(self, constraints: Any, n_useful: Any) -> dict[str, Any]:
+        result = self._cut_cycles(SCIP_RESULT.DIDNOTFIND)
+        at_root = self.model.getDepth() == 0 and self.rounds < ROOT_ROUNDS
+        if result["result"] != SCIP_RESULT.DIDNOTFIND or not at_root:
+            return result
+        self.rounds += 1
+        value = self._values(None)
+        some = np.flatnonzero(value > 1e-9)
+        families = self.families
+        seeds = support_seeds(families.node[some], value[some], families.has_parent[some], self.rng)
+        cut = False
+        for k in RANKS:
+            found, sides = violated_clusters(
+                families.node[some], value[some], families.bits[some], families.n, seeds, k,
+                VIOLATION,
+            )  # fmt: skip
+            for cluster in found[np.argsort(sides, kind="stable")[:CUTS]]:
+                cut = True
+                if self._add(cluster, k):
+                    return {"result": SCIP_RESULT.CUTOFF}
+        return {"result": SCIP_RESULT.SEPARATED if cut else SCIP_RESULT.DIDNOTFIND}
+
+    def conslock(self, constraint: Any, *_: Any) -> None:
+        """Every variable may break the constraint either way."""
+        for variable in self.x:
+            self.model.addVarLocks(variable, 1, 1)
+
+    def _cut_cycles(self, otherwise: Any) -> dict[str, Any]:
+        value = self._values(None)
+        clusters = cycle_clusters(self.families, np.flatnonzero(value > CHOSEN))
+        for cluster in clusters:
+            if self._add(cluster, 1):
+                return {"result": SCIP_RESULT.CUTOFF}
+        return {"result": SCIP_RESULT.SEPARATED if len(clusters) else otherwise}
+
+    def _add(self, cluster: NDArray[np.uint64], k: int) -> bool:
+        """Add the cut of a k-cluster; True if it makes the present node infeasible."""
+        families = self.families
+        columns = np.flatnonzero(coverage(families.node, families.bits, cluster, k))
+        row = self.model.createEmptyRowUnspec(lhs=float(k), rhs=None, local=False)
+        self.model.cacheRowExtensions(row)
+        for f in columns:
+            self.model.addVarToRow(row, self.x[f], 1.0)
+        self.model.flushRowExtensions(row)
+        return bool(self.model.addCut(row, forcecut=True))
+
+    def _values(self, solution: Any) -> NDArray[np.float64]:
+        return np.array([self.model.getSolVal(solution, variable) for variable in self.x])
+
+
+def acyclic_model(
+    families: Families,
+    cost: NDArray[np.float64],
+    clusters: NDArray[np.uint64] | None,
+    rng: np.random.Generator,
+) -> tuple[Any, list[Any]]:
+    """The model and its variables, in the order of the families."""
+    model = Model()
+    model.hideOutput()
+    model.setParam("misc/allowstrongdualreds", False)
+    model.setParam("misc/allowweakdualreds", False)
+    model.setParam("numerics/feastol", TOLERANCE)
+    model.setParam("numerics/dualfeastol", TOLERANCE)
+    model.setParam("limits/gap", 0.0)
+    model.setHeuristics(SCIP_PARAMSETTING.FAST)
+    x = [model.addVar(vtype="B", obj=float(c)) for c in cost]
+    for i in range(families.n):
+        first, last = int(families.start[i]), int(families.start[i + 1])
+        model.addCons(quicksum(x[first:last]) == 1)
+    for cluster in [] if clusters is None else clusters:
+        columns = np.flatnonzero(coverage(families.node, families.bits, cluster, 1))
+        model.addCons(quicksum(x[int(f)] for f in columns) >= 1)
+    handler = Acyclic(families, x, rng)
+    model.includeConshdlr(
+        handler, "acyclic", "no directed cycle", sepapriority=100, enfopriority=-10,
+        chckpriority=-10, sepafreq=1, propfreq=-1, eagerfreq=-1, maxprerounds=0,
+        needscons=False,
+    )  # fmt: skip
+    return model, x

@@ -1,0 +1,218 @@
+"""The cluster relaxation over all parent sets of a Gaussian score, priced exactly.
+
+Parent sets enter as columns when their reduced cost is negative; the search of
+`gaussian_families` finds them, or proves that none is left. The bound of any duals μ ≥ 0 of
+clusters is Σ_i min_P price_i(P) + Σ_C μ_C with price_i(P) = cost - Σ_{C holds i, misses P} μ_C, so
+it holds also before the end; where a search is cut short there is no bound.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.graphs._kernels import unpack
+from fedbn.graphs.dag import DAG
+from fedbn.search.optimal.cluster_lp import ClusterLP
+from fedbn.search.optimal.families import Families
+from fedbn.search.optimal.gaussian_families import GaussianFamilies, ParentSets
+from fedbn.search.optimal.limits import Limits
+from fedbn.search.optimal.ordering import ordering_search
+
+if TYPE_CHECKING:
+    from fedbn.scores.base import TabulatedScore
+
+__all__ = ["ColumnGeneration", "Pool", "Relaxation", "generated_pool"]
+
+MARGIN = 1e-6
+NEW_SETS = 60  # columns of one node and round, the cheapest
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """Duals and what they prove.
+
+    Parameters
+    ----------
+    bound : no DAG costs less; -inf where a pricing was cut short.
+    least : float64 [n], the least price of each node.
+    clusters, duals : bool [C, n], float64 [C].
+    """
+
+    bound: float
+    least: Floats
+    clusters: Bools
+    duals: Floats
+
+
+class ColumnGeneration:
+    """The relaxation of one score; `columns` are the families found so far."""
+
+    def __init__(
+        self,
+        pricing: GaussianFamilies,
+        start: Families,
+        rng: np.random.Generator,
+        *,
+        most: int | None = None,
+        steps: int | None = None,
+        deadline: float | None = None,
+    ) -> None:
+        self.pricing, self.rng = pricing, rng
+        self.most, self.steps, self.deadline = most, steps, deadline
+        self.n = start.n
+        self.offset = np.array([pricing.offset(i) for i in range(self.n)])
+        self._lp = ClusterLP(start)
+
+    @property
+    def columns(self) -> Families:
+        """The families found so far."""
+        return Families.of(self._lp.names, self._lp.node, self._lp.cost, self._lp.bits)
+
+    def close(self, target: float = np.inf) -> Relaxation:
+        """Cut and price until neither changes anything, `target` is reached or time ends."""
+        best = self._none()
+        while True:
+            self._lp.close(rng=self.rng, seconds=self._left())
+            relaxation, added = self._priced()
+            if relaxation.bound > best.bound:
+                best = relaxation
+            if not added or best.bound >= target or self._left() == 0.0:
+                return best
+
+    def within(self, relaxation: Relaxation, gap: float) -> tuple[Families, bool]:
+        """Every undominated family of reduced cost at most `gap`, and whether these are all."""
+        found = [
+            self._search(i, relaxation, float(relaxation.least[i]) + gap + MARGIN)
+            for i in range(self.n)
+        ]
+        return self.pricing.families(found), all(part.complete for part in found)
+
+    def _priced(self) -> tuple[Relaxation, bool]:
+        """The bound of the present duals, and whether columns came in."""
+        bits, duals = self._lp.duals()
+        present = self._lp.bound()
+        relaxation = Relaxation(-np.inf, present.least.copy(), unpack(bits, self.n), duals)
+        complete, added = True, False
+        for i in range(self.n):
+            found = self._search(i, relaxation, float(present.least[i]) - MARGIN, NEW_SETS)
+            complete = complete and found.complete
+            if len(found.price):
+                prices = found.price + self._shift(i, relaxation)
+                relaxation.least[i] = min(relaxation.least[i], float(prices[0]))
+                self._add(i, found.has_parent)
+                added = True
+            else:
+                relaxation.least[i] -= MARGIN
+        if not complete:
+            return relaxation, added
+        bound = float(relaxation.least.sum() + duals.sum())
+        return Relaxation(bound, relaxation.least, relaxation.clusters, duals), added
+
+    def _search(
+        self, i: int, relaxation: Relaxation, threshold: float, keep: int | None = None
+    ) -> ParentSets:
+        """The sets whose price is at most `threshold`."""
+        holding = relaxation.clusters[:, i]
+        return self.pricing.search(
+            i,
+            slack=MARGIN,
+            threshold=threshold - self._shift(i, relaxation),
+            clusters=relaxation.clusters[holding],
+            duals=relaxation.duals[holding],
+            keep=keep,
+            most=self.most,
+            steps=self.steps,
+            deadline=self.deadline,
+        )
+
+    def _shift(self, i: int, relaxation: Relaxation) -> float:
+        """What a price of `GaussianFamilies` lacks: cost(∅) less the duals of all i's clusters."""
+        return float(self.offset[i] - relaxation.duals[relaxation.clusters[:, i]].sum())
+
+    def _add(self, i: int, has_parent: Bools) -> None:
+        self._lp.add_columns(
+            np.full(len(has_parent), i, dtype=np.int32),
+            self.pricing.costs(i, has_parent),
+            has_parent,
+        )
+
+    def _none(self) -> Relaxation:
+        return Relaxation(
+            -np.inf, np.zeros(self.n), np.zeros((0, self.n), dtype=np.bool_), np.zeros(0)
+        )
+
+    def _left(self) -> float | None:
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """What column generation leaves to search.
+
+    Parameters
+    ----------
+    families : with those of the best DAG known among them.
+    chosen, cost : that DAG, one family per node.
+    bound : no DAG costs less; -inf without one.
+    complete : whether every DAG that costs less than `cost` is made of these families.
+    limit : "" or the limit that was met.
+    """
+
+    families: Families
+    chosen: tuple[int, ...]
+    cost: float
+    bound: float
+    complete: bool
+    limit: str
+
+
+def generated_pool(score: TabulatedScore, limits: Limits, rng: np.random.Generator) -> Pool:
+    """Columns until the relaxation is solved, then all families within its gap to the best DAG.
+
+    Parameters
+    ----------
+    score : gaussian-bic or gaussian-aic.
+    """
+    from fedbn.search.ges import ges
+
+    pricing = GaussianFamilies(score)
+    start = _columns_of(score, ges(score, seconds=limits.left).dag.reordered(score.names))
+    generation = ColumnGeneration(pricing, start, rng, deadline=limits.deadline)
+    relaxation = generation.close()
+    columns = generation.columns
+    cost, chosen = ordering_search(columns, rng, restarts=4 * score.n, seconds=limits.left)
+    limit = "the time limit" if limits.over else ""
+    if limits.over or not np.isfinite(relaxation.bound):
+        return Pool(columns, chosen, cost, relaxation.bound, False, limit)
+    within, complete = generation.within(relaxation, cost - relaxation.bound)
+    pool = _with(within, columns, chosen)
+    limit = "the time limit" if limits.over else ""
+    cost, chosen = ordering_search(pool, rng, restarts=4 * score.n, seconds=limits.left)
+    return Pool(pool, chosen, cost, relaxation.bound, complete, limit)
+
+
+def _columns_of(score: TabulatedScore, dag: DAG) -> Families:
+    """The families of a DAG and the empty ones."""
+    lists = []
+    for i, parents in enumerate(dag.parent_sets()):
+        both = {(), tuple(parents)}
+        lists.append([(-score.local_score(i, some), some) for some in sorted(both)])
+    return Families.from_parents(score.names, lists)
+
+
+def _with(families: Families, columns: Families, chosen: tuple[int, ...]) -> Families:
+    """The families and those of one DAG of the columns, each once."""
+    some = np.asarray(chosen)
+    node = np.concatenate((families.node, columns.node[some]))
+    cost = np.concatenate((families.cost, columns.cost[some]))
+    bits = np.concatenate((families.bits, columns.bits[some]))
+    keys = np.concatenate((node[:, None].astype(np.uint64), bits), axis=1)
+    first = np.unique(keys, axis=0, return_index=True)[1]
+    return Families.of(families.names, node[first], cost[first], bits[first])

@@ -1,0 +1,55 @@
+"""Limits of a search: wall clock, memory, parents."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from fedbn.errors import ConfigError
+from fedbn.search.optimal.subset_dp import free_memory
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a search may use.
+
+    Parameters
+    ----------
+    deadline : value of time.monotonic(), or None.
+    memory : bytes, or None for what the machine has free.
+    max_parents : largest in-degree, or None.
+    """
+
+    deadline: float | None = None
+    memory: int | None = None
+    max_parents: int | None = None
+
+    @classmethod
+    def of(cls, seconds: float | None, memory: int | None, max_parents: int | None) -> Limits:
+        """Limits that begin to count now; raises ConfigError for values below zero."""
+        for what, value in {
+            "seconds": seconds,
+            "memory": memory,
+            "max_parents": max_parents,
+        }.items():
+            if value is not None and not value >= 0:
+                raise ConfigError(f"{what} must be at least 0, not {value}")
+        deadline = None if seconds is None else time.monotonic() + seconds
+        return cls(deadline, memory, max_parents)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the deadline, at least 0; None without one."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    @property
+    def over(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.left == 0.0
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that may be allocated now."""
+        return free_memory() if self.memory is None else min(self.memory, free_memory())
