@@ -8,8 +8,6 @@ error. Exit status: 0, or 1 after an error of fedbn (one line), or 2 after wrong
 from __future__ import annotations
 
 import sys
-import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +21,6 @@ from simulations.credible_command import credible
 from simulations.deploy_commands import app_folder, deploy_demo, disclosures, keys, update
 
 if TYPE_CHECKING:
-    from fedbn.graphs.dag import DAG
     from fedbn.settings import Experiment
 
 

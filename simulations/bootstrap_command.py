@@ -1,0 +1,185 @@
+"""The command `fedbn bootstrap`: how sure is a local search of its edges?"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from fedbn.data.dataset import Dataset
+    from fedbn.learners import LearnerSettings
+    from fedbn.search.bootstrap import Bootstrap
+
+
+def bootstrap(
+    table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    replicates: Annotated[int, typer.Option(min=1, help="Resampled tables.")] = 100,
+    learner: Annotated[str, typer.Option(help="ges, xges0 or hc.")] = "ges",
+    score: Annotated[
+        str, typer.Option(help="bdeu, bic, aic; gaussian-bic, bge where columns are numbers.")
+    ] = "bdeu",
+    ess: Annotated[float, typer.Option(help="Equivalent sample size of BDeu.")] = 1.0,
+    max_parents: Annotated[
+        int | None, typer.Option(show_default="no limit", help="In-degree.")
+    ] = None,
+    knowledge: Annotated[
+        Path | None, typer.Option(help="Background knowledge, as for fedbn learn.")
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", help='JSON file {"column": ["state", ...]}.')
+    ] = None,
+    missing: Annotated[
+        list[str] | None, typer.Option(help="A cell that means missing; may be repeated.")
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            show_default="automatic",
+            help="Strength above which an edge counts; the default is the threshold of Scutari & "
+            "Nagarajan 2013.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Threads side by side; their number changes no result.")
+    ] = 1,
+    strengths: Annotated[
+        Path | None, typer.Option(help="Write the strength of every pair to this .csv file.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the averaged network to a .csv, .json, .graphml or .dot file."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 1,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress bar, no table.")
+    ] = False,
+) -> None:
+    """Learn from resampled rows: the strength of every edge, and the averaged network."""
+    from fedbn.graphs.files import write_structure
+    from fedbn.learners import LearnerSettings
+    from simulations.learn import read_table
+
+    settings = LearnerSettings(
+        learner=learner,
+        score=score,
+        ess=ess,
+        max_parents=max_parents,
+        knowledge=None if knowledge is None else str(knowledge),
+    )
+    dataset = read_table(table, score, schema, missing)
+    found = _replicates(dataset, settings, replicates, workers, seed, quiet or as_json)
+    least = found.threshold() if threshold is None else threshold
+    averaged = found.averaged(least)
+    if strengths is not None:
+        _write(strengths, strength_table(found))
+    if out is not None:
+        write_structure(averaged, out)
+    _report(found, least, as_json=as_json, quiet=quiet)
+
+
+def _replicates(
+    dataset: Dataset,
+    settings: LearnerSettings,
+    replicates: int,
+    workers: int,
+    seed: int,
+    silent: bool,
+) -> Bootstrap:
+    import numpy as np
+
+    from fedbn.errors import ConfigError
+    from fedbn.learners import learner_named
+    from fedbn.search.bootstrap import bootstrap as resample
+    from simulations.terminal import progress_bars
+
+    if settings.learner not in ("ges", "xges0", "hc"):
+        raise ConfigError(
+            f"the bootstrap repeats ges, xges0 or hc, which give one structure each, not "
+            f"{settings.learner!r}"
+        )
+    learn_one = learner_named(settings.learner)
+    warm = replace(settings, knowledge=None)  # compiles, or loads what is compiled, in one thread
+    learn_one(dataset.take(range(1)), warm, np.random.default_rng(0), None)
+    with progress_bars(not silent) as bar:
+        return resample(
+            dataset,
+            lambda sample, rng: learn_one(sample, settings, rng, None).dags[0],
+            rng=np.random.default_rng(seed),
+            replicates=replicates,
+            threads=workers,
+            progress=bar("replicates"),
+        )
+
+
+def strength_table(found: Bootstrap) -> str:
+    """CSV: every pair that was ever an edge, strongest first.
+
+    `strength` is the fraction of replicates in which the two are adjacent, `direction` that of
+    from -> to among these, an undirected edge half each way; from -> to is the more frequent
+    direction, or that of name order.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("from", "to", "strength", "direction"))
+    for parent, child, strength, direction in _rows(found):
+        writer.writerow((parent, child, f"{strength:.6g}", f"{direction:.6g}"))
+    return text.getvalue()
+
+
+def _rows(found: Bootstrap) -> list[tuple[str, str, float, float]]:
+    directions, strengths = found.directions(), found.strengths()
+    rows = []
+    for i in range(len(found.names)):
+        for j in range(i + 1, len(found.names)):
+            if strengths[i, j] > 0:
+                a, b = (i, j) if directions[i, j] >= directions[j, i] else (j, i)
+                share = float(directions[a, b] / strengths[a, b])
+                rows.append((found.names[a], found.names[b], float(strengths[i, j]), share))
+    return sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace the file, or leave it as it was."""
+    from fedbn.errors import ResultsError
+
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="")
+        part.replace(path)
+    except OSError as error:
+        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _report(found: Bootstrap, threshold: float, *, as_json: bool, quiet: bool) -> None:
+    from fedbn.graphs.files import structure_text
+    from simulations.terminal import print_json
+
+    averaged = found.averaged(threshold)
+    if as_json:
+        content: dict[str, Any] = {
+            "nodes": list(averaged.names),
+            "edges": [list(edge) for edge in averaged.edges],
+            "threshold": threshold,
+            "replicates": len(found.dags),
+            "distinct": len(found.weighted()[0]),
+            "strengths": [list(row) for row in _rows(found)],
+        }
+        print_json(content)
+        return
+    print(structure_text(averaged, ".csv"), end="")
+    if not quiet:
+        typer.echo(
+            f"{len(found.dags)} replicates, {len(found.weighted()[0])} different structures, "
+            f"{averaged.n_edges} edges stronger than {threshold:.3f}",
+            err=True,
+        )

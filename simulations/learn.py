@@ -1,0 +1,103 @@
+"""The command `fedbn learn`: one table in, one structure out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from fedbn.data.tables import read_dataset, read_schema
+from fedbn.graphs.files import structure_text, write_structure
+from fedbn.learners import kind_of_score, learn
+from fedbn.scores import make_score, total_score
+from simulations.experiment import experiment_from
+from simulations.inputs import one_structure
+from simulations.terminal import print_json, shown
+
+if TYPE_CHECKING:
+    from fedbn.data.dataset import Dataset
+    from fedbn.graphs.dag import DAG
+    from fedbn.learners import LearnedStructures, LearnerSettings
+
+__all__ = ["learn_and_report", "read_table"]
+
+
+def read_table(
+    table: Path, score: str, schema: Path | None, missing: Sequence[str] | None
+) -> Dataset:
+    """The table, its columns read as the score needs them.
+
+    Raises
+    ------
+    ConfigError : no score has this name.
+    DataError : the table or the schema is not as it must be.
+    """
+    agreed = None if schema is None else read_schema(schema)
+    kind: Any = kind_of_score(score)
+    return read_dataset(table, kind, schema=agreed, missing=missing or ())
+
+
+def learn_and_report(
+    table: Path,
+    options: Mapping[str, Any],
+    *,
+    schema: Path | None,
+    missing: Sequence[str] | None,
+    start: Path | None,
+    out: Path | None,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Learn with the settings in `options` and print or write the heaviest structure.
+
+    Raises
+    ------
+    FedbnError : a setting, the table, or the start is not as it must be.
+    """
+    settings = experiment_from(options).learner
+    dataset = read_table(table, settings.score, schema, missing)
+    begin = None if start is None else one_structure(str(start), nodes=dataset.names)
+    ready = time.process_time()
+    learned = learn(dataset, settings, np.random.default_rng(seed), begin)
+    dag = learned.dags[int(np.argmax(learned.weights))]
+    score = _score_of(dag, learned, dataset, settings)
+    if out is not None:
+        write_structure(dag, out)
+    if as_json:
+        content = {
+            "nodes": list(dag.names),
+            "edges": [list(edge) for edge in dag.edges],
+            "score": score,
+            "seconds": learned.seconds,
+            "startup_seconds": ready + learned.startup_seconds,
+            "status": learned.status,
+        }
+        if learned.certificate is not None:
+            limit = None if learned.status == "complete" else learned.status
+            content |= asdict(learned.certificate) | {"limit": limit}
+        print_json(content)
+        return
+    if out is None:
+        print(structure_text(dag, ".csv"), end="")
+    if not quiet:
+        typer.echo(
+            f"{dataset.n_rows} rows, {dag.n} columns, {dag.n_edges} edges, "
+            f"{settings.score} {shown(score)}, {learned.seconds:.2f} s"
+            + ("" if learned.status == "complete" else f" ({learned.status})"),
+            err=True,
+        )
+
+
+def _score_of(
+    dag: DAG, learned: LearnedStructures, dataset: Dataset, settings: LearnerSettings
+) -> float:
+    """The score of the structure that is shown, which of several need not be the learner's own."""
+    if learned.score is not None and len(learned.dags) == 1:
+        return learned.score
+    return total_score(make_score(settings.score, dataset, ess=settings.ess), dag)
