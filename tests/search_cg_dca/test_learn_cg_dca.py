@@ -1,0 +1,142 @@
+"""learn_cg_dca: never above the optimum, its score is that of its DAG, limits are kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import ConfigError, DataError
+from fedbn.scores import make_score, total_score
+from fedbn.search.cg_dca import learn_cg_dca
+from fedbn.search.cg_dca.choices import INNER_SOLVERS, PRICINGS, START_POINTS
+from fedbn.search.cg_dca.restricted import best_dag
+from fedbn.search.cg_dca.separation import Separation
+from fedbn.search.optimal.families import Families
+from tests import naive_credible
+from tests.search_cg_dca.test_pricing import table
+
+
+def best_of_all_dags(score) -> float:
+    return max(
+        sum(score.local_score(i, parents) for i, parents in enumerate(choice))
+        for choice in naive_credible.all_parent_sets(score.n)
+    )
+
+
+@pytest.mark.parametrize("pricing", PRICINGS)
+@pytest.mark.parametrize("name", ["bic", "aic", "gaussian-bic", "gaussian-aic"])
+def test_never_above_the_best_dag(pricing: str, name: str) -> None:
+    rng = np.random.default_rng(7)
+    reached = 0
+    for _ in range(4):
+        data = table(rng, "gaussian" if "gaussian" in name else "categorical", n=4)
+        score = make_score(name, data)
+        best = best_of_all_dags(score)
+        for start in START_POINTS.values():
+            result = learn_cg_dca(
+                score,
+                pricing=PRICINGS[pricing](INNER_SOLVERS["minimum-norm"]),
+                start=start,
+                rng=rng,
+            )
+            assert result.score <= best + 1e-8
+            assert total_score(score, result.dag) == pytest.approx(result.score, abs=1e-9)
+            assert (result.status, result.upper_bound, result.gap) == ("heuristic", None, None)
+            assert result.proof is None
+            assert result.limit == ""
+            reached += result.score > best - 1e-6
+    assert reached >= 6
+
+
+@pytest.mark.parametrize("name", ["bdeu", "bge"])
+def test_local_search_prices_any_score(name: str) -> None:
+    rng = np.random.default_rng(3)
+    score = make_score(name, table(rng, "gaussian" if name == "bge" else "categorical", n=4))
+    pricing = PRICINGS["local-search"](INNER_SOLVERS["kelley"])
+    result = learn_cg_dca(score, pricing=pricing, rng=rng)
+    assert result.score == pytest.approx(best_of_all_dags(score), abs=1e-7)
+
+
+def test_rows_with_k_above_1_keep_the_result_sound() -> None:
+    rng = np.random.default_rng(11)
+    score = make_score("gaussian-bic", table(rng, "gaussian", n=5, rows=200))
+    best = best_of_all_dags(score)
+    for sizes in ((1,), (1, 2), (1, 2, 3)):
+        result = learn_cg_dca(score, separation=Separation(sizes=sizes), rng=rng)
+        assert result.score <= best + 1e-8
+
+
+def test_the_same_seed_gives_the_same_result() -> None:
+    score = make_score("gaussian-bic", table(np.random.default_rng(5), "gaussian", n=8, rows=300))
+    first = learn_cg_dca(score, rng=np.random.default_rng(1))
+    again = learn_cg_dca(score, rng=np.random.default_rng(1))
+    assert first == again
+
+
+def test_limits_are_kept_and_told() -> None:
+    score = make_score("gaussian-bic", table(np.random.default_rng(5), "gaussian", n=12, rows=300))
+    stopped = learn_cg_dca(score, seconds=1e-6, rng=np.random.default_rng(1))
+    assert stopped.limit == "time limit"
+    assert stopped.dag.n == 12
+    capped = learn_cg_dca(score, max_parents=1, rng=np.random.default_rng(1))
+    assert capped.dag.adjacency.sum(axis=0).max() <= 1
+    for wrong in ({"seconds": 0.0}, {"max_parents": -1}):
+        with pytest.raises(ConfigError):
+            learn_cg_dca(score, rng=np.random.default_rng(1), **wrong)
+
+
+def test_bad_tables_are_named() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(50, 3))
+
+    def learned(columns: np.ndarray) -> None:
+        schema = Schema.gaussian([f"c{j}" for j in range(columns.shape[1])])
+        learn_cg_dca(make_score("gaussian-bic", Dataset(schema, columns)), rng=rng)
+
+    with pytest.raises(DataError, match="'c3'"):
+        learned(np.column_stack([values, values[:, 0] + values[:, 1]]))
+    with pytest.raises(DataError, match=r"'c1'.*constant"):
+        learned(np.column_stack([values[:, 0], np.ones(50)]))
+    with pytest.raises(DataError, match="more rows"):
+        learned(rng.normal(size=(3, 4)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 66])
+def test_few_and_many_variables(n: int) -> None:
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(150, n))
+    values[:, n - 1] += 2.0 * values[:, 0] if n > 1 else 0.0
+    data = Dataset(Schema.gaussian([f"c{j:02d}" for j in range(n)]), values)
+    result = learn_cg_dca(make_score("gaussian-bic", data), rng=rng)
+    assert result.dag.n == n
+    if n > 1:
+        assert result.dag.adjacency[0, n - 1] or result.dag.adjacency[n - 1, 0]
+
+
+def test_restricted_optimum_is_exact_on_every_component() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        lists = [
+            [(0.0, ())]
+            + [
+                (
+                    -float(rng.random()),
+                    rng.choice([j for j in range(5) if j != i], 2, replace=False),
+                )
+                for _ in range(3)
+            ]
+            for i in range(5)
+        ]
+        families = Families.from_parents("abcde", [[(c, tuple(p)) for c, p in f] for f in lists])
+        found = best_dag(families, rng)
+        cost = {
+            (int(families.node[f]), families.parents(f)): float(families.cost[f])
+            for f in reversed(range(families.size))
+        }
+        best = min(
+            sum(cost.get((i, tuple(sorted(p))), np.inf) for i, p in enumerate(choice))
+            for choice in naive_credible.all_parent_sets(5)
+        )
+        assert found.exact
+        assert found.cost == pytest.approx(best, abs=1e-9)
