@@ -20,10 +20,13 @@ from dataclasses import dataclass, field
 from fedbn.data.dataset import Schema, union_schema
 from fedbn.errors import SchemaError
 
-__all__ = ["Agreement", "Mismatch", "negotiate", "own_states"]
+__all__ = ["Agreement", "Mismatch", "negotiate", "own_states", "remark"]
 
 SHOWN = 3
-"""How many sites or states an error text lists."""
+"""How many sites, columns or states a report lists."""
+
+LONGEST = 60
+"""How many characters of a name it shows."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,17 @@ def negotiate(schemas: Mapping[str, Schema], agreed: Schema | None = None) -> Ag
     return Agreement(union_schema(matching), mismatches)
 
 
+def remark(alone: Mapping[str, tuple[str, ...]]) -> str:
+    """What a site is told of its states that no other site has.
+
+    >>> remark({"a": ("Yes",), "b": ("1", "2")})
+    "no other site has 'Yes' of 'a'; '1', '2' of 'b'"
+    """
+    parts = [f"{_listed(states)} of {name[:LONGEST]!r}" for name, states in alone.items()]
+    more = f"; and states of {len(parts) - SHOWN} more columns" if len(parts) > SHOWN else ""
+    return "no other site has " + "; ".join(parts[:SHOWN]) + more
+
+
 def own_states(schemas: Mapping[str, Schema]) -> dict[str, dict[str, tuple[str, ...]]]:
     """Site -> column -> states that no other site has; of sites with the same columns.
 
@@ -176,5 +190,5 @@ def _mismatch(schema: Schema, reference: Schema, *, given: bool) -> Mismatch:
 
 
 def _listed(texts: tuple[str, ...]) -> str:
-    shown = ", ".join(repr(text) for text in texts[:SHOWN])
+    shown = ", ".join(repr(text[:LONGEST]) for text in texts[:SHOWN])
     return shown + (f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")

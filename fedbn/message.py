@@ -83,12 +83,15 @@ class Limits:
         DAGs of one message.
     max_bytes : int
         Bytes of one message, and of its DAGs once decoded (one byte per pair of variables).
+    max_states : int
+        States of any one column of a client's schema: every other client has to count them, too.
     """
 
     max_in_degree: int = 16
     max_edges: int = 10_000
     max_dags: int = 1_000
     max_bytes: int = 32 * 1024 * 1024
+    max_states: int = 1_000
 
 
 @dataclass(frozen=True)
@@ -248,11 +251,17 @@ def schema_from_text(
 ) -> Schema:
     """Check the JSON text of another party's schema, and its hash, and build it.
 
+    Parameters
+    ----------
+    text, schema_hash : as they came.
+    limits : what is accepted at most; without them only the length of the text is limited.
+    sender : who sent it, for the error text.
+
     Raises
     ------
     MessageError
-        Naming the sender: no text, longer than `limits.max_bytes`, no JSON, no schema, or its
-        hash is not `schema_hash`.
+        Naming the sender: no text, longer than `limits.max_bytes`, no JSON, no schema, its hash is
+        not `schema_hash`, or a column has more than `limits.max_states` states.
     """
     most = (limits or Limits()).max_bytes
     try:
@@ -265,7 +274,18 @@ def schema_from_text(
         raise MessageError(f"{sender}: a schema must be a JSON object") from None
     if schema.hash != schema_hash:
         raise MessageError(f"{sender}: the schema does not have the hash that came with it")
+    if limits is not None:
+        _require_few_states(schema, limits.max_states, sender)
     return schema
+
+
+def _require_few_states(schema: Schema, most: int, sender: str) -> None:
+    for variable in schema.variables:
+        if len(variable.states or ()) > most:
+            raise MessageError(
+                f"{sender}: a column must have at most {most} states, not "
+                f"{len(variable.states or ())}"
+            )
 
 
 def printable(text: str, most: int = 200) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
-from fedbn.agreement import Agreement, negotiate, own_states
+from fedbn.agreement import Agreement, negotiate, own_states, remark
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, QuorumError
 from fedbn.message import Limits, printable, schema_from_text
@@ -144,12 +144,7 @@ def _remarks(
     if agreed is not None:
         return {}
     alone = own_states({client: schemas[client] for client in taking_part.values()})
-    return {
-        node: "no other site has "
-        + "; ".join(f"{', '.join(map(repr, s))} of {name!r}" for name, s in alone[client].items())
-        for node, client in taking_part.items()
-        if client in alone
-    }
+    return {node: remark(alone[name]) for node, name in taking_part.items() if name in alone}
 
 
 def _label(reply: Message | None) -> str | None:

@@ -450,6 +450,12 @@ def test_a_schema_must_have_its_hash() -> None:
         schema_from_text('{"a": ["x"]}', "00", sender="site a")
 
 
+def test_a_schema_with_too_many_states_is_refused() -> None:
+    many = Schema.categorical({"a": map(str, range(1001))})
+    with pytest.raises(MessageError, match="site a: a column must have at most 1000 states"):
+        schema_from_text(schema_to_text(many), many.hash, limits=Limits(), sender="site a")
+
+
 def test_a_message_of_our_own_is_checked_too() -> None:
     chain = DAG.from_edges(("a", "b"), [("a", "b")])
     with pytest.raises(MessageError, match="status"):

@@ -72,13 +72,12 @@ def superlink_is_killed(
     deployment.kill_superlink()
     assert not out.exists()
     deployment.start_superlink()
-    status, _ = deployment.finished(run)
-    assert status != "finished:completed"
     rest = deployment.submit(bundle, out_dir=str(out), min_replies=3, resume=True)
     deployment.require_completed(rest, out.is_dir)
     assert consensus(out) == simulated(PLAN, list(SITES))
     assert json.loads((out / "state.json").read_text())["rounds"] == 2
     assert not checkpoint.exists()
+    assert deployment.finished(run)[0] == "finished:failed"
 
 
 def behave(deployment: Deployment, site: str, how: str) -> None:
