@@ -271,6 +271,7 @@ def _content(
     content: dict[str, Any] = {
         "epsilon": found.epsilon,
         "opt": found.opt,
+        "opt_proven": found.optimal,
         "opt_at_least": found.least if found.candidates.complete else None,
         "parent_sets": found.candidates.families.size,
         "dags": found.count,

@@ -126,7 +126,8 @@ def show(content: Mapping[str, Any]) -> None:
 
 
 def _counts(content: Mapping[str, Any]) -> list[str]:
-    least = "" if content["complete"] else "at least "
+    least = "at least " if content["opt_proven"] else "provisionally "
+    least = "" if content["complete"] else least
     classes = "an unknown number of" if content["classes"] is None else str(content["classes"])
     lines = [
         f"OPT {content['opt']:.6f}; {content['parent_sets']} parent sets; {least}{content['dags']} "

@@ -177,7 +177,7 @@ def credible_set(
     rng = np.random.default_rng(0) if rng is None else rng
     epsilon = candidates.epsilon
     limit = candidates.limit
-    components = filtered_components(candidates.families, epsilon, rng, limits, notify)
+    components = filtered_components(candidates.families, epsilon, rng, limits.half(), notify)
     parts: list[Diagram | Listed] = []
     covered = epsilon
     for k, component in enumerate(components):
@@ -203,18 +203,18 @@ def _widest(
     """The component's DAGs, the ε that they cover, and why that is not all.
 
     A diagram for ε; where it does not fit, a list; else a diagram for ε / 2, / 4, / 8 or 0; else
-    what the list has found.
+    what the list has found. Each gets half of the time that is left.
     """
     try:
-        return _diagram(component, epsilon, limits), epsilon, ""
+        return _diagram(component, epsilon, limits.half()), epsilon, ""
     except DiagramLimit as error:
         reason = str(error)
-    listed = depth_first(_problem(component, epsilon), epsilon, component.best, limits)
+    listed = depth_first(_problem(component, epsilon), epsilon, component.best, limits.half())
     if listed.whole:
         return listed, epsilon, ""
     for share in (0.5, 0.25, 0.125, 0.0):
         try:
-            return _diagram(component, share * epsilon, limits), share * epsilon, reason
+            return _diagram(component, share * epsilon, limits.half()), share * epsilon, reason
         except DiagramLimit:
             continue
     return listed, epsilon, reason

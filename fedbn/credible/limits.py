@@ -30,13 +30,22 @@ class Limits:
     ----------
     memory : bytes; by default half of what is free.
     seconds : wall clock from now; None for no limit.
+    within : the limits of the whole, where these are of a part: Ctrl-C ends both.
     """
 
-    def __init__(self, memory: int | None = None, seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        memory: int | None = None,
+        seconds: float | None = None,
+        *,
+        within: Limits | None = None,
+    ) -> None:
         self.memory = free_memory() // 2 if memory is None else memory
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.stop = np.zeros(1, dtype=np.uint8)
-        self.interrupted = False
+        self.interrupted = within is not None and within.interrupted
+        self.stop[0] = self.interrupted
+        self.within = within
 
     @property
     def seconds(self) -> float | None:
@@ -57,10 +66,17 @@ class Limits:
             return "interrupted before all credible graphs were found"
         return "the time limit ended before all credible graphs were found"
 
+    def half(self) -> Limits:
+        """Limits with half of the time that is left."""
+        seconds = self.seconds
+        return Limits(self.memory, None if seconds is None else seconds / 2, within=self)
+
     def interrupt(self) -> None:
         """No more time."""
         self.interrupted = True
         self.stop[0] = 1
+        if self.within is not None:
+            self.within.interrupt()
 
     def require_time(self) -> None:
         """Raises DiagramLimit when time is up."""
