@@ -16,10 +16,11 @@ import ssl
 import subprocess
 import sys
 import sysconfig
+import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -199,12 +200,30 @@ def script(name: str) -> str:
 def stop(folder: Path, processes: Iterable[Process]) -> None:
     """End the processes and everything that they started, even what has lost its parent.
 
+    A second Ctrl-C does not hinder it.
+
     Parameters
     ----------
     folder : the home of the processes, or a folder that holds their homes.
     processes : as `start` gave them; children of this process.
     """
-    own = list(processes)
+    with _uninterrupted():
+        _stop(folder, list(processes))
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(folder: Path, own: list[Process]) -> None:
     family = _family(folder, own)
     for process in own:
         if process.poll() is None:
