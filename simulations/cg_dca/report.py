@@ -34,10 +34,10 @@ def sections(rows: Sequence[Row], figures: Sequence[str]) -> list[Section]:
 
 
 def gap(row: Row, reference: float | None) -> float | None:
-    """How far the score is below a reference, in percent of the reference; negative above it."""
+    """How far the score is below a reference, in percent of it; negative above it."""
     if row["score"] is None or reference is None:
         return None
-    return 100.0 * (reference - float(row["score"])) / abs(reference)
+    return round(100.0 * (reference - float(row["score"])) / abs(reference), 8)
 
 
 def groups(rows: Sequence[Row], part: str, *keys: str) -> dict[tuple[Any, ...], list[Row]]:

@@ -81,7 +81,7 @@ def test_limits_are_kept_and_told() -> None:
     assert stopped.dag.n == 12
     capped = learn_cg_dca(score, max_parents=1, rng=np.random.default_rng(1))
     assert capped.dag.adjacency.sum(axis=0).max() <= 1
-    for wrong in ({"seconds": 0.0}, {"max_parents": -1}):
+    for wrong in ({"seconds": -1.0}, {"max_parents": -1}):
         with pytest.raises(ConfigError):
             learn_cg_dca(score, rng=np.random.default_rng(1), **wrong)
 

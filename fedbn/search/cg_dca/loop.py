@@ -17,14 +17,12 @@ reduced cost below -1e-6 is a column. Pricing is inexact, so nothing is proven: 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.scores.base import total_score
 from fedbn.search.cg_dca.master import MasterProblem
@@ -34,6 +32,7 @@ from fedbn.search.cg_dca.restricted import RestrictedOptimum, best_dag
 from fedbn.search.cg_dca.separation import Separation
 from fedbn.search.cg_dca.set_functions import Bools, Ints, PricingProblem
 from fedbn.search.cg_dca.start_points import Hybrid, StartPoint
+from fedbn.search.optimal.limits import Limits
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["CGDCAResult", "learn_cg_dca"]
 
 TOLERANCE = 1e-9  # relative: an RMIP must be better by more than this
-COUNTERS = ("rows", "rounds", "pricings", "exact_separations", "rmips", "heuristic_rmips")
+COUNTERS = ("rows", "rounds", "pricings", "exact_separations", "rmips", "rmips_cut_short")
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class CGDCAResult:
     status : always "heuristic".
     limit : "time limit" if the search was stopped, else empty.
     counters : columns, rows, pricings, rounds of pricing, exact separations, RMIPs, and how many
-        of those were solved by a heuristic.
+        of those a limit ended early.
     """
 
     dag: DAG
@@ -77,6 +76,7 @@ def learn_cg_dca(
     separation: Separation | None = None,
     max_parents: int | None = None,
     seconds: float | None = None,
+    memory: int | None = None,
     rng: np.random.Generator,
 ) -> CGDCAResult:
     """A DAG of high score by column generation.
@@ -90,6 +90,7 @@ def learn_cg_dca(
     max_parents : larger parent sets do not become columns.
     seconds : wall-clock limit, looked at between pricings; the best DAG of the columns until then
         is the result.
+    memory : bytes that an RMIP may take; without it, what the machine has free.
     rng : for random starts and the heuristics of the separation.
 
     Raises
@@ -106,17 +107,12 @@ def learn_cg_dca(
     >>> result.dag.n_edges, result.status
     (1, 'heuristic')
     """
-    if max_parents is not None and max_parents < 0:
-        raise ConfigError(f"max_parents must be at least 0, not {max_parents}")
-    if seconds is not None and not seconds > 0:
-        raise ConfigError(f"the time limit must be positive, not {seconds} seconds")
     search = _ColumnGeneration(
         score,
         pricing=DCAPricing() if pricing is None else pricing,
         start=Hybrid() if start is None else start,
         separation=Separation() if separation is None else separation,
-        max_parents=score.n if max_parents is None else max_parents,
-        deadline=np.inf if seconds is None else time.monotonic() + seconds,
+        limits=Limits.of(seconds, memory, max_parents),
         rng=rng,
     )
     best, columns = search.restricted_optimum(), search.pool.size
@@ -141,13 +137,11 @@ class _ColumnGeneration:
         pricing: Pricing,
         start: StartPoint,
         separation: Separation,
-        max_parents: int,
-        deadline: float,
+        limits: Limits,
         rng: np.random.Generator,
     ) -> None:
         self.score, self.pricing, self.start = score, pricing, start
-        self.separation, self.max_parents, self.deadline = separation, max_parents, deadline
-        self.rng = rng
+        self.separation, self.limits, self.rng = separation, limits, rng
         self.model = pricing.model(score)
         self.empty = np.array([-score.local_score(i, []) for i in range(score.n)])
         self.counters = dict.fromkeys(COUNTERS, 0)
@@ -160,7 +154,7 @@ class _ColumnGeneration:
     @property
     def stopped(self) -> bool:
         """Whether time has run out."""
-        return time.monotonic() >= self.deadline
+        return self.limits.over
 
     def generate(self) -> None:
         """Column and row phases until neither adds anything."""
@@ -184,9 +178,10 @@ class _ColumnGeneration:
         constant = -float(self.master.pi[i]) - float(clusters.duals.sum())
         problem = PricingProblem(self.model, i, self.score.n, constant, clusters)
         start = self.start.point(self.master, i, self.rng)
+        most = self.score.n if self.limits.max_parents is None else self.limits.max_parents
         least = 0.0
         for found in self.pricing.columns(problem, start, self.rng):
-            if found.parents.sum() <= self.max_parents and not self.pool.has(i, found.parents):
+            if found.parents.sum() <= most and not self.pool.has(i, found.parents):
                 cost = -self.score.local_score(i, np.flatnonzero(found.parents)) - self.empty[i]
                 self.pool.add(i, found.parents, cost)
                 least = min(least, found.reduced_cost)
@@ -220,9 +215,9 @@ class _ColumnGeneration:
 
     def restricted_optimum(self) -> RestrictedOptimum:
         """RMIP."""
-        found = best_dag(self.pool.families(), self.rng)
+        found = best_dag(self.pool.families(), self.rng, self.limits)
         self.counters["rmips"] += 1
-        self.counters["heuristic_rmips"] += not found.exact
+        self.counters["rmips_cut_short"] += not found.exact
         return found
 
     def result(self, dag: DAG) -> CGDCAResult:

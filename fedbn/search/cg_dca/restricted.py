@@ -1,4 +1,8 @@
-"""RMIP: the best DAG of the columns at hand, one component of their possible edges at a time."""
+"""The restricted master as an integer programme (RMIP): the best DAG of the columns at hand.
+
+The paper gives it to a solver as it is. Here a component of up to 25 nodes is solved by dynamic
+programming over its subsets and a larger one by branch and cut, as in `learn_optimal`.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbn.graphs.dag import DAG
-from fedbn.search.optimal.components import components
 from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.ordering import ordering_search
-from fedbn.search.optimal.subset_dp import best_choice, free_memory
+from fedbn.search.optimal.limits import Limits
+from fedbn.search.optimal.parts import solved_parts
 
 __all__ = ["RestrictedOptimum", "best_dag"]
 
-MAX_TABLE_NODES = 25
+TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class RestrictedOptimum:
-    """The best DAG and its cost; `exact` unless a component was searched by a heuristic."""
+    """The best DAG found and its cost; `exact` unless a limit ended the search."""
 
     cost: float
     dag: DAG
@@ -27,36 +30,10 @@ class RestrictedOptimum:
 
 
 def best_dag(
-    families: Families, rng: np.random.Generator, memory: int | None = None
+    families: Families, rng: np.random.Generator, limits: Limits | None = None
 ) -> RestrictedOptimum:
-    """Dynamic programming over the subsets of each component, up to 25 nodes and the memory.
-
-    A larger component is searched by orders, which may miss its best DAG: `exact` is then False.
-    """
-    cost, exact = 0.0, True
-    chosen: list[int] = []
-    for nodes in components(families):
-        part, where = families.restricted(nodes)
-        if _table_fits(part.n, memory):
-            least, some = _by_subsets(part)
-        else:
-            least, some = ordering_search(part, rng, restarts=20 * part.n)
-            exact = False
-        cost += least
-        chosen += [int(where[f]) for f in some]
-    return RestrictedOptimum(cost, families.dag(chosen), exact)
-
-
-def _table_fits(nodes: int, memory: int | None) -> bool:
-    allowed = free_memory() if memory is None else min(memory, free_memory())
-    return nodes <= MAX_TABLE_NODES and 8 * ((nodes << (nodes - 1)) + (2 << nodes)) <= allowed
-
-
-def _by_subsets(part: Families) -> tuple[float, tuple[int, ...]]:
-    from fedbn.search.optimal import _subset_kernels as kernels
-
-    mask = part.bits[:, 0].astype(np.int64)
-    table = kernels.best_families(part.node, part.cost, mask, part.n)
-    best = kernels.forward(table, part.n)
-    order = kernels.optimal_order(table, best, part.n)
-    return float(best[-1]), best_choice(part, order)
+    """The least cost of a DAG of these families, within the limits."""
+    parts = solved_parts(families, "auto", Limits() if limits is None else limits, rng)
+    cost = sum(part.cost for part in parts)
+    exact = all(part.cost - part.bound <= TOLERANCE for part in parts)
+    return RestrictedOptimum(cost, families.dag([f for p in parts for f in p.chosen]), exact)
