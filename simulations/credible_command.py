@@ -268,6 +268,8 @@ def _content(
     found: CredibleSet, wanted: _Wanted, memory: int | None, notify: Callable[[str], None]
 ) -> dict[str, Any]:
     """The counts and whatever else is wanted; Ctrl-C leaves out what was not done."""
+    from fedbn.search.optimal.parent_sets import is_interrupt
+
     content: dict[str, Any] = {
         "epsilon": found.epsilon,
         "opt": found.opt,
@@ -290,7 +292,9 @@ def _content(
         content |= _lists(found, classes, wanted)
         if wanted.paper and classes is not None:
             content["paper_classes"] = classes.coarse_count
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            raise
         content["limit"] = content["limit"] or "interrupted: averages and lists are left out"
     return content
 

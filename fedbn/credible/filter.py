@@ -23,7 +23,7 @@ from fedbn.search.optimal.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.optimal.components import components
 from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.ordering import ordering_search
-from fedbn.search.optimal.parent_sets import TOLERANCE
+from fedbn.search.optimal.parent_sets import TOLERANCE, is_interrupt
 from fedbn.search.optimal.subset_dp import best_choice, subset_bytes, subset_tables
 
 __all__ = ["Component", "filtered_components"]
@@ -114,7 +114,9 @@ def filtered_components(
         part = waiting.pop()
         try:
             component = _reduced(part, epsilon, rng, limits, notify)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interrupt(error):
+                raise
             limits.interrupt()
             component = _reduced(part, epsilon, rng, limits, notify)
         inner = component.split()

@@ -43,9 +43,9 @@ class Limits:
         self.memory = free_memory() // 2 if memory is None else memory
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.stop = np.zeros(1, dtype=np.uint8)
-        self.interrupted = within is not None and within.interrupted
-        self.stop[0] = self.interrupted
         self.within = within
+        self.interrupted: bool = within is not None and within.interrupted
+        self.stop[0] = self.interrupted
 
     @property
     def seconds(self) -> float | None:

@@ -34,7 +34,7 @@ from fedbn.search.optimal.families import Families
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["TOLERANCE", "ParentSetSearch", "parent_sets"]
+__all__ = ["TOLERANCE", "ParentSetSearch", "is_interrupt", "parent_sets"]
 
 TOLERANCE = 1e-8  # absolute, natural logarithms: scores this close are equal
 PIECE = 200_000  # sets that are counted between two looks at the clock
@@ -63,6 +63,11 @@ class ParentSetSearch:
     def renamed(self, names: tuple[str, ...]) -> ParentSetSearch:
         """The same with the variables in the order of `names`."""
         return replace(self, families=self.families.reordered(names))
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether it is Ctrl-C; inside a kernel it becomes the cause of another error."""
+    return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -224,7 +229,9 @@ class _LevelSearch:
             except _Stopped:
                 limit = "the time limit"
                 break
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, SystemError) as error:
+                if not is_interrupt(error):
+                    raise
                 limit = "an interruption"
                 break
         if size == 0:
@@ -246,7 +253,10 @@ class _LevelSearch:
         self._require_memory(size, bounds)
         own = self._joint(size, [self._ranks(i, size, bounds[i])[0] for i in range(self.n)], own)
         if self.information and size:
-            bounds = [self._worth(i, size, bounds[i], below, own) for i in range(self.n)]
+            with ThreadPoolExecutor(self.workers) as pool:
+                bounds = list(
+                    pool.map(lambda i: self._worth(i, size, bounds[i], below, own), range(self.n))
+                )
         above = self._joint(size + 1, [self._ranks(i, size, bounds[i])[1] for i in range(self.n)])
 
         def one(i: int) -> _Frontier:
@@ -341,7 +351,8 @@ class _LevelSearch:
 
     def _all_extended(self, size: int, frontiers: list[_Frontier]) -> list[_Frontier]:
         """The candidates of size + 1 of every node."""
-        return [self._extended(i, size, frontiers[i]) for i in range(self.n)]
+        with ThreadPoolExecutor(self.workers) as pool:
+            return list(pool.map(lambda i: self._extended(i, size, frontiers[i]), range(self.n)))
 
     def _extended(self, i: int, size: int, frontier: _Frontier) -> _Frontier:
         """The candidates of size + 1 of node i."""
