@@ -333,12 +333,11 @@ def _cg_dca(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
     """CG-DCA as published: a heuristic without bound. It begins with no edges, whatever `start`."""
-    from fedbn.scores import make_score
     from fedbn.search.cg_dca import learn_cg_dca
     from fedbn.search.cg_dca.choices import START_POINTS, pricing_for
 
     _require_no_knowledge(settings)
-    score = make_score(settings.score, dataset, ess=settings.ess)
+    score = _score(dataset, settings)
     result = learn_cg_dca(
         score,
         pricing=pricing_for(score, settings.pricing, settings.inner),
