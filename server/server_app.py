@@ -54,11 +54,7 @@ def main(grid: Grid, context: Context) -> None:
     """Run the federation that the run config describes."""
     handover = os.environ.get(HANDOVER)
     if handover is None:
-        experiment = from_run_config(context.run_config)
-        federated = federate(grid, experiment)
-        if experiment.out_dir is not None:
-            write_folder(federated, experiment)
-            forget(experiment)
+        run_and_write(grid, from_run_config(context.run_config))
         return
     try:
         outcome: Federated | FedbnError = federate(grid, from_run_config(context.run_config))
@@ -69,6 +65,22 @@ def main(grid: Grid, context: Context) -> None:
     unfinished.rename(handover)
     if isinstance(outcome, FedbnError):
         raise outcome
+
+
+def run_and_write(grid: Grid, experiment: Experiment) -> None:
+    """Run the federation and write its results folder, if one is wanted.
+
+    Raises ResultsError, before anything is run, when the folder cannot be written; else as
+    `federate` does.
+    """
+    if experiment.out_dir is None:
+        federate(grid, experiment)
+        return
+    from fedbn.report import check_results_folder
+
+    check_results_folder(experiment.out_dir)
+    write_folder(federate(grid, experiment), experiment)
+    forget(experiment)
 
 
 def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = None) -> Federated:

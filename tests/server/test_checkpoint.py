@@ -14,11 +14,10 @@ from flwr.app import Message
 
 from fedbn.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.errors import ConfigError, QuorumError, ResultsError
-from fedbn.report import write_results
 from fedbn.rounds import FederationResult
 from fedbn.settings import ConsensusSettings, Experiment, to_run_config
 from server import checkpoint as files
-from server.server_app import federate
+from server.server_app import federate, run_and_write
 from simulations.in_process_grid import Fault, InProcessGrid
 from simulations.run import node_configs
 
@@ -141,12 +140,32 @@ def test_without_a_place_nothing_is_kept_and_beside_the_results_by_default(tmp_p
     assert beside == tmp_path / "out.checkpoint.json"
 
 
-def test_results_that_cannot_be_written_leave_the_checkpoint(tmp_path: Path) -> None:
-    """The last state is on disk before the results are tried, so nothing is lost with them."""
-    experiment = kept_in(tmp_path)
-    result = run(experiment)
-    from fedbn.outcome import Outcome
+def served(folder: Path, **changes: Any) -> None:
+    """The server app's own work: run, write the results, forget the checkpoint."""
+    experiment = replace(PLAN, out_dir=str(folder / "out"), **changes)
+    grid = InProcessGrid(to_run_config(experiment), node_configs(experiment.clients))
+    run_and_write(grid, experiment)
 
-    with pytest.raises(ResultsError):
-        write_results(Outcome.of_federation(result), "/proc/nowhere/out", run={})
-    assert everything(run(replace(experiment, resume=True))) == everything(result)
+
+def test_results_that_cannot_be_written_leave_the_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise ResultsError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("server.server_app.write_folder", full)
+        with pytest.raises(ResultsError, match="no space left"):
+            served(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.checkpoint.json"]
+    served(tmp_path, resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert json.loads((tmp_path / "out" / "state.json").read_text())["rounds"] > 2
+
+
+def test_a_folder_that_may_not_be_replaced_is_refused_before_the_run(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").touch()
+    with pytest.raises(ResultsError, match="is not a result of fedbn"):
+        served(tmp_path)
+    assert not (tmp_path / "out.checkpoint.json").exists()

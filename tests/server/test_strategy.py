@@ -315,3 +315,18 @@ def test_flowers_word_that_a_node_is_gone_is_the_reason() -> None:
 
     result = run(fault=on("train", gone))
     assert result.refused == (("client 2", "round 1: client 2: Node Unavailable"),)
+
+
+def test_a_restarted_node_is_not_asked_again_and_the_others_go_on() -> None:
+    class Restarting(InProcessGrid):
+        """Node LIAR comes back under another id after the first round, as Flower does it."""
+
+        def get_node_ids(self) -> list[int]:
+            nodes = list(super().get_node_ids())
+            trained = self._sent >= 2 * ASIA.clients
+            return [99 if node == LIAR and trained else node for node in nodes]
+
+    two_rounds = replace(ASIA, rounds_limit=2)
+    result = federate(Restarting(to_run_config(ASIA), node_configs(4)), two_rounds).result
+    assert (result.rounds, len(result.replies)) == (2, 3)
+    assert result.refused == (("client 2", "round 2: client 2: no reply"),)
