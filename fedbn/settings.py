@@ -179,7 +179,7 @@ class Experiment:
         self._check_partition()
         one_of("on-mismatch", self.on_mismatch, MISMATCHES)
         at_least("connect-seconds", self.connect_seconds, 0)
-        at_least("reply-seconds", self.reply_seconds, 0)
+        at_least("reply-seconds", self.reply_seconds, 1)
         at_least("rounds-limit", self.rounds_limit, 1)
         at_least("test-rows", self.test_rows, 0)
         at_least("seed", self.seed, 0)
