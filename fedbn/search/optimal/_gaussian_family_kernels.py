@@ -29,8 +29,8 @@ Bools = NDArray[np.bool_]
 class Rules(NamedTuple):
     """What is searched for: cost = scale ln σ² + penalty |P|, price = cost + duals of met clusters.
 
-    A set is dropped when a set met on the way to it costs less by more than `slack`, or when its
-    price exceeds the threshold.
+    A set is dropped when a set met on the way to it, or one of the cheapest sets found, is a subset
+    and costs less by more than `slack`, or when its price exceeds the threshold.
     """
 
     scale: float
@@ -38,6 +38,7 @@ class Rules(NamedTuple):
     slack: float
     margin: float  # what rounding may do to a bound
     most: int  # parents
+    large_first: bool  # include before exclude: good sets come early; else small sets come early
     clusters: Bools  # [clusters, candidates + 1]; column 0 is not used
     duals: Floats  # [clusters]
 
@@ -48,7 +49,7 @@ class Walk(NamedTuple):
     schur: Floats  # [m + 1, m + 1, m + 1]
     precision: Floats
     level: Ints  # [1] undecided candidates
-    phase: Ints  # [m + 1] 0 new, 1 candidate m included, 2 done with it
+    phase: Ints  # [m + 1] how often candidate m was decided, 2 also where it need not be
     schur_at: Ints  # [m + 1]
     precision_at: Ints
     moved: Ints  # [m + 1] whence the candidate came that is decided
@@ -60,6 +61,9 @@ class Walk(NamedTuple):
     met: Ints  # [clusters] included members
     paid: Floats  # [1] duals of met clusters
     capped: Bools  # [1] whether `most` cut anything off
+    mask: Bits  # [W] included candidates
+    known: Bits  # [K, W] the cheapest sets found
+    known_cost: Floats  # [K], inf where there is none yet
 
 
 @njit(cache=True, nogil=True)
@@ -79,9 +83,14 @@ def walk_on(
             found = _arrive(r, w, m, threshold, sets, prices, found)
         elif w.phase[m] == 1:
             w.phase[m] = 2
-            _take_back(r, w, m)
-            _exclude(w, m)
+            if r.large_first:
+                _take_back(r, w, m)
+                _exclude(w, m)
+            else:
+                _include(r, w, m)
         else:
+            if w.included[w.label[m]]:
+                _take_back(r, w, m)
             if m:
                 _swap(w, m)
             w.phase[m] = 0
@@ -96,12 +105,14 @@ def _arrive(
     """Report the set of the included variables if it is new and good; go on where that can pay."""
     cost = r.scale * math.log(w.schur[w.schur_at[m], 0, 0]) + r.penalty * w.size[0]
     if w.new[m]:
-        before = w.best[m]
+        before = min(w.best[m], _best_known(w))
         w.best[m] = min(before, cost)
-        if not before + r.slack + r.margin < cost and cost + w.paid[0] <= threshold:
-            sets[found] = w.included
-            prices[found] = cost + w.paid[0]
-            found += 1
+        if not before + r.slack + r.margin < cost:
+            _remember(w, cost)
+            if cost + w.paid[0] <= threshold:
+                sets[found] = w.included
+                prices[found] = cost + w.paid[0]
+                found += 1
     least = r.penalty * (w.size[0] + 1) - r.scale * math.log(w.precision[w.precision_at[m], 0, 0])
     hopeless = w.best[m] + r.slack + r.margin < least or least + w.paid[0] > threshold + r.margin
     if m > 0 and not hopeless and w.size[0] >= r.most:
@@ -113,8 +124,36 @@ def _arrive(
     w.moved[m] = _branching(w.precision[w.precision_at[m]], m)
     _swap(w, m)
     w.phase[m] = 1
-    _include(r, w, m)
+    if r.large_first:
+        _include(r, w, m)
+    else:
+        _exclude(w, m)
     return found
+
+
+@njit(cache=True, nogil=True)
+def _best_known(w: Walk) -> float:
+    """The least cost of a known set inside the included candidates."""
+    least = np.inf
+    for k in range(w.known_cost.size):
+        if w.known_cost[k] < least:
+            inside = True
+            for v in range(w.mask.size):
+                if w.known[k, v] & ~w.mask[v]:
+                    inside = False
+                    break
+            if inside:
+                least = w.known_cost[k]
+    return least
+
+
+@njit(cache=True, nogil=True)
+def _remember(w: Walk, cost: float) -> None:
+    """Put the included candidates in the place of the dearest known set if they cost less."""
+    dearest = np.argmax(w.known_cost)
+    if cost < w.known_cost[dearest]:
+        w.known_cost[dearest] = cost
+        w.known[dearest] = w.mask
 
 
 @njit(cache=True, nogil=True)
@@ -176,6 +215,7 @@ def _include(r: Rules, w: Walk, m: int) -> None:
     w.new[m - 1] = True
     candidate = w.label[m]
     w.included[candidate] = True
+    w.mask[candidate >> 6] |= np.uint64(1) << np.uint64(candidate & 63)
     w.size[0] += 1
     for c in range(r.duals.size):
         if r.clusters[c, candidate]:
@@ -191,6 +231,7 @@ def _take_back(r: Rules, w: Walk, m: int) -> None:
     """Candidate m is not included any more."""
     candidate = w.label[m]
     w.included[candidate] = False
+    w.mask[candidate >> 6] &= ~(np.uint64(1) << np.uint64(candidate & 63))
     w.size[0] -= 1
     for c in range(r.duals.size):
         if r.clusters[c, candidate]:
@@ -216,19 +257,26 @@ def family_costs(t: Tables, node: int, has_parent: Bools) -> Floats:
 
 @njit(cache=True, nogil=True)
 def undominated(bits: Bits, cost: Floats, slack: float) -> Bools:
-    """Which sets no proper subset in the list beats by more than `slack`; costs ascending."""
-    keep = np.ones(cost.size, dtype=np.bool_)
-    words = bits.shape[1]
+    """Which sets no proper subset in the list beats by more than `slack`; costs ascending.
+
+    Only sets that stay need be compared with: who beats another also beats what that one beats.
+    """
+    keep = np.zeros(cost.size, dtype=np.bool_)
+    kept = np.empty(cost.size, dtype=np.int64)
+    number = 0
     for f in range(cost.size):
-        for g in range(f):
-            if not cost[g] + slack < cost[f]:
+        beaten = False
+        for k in range(number):
+            g = kept[k]
+            if beaten or not cost[g] + slack < cost[f]:
                 break
-            inside = True
-            for v in range(words):
+            beaten = True
+            for v in range(bits.shape[1]):
                 if bits[g, v] & ~bits[f, v]:
-                    inside = False
+                    beaten = False
                     break
-            if inside:
-                keep[f] = False
-                break
+        if not beaten:
+            keep[f] = True
+            kept[number] = f
+            number += 1
     return keep

@@ -30,7 +30,7 @@ __all__ = ["GaussianFamilies", "ParentSets"]
 
 TOLERANCE = 1e-8  # absolute, natural logarithms: costs this close are equal
 STEPS = 200_000  # between two looks at the clock
-MOST_COMPARED = 50_000  # sets of one node
+KNOWN = 64  # cheap sets that every new one is compared with
 CHUNK = 4096  # sets that one call of the kernel can report
 
 Bools = NDArray[np.bool_]
@@ -139,7 +139,7 @@ class GaussianFamilies:
         from fedbn.search.optimal._gaussian_family_kernels import walk_on
 
         order = np.r_[node, np.delete(np.arange(self.score.n), node)]
-        rules = self._rules(order, slack, clusters, duals, most)
+        rules = self._rules(order, slack, clusters, duals, most, keep is not None)
         walk = self._start(order, len(rules.duals))
         sets = np.empty((CHUNK if keep is None else keep, self.score.n), dtype=np.bool_)
         found = [ParentSets(sets[:0], np.zeros(0), False, False, 0)]
@@ -200,14 +200,12 @@ class GaussianFamilies:
 
     def undominated(self, node: int, has_parent: Bools, slack: float = 0.0) -> tuple[Bools, Floats]:
         """The sets that no subset among them beats by more than `slack`, with costs, cheapest
-        first; more than `MOST_COMPARED` sets are only sorted."""
+        first."""
         from fedbn.search.optimal._gaussian_family_kernels import undominated
 
         cost = self.costs(node, has_parent)
         order = np.argsort(cost, kind="stable")
         ordered, cost = has_parent[order], cost[order]
-        if len(cost) > MOST_COMPARED:
-            return ordered, cost
         keep = undominated(pack(ordered), cost, slack + TOLERANCE)
         return ordered[keep], cost[keep]
 
@@ -228,6 +226,7 @@ class GaussianFamilies:
         clusters: Bools | None,
         duals: Floats | None,
         most: int | None,
+        large_first: bool,
     ) -> Rules:
         from fedbn.search.optimal._gaussian_family_kernels import Rules
 
@@ -239,6 +238,7 @@ class GaussianFamilies:
             slack=slack,
             margin=self.margin,
             most=n - 1 if most is None else most,
+            large_first=large_first,
             clusters=np.ascontiguousarray(clusters[:, order]),
             duals=np.zeros(0) if duals is None else duals,
         )
@@ -266,4 +266,7 @@ class GaussianFamilies:
             met=np.zeros(clusters, dtype=np.int64),
             paid=np.zeros(1),
             capped=np.zeros(1, dtype=np.bool_),
+            mask=np.zeros((n + 63) // 64, dtype=np.uint64),
+            known=np.zeros((KNOWN, (n + 63) // 64), dtype=np.uint64),
+            known_cost=np.full(KNOWN, np.inf),
         )

@@ -40,7 +40,7 @@ __all__ = ["METHODS", "OptimalResult", "learn_optimal"]
 
 METHODS = ("auto", "subsets", "clusters", "branch-and-cut", "columns", "ordering")
 SMALL = 16  # Gaussian variables that need no list of parent sets
-STEPS = 200_000_000  # of the search for Gaussian parent sets before columns are generated
+STEPS = 60_000_000  # of the search for Gaussian parent sets before columns are generated
 
 Status = Literal["optimal", "feasible with bound", "heuristic"]
 
