@@ -89,7 +89,7 @@ LearnerName = Annotated[
         "--learner",
         show_default="ges",
         rich_help_panel=LEARNING,
-        help="One structure: ges, xges0, hc, cg-dca. Several, weighted: bootstrap, credible.",
+        help="One structure: ges, xges0, hc, cg-dca, optimal, ordering. Several, weighted: bootstrap, credible.",
     ),
 ]
 Score = Annotated[
@@ -168,7 +168,22 @@ Replicates = Annotated[
 ]
 LearnerSeconds = Annotated[
     float | None,
-    typer.Option(show_default="no limit", rich_help_panel=LEARNING, help="Time per search."),
+    typer.Option(
+        "--learner-seconds",
+        "--seconds",
+        show_default="no limit",
+        rich_help_panel=LEARNING,
+        help="Time per search.",
+    ),
+]
+SearchMemory = Annotated[
+    float | None,
+    typer.Option(
+        "--memory",
+        show_default="what is free",
+        rich_help_panel=LEARNING,
+        help="optimal, ordering: MB that the search may hold.",
+    ),
 ]
 Pricing = Annotated[
     str | None,
@@ -271,6 +286,7 @@ def simulate(
     pricing: Pricing = None,
     inner: Inner = None,
     start: StartPoint = None,
+    memory: SearchMemory = None,
     reading: Annotated[
         str | None, typer.Option(show_default="best", help="best, search or refusion.")
     ] = None,
@@ -355,6 +371,7 @@ def simulate(
         "pricing": pricing,
         "inner": inner,
         "start-point": start,
+        "search-memory-mb": memory,
         "reading": reading,
         "rounds-limit": rounds,
         "test-rows": test_rows,
@@ -412,6 +429,7 @@ def learn(
     pricing: Pricing = None,
     inner: Inner = None,
     start: StartPoint = None,
+    memory: SearchMemory = None,
     start_dag: Annotated[
         Path | None,
         typer.Option(
@@ -455,6 +473,7 @@ def learn(
             "pricing": pricing,
             "inner": inner,
             "start-point": start,
+            "search-memory-mb": memory,
         },
         schema=schema,
         missing=missing,
@@ -475,6 +494,8 @@ def learn(
         "fedbn fuse a.csv b.csv --nodes age,smoking,cancer --weights 2,1",
         "fedbn fuse alarm.r100.txt.gz --first 20 --json",
         "fedbn fuse a.json b.json --steps --json",
+        "fedbn fuse a.json b.json c.json --robust clip --polish --explain",
+        "fedbn fuse a.json b.json c.json --method vote",
         "fedbn fuse a.json b.json c.json --gold true.bif --out results/fused",
     )
 )
@@ -492,19 +513,59 @@ def fuse(
     weights: Annotated[
         str | None, typer.Option(help="One positive number per DAG, with commas: 2,1,1/3.")
     ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="mcbnc, or to compare with: union (all of the I-maps' edges), intersection, vote "
+            "(edges that enough inputs have), median (local optimum of the mean SMHD), "
+            "genetic-union and genetic-inputs (treewidth at most 5).",
+        ),
+    ] = "mcbnc",
     reading: Reading = "best",
     theta: Annotated[
-        str | None, typer.Option(help="Take the state at this θ instead of the nearest one.")
+        str | None,
+        typer.Option(
+            help="Take the state at this θ (0.5, 2/3): an edge goes if cutting it takes at most θ "
+            "edges per input, on average. Without it: the state nearest to the inputs.",
+        ),
     ] = None,
-    k_max: Annotated[int, typer.Option(min=0, help="Largest |H| of one deletion.")] = 10,
+    k_max: Annotated[
+        int, typer.Option(min=0, help="Largest |H| of a deletion: neighbours turned into children.")
+    ] = 10,
     seconds: Annotated[
-        float | None, typer.Option(show_default="no limit", help="Time budget of the search.")
+        float | None,
+        typer.Option(
+            show_default="no limit",
+            help="Time budget of order, I-maps and deletions; then the best state so far, marked "
+            "as incomplete.",
+        ),
     ] = None,
+    robust: Annotated[
+        str,
+        typer.Option(
+            help="Against hostile inputs: how the cuts of the inputs become one number. mean (the "
+            "paper), clip (each counts as at most 1), median.",
+        ),
+    ] = "mean",
+    polish: Annotated[
+        bool,
+        typer.Option(
+            "--polish", help="Then lower the mean SMHD to the inputs by single-edge changes."
+        ),
+    ] = False,
     random_ties: Annotated[
         bool, typer.Option("--random-ties", help="Break ties at random (see --seed), not by name.")
     ] = False,
     steps: Annotated[
         bool, typer.Option("--steps", help="Add the order and every deletion (with --json).")
+    ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Say of every pair who has it and when it went, and of every client how far it is "
+            "from the consensus. --out writes both as edges.csv and clients.csv.",
+        ),
     ] = False,
     gold: Annotated[
         Path | None, typer.Option(help="The true structure, to compare with (a DAG file).")
@@ -514,24 +575,33 @@ def fuse(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Fuse structures into one consensus (MCBNC), θ chosen after the search."""
-    from simulations.fuse import fuse_and_report
+    """Fuse structures into one consensus (MCBNC), θ chosen after the search.
+
+    The unrestricted fusion has every dependence of every input. From it edges are deleted, the
+    least supported first, down to the empty graph; of all states on that path the one nearest to
+    the inputs (SMHD) is the consensus, with a bound that no other graph can be below.
+    """
+    from simulations.fuse import FuseOptions, fuse_and_report
     from simulations.inputs import read_inputs
 
     inputs = read_inputs(files, nodes=nodes, first=first, weights=weights)
-    fuse_and_report(
-        inputs,
+    options = FuseOptions(
+        method=method,
         reading=reading,
         theta=theta,
         k_max=k_max,
         seconds=seconds,
-        tie_seed=seed if random_ties else None,
+        robust=robust,
+        polish=polish,
+        seed=seed,
+        random_ties=random_ties,
         steps=steps,
-        gold=gold,
+        explain=explain,
         out=out,
         as_json=as_json,
         quiet=quiet,
     )
+    fuse_and_report(inputs, options, gold)
 
 
 # --- sample, compare, networks ------------------------------------------------------------------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,29 @@ from typing import TYPE_CHECKING, Any
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG
 from simulations.inputs import one_structure
-from simulations.terminal import print_json, print_table, progress_bars, rows_table, summary_table
+from simulations.terminal import (
+    print_json,
+    print_table,
+    progress_bars,
+    rows_table,
+    shown,
+    summary_table,
+)
 
 if TYPE_CHECKING:
     from fedbn.consensus.mcbnc import McbncPath
     from fedbn.consensus.threshold import Consensus
+    from fedbn.outcome import Outcome
 
-__all__ = ["consensus_json", "fraction_text", "fuse_and_report", "steps_json", "warm_up"]
+__all__ = [
+    "FuseOptions",
+    "consensus_json",
+    "fraction_text",
+    "fuse_and_report",
+    "settings_of",
+    "steps_json",
+    "warm_up",
+]
 
 
 def warm_up() -> None:
@@ -32,84 +49,184 @@ def warm_up() -> None:
     select_consensus(mcbnc_path(inputs))
 
 
+@dataclass(frozen=True)
+class FuseOptions:
+    """What the command was asked for; see its help."""
+
+    method: str = "mcbnc"
+    reading: Any = "best"
+    theta: str | None = None
+    k_max: int = 10
+    seconds: float | None = None
+    robust: Any = "mean"
+    polish: bool = False
+    seed: int = 1
+    random_ties: bool = False
+    steps: bool = False
+    explain: bool = False
+    out: Path | None = None
+    as_json: bool = False
+    quiet: bool = False
+
+
 def fuse_and_report(
-    inputs: Sequence[NamedDAG],
-    *,
-    reading: Any,
-    theta: str | None,
-    k_max: int,
-    seconds: float | None,
-    tie_seed: int | None,
-    steps: bool,
-    gold: Path | None,
-    out: Path | None,
-    as_json: bool,
-    quiet: bool,
+    inputs: Sequence[NamedDAG], options: FuseOptions, gold: Path | None = None
 ) -> None:
     """Fuse, write the results folder if one is wanted, and print what happened."""
-    import numpy as np
-
-    from fedbn.consensus.mcbnc import mcbnc_path
-    from fedbn.consensus.threshold import select_consensus
-    from fedbn.outcome import Client, Outcome, summarise
+    from fedbn.outcome import summarise
     from fedbn.report import check_results_folder
 
     truth = None if gold is None else one_structure(str(gold), nodes=inputs[0].dag.names)
-    if out is not None:
-        check_results_folder(out)
-    rng = None if tie_seed is None else np.random.default_rng(tie_seed)
+    if options.out is not None:
+        check_results_folder(options.out)
+    if options.method != "mcbnc":
+        from simulations.fuse_baseline import fuse_by_baseline
+
+        fuse_by_baseline(inputs, options, truth)
+        return
     warm_up()
     began = time.process_time()
-    with progress_bars(not (quiet or as_json)) as tracker:
+    path, consensus, before = _searched(inputs, options)
+    times = {"seconds": time.process_time() - began, "startup_seconds": began}
+    outcome = _outcome(inputs, path, consensus, truth)
+    if options.out is not None:
+        _write(outcome, options, times)
+    if options.as_json:
+        content = {**consensus_json(consensus), **times}
+        if before is not None:
+            content["polished_from"] = float(before)
+        if options.steps:
+            content |= steps_json(path)
+        if options.explain:
+            content |= explanation_json(outcome)
+        print_json(content)
+    elif not options.quiet:
+        print_table(summary_table(summarise(outcome), f"{len(inputs)} structures fused", ""))
+        if before is not None:
+            after = shown(float(consensus.mean_smhd))
+            print(f"Polished: mean SMHD {shown(float(before))} before, {after} after.")
+        if not path.complete:
+            print(f"The path is incomplete ({path.status}): the best state so far.")
+        _print_structure(outcome, options)
+
+
+def _searched(
+    inputs: Sequence[NamedDAG], options: FuseOptions
+) -> tuple[McbncPath, Consensus, Fraction | None]:
+    """The path, the consensus, and its mean SMHD before it was polished, if it was."""
+    import numpy as np
+
+    from fedbn.consensus.mcbnc import mcbnc_path
+    from fedbn.consensus.polish import polish
+    from fedbn.consensus.threshold import select_consensus
+
+    with progress_bars(not (options.quiet or options.as_json)) as tracker:
+        bars: dict[str, Callable[[int, int], None]] = {}
+
+        def stages(stage: str, done: int, total: int) -> None:
+            if stage not in bars:
+                bars[stage] = tracker(stage)
+            bars[stage](done, total)
+
         path = mcbnc_path(
             [entry.dag for entry in inputs],
             [entry.weight for entry in inputs],
-            k_max=k_max,
-            rng=rng,
-            seconds=seconds,
-            progress=None if as_json else tracker("deleting edges"),
+            k_max=options.k_max,
+            rng=np.random.default_rng(options.seed) if options.random_ties else None,
+            seconds=options.seconds,
+            pooling=options.robust,
+            stages=stages,
+            progress=lambda done, total: stages("deleting edges", done, total),
         )
-    consensus = select_consensus(path, reading, theta)
-    times = {"seconds": time.process_time() - began, "startup_seconds": began}
+    consensus = select_consensus(path, options.reading, options.theta)
+    if not options.polish:
+        return path, consensus, None
+    better = polish(consensus, path)
+    polished = replace(consensus, dag=better.dag, mean_smhd=better.mean_smhd, gap=better.gap)
+    return path, polished, consensus.mean_smhd
+
+
+def _outcome(
+    inputs: Sequence[NamedDAG], path: McbncPath, consensus: Consensus, truth: DAG | None
+) -> Outcome:
+    from fedbn.outcome import Client, Outcome
+
     clients = tuple(
         Client(entry.label, (entry.dag.reordered(path.names),), (entry.weight,)) for entry in inputs
     )
-    aligned = None if truth is None else truth.reordered(path.names)
-    outcome = Outcome(clients, path, consensus, gold=aligned)
-    if out is not None:
-        settings = {"reading": reading, "theta": theta, "k-max": k_max, "seconds": seconds}
-        _write(outcome, out, settings, tie_seed, times)
-    if as_json:
-        extra = steps_json(path) if steps else {}
-        print_json({**consensus_json(consensus), **times, **extra})
-    elif not quiet:
-        print_table(summary_table(summarise(outcome), f"{len(inputs)} structures fused", ""))
-        _print_structure(outcome, out)
+    return Outcome(
+        clients, path, consensus, gold=None if truth is None else truth.reordered(path.names)
+    )
 
 
-def _write(
-    outcome: Any, out: Path, settings: dict[str, Any], tie_seed: int | None, times: dict[str, float]
-) -> None:
+def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> None:
     from fedbn.report import versions, write_results
 
+    assert options.out is not None
     run = {
         "command": "fuse",
-        "settings": settings,
-        "seed": tie_seed,
+        "settings": settings_of(options),
+        "seed": options.seed if options.random_ties else None,
         "versions": versions(),
         "timings": times,
     }
-    write_results(outcome, out, run=run)
+    write_results(outcome, options.out, run=run)
 
 
-def _print_structure(outcome: Any, out: Path | None) -> None:
-    if out is not None:
-        print(f"Results are in {out}: consensus.csv, path.csv, edges.csv, figures/smhd.png ...")
-        return
-    dag = outcome.consensus.dag
-    support = outcome.edge_support(dag.edges)
-    rows = [(parent, child, support[parent, child]) for parent, child in dag.edges]
-    print_table(rows_table(("parent", "child", "support"), rows, "Consensus"))
+def settings_of(options: FuseOptions) -> dict[str, Any]:
+    """What run.json says of the options."""
+    names = ("method", "reading", "theta", "k_max", "seconds", "robust", "polish")
+    return {name.replace("_", "-"): getattr(options, name) for name in names}
+
+
+def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
+    from fedbn.outcome import client_rows, edge_rows
+
+    if options.out is not None:
+        print(f"Results are in {options.out}: consensus.csv, path.csv, edges.csv, clients.csv ...")
+    else:
+        dag = outcome.consensus.dag
+        support = outcome.edge_support(dag.edges)
+        rows = [(parent, child, support[parent, child]) for parent, child in dag.edges]
+        print_table(rows_table(("parent", "child", "support"), rows, "Consensus"))
+    if options.explain:
+        pairs = [
+            (
+                f"{row.parent} - {row.child}",
+                row.support,
+                fraction_text(row.psi) or "",
+                ", ".join(row.supporters),
+            )
+            for row in edge_rows(outcome)
+        ]
+        columns = ("pair", "support", "Ψ when deleted", "clients that have it")
+        print_table(rows_table(columns, pairs, "Why"))
+        distances = [(row.client, row.edges, row.smhd_to_consensus) for row in client_rows(outcome)]
+        columns = ("client", "edges", "SMHD to the consensus")
+        print_table(rows_table(columns, distances, "Who disagrees"))
+
+
+def explanation_json(outcome: Outcome) -> dict[str, Any]:
+    """Per pair that somebody joins: support, clients, and when it went; per client: its SMHD."""
+    from fedbn.outcome import client_rows, edge_rows
+
+    return {
+        "pairs": [
+            {
+                "pair": [row.parent, row.child],
+                "in_consensus": row.in_consensus,
+                "support": row.support,
+                "psi": fraction_text(row.psi),
+                "theta": fraction_text(row.theta),
+                "clients": list(row.supporters),
+            }
+            for row in edge_rows(outcome)
+        ],
+        "clients": [
+            {"client": row.client, "edges": row.edges, "smhd_to_consensus": row.smhd_to_consensus}
+            for row in client_rows(outcome)
+        ],
+    }
 
 
 def fraction_text(theta: Fraction | None) -> str | None:

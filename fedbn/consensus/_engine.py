@@ -55,7 +55,7 @@ X, Y, FIRST = range(3)
 NA, PAX = range(2)
 OWNER, AFTER, KIND, UNKNOWN = range(4)
 H, F, U = range(3)
-K_MAX, CLIP, MEDIAN = range(3)
+K_MAX, CLIP, MEDIAN, SLACK = range(4)
 FREE, REMOVED_ARCS, STEPS = range(3)
 INSIDE, ALLOWED, REACH = range(3)
 ROW, USED = range(2)
@@ -78,7 +78,8 @@ class Engine(NamedTuple):
     sets: Bits  # [C, 3, W]: H, F, U
     bound: NDArray[np.int64]  # [C]: of Ψ, times the sum of the weights
     cut: NDArray[np.int16]  # [C, r]: v >= 0 exact; -1 - b: at least b
-    limits: NDArray[np.int64]  # [3]: K_MAX; CLIP, a cut counts as at most this; MEDIAN, 1 or 0
+    limits: NDArray[np.int64]  # [4]: K_MAX; CLIP, a cut counts as at most this; MEDIAN, 1 or 0;
+    # SLACK, by how much a bound may overtake the next best one before the search turns to that
     counters: NDArray[np.int64]  # [3]: FREE (first free slot), REMOVED_ARCS, STEPS so far
     steps: NDArray[np.int64]  # [E, 3]: x, y and Ψ of every deletion, as in `bound`
     step_h: Bits  # [E, W]: its H

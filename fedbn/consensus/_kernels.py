@@ -29,6 +29,7 @@ from fedbn.consensus._engine import (
     PA,
     PAX,
     REST,
+    SLACK,
     STEPS,
     UNKNOWN,
     Engine,
@@ -235,7 +236,7 @@ def _find_best(
         else:
             limit = best
             for child in range(1, min(3, size)):
-                limit = min(limit, e.bound[heap[child]])
+                limit = min(limit, e.bound[heap[child]] + e.limits[SLACK])
             patience -= evaluate(e, top, limit, ONE_BY_ONE, s)
             if _is_exact_operator(e, top):
                 best = min(best, e.bound[top])

@@ -18,6 +18,7 @@ from fedbn.consensus._engine import (
     MEDIAN,
     OWNER,
     PA,
+    SLACK,
     STEPS,
     Engine,
     make_scratch,
@@ -36,6 +37,8 @@ STEPS_AT_ONCE = 64
 CUTS_AT_ONCE = 200_000
 # The cached cuts and their slots never take more bytes than this (besides graphs of the inputs).
 MEMORY_LIMIT = 2**30
+# How long the search stays with a slot; measured with 1,000 inputs, of no effect on results.
+SLACK_SHARE = 128
 
 
 def new_engine(
@@ -51,10 +54,11 @@ def new_engine(
     slots = max(64, 4 * edges)
     graphs = np.zeros((r, 5, n, words), np.uint64)
     graphs[:, PA], graphs[:, CH] = pa, ch
-    limits = np.zeros(3, np.int64)
+    limits = np.zeros(4, np.int64)
     limits[K_MAX] = k_max
     limits[CLIP] = 1 if pooling == "clip" else 2**15 - 1
     limits[MEDIAN] = pooling == "median"
+    limits[SLACK] = inputs.total // SLACK_SHARE
     engine = Engine(
         graphs=graphs,
         topo=np.zeros((r, n), np.int64),

@@ -5,21 +5,12 @@
 - vote: edges by the share of inputs that have them, as in model averaging; above a fixed threshold
   or one found from the shares (Scutari, Nagarajan 2013, as in bnlearn).
 - median: greedy descent on the mean SMHD (`median.py`).
-- genetic-union: bits choose arcs of G+ under a bound on the treewidth; after Torrijos, Gámez,
-  Puerta, "Structural Fusion of Bayesian Networks with Limited Treewidth Using Genetic Algorithms",
-  CEC 2024: as near as possible to G+.
-- genetic-inputs: bits choose arcs of the inputs before they are fused; after the same authors'
-  pre-fusion pruning, GECCO 2025: as near as possible to the inputs.
-
-Assumed where the papers' text was not at hand: nearness is SMHD; a structure that is too wide is
-worse than any narrower one; tournaments of two, uniform crossover, each bit flips with probability
-1 / length, the best individual survives. Populations of 20 and a treewidth of 5 are the defaults
-of the authors' programs; their 1,000 generations are 100 here, a parameter.
+- genetic-union, genetic-inputs: of bounded treewidth (`genetic.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol
 
@@ -27,26 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError
+from fedbn.fusion.genetic import genetic_inputs, genetic_union
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.median import median_dag
 from fedbn.fusion.union import fuse, fuse_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.treewidth import dag_treewidth
-from fedbn.metrics import mean_smhd, smhd
 
 __all__ = [
     "BASELINES",
     "automatic_threshold",
     "edge_vote",
     "fuse_by",
-    "genetic_inputs",
-    "genetic_union",
     "intersection",
     "union",
 ]
-
-Genes = NDArray[np.bool_]
 
 
 class Baseline(Protocol):
@@ -163,116 +149,6 @@ def median(
 ) -> DAG:
     """`median_dag` from the empty graph; `rng` is not used."""
     return median_dag(dags, weights)
-
-
-def genetic_union(
-    dags: Sequence[DAG],
-    weights: Sequence[Weight] | None = None,
-    rng: np.random.Generator | None = None,
-    *,
-    max_treewidth: int = 5,
-    population: int = 20,
-    generations: int = 100,
-) -> DAG:
-    """The subgraph of G+ of bounded treewidth nearest to G+, by a genetic algorithm.
-
-    Parameters
-    ----------
-    dags, weights : the inputs.
-    rng : the source of randomness; seed 0 without it.
-    max_treewidth : bound on the treewidth of the moral graph.
-    population, generations : of the genetic algorithm.
-    """
-    full = union(dags, weights)
-    arcs = np.argwhere(full.adjacency)
-
-    def express(genes: Genes) -> DAG:
-        matrix = np.zeros_like(full.adjacency)
-        matrix[tuple(arcs[genes].T)] = True
-        return DAG(full.names, matrix)
-
-    return _evolved(
-        len(arcs),
-        express,
-        lambda dag: Fraction(smhd(dag, full)),
-        np.random.default_rng(0) if rng is None else rng,
-        (max_treewidth, population, generations),
-    )
-
-
-def genetic_inputs(
-    dags: Sequence[DAG],
-    weights: Sequence[Weight] | None = None,
-    rng: np.random.Generator | None = None,
-    *,
-    max_treewidth: int = 5,
-    population: int = 20,
-    generations: int = 100,
-) -> DAG:
-    """The fusion of pruned inputs, of bounded treewidth, nearest to the inputs.
-
-    Parameters
-    ----------
-    dags, weights : the inputs; each distinct arc of each distinct input is one bit.
-    rng : the source of randomness; seed 0 without it.
-    max_treewidth : bound on the treewidth of the moral graph of the fusion.
-    population, generations : of the genetic algorithm.
-    """
-    inputs = merge_inputs(dags, weights)
-    arcs = np.argwhere(inputs.adjacency)
-
-    def express(genes: Genes) -> DAG:
-        matrices = np.zeros_like(inputs.adjacency)
-        matrices[tuple(arcs[genes].T)] = True
-        return fuse([DAG(inputs.names, matrix) for matrix in matrices], inputs.weights).union
-
-    return _evolved(
-        len(arcs),
-        express,
-        lambda dag: mean_smhd(dag, inputs.dags, inputs.weights),
-        np.random.default_rng(0) if rng is None else rng,
-        (max_treewidth, population, generations),
-    )
-
-
-def _evolved(
-    length: int,
-    express: Callable[[Genes], DAG],
-    distance: Callable[[DAG], Fraction],
-    rng: np.random.Generator,
-    settings: tuple[int, int, int],
-) -> DAG:
-    """The fittest DAG: smallest (treewidth beyond the bound, distance), ties by bits."""
-    max_treewidth, population, generations = settings
-    if max_treewidth < 0 or population < 2 or generations < 0:
-        raise ConfigError(
-            "max_treewidth and generations must be >= 0 and population >= 2, "
-            f"got {max_treewidth}, {generations}, {population}"
-        )
-
-    def fitness(genes: Genes) -> tuple[int, Fraction, bytes]:
-        dag = express(genes)
-        excess = max(0, dag_treewidth(dag) - max_treewidth)
-        return excess, distance(dag), genes.tobytes()
-
-    shares = rng.random((population, 1))
-    shares[0] = 1.0
-    people = _ranked(rng.random((population, length)) < shares, fitness)
-    for _ in range(generations):
-        offspring = [people[0][1]]
-        while len(offspring) < population:
-            mother, father = (people[min(rng.integers(population, size=2))][1] for _ in range(2))
-            child = np.where(rng.random(length) < 0.5, mother, father)
-            offspring.append(child ^ (rng.random(length) < 1 / max(1, length)))
-        people = _ranked(offspring, fitness)
-    return express(people[0][1])
-
-
-def _ranked(
-    people: Sequence[Genes] | Genes, fitness: Callable[[Genes], tuple[int, Fraction, bytes]]
-) -> list[tuple[tuple[int, Fraction, bytes], Genes]]:
-    """Individuals with their fitness, fittest first."""
-    return sorted(((fitness(genes), genes) for genes in people), key=lambda pair: pair[0])
 
 
 BASELINES: Mapping[str, Baseline] = {

@@ -97,7 +97,7 @@ def fuse_in_stages(
 
     pa, ch = inputs.bits
     r, n, _ = pa.shape
-    draws: NDArray[np.float64] = np.empty(0) if rng is None else rng.random(n)
+    draws = np.empty(0) if rng is None else rng.random(size=(n,))
     costs = np.zeros((r + 1, n), np.int64)
     order = np.full(n, -1, np.int64)
     left = n

@@ -14,9 +14,8 @@ from fedbn.fusion.baselines import (
     automatic_threshold,
     edge_vote,
     fuse_by,
-    genetic_inputs,
-    genetic_union,
 )
+from fedbn.fusion.genetic import genetic_inputs, genetic_union
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.median import median_dag
 from fedbn.fusion.union import fuse
@@ -92,6 +91,24 @@ def test_genetic_algorithms_keep_the_treewidth(evolve) -> None:
     assert found == evolve(dags, max_treewidth=2, generations=15, population=8)
     with pytest.raises(ConfigError):
         evolve(dags, population=1)
+    with pytest.raises(ConfigError):
+        evolve(dags, max_treewidth=0)
+
+
+@pytest.mark.parametrize("evolve", [genetic_union, genetic_inputs])
+def test_genetic_algorithms_improve_with_the_generations(evolve) -> None:
+    dags = inputs(3, n=10)
+    target = [fuse(dags).union] if evolve is genetic_union else dags
+    distances = [
+        mean_smhd(evolve(dags, max_treewidth=2, generations=g, population=8), target)
+        for g in (0, 40)
+    ]
+    assert distances[1] <= distances[0]
+
+
+def test_genetic_union_finds_g_plus_where_the_bound_allows_it() -> None:
+    dags = inputs(2)
+    assert genetic_union(dags, max_treewidth=7, generations=0) == fuse(dags).union
 
 
 @pytest.mark.parametrize("name", sorted(BASELINES))

@@ -173,3 +173,58 @@ def test_usage_errors_have_status_2(fedbn: Fedbn, files: list[Path]) -> None:
     assert fedbn("fuse").status == 2
     assert fedbn("fuse", *files, "--first", 0).status == 2
     assert fedbn("fuse", *files, "--bogus").status == 2
+
+
+@pytest.mark.parametrize(
+    "method", ["union", "intersection", "vote", "median", "genetic-union", "genetic-inputs"]
+)
+def test_other_methods(fedbn: Fedbn, files: list[Path], tmp_path: Path, method: str) -> None:
+    out = tmp_path / method
+    arguments = ("fuse", *files, "--method", method, "--gold", files[0])
+    content = fedbn(*arguments, "--json", "--out", out).json
+    assert content["method"] == method
+    assert content["mean_smhd"] >= content["lower_bound"]
+    (entry,) = read_structures(out / "consensus.json")
+    assert [list(edge) for edge in entry.dag.edges] == content["edges"]
+    assert (out / "clients.csv").read_text().startswith("client,edges,smhd_to_consensus\n")
+    assert method in fedbn(*arguments).out
+
+
+def test_options_without_meaning_for_a_method_are_refused(fedbn: Fedbn, files: list[Path]) -> None:
+    assert "one of mcbnc, union" in fedbn("fuse", *files, "--method", "mode").error
+    assert "mcbnc only" in fedbn("fuse", *files, "--method", "vote", "--theta", "0.5").error
+    assert "one of mean, clip, median" in fedbn("fuse", *files, "--robust", "most").error
+
+
+@pytest.mark.parametrize("robust", ["clip", "median"])
+def test_robust_poolings(fedbn: Fedbn, files: list[Path], robust: str) -> None:
+    content = fedbn("fuse", *files, "--robust", robust, "--json", "--steps").json
+    assert len(content["steps"]) == 5
+    if robust == "median":
+        assert {step["psi"] for step in content["steps"]} <= {"0", "1"}
+
+
+def test_polish_is_never_worse(fedbn: Fedbn, files: list[Path]) -> None:
+    plain = fedbn("fuse", *files, "--theta", "1/3", "--json").json
+    content = fedbn("fuse", *files, "--theta", "1/3", "--polish", "--json").json
+    assert content["polished_from"] == plain["mean_smhd"] >= content["mean_smhd"]
+    assert "Polished" in fedbn("fuse", *files, "--polish").out
+
+
+def test_explanation(fedbn: Fedbn, files: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "result"
+    content = fedbn("fuse", *files, "--explain", "--out", out, "--json").json
+    pairs = {frozenset(entry["pair"]): entry for entry in content["pairs"]}
+    assert pairs[frozenset("yz")]["psi"] == "1/3"
+    assert pairs[frozenset("yz")]["clients"] == ["one"]
+    assert pairs[frozenset("wx")]["support"] == 1
+    assert [entry["client"] for entry in content["clients"]] == ["one", "two", "three"]
+    assert len((out / "edges.csv").read_text().splitlines()) == 1 + len(pairs)
+    ran = fedbn("fuse", *files, "--explain")
+    assert "Who disagrees" in ran.out
+
+
+def test_a_budget_that_is_too_small_is_one_line(fedbn: Fedbn, files: list[Path]) -> None:
+    error = fedbn("fuse", *files, "--seconds", "1e-9", "--json").error
+    assert "time budget" in error
+    assert "needs more" in error

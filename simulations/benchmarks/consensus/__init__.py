@@ -1,0 +1,1 @@
+"""Speed and quality of the consensus: `python -m simulations.benchmarks.consensus --help`."""

@@ -1,0 +1,76 @@
+"""Inputs of the benchmarks: from files, around a base DAG, or learned from samples of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.files import read_structures
+from fedbn.graphs.random import perturbed, random_dag
+from fedbn.networks.catalog import load_network
+from fedbn.scores import make_score
+from fedbn.search.ges import ges
+from simulations.benchmarks.consensus.walk import walked_inputs
+
+__all__ = ["GENERATORS", "Inputs", "around_network", "around_random", "from_file", "learned"]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """DAGs to be fused, and the DAG behind them, where there is one."""
+
+    label: str
+    dags: Sequence[DAG]
+    base: DAG | None = None
+
+
+def changed_inputs(n: int, r: int, rng: np.random.Generator) -> tuple[DAG, list[DAG]]:
+    """A random base with 1.5 n edges, and r copies with 0.75 n changes that all take effect."""
+    names = [f"v{i:04d}" for i in range(n)]
+    base = random_dag(names, edges=min(3 * n // 2, n * (n - 1) // 2), rng=rng)
+    return base, [perturbed(base, 3 * n // 4, rng=rng) for _ in range(r)]
+
+
+GENERATORS: dict[str, Callable[[int, int, np.random.Generator], tuple[DAG, list[DAG]]]] = {
+    "walk": walked_inputs,
+    "changes": changed_inputs,
+}
+
+
+def around_random(generator: str, n: int, r: int, seed: int) -> Inputs:
+    """r DAGs around a random base of n nodes."""
+    base, dags = GENERATORS[generator](n, r, np.random.default_rng(seed))
+    return Inputs(f"{generator}, seed {seed}", dags, base)
+
+
+def around_network(
+    name: str, folder: Path | None, r: int, changes: int | None, seed: int
+) -> Inputs:
+    """r copies of a network's DAG with so many random changes each; 0.75 n by default."""
+    dag = load_network(name, folder).dag
+    base = dag.reordered(sorted(dag.names))
+    rng = np.random.default_rng(seed)
+    changes = 3 * base.n // 4 if changes is None else changes
+    label = f"{name}, {changes} changes, seed {seed}"
+    return Inputs(label, [perturbed(base, changes, rng=rng) for _ in range(r)], base)
+
+
+def learned(name: str, folder: Path | None, r: int, rows: int, seed: int) -> Inputs:
+    """r DAGs that GES (BDeu, random ties) learns, each from its own sample of a network."""
+    network = load_network(name, folder)
+    dags = []
+    for k in range(r):
+        rng = np.random.default_rng([seed, k])
+        dags.append(ges(make_score("bdeu", network.sample(rows, rng)), rng=rng).dag)
+    label = f"{name}, GES of {rows} rows, seed {seed}"
+    return Inputs(label, dags, network.dag)
+
+
+def from_file(file: Path, r: int) -> Inputs | None:
+    """The first r DAGs of a file, or None if it has fewer."""
+    dags = [entry.dag for entry in read_structures(file)]
+    return Inputs(file.name.split(".")[0], dags[:r]) if r <= len(dags) else None
