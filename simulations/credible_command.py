@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
 
 SCORE_FILES = (".jkl", ".scores")
+AFTER_INTERRUPTION = 2.0  # seconds for what can still be said
 COUNTING, LIMITS, OUTPUT = "Counting and listing", "Limits", "Output"
 
 
@@ -259,8 +260,11 @@ def _found(
     notify: Callable[[str], None],
 ) -> CredibleSet:  # fmt: skip
     from fedbn.credible.enumerate import credible_set
+    from fedbn.search.optimal.parent_sets import INTERRUPTION
 
     left = None if seconds is None else max(0.0, began + seconds - time.monotonic())
+    if candidates.limit == INTERRUPTION:
+        left = AFTER_INTERRUPTION
     return credible_set(candidates, memory=memory, seconds=left, notify=notify)
 
 
