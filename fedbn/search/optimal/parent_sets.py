@@ -34,9 +34,10 @@ from fedbn.search.optimal.families import Families
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["TOLERANCE", "ParentSetSearch", "is_interrupt", "parent_sets"]
+__all__ = ["INTERRUPTION", "TOLERANCE", "ParentSetSearch", "is_interrupt", "parent_sets"]
 
 TOLERANCE = 1e-8  # absolute, natural logarithms: scores this close are equal
+INTERRUPTION = "an interruption"
 PIECE = 200_000  # sets that are counted between two looks at the clock
 LAST_LEVEL = 5_000_000  # families of one size from which the last level is searched by its own
 DENSE_LIMIT = 60_000_000  # sets of one size that are stored by rank without a list of ranks
@@ -155,7 +156,7 @@ def _by_depth(
                 slack + TOLERANCE, most, memory=memory, deadline=deadline
             )
         except KeyboardInterrupt:
-            limit = "an interruption"
+            limit = INTERRUPTION
         if limit:
             break
         families, largest = search.families(found, slack), most
@@ -232,7 +233,7 @@ class _LevelSearch:
             except (KeyboardInterrupt, SystemError) as error:
                 if not is_interrupt(error):
                     raise
-                limit = "an interruption"
+                limit = INTERRUPTION
                 break
         if size == 0:
             raise SearchError(f"{limit or 'a limit'} came before any parent set was scored")
