@@ -7,6 +7,8 @@ lazily: a client process loads only what it runs.
 
 from __future__ import annotations
 
+import math
+import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -65,6 +67,8 @@ class LearnerSettings:
         CG-DCA: solver of DCA's convex problems, one of INNER_SOLVERS.
     start_point : str
         CG-DCA: where DCA begins, one of START_POINTS.
+    search_memory_mb : float or None
+        Learners optimal and ordering: MB that the search may hold; None for what is free.
     """
 
     learner: str = "ges"
@@ -84,6 +88,7 @@ class LearnerSettings:
     pricing: str | None = None
     inner: str = "minimum-norm"
     start_point: str = "hybrid"
+    search_memory_mb: float | None = None
 
     def __post_init__(self) -> None:
         if not self.ess > 0:
@@ -94,6 +99,8 @@ class LearnerSettings:
             raise ConfigError(f"max-t must be at least 0, not {self.max_t}")
         if not self.memory_mb >= 1:
             raise ConfigError(f"memory-mb must be at least 1, not {self.memory_mb}")
+        if self.search_memory_mb is not None and not self.search_memory_mb > 0:
+            raise ConfigError(f"search-memory-mb must be positive, not {self.search_memory_mb}")
         if not self.bayes_factor >= 1:
             raise ConfigError(f"bf must be at least 1, not {self.bayes_factor}")
         if self.max_dags < 1 or self.replicates < 1:
@@ -186,19 +193,25 @@ def learn(
         The learner or the score is unknown, or does not suit the kind of data.
     """
     learner = learner_named(settings.learner)
-    began = time.process_time()
+    began = _cpu_seconds()
     _warm_up(settings.learner, settings.score, settings.turning)
-    ready = time.process_time()
+    ready = _cpu_seconds()
     found = learner(dataset, settings, rng, start)
     return LearnedStructures(
         dags=found.dags,
         weights=found.weights,
         status=found.status,
         score=found.score,
-        seconds=time.process_time() - ready,
+        seconds=_cpu_seconds() - ready,
         startup_seconds=ready - began,
         certificate=found.certificate,
     )
+
+
+def _cpu_seconds() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
 
 
 def learner_named(name: str) -> Learner:
@@ -350,6 +363,50 @@ def _cg_dca(
     return Found((result.dag,), (1.0,), status, result.score, Certificate(result.status))
 
 
+def _optimal(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """The proven optimum, or as much of it as the limits allow; `start` is of no use here."""
+    return _by_proof(dataset, settings, rng, "auto")
+
+
+def _ordering(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """Ordering search over all undominated parent sets: seldom short of the optimum, no bound."""
+    return _by_proof(dataset, settings, rng, "ordering")
+
+
+def _by_proof(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, method: str
+) -> Found:
+    """`learn_optimal` in a process of its own; warns when it had to fall back."""
+    from fedbn.search.optimal.isolated import FALLBACK, learn_isolated
+
+    _require_no_knowledge(settings)
+    memory = settings.search_memory_mb
+    found = learn_isolated(
+        _score(dataset, settings),
+        method,
+        seconds=settings.seconds,
+        memory=None if memory is None else int(memory * 2**20),
+        max_parents=settings.max_parents,
+        rng=rng,
+    )
+    status = "time limit" if "time limit" in found.limit else "complete"
+    if found.limit.startswith(FALLBACK):
+        warnings.warn(f"no proven structure: {found.proof}", FedbnWarning, stacklevel=3)
+        status = FALLBACK
+    bounded = math.isfinite(found.upper_bound)
+    certificate = Certificate(
+        found.status,
+        found.upper_bound if bounded else None,
+        found.gap if bounded else None,
+        found.proof,
+    )
+    return Found((found.dag,), (1.0,), status, found.score, certificate)
+
+
 def _score(dataset: Dataset, settings: LearnerSettings) -> TabulatedScore:
     """The score that the settings name, on the table."""
     from fedbn.scores import make_score
@@ -379,10 +436,15 @@ LEARNERS: Mapping[str, Learner] = {
     "xges0": _xges0,
     "hc": _hill_climbing,
     "cg-dca": _cg_dca,
+    "optimal": _optimal,
+    "ordering": _ordering,
     "bootstrap": _bootstrap,
     "credible": _credible,
 }
 """Name -> learner; the names are those of the setting `learner`."""
+
+ISOLATED = ("optimal", "ordering")
+"""Learners that load their kernels in a process of their own."""
 
 PRICINGS = ("dca", "dca-permutations", "dca-greedy", "local-search")
 INNER_SOLVERS = ("minimum-norm", "kelley")
@@ -405,6 +467,8 @@ def _status(word: str) -> str:
 @cache
 def _warm_up(learner: str, score: str, turning: bool) -> None:
     """Run the learner once per process on a table of no interest, to load its kernels."""
+    if learner in ISOLATED:
+        return
     settings = LearnerSettings(learner=learner, score=score, turning=turning, replicates=1)
     LEARNERS[learner](_any_table(kind_of_score(score)), settings, np.random.default_rng(0), None)
 

@@ -89,7 +89,8 @@ LearnerName = Annotated[
         "--learner",
         show_default="ges",
         rich_help_panel=LEARNING,
-        help="One structure: ges, xges0, hc, cg-dca, optimal, ordering. Several, weighted: bootstrap, credible.",
+        help="One structure: ges, xges0, hc, cg-dca, ordering, optimal (with a proof). "
+        "Several, weighted: bootstrap, credible.",
     ),
 ]
 Score = Annotated[
