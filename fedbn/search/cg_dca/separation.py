@@ -112,8 +112,11 @@ def short_cycles(point: FractionalPoint) -> Bools:
 
 
 def _pairs(point: FractionalPoint) -> Bools:
-    """Two ends of every edge with weight."""
-    ends = np.argwhere(point.edge_weights > 1e-6)
+    """The ends of the edges of most weight, 2n of them."""
+    w = point.edge_weights
+    heaviest = np.argsort(-w, axis=None, kind="stable")[: 2 * point.n]
+    ends = np.stack(np.unravel_index(heaviest, w.shape), axis=1)
+    ends = ends[w[ends[:, 0], ends[:, 1]] > 1e-6]
     pairs = np.zeros((len(ends), point.n), dtype=np.bool_)
     pairs[np.arange(len(ends))[:, None], ends] = True
     return pairs
