@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbn.graphs._kernels import popcount
+from fedbn.graphs._kernels import popcount, set_bit
 from fedbn.scores._kernels import joint_pairs, local
-from fedbn.scores._tables import Integer, Tables, inlined
+from fedbn.scores._tables import Integer, Tables, inlined, inner
 from fedbn.search._clique_kernels import family, next_clique
-from fedbn.search._record_kernels import close_row, drop_stale, keep
+from fedbn.search._record_kernels import close_row, drop_stale, keep, void_row
 from fedbn.search._set_kernels import first
 from fedbn.search._state import INSERT, ZERO, Graph, Record, Rules, Scratch
 
@@ -17,12 +17,64 @@ from fedbn.search._state import INSERT, ZERO, Graph, Record, Rules, Scratch
 def refresh_inserts(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
-    """Look at Insert(x, y, T) for the stale pairs of row y; False if the record is full."""
+    """Look at Insert(x, y, T) for the stale pairs of row y, and for the others at the cliques
+    that are new; False if the record is full."""
     drop_stale(record, np.int64(INSERT), y)
-    total = _candidates(g, record, rules, scratch, y)
     for w in range(g.ne.shape[1]):
         scratch.choice[0, w] = g.ne[y, w]
         scratch.clique[w] = ZERO
+    total = _candidates(g, record, rules, scratch, y, True)
+    if not _look_at_cliques(t, g, record, rules, scratch, y, total):
+        return False
+    if record.grown[y, 0] >= 0:
+        for w in range(g.ne.shape[1]):
+            scratch.choice[0, w] = g.ne[y, w]
+            scratch.clique[w] = ZERO
+        for z in record.grown[y]:
+            if z >= 0:
+                set_bit(scratch.clique, z)
+                for w in range(g.ne.shape[1]):
+                    scratch.choice[0, w] &= g.adj[z, w]
+        total = _candidates(g, record, rules, scratch, y, False)
+        if not _look_at_cliques(t, g, record, rules, scratch, y, total):
+            void_row(record, np.int64(INSERT), y)  # some are on record: begin again
+            return False
+    close_row(record, np.int64(INSERT), y)
+    return True
+
+
+@inner
+def _candidates(
+    g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer, stale: bool
+) -> int:
+    """candidates := the x of pairs that are stale, or are not, where x is not adjacent to y and
+    may be; returns how many."""
+    n, words = g.adj.shape
+    k = 0
+    for w in range(words):
+        word = record.stale[INSERT, y, w] if stale else ~record.stale[INSERT, y, w]
+        word &= ~g.adj[y, w] & ~rules.apart[y, w]
+        while word != ZERO:
+            x = first(w, word)
+            word &= word - np.uint64(1)
+            if x < n and x != y:
+                scratch.candidates[k] = x
+                k += 1
+    return k
+
+
+@inner
+def _look_at_cliques(
+    t: Tables,
+    g: Graph,
+    record: Record,
+    rules: Rules,
+    scratch: Scratch,
+    y: Integer,
+    total: Integer,
+) -> bool:
+    """Keep what gains of the candidates' Inserts, over the cliques that grow from `clique` by
+    nodes of choice[0]; False if the record is full."""
     depth: Integer = np.int64(0 if total > 0 else -1)
     while depth >= 0:
         k = np.int64(family(g, y, scratch.clique, scratch.parents))
@@ -32,24 +84,7 @@ def refresh_inserts(
         elif m > 0 and not _keep_gains(t, g, record, rules, scratch, y, k, m):
             return False
         depth = next_clique(g, scratch, depth, bool(k < rules.max_parents))
-    close_row(record, np.int64(INSERT), y)
     return True
-
-
-@inlined
-def _candidates(g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer) -> int:
-    """candidates := the x of stale pairs that are not adjacent to y and may be; how many."""
-    n, words = g.adj.shape
-    k = 0
-    for w in range(words):
-        word = record.stale[INSERT, y, w] & ~g.adj[y, w] & ~rules.apart[y, w]
-        while word != ZERO:
-            x = first(w, word)
-            word &= word - np.uint64(1)
-            if x < n and x != y:
-                scratch.candidates[k] = x
-                k += 1
-    return k
 
 
 @inlined

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.graphs._kernels import has_bit, set_bit
-from fedbn.scores._tables import Integer, inner
+from fedbn.scores._tables import Integer, inlined, inner
 from fedbn.search._set_kernels import first
-from fedbn.search._state import ALL, TURN, ZERO, Bits, Graph, Record
+from fedbn.search._state import ALL, INSERT, TURN, ZERO, Bits, Graph, Record
 
 
 @inner
@@ -58,13 +58,34 @@ def close_row(record: Record, kind: Integer, y: Integer) -> None:
     record.row_best[kind, y] = best
     for w in range(record.stale.shape[2]):
         record.stale[kind, y, w] = ZERO
+    if kind == INSERT:
+        record.grown[y, 0] = -1
+
+
+@inner
+def void_row(record: Record, kind: Integer, y: Integer) -> None:
+    """All pairs of row y must be looked at again."""
+    for w in range(record.stale.shape[2]):
+        record.stale[kind, y, w] = ALL
+    if kind == INSERT:
+        record.grown[y, 0] = -1
+
+
+@inlined
+def _grow(record: Record, y: Integer, z: Integer, other: Integer) -> None:
+    """The cliques of Ne(y) with z, and with `other` unless that is -1, are new."""
+    if record.grown[y, 0] >= 0:
+        void_row(record, np.int64(INSERT), y)
+    else:
+        record.grown[y, 0] = z
+        record.grown[y, 1] = other
 
 
 @inner
 def mark_stale(
-    record: Record, g: Graph, kind: Integer, changed: Bits, y: Integer, x: Integer, skeleton: bool
+    record: Record, g: Graph, kind: Integer, changed: Bits, y: Integer, x: Integer, by: Integer
 ) -> None:
-    """Void the pairs whose operators may have changed.
+    """Void the pairs whose operators may have changed by an operator on x and y of kind `by`.
 
     `changed` has the nodes v with another Pa(v) or Ne(v). With the skeleton, NA_vx changes where
     y is in Ne(v), NA_vy where x is, and the cliques of Ne(v) where both are.
@@ -72,14 +93,27 @@ def mark_stale(
     n, words = g.adj.shape
     for v in range(n):
         near_x, near_y = has_bit(g.ne[v], x), has_bit(g.ne[v], y)
-        if has_bit(changed, v) or (skeleton and near_x and near_y):
-            for w in range(words):
-                record.stale[kind, v, w] = ALL
+        if has_bit(changed, v):
+            void_row(record, kind, v)
+        elif by != TURN and near_x and near_y:
+            if by == INSERT and kind == INSERT:
+                _grow(record, v, x, y)
+            else:
+                void_row(record, kind, v)
         elif kind == TURN:  # its gain has a term of x
             for w in range(words):
                 record.stale[kind, v, w] |= changed[w]
-        if skeleton:
+        if by != TURN:
             if near_y or v == y:
                 set_bit(record.stale[kind, v], x)
             if near_x or v == x:
                 set_bit(record.stale[kind, v], y)
+
+
+@inlined
+def mark_new_neighbour(record: Record, g: Graph, v: Integer, z: Integer) -> None:
+    """Void the Inserts of row v that change if nothing but z was added to Ne(v): NA_vc of the c
+    adjacent to z; cliques with z are new."""
+    for w in range(g.adj.shape[1]):
+        record.stale[INSERT, v, w] |= g.adj[z, w]
+    _grow(record, v, z, np.int64(-1))

@@ -13,7 +13,8 @@ What makes it fast, and exact:
 - For one y, every clique S of Ne(y) is met once; it serves all x with NA_yx ⊆ S at one time
   (T = S \\ NA_yx), so S ∪ Pa(y) is counted once for all of them.
 - Operators with a positive gain stay on record per pair (x, y). A step makes the record of a pair
-  void exactly if it changed something that its operators depend on.
+  void exactly if it changed something that its operators depend on. Where it only added to the
+  cliques of Ne(y), the Inserts of the new cliques are added to the record.
 - Condition (2), the paths from y to x, depends on the whole graph. It is tested when an operator
   is about to be chosen; one open path is kept and looked at first the next time.
 - A DAG of the class is carried along. A step reorders only the chain components that it concerns
@@ -58,6 +59,8 @@ class Record(NamedTuple):
     best: NDArray[np.float64]  # [3, n, n] greatest gain of the pair, or -inf
     row_best: NDArray[np.float64]  # [3, n]
     stale: Bits  # [3, n, W]: the x whose pair [y, x] must be looked at again
+    grown: NDArray[np.int64]  # [n, 2]: for Inserts of the other pairs of row y, only cliques with
+    # these members of Ne(y) are new; -1 for none
     gain: NDArray[np.float64]  # [capacity]
     sets: Bits  # [capacity, W]: T of Insert, H of Delete, C of Turn
     path: NDArray[np.int32]  # [capacity, PATH_NODES]

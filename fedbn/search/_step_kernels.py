@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fedbn.graphs._kernels import clear_bit, cpdag_bits, has_bit, set_bit
 from fedbn.scores._tables import Integer, inlined, inner
-from fedbn.search._record_kernels import mark_stale
+from fedbn.search._record_kernels import mark_new_neighbour, mark_stale
 from fedbn.search._set_kernels import first, members
 from fedbn.search._state import DELETE, INSERT, TURN, ZERO, Bits, Graph, Record
 
@@ -24,8 +24,24 @@ def step(g: Graph, record: Record, kind: Integer, y: Integer, x: Integer, chosen
         for w in range(words):
             if pa[v, w] != g.pa[v, w] or ne[v, w] != g.ne[v, w]:
                 set_bit(changed, v)
-    for other in range(3):
-        mark_stale(record, g, other, changed, y, x, kind != TURN)
+    for other in range(1, 3):
+        mark_stale(record, g, other, changed, y, x, kind)
+    if kind == INSERT and has_bit(g.ne[y], x):
+        for v, z in ((y, x), (x, y)):
+            if _only_gained(g, pa[v], ne[v], v, z):
+                clear_bit(changed, v)
+                mark_new_neighbour(record, g, v, z)
+    mark_stale(record, g, np.int64(INSERT), changed, y, x, kind)
+    return True
+
+
+@inner
+def _only_gained(g: Graph, pa: Bits, ne: Bits, v: Integer, z: Integer) -> bool:
+    """Whether v, which had parents pa and neighbours ne, has changed by the neighbour z alone."""
+    for w in range(pa.shape[0]):
+        added = np.uint64(1) << np.uint64(z & 63) if w == z >> 6 else ZERO
+        if g.pa[v, w] != pa[w] or g.ne[v, w] != ne[w] | added:
+            return False
     return True
 
 

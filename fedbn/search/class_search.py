@@ -209,6 +209,7 @@ def empty_record(n: int) -> Record:
         best=np.full((len(KINDS), n, n), -np.inf),
         row_best=np.full((len(KINDS), n), -np.inf),
         stale=np.full((len(KINDS), n, words), ~np.uint64(0), dtype=np.uint64),
+        grown=np.full((n, 2), -1, dtype=np.int64),
         gain=np.empty(capacity),
         sets=np.empty((capacity, words), dtype=np.uint64),
         path=np.empty((capacity, PATH_NODES), dtype=np.int32),
