@@ -183,6 +183,29 @@ def test_the_last_level_by_itself(seed: int, monkeypatch) -> None:
     assert found.cost == pytest.approx(expected.cost, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_bdeu_of_all_sets_at_once(seed: int, monkeypatch) -> None:
+    rng = np.random.default_rng(seed)
+    data = table(
+        seed, int(rng.integers(4, 9)), rows=int(rng.choice([10, 60])), copied=seed % 3 == 0
+    )
+    score = make_score("bdeu", data, ess=(0.3, 1.0, 5.0)[seed % 3])
+    monkeypatch.setattr(sets_by_levels, "ALL_COUNTS", 0)
+    expected = _costs(sets_by_levels.parent_sets(score, slack=3.0).families)
+    monkeypatch.setattr(sets_by_levels, "ALL_COUNTS", 1 << 28)
+    monkeypatch.setattr(sets_by_levels, "ALL_SETS_FROM", 1)
+    found = _costs(sets_by_levels.parent_sets(score, slack=3.0).families)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def _costs(families: Families) -> dict:
+    """Costs by (node, parents)."""
+    return {
+        (int(families.node[f]), families.parents(f)): float(families.cost[f])
+        for f in range(families.size)
+    }
+
+
 def test_draws_have_the_weights_of_the_set() -> None:
     found = credible_set(candidate_sets(table(9, 5), bayes_factor=20.0))
     expected = {item.dag: math.exp(-item.excess) / found.total_weight for item in found}

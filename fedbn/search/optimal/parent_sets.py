@@ -40,6 +40,10 @@ TOLERANCE = 1e-8  # absolute, natural logarithms: scores this close are equal
 INTERRUPTION = "an interruption"
 PIECE = 200_000  # sets that are counted between two looks at the clock
 LAST_LEVEL = 5_000_000  # families of one size from which the last level is searched by its own
+ALL_SETS_FROM = (
+    3  # parents; where nothing is pruned by then, the sets of few variables are all taken
+)
+ALL_SETS, ALL_COUNTS = 1 << 25, 1 << 28  # at most so many families, and rows times sets
 DENSE_LIMIT = 60_000_000  # sets of one size that are stored by rank without a list of ranks
 
 Ints = NDArray[np.int64]
@@ -223,6 +227,8 @@ class _LevelSearch:
                 size += 1
                 if progress is not None:
                     progress(size - 1, sum(len(r) for lists in self.kept for _, r, _ in lists))
+                if max_parents is None and self._nothing_is_pruned(size - 1, frontiers):
+                    return self._of_all_sets(started)
                 if self._next_is_last(size - 1, frontiers):
                     self._last_level(size, frontiers, own)
                     size += 1
@@ -284,6 +290,34 @@ class _LevelSearch:
             below.values, own.ranks, own.values,
         )  # fmt: skip
         return bound if keep.all() else _Frontier(ranks[keep], bound.best[keep])
+
+    def _nothing_is_pruned(self, size: int, frontiers: list[_Frontier]) -> bool:
+        """Whether BDeu has pruned nothing so far, of variables so few that all sets are counted."""
+        from fedbn.scores._tables import BDEU
+
+        return (
+            self.t.kind == BDEU
+            and not self.chained
+            and size == ALL_SETS_FROM
+            and self.n << self.n <= ALL_SETS
+            and self.t.codes.shape[1] << self.n <= ALL_COUNTS
+            and all(f.best.size == self.binomial[self.others, size] for f in frontiers)
+        )
+
+    def _of_all_sets(self, started: float) -> ParentSetSearch:
+        """The result by costs of all sets, which theorem 8 proves to be the same."""
+        from fedbn.search.optimal._all_sets_kernels import all_joint_values, undominated
+
+        values = all_joint_values(self.t)
+        found = [undominated(values, i, self.n, self.slack) for i in range(self.n)]
+        families = Families.of(
+            self.score.names,
+            np.repeat(np.arange(self.n, dtype=np.int32), [len(costs) for _, costs in found]),
+            np.concatenate([costs for _, costs in found]),
+            np.concatenate([masks for masks, _ in found]).astype(np.uint64)[:, None],
+        )
+        scored, seconds = self.n << self.others, time.monotonic() - started
+        return ParentSetSearch(families, True, self.others, scored, seconds)
 
     def _next_is_last(self, size: int, frontiers: list[_Frontier]) -> bool:
         """Whether sets of size + 2 are too large for every node (theorem 5, BIC and AIC), and sets
