@@ -38,7 +38,7 @@ def causal_learn_bic(table: Table) -> np.ndarray:
 
 def _from_endpoints(graph: np.ndarray) -> np.ndarray:
     """causal-learn: graph[i, j] = -1 is a tail at i, 1 an arrow head at i."""
-    return (graph == -1) & (graph.T != 0)
+    return np.asarray((graph == -1) & (graph.T != 0))
 
 
 def pgmpy_hill_climbing(table: Table) -> np.ndarray:
@@ -60,7 +60,8 @@ def ges_package(table: Table) -> np.ndarray:
     """The package `ges`: forward and backward phase."""
     import ges
 
-    return np.asarray(ges.fit_bic(table, phases=["forward", "backward"])[0]) != 0
+    found = ges.fit_bic(table, phases=["forward", "backward"])[0]
+    return np.asarray(found, dtype=bool)
 
 
 def xges_package(table: Table) -> np.ndarray:

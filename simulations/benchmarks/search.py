@@ -4,8 +4,9 @@
     python -m simulations.benchmarks.search --networks random-gaussian:25:50 --score gaussian-bic
     python -m simulations.benchmarks.search --networks alarm --rows 1000,5000,20000,100000
 
-Programs that are not installed are named and left out; `--peer-python` names further interpreters
-to look for them (some need older versions of numpy than fedbn), `--peers` chooses among them. Every
+Programs that are not installed (`pip install 'fedbn[bench]'`) are named and left out;
+`--peer-python` names further interpreters to look for them (xges needs an older numpy than fedbn),
+`--peers` chooses among them. Every
 structure is scored by fedbn with one and the same score; "at most ges" counts the samples where a
 program's score is not above that of `fedbn ges`. Written to `--output`: search.csv, and seconds.png
 (CPU seconds over rows and over nodes).
@@ -226,11 +227,11 @@ def table_of(rows: list[Row]) -> Table:
                 ([row.shd for row in group], ".1f"),
             )
         ]
-        scored = [row for row in group if row.score is not None]
         below = [
             row.score <= best + _EQUAL * abs(best)
-            for row in scored
-            if (best := reached[row.network, row.rows, row.sample]) is not None
+            for row in group
+            if row.score is not None
+            and (best := reached[row.network, row.rows, row.sample]) is not None
         ]
         table.add_row(
             key[0], str(key[1]), key[2], *cells, f"{sum(below)} of {len(below)}", group[0].note
@@ -243,17 +244,12 @@ def plot(rows: list[Row], path: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.5), layout="constrained")
-    for axes, of_row, label in zip(
-        figure.subplots(1, 2),
-        (lambda row: row.rows, lambda row: row.nodes),
-        ("rows", "nodes"),
-        strict=True,
-    ):
+    for axes, label in zip(figure.subplots(1, 2), ("rows", "nodes"), strict=True):
         for program in dict.fromkeys(row.program for row in rows):
             points: dict[int, list[float]] = {}
             for row in rows:
                 if row.program == program and row.seconds is not None:
-                    points.setdefault(of_row(row), []).append(row.seconds)
+                    points.setdefault(getattr(row, label), []).append(row.seconds)
             if points:
                 xs = sorted(points)
                 axes.plot(xs, [np.mean(points[x]) for x in xs], marker="o", label=program)
