@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, SearchError
 from simulations.credible_command import credible
 from tests import naive_credible as naive
 
@@ -66,3 +66,48 @@ def test_options_that_exclude_each_other(path) -> None:
             run(path, *options)
     with pytest.raises(ConfigError, match=r"\.csv or \.dot"):
         run(path, "--out", "x.png")
+
+
+def test_averages_of_other_functions(path) -> None:
+    listed = json.loads(run(path, "--bf", 20, "--ancestors", "--v-structures", "--json").stdout)
+    drawn = json.loads(run(path, "--bf", 20, "--ancestors", "--samples", 300, "--json").stdout)
+    exact = {(row["ancestor"], row["descendant"]): row["posterior"] for row in listed["ancestors"]}
+    for row in drawn["ancestors"]:
+        pair = (row["ancestor"], row["descendant"])
+        assert row["posterior"] == pytest.approx(exact[pair], abs=0.15)
+    edges = {(row["parent"], row["child"]): row["posterior"] for row in listed["edges"]}
+    assert all(exact[pair] >= share - 1e-9 for pair, share in edges.items())
+    assert all(0 < row["posterior"] <= 1 for row in listed["v_structures"])
+    text = run(path, "--ancestors", "--v-structures", "--list", 2, "-q").stdout
+    assert " => " in text
+    assert "\n1,0," in text
+
+
+def test_figures_scores_and_the_papers_numbers(path, tmp_path) -> None:
+    scores = tmp_path / "scores.jkl"
+    options = ("--bf", 20, "--paper", "--figures", tmp_path / "figures", "--scores", scores)
+    content = json.loads(run(path, *options, "--json").stdout)
+    assert content["paper_parent_sets"] >= content["parent_sets"]
+    assert content["paper_classes"] >= content["classes"]
+    assert sorted(file.name for file in (tmp_path / "figures").iterdir()) == [
+        "edges.png",
+        "edges.svg",
+        "ranks.png",
+        "ranks.svg",
+    ]
+    again = json.loads(run(scores, "--bf", 20, "--json").stdout)
+    assert again["dags"] == content["dags"]
+    assert again["classes"] == content["classes"]
+    with pytest.raises(ConfigError, match="new folder"):
+        run(path, "--figures", tmp_path / "figures")
+
+
+def test_limits_and_what_is_too_much(path) -> None:
+    text = run(path, "--seconds", 60, "--memory", 1, "--count", "-q").stderr
+    assert "complete: true; every credible graph is counted" in text
+    with pytest.raises(SearchError, match="raise --bf"):
+        run(path, "--bf", 1, "--k-best", 100_000)
+    capped = json.loads(run(path, "--max-parents", 0, "--count", "--json").stdout)
+    assert capped["complete"] is False
+    assert "at most 0 parents" in capped["proof"]
+    assert capped["limit"] == "a cap of 0 parents"
