@@ -14,10 +14,13 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, QuorumError
 from fedbn.message import Limits, printable, schema_from_text
 from fedbn.rounds import ServerState, require_quorum
-from fedbn.settings import Experiment
+from fedbn.settings import ConsensusSettings, Experiment
 from server.replies import LOG, content_of, diagnostic
 
 REPORT = f"{MessageType.QUERY}.report"
+SOMEBODY = ConsensusSettings(min_replies=1, min_fraction=0.0)
+"""The quorum of a negotiation: who differs is told so even if the run will not start."""
+
 REPORT_SECONDS = 60.0
 """How long the server waits until the sites that do not match have their reports."""
 
@@ -72,8 +75,7 @@ def shake_hands(
     answers = _asked(grid, asked, timeout)
     clients = client_names({node: _label(answers.get(node)) for node in asked})
     schemas, refused = _schemas(clients, answers, experiment.limits)
-    settings = experiment.consensus
-    require_quorum(len(schemas), len(asked), settings, list(refused.items()))
+    require_quorum(len(schemas), len(asked), SOMEBODY, list(refused.items()))
     agreement = negotiate(schemas, agreed if before is None else before.schema)
     _report(grid, agreement, clients)
     if experiment.on_mismatch == "stop":
@@ -84,7 +86,7 @@ def shake_hands(
     state = ServerState(agreement.schema, len(asked), tuple(sorted(refused.items())))
     if before is not None:
         state = replace(before, refused=tuple(dict.fromkeys((*before.refused, *state.refused))))
-    require_quorum(len(taking_part), state.n_clients, settings, state.refused)
+    require_quorum(len(taking_part), state.n_clients, experiment.consensus, state.refused)
     return Handshake(taking_part, state, _remarks(schemas, taking_part, agreed))
 
 

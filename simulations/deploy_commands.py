@@ -94,7 +94,7 @@ def disclosures(
         place = (entry.time[:19], entry.run, str(entry.round))
         rows.append((*place, f"{entry.bytes:,}", entry.sha256[:12], records, entry.words))
     total = sum(entry.bytes for entry in entries)
-    title = f"{len(entries)} messages, {total:,} bytes left this site"
+    title = f"messages that left this site: {len(entries)}, bytes: {total:,}"
     print_table(rows_table(header, rows, title))
 
 
