@@ -7,38 +7,52 @@ reversal. Acyclicity is read from the sets of descendants.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedbn.graphs._kernels import Bits, clear_bit, first_bit, has_bit, set_bit, topological_bits
+from fedbn.graphs._kernels import Bits, clear_bit, has_bit, set_bit, topological_bits
 from fedbn.scores._kernels import joint_pairs, local
 from fedbn.scores._tables import Integer, Tables, inner
+from fedbn.search._set_kernels import first, members, size_of
+from fedbn.search._state import ZERO
 
 ADD, REMOVE, REVERSE = 0, 1, 2
-ZERO = np.uint64(0)
+
+
+class Hill(NamedTuple):
+    """The present DAG, what its moves gain, and the best DAG met; n nodes, W words."""
+
+    pa: Bits  # [n, W]
+    ch: Bits  # [n, W]
+    best_pa: Bits  # [n, W]
+    change: NDArray[np.float64]  # [n, n]: of row y by x -> y, added or removed
+    score: NDArray[np.float64]  # [2]: present and best
+    state: NDArray[np.int64]  # [2]: steps, and steps since the best
+    tabu: NDArray[np.int64]  # [n, n]: the step until which a pair is left alone
+    hit: NDArray[np.int64]  # [1]: how often max_parents left a move out
+
+
+class HillRules(NamedTuple):
+    """Limits and background knowledge."""
+
+    forbidden: Bits  # [n, W]: row y has x if x -> y is forbidden
+    required: Bits  # [n, W]: row y has x if x -> y is required
+    max_parents: int
+    tabu_length: int
+    patience: int
 
 
 @inner
-def _parents_of(row: Bits, out: NDArray[np.int64]) -> int:
-    """out := the elements of the set, ascending; returns how many."""
-    k: Integer = np.int64(0)
-    for w in range(row.shape[0]):
-        word = row[w]
-        while word != ZERO:
-            out[k] = (w << 6) + np.int64(first_bit(word))
-            word &= word - np.uint64(1)
-            k += 1
-    return int(k)
-
-
-@inner
-def _refresh_row(t: Tables, pa: Bits, change: NDArray[np.float64], y: Integer) -> None:
+def _refresh_row(t: Tables, hill: Hill, y: Integer) -> None:
     """change[y, :] for the present parents of y."""
+    pa, change = hill.pa, hill.change
     n = pa.shape[0]
     parents, xs = np.empty(n + 2, dtype=np.int64), np.empty(n, dtype=np.int64)
     full, part = np.empty(n), np.empty(n)
-    k = _parents_of(pa[y], parents)
+    k = members(pa[y], parents)
     m = np.int64(0)
     for x in range(n):
         if x != y and not has_bit(pa[y], x):
@@ -65,7 +79,7 @@ def _descendants(pa: Bits, ch: Bits) -> Bits:
     order = topological_bits(pa, ch)
     for i in range(n - 1, -1, -1):
         v = order[i]
-        k = _parents_of(ch[v], children)
+        k = members(ch[v], children)
         for a in range(k):
             set_bit(below[v], children[a])
             for w in range(words):
@@ -79,7 +93,7 @@ def _reaches_otherwise(ch: Bits, below: Bits, x: Integer, y: Integer) -> bool:
     for w in range(ch.shape[1]):
         word = ch[x, w]
         while word != ZERO:
-            c = (w << 6) + np.int64(first_bit(word))
+            c = first(w, word)
             word &= word - np.uint64(1)
             if c != y and has_bit(below[c], y):
                 return True
@@ -87,55 +101,58 @@ def _reaches_otherwise(ch: Bits, below: Bits, x: Integer, y: Integer) -> bool:
 
 
 @inner
-def _best_move(
-    pa: Bits,
-    ch: Bits,
+def _is_allowed(
+    hill: Hill,
+    rules: HillRules,
     below: Bits,
-    change: NDArray[np.float64],
-    forbidden: Bits,
-    required: Bits,
-    tabu: NDArray[np.int64],
-    step: int,
-    max_parents: int,
-    aspired: float,
-    least: float,
-    hit: NDArray[np.int64],
+    option: Integer,
+    y: Integer,
+    x: Integer,
+    gain: float,
+) -> bool:
+    """Whether a move on x -> y keeps the knowledge, closes no cycle, and keeps the in-degree; a
+    gain that is lost to the in-degree alone is counted."""
+    if option == ADD:
+        if has_bit(rules.forbidden[y], x) or has_bit(hill.pa[x], y) or has_bit(below[y], x):
+            return False
+    elif has_bit(rules.required[y], x):
+        return False
+    if option == REVERSE and (
+        has_bit(rules.forbidden[x], y) or _reaches_otherwise(hill.ch, below, x, y)
+    ):
+        return False
+    if option == REMOVE:
+        return True
+    fits = size_of(hill.pa[y if option == ADD else x]) < rules.max_parents
+    if not fits and gain > 0.0:
+        hill.hit[0] += 1
+    return fits
+
+
+@inner
+def _best_move(
+    hill: Hill, rules: HillRules, below: Bits, aspired: float, least: float
 ) -> tuple[int, int, int, float]:
     """(kind, y, x, gain) of the best permitted move on x -> y, kind -1 if there is none; with a
     finite `least` the first by (kind, y, x) that gains so much.
 
     A pair is tabu until step tabu[x, y], except for a move that gains more than `aspired`.
     """
-    n = pa.shape[0]
+    n = hill.pa.shape[0]
     kind, best_y, best_x, best = -1, -1, -1, -np.inf
-    size = np.zeros(n, dtype=np.int64)
-    scratch = np.empty(n, dtype=np.int64)
-    for y in range(n):
-        size[y] = _parents_of(pa[y], scratch)
     for option in range(3):
         for y in range(n):
             for x in range(n):
-                present = has_bit(pa[y], x)
-                if x == y or present != (option != ADD):
+                if x == y or has_bit(hill.pa[y], x) != (option != ADD):
                     continue
-                gain = change[y, x]
+                gain = hill.change[y, x]
                 if option == REVERSE:
-                    gain += change[x, y]
+                    gain += hill.change[x, y]
                 if gain <= best or gain < least:
                     continue
-                if tabu[x, y] > step and gain <= aspired:
+                if hill.tabu[x, y] > hill.state[0] and gain <= aspired:
                     continue
-                if option == ADD:
-                    if has_bit(forbidden[y], x) or has_bit(pa[x], y) or has_bit(below[y], x):
-                        continue
-                elif has_bit(required[y], x):
-                    continue
-                if option == REVERSE and (
-                    has_bit(forbidden[x], y) or _reaches_otherwise(ch, below, x, y)
-                ):
-                    continue
-                if option != REMOVE and size[y if option == ADD else x] >= max_parents:
-                    hit[0] += np.int64(gain > 0.0)
+                if not _is_allowed(hill, rules, below, option, y, x, gain):
                     continue
                 kind, best_y, best_x, best = option, y, x, gain
                 if least > -np.inf:
@@ -143,64 +160,50 @@ def _best_move(
     return kind, best_y, best_x, best
 
 
+@inner
+def _move(t: Tables, hill: Hill, rules: HillRules, kind: Integer, y: Integer, x: Integer) -> None:
+    """Make a move on x -> y and count it."""
+    if kind == ADD:
+        set_bit(hill.pa[y], x)
+        set_bit(hill.ch[x], y)
+    else:
+        clear_bit(hill.pa[y], x)
+        clear_bit(hill.ch[x], y)
+    _refresh_row(t, hill, y)
+    if kind == REVERSE:
+        set_bit(hill.pa[x], y)
+        set_bit(hill.ch[y], x)
+        _refresh_row(t, hill, x)
+    hill.state[0] += 1
+    hill.state[1] += 1
+    hill.tabu[x, y] = hill.tabu[y, x] = hill.state[0] + rules.tabu_length
+
+
 @njit(cache=True, nogil=True)
-def climb_hill(
-    t: Tables,
-    pa: Bits,
-    ch: Bits,
-    forbidden: Bits,
-    required: Bits,
-    max_parents: int,
-    tabu_length: int,
-    patience: int,
-    score: NDArray[np.float64],
-    tabu: NDArray[np.int64],
-    state: NDArray[np.int64],
-    hit: NDArray[np.int64],
-    best_pa: Bits,
-    budget: int,
-) -> bool:
+def climb_hill(t: Tables, hill: Hill, rules: HillRules, budget: int) -> bool:
     """Take the best move while it gains, and with a tabu list the least bad one up to `patience`
     times in a row without a new best; best_pa has the best graph met.
 
-    score [2] present and best, state [2] steps and steps since the best, tabu [n, n]: everything
-    goes on from where it is, so the search may be stopped after `budget` steps.
+    Everything goes on from where it is, so the search may be stopped after `budget` steps.
     Returns whether it is finished.
     """
-    n = pa.shape[0]
-    change = np.zeros((n, n))
-    for y in range(n):
-        _refresh_row(t, pa, change, y)
+    score = hill.score
+    for y in range(hill.pa.shape[0]):
+        _refresh_row(t, hill, y)
     for _ in range(budget):
         tolerance = 1e-9 * (1.0 + abs(score[0]))
-        below = _descendants(pa, ch)
+        below = _descendants(hill.pa, hill.ch)
         aspired = score[1] - score[0] + tolerance
         least = -np.inf
         for _ in range(2):
-            kind, y, x, gain = _best_move(
-                pa, ch, below, change, forbidden, required, tabu, state[0], max_parents, aspired,
-                least, hit,
-            )  # fmt: skip
+            kind, y, x, gain = _best_move(hill, rules, below, aspired, least)
             least = gain - tolerance
-        if kind < 0 or (gain <= tolerance and state[1] >= patience):
+        if kind < 0 or (gain <= tolerance and hill.state[1] >= rules.patience):
             return True
-        if kind == ADD:
-            set_bit(pa[y], x)
-            set_bit(ch[x], y)
-        else:
-            clear_bit(pa[y], x)
-            clear_bit(ch[x], y)
-        _refresh_row(t, pa, change, y)
-        if kind == REVERSE:
-            set_bit(pa[x], y)
-            set_bit(ch[y], x)
-            _refresh_row(t, pa, change, x)
-        state[0] += 1
-        tabu[x, y] = tabu[y, x] = state[0] + tabu_length
+        _move(t, hill, rules, kind, y, x)
         score[0] += gain
-        state[1] += 1
         if score[0] > score[1] + tolerance:
             score[1] = score[0]
-            best_pa[:] = pa
-            state[1] = 0
+            hill.best_pa[:] = hill.pa
+            hill.state[1] = 0
     return False

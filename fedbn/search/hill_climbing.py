@@ -123,47 +123,40 @@ class _Climber:
         hit: NDArray[np.int64],
     ) -> None:
         from fedbn.graphs._kernels import pack
+        from fedbn.search._hill_kernels import HillRules
 
         self.score = score
-        self.forbidden = pack(knowledge.forbidden_matrix(score.names).T)
-        self.required = pack(knowledge.required_matrix(score.names).T)
-        self.max_parents = _NO_LIMIT if max_parents is None else max_parents
-        self.tabu = tabu
-        self.patience = 0 if tabu == 0 else (tabu if patience is None else patience)
+        self.rules = HillRules(
+            forbidden=pack(knowledge.forbidden_matrix(score.names).T),
+            required=pack(knowledge.required_matrix(score.names).T),
+            max_parents=_NO_LIMIT if max_parents is None else max_parents,
+            tabu_length=tabu,
+            patience=0 if tabu == 0 else (tabu if patience is None else patience),
+        )
         self.deadline = deadline
         self.hit = hit
 
     def run(self, dag: DAG) -> tuple[DAG, bool, int]:
         """The best DAG met from `dag`, whether the climb came to its end, and its steps."""
         from fedbn.graphs._kernels import pack, unpack
-        from fedbn.search._hill_kernels import climb_hill
+        from fedbn.search._hill_kernels import Hill, climb_hill
 
         n = self.score.n
-        pa, ch = pack(dag.adjacency.T), pack(dag.adjacency)
-        best_pa = pa.copy()
-        score = np.full(2, total_score(self.score, dag))
-        tabu = np.zeros((n, n), dtype=np.int64)
-        state = np.zeros(2, dtype=np.int64)
+        hill = Hill(
+            pa=pack(dag.adjacency.T),
+            ch=pack(dag.adjacency),
+            best_pa=pack(dag.adjacency.T),
+            change=np.zeros((n, n)),
+            score=np.full(2, total_score(self.score, dag)),
+            state=np.zeros(2, dtype=np.int64),
+            tabu=np.zeros((n, n), dtype=np.int64),
+            hit=self.hit,
+        )
         budget = _NO_LIMIT if self.deadline is None else _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK
         finished = False
         while not finished and (self.deadline is None or time.monotonic() < self.deadline):
-            finished = climb_hill(
-                self.score.tables,
-                pa,
-                ch,
-                self.forbidden,
-                self.required,
-                self.max_parents,
-                self.tabu,
-                self.patience,
-                score,
-                tabu,
-                state,
-                self.hit,
-                best_pa,
-                budget,
-            )
-        return DAG(self.score.names, unpack(best_pa, n).T), finished, int(state[0])
+            finished = climb_hill(self.score.tables, hill, self.rules, budget)
+        return DAG(self.score.names, unpack(hill.best_pa, n).T), finished, int(hill.state[0])
 
 
 def _require_settings(
