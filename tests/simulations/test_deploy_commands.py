@@ -149,7 +149,11 @@ def test_disclosures_are_shown(fedbn: Fedbn, tmp_path: Path) -> None:
     log.write_text(json.dumps(entry) + "\n")
     assert fedbn("disclosures", log, "--json").json == {"messages": [entry]}
     shown = fedbn("disclosures", log).out
-    for words in ("left this site: 1, bytes: 1,234", "23 arcs over 37", "structures: edges, header"):
+    for words in (
+        "left this site: 1, bytes: 1,234",
+        "23 arcs over 37",
+        "structures: edges, header",
+    ):
         assert words in shown
     assert "cannot read" in fedbn("disclosures", tmp_path / "nowhere.jsonl").error
 
