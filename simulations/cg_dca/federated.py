@@ -22,8 +22,8 @@ SCORE = "gaussian-bic"
 def federated_cases(run: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """One case per density, repetition and learner; a repetition is a network of its own."""
     plan = run["federated"]
-    for density in plan["densities"]:
-        for repetition in range(1, plan["repetitions"] + 1):
+    for repetition in range(1, plan["repetitions"] + 1):
+        for density in plan["densities"]:
             for learner in plan["learners"]:
                 yield {
                     "part": "federated", "n": plan["variables"], "d": density,
