@@ -10,6 +10,7 @@ import pytest
 
 from fedbn.graphs.dag import DAG
 from fedbn.networks.network import BayesianNetwork, ConditionalTable
+from fedbn.networks.random import random_linear_gaussian_network
 from simulations.benchmarks import recovery
 
 
@@ -28,6 +29,19 @@ def test_mutual_information_of_a_noisy_copy() -> None:
     assert recovery.mutual_information(joint, 0, 1) == pytest.approx(expected)
     assert recovery.weakest_edge(network, [1]) == pytest.approx(expected)
     assert recovery.weakest_edge(network, [0, 1, 2]) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_divergence_of_a_class_from_the_truth() -> None:
+    dag = DAG.from_edges("abc", [("a", "b"), ("b", "c")])
+    gaussian = random_linear_gaussian_network(dag, rng=np.random.default_rng(1))
+    categorical = recovery.strong_bayesian_network(dag, np.random.default_rng(1))
+    turned = DAG.from_edges("abc", [("c", "b"), ("b", "a")])
+    for network in (gaussian, categorical):
+        assert recovery.divergence(network, dag) == pytest.approx(0.0, abs=1e-12)
+        assert recovery.divergence(network, turned) == pytest.approx(0.0, abs=1e-12)
+    joint = recovery.joint_distribution(categorical)
+    lost = recovery.divergence(categorical, DAG.from_edges("abc", [("a", "b")]))
+    assert lost == pytest.approx(recovery.mutual_information(joint, 1, 2))
 
 
 def test_drawn_networks_are_strong() -> None:
