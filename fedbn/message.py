@@ -326,6 +326,7 @@ def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> Structur
     _check_edges(edges, indptr, schema.n)
     if form == "dag":
         _check_graphs(edges, indptr, schema.n, limits)
+        _check_acyclic(edges, indptr, schema.n)
     matrices = (_matrix(edges[start:end], schema.n) for start, end in pairwise(indptr.tolist()))
     if form == "dag":
         dags = tuple(DAG(schema.names, matrix) for matrix in matrices)
@@ -425,6 +426,24 @@ def _check_graphs(
         raise MessageError(
             f"a node must have at most {limits.max_in_degree} parents, not {int(in_degrees.max())}"
         )
+
+
+def _check_acyclic(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int) -> None:
+    """No cycle in any DAG, found on the edges before a matrix is made of one of them.
+
+    All DAGs together are one graph; a strong component of two nodes or more holds a cycle.
+    """
+    if (edges[:, 0] == edges[:, 1]).any():
+        raise MessageError("no variable of a DAG may be its own parent")
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    nodes = (len(indptr) - 1) * n
+    ends = (_dag_of_edge(indptr)[:, np.newaxis] * n + edges).T
+    joined = coo_array((np.ones(len(edges), dtype=np.int8), tuple(ends)), shape=(nodes, nodes))
+    components, _ = connected_components(joined, directed=True, connection="strong")
+    if components < nodes:
+        raise MessageError("a DAG must have no directed cycle")
 
 
 def _dag_of_edge(indptr: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -363,15 +363,15 @@ def test_a_class_must_be_given_by_its_cpdag_and_keep_the_limits() -> None:
             from_arrays(arrays, schema, limits=limits)
 
 
-def large(edges: npt.NDArray[np.int32], n: int) -> tuple[dict[str, bytes], Schema]:
-    """A message of one graph over n variables on the wire."""
+def large(edges: npt.NDArray[np.int32], n: int, count: int = 1) -> tuple[dict[str, bytes], Schema]:
+    """A message of graphs over n variables on the wire: the same edges, so many times."""
     schema = schema_of(tuple(f"v{i:04}" for i in range(n)))
     header = bytes([2, 0, 0]) + bytes.fromhex(schema.hash)
     arrays = {
         "header": np.frombuffer(header, dtype=np.uint8),
-        "edges": edges,
-        "indptr": np.array([0, len(edges)], dtype=np.int64),
-        "weights": np.ones(1),
+        "edges": np.ascontiguousarray(np.tile(edges, (count, 1))),
+        "indptr": np.arange(count + 1, dtype=np.int64) * len(edges),
+        "weights": np.ones(count),
     }
     return {key: npy(array) for key, array in arrays.items()}, schema
 
@@ -392,6 +392,14 @@ def long_cycle() -> tuple[dict[str, bytes], Schema]:
     return large(np.array(ring, dtype=np.int32), 1000)
 
 
+def cycle_in_the_last_of_many() -> tuple[dict[str, bytes], Schema]:
+    chain = [[i, i + 1] for i in range(179)]
+    wire, schema = large(np.array(chain, dtype=np.int32), 180, 1000)
+    edges = array_of_npy(wire["edges"])
+    edges[-1] = (178, 0)
+    return {**wire, "edges": npy(edges)}, schema
+
+
 def wrong_hash() -> tuple[dict[str, bytes], Schema]:
     wire, _ = long_cycle()
     return wire, schema_of(("a", "b"))
@@ -401,6 +409,7 @@ HOSTILE = {
     "a million edges": (million_edges, "at most 10000 edges, not 1000000"),
     "a million edges claimed": (million_claimed, "must have 8000000 bytes, not 0"),
     "a cycle of a thousand": (long_cycle, "no directed cycle"),
+    "a cycle in the last of many": (cycle_in_the_last_of_many, "no directed cycle"),
     "another schema": (wrong_hash, "schema hash must be"),
 }
 
