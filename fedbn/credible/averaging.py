@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-CONSIDERED = 100_000
+CONSIDERED = 20_000
 
 
 def skeleton_posteriors(credible: CredibleSet) -> Floats:
@@ -172,14 +172,14 @@ def weighted_structures(
     if most < 1:
         raise ConfigError(f"the number of structures must be at least 1, not {most}")
     found = [
-        (math.exp(-item.excess) * (1 if per_class else item.members), item.dag)
-        for item in islice(classes, CONSIDERED)
+        (math.exp(-excess) * (1 if per_class else classes.members_at(places)), places)
+        for places, excess in islice(classes.places(), CONSIDERED)
     ]
     total = classes.total_weight if per_class else classes.credible.total_weight
     best = sorted(found, key=lambda pair: -pair[0])[:most]
     kept = sum(weight for weight, _ in best)
-    weights = [weight / kept for weight, _ in best]
-    return [dag for _, dag in best], weights, max(0.0, 1.0 - kept / total)
+    dags = [classes.dag_at(places) for _, places in best]
+    return dags, [weight / kept for weight, _ in best], max(0.0, 1.0 - kept / total)
 
 
 def _require_listable(classes: MarkovClasses, most: int) -> None:

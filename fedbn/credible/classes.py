@@ -17,7 +17,7 @@ equivalence: `coarse_count` reproduces it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -116,17 +116,25 @@ class MarkovClasses:
 
     def __iter__(self) -> Iterator[CredibleClass]:
         """Classes by ascending cost."""
-        lists = [part.excess.tolist() for part in self.parts]
-        for places, excess in ordered_sums(lists, self.credible.budget):
-            rows = [part.rows[at] for part, at in zip(self.parts, places, strict=True)]
-            dag = self.credible.dag_of(rows)
-            yield CredibleClass(dag, excess, self._members(places, dag))
+        for places, excess in self.places():
+            yield CredibleClass(self.dag_at(places), excess, self.members_at(places))
 
-    def _members(self, places: tuple[int, ...], dag: DAG) -> int:
+    def places(self) -> Iterator[tuple[tuple[int, ...], float]]:
+        """The class of each component, and the excess, of every class by ascending cost."""
+        lists = [part.excess.tolist() for part in self.parts]
+        return ordered_sums(lists, self.credible.budget)
+
+    def dag_at(self, places: Sequence[int]) -> DAG:
+        """A member of the class with these places."""
+        rows = [part.rows[at] for part, at in zip(self.parts, places, strict=True)]
+        return self.credible.dag_of(rows)
+
+    def members_at(self, places: Sequence[int]) -> int:
+        """How many DAGs the class with these places has."""
         members = 1
         for part, at in zip(self.parts, places, strict=True):
             if part.members is None:
-                return class_size(dag)
+                return class_size(self.dag_at(places))
             members *= int(part.members[at])
         return members
 
