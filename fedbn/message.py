@@ -289,7 +289,7 @@ def _require_few_states(schema: Schema, most: int, sender: str) -> None:
 
 
 def printable(text: str, most: int = 200) -> str:
-    """The first line of another party's text, at most so long, without control characters.
+    r"""The first line of another party's text, at most so long, without control characters.
 
     >>> printable("a\x1b[31mb\nsecond line")
     'a[31mb'
