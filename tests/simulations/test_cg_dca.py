@@ -1,0 +1,139 @@
+"""The reproduction of the CG-DCA paper: instances, exact pricing, cases, report."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.metrics import precision_recall_f1, shd
+from fedbn.scores import make_score
+from fedbn.search.cg_dca.set_functions import Clusters, PricingProblem
+from simulations.cg_dca.cases import METHODS, accuracy, cases, run_case, settings
+from simulations.cg_dca.federated import federated_cases
+from simulations.cg_dca.generator import gaussian_instance, gaussian_test_network
+from simulations.cg_dca.minlp_pricing import MINLPPricing
+from simulations.cg_dca.peers import max_min_hill_climbing, pc_stable
+from simulations.cg_dca.report import gap, sections
+from tests import naive_cg_dca as naive
+
+
+def test_instances_are_those_of_the_paper() -> None:
+    edges, noise = [], {"standard deviation": [], "variance": []}
+    for instance in range(30):
+        dag, data = gaussian_instance(15, 1.0, 50, instance)
+        edges.append(dag.n_edges)
+        assert data.n_rows == 50
+    assert np.mean(edges) == pytest.approx(15.0, abs=2.0)  # n d
+    for kind, found in noise.items():
+        for instance in range(20):
+            dag, data = gaussian_instance(15, 0.0, 4000, instance, kind)
+            found.append(np.log(data.values.var(axis=0)).mean())
+    # E ln σ² of U[0.7, 1.2] as σ and as σ²
+    assert np.mean(noise["standard deviation"]) == pytest.approx(-0.123, abs=0.02)
+    assert np.mean(noise["variance"]) == pytest.approx(-0.063, abs=0.02)
+    again, data = gaussian_instance(15, 0.0, 4000, 19, "variance")
+    assert again == dag
+    assert (data.values == gaussian_instance(15, 0.0, 4000, 19, "variance")[1].values).all()
+
+
+def test_gaussian_test_has_its_seven_edges() -> None:
+    network = gaussian_test_network()
+    assert set(network.dag.edges) == {
+        ("A", "C"), ("B", "C"), ("B", "D"), ("A", "F"), ("D", "F"), ("E", "F"), ("G", "F"),
+    }  # fmt: skip
+
+
+def test_exact_pricing_finds_the_least_reduced_cost() -> None:
+    _, data = gaussian_instance(4, 1.2, 300, 1)
+    score = make_score("gaussian-bic", data)
+    rng = np.random.default_rng(0)
+    members = rng.random((3, 4)) < 0.7
+    clusters = Clusters(members, rng.random(3) * 50.0, np.ones(3, dtype=np.int64))
+    rows = [naive.Row(set(np.flatnonzero(m)), float(d), 1) for m, d in zip(
+        members, clusters.duals, strict=True)]  # fmt: skip
+    for node in range(4):
+        constant = naive.reduced_cost(score, node, (), rows, -score.local_score(node, []))
+        costs = {
+            J: naive.reduced_cost(score, node, J, rows, -score.local_score(node, []))
+            for J in naive.subsets([j for j in range(4) if j != node])
+        }
+        pricing = MINLPPricing()
+        problem = PricingProblem(pricing.model(score), node, 4, constant, clusters.holding(node))
+        found = pricing.columns(problem, np.zeros(5), rng)
+        least = min(costs.values())
+        if least < -1e-3:
+            assert min(p.reduced_cost for p in found) == pytest.approx(least, abs=1e-3)
+        for priced in found:
+            J = tuple(np.flatnonzero(priced.parents).tolist())
+            assert priced.reduced_cost == pytest.approx(costs[J], abs=1e-6)
+
+
+def test_accuracy_of_dags_is_that_of_the_metrics() -> None:
+    truth = DAG.from_edges("abcd", ["ab", "cb", "bd"])
+    for other in (["ab", "bc", "bd"], ["ab", "cb"], ["ba", "bc", "bd", "cd"]):
+        dag = DAG.from_edges("abcd", other)
+        ours = accuracy(dag_to_cpdag(dag).adjacency, dag_to_cpdag(truth).adjacency)
+        expected = precision_recall_f1(dag, truth)
+        assert (ours["precision"], ours["recall"]) == expected[:2]
+        assert ours["shd"] == shd(dag, truth)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "categorical"])
+def test_peers_find_a_collider(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(2, 1000))
+    values = np.stack([a, b, a + b + 0.5 * rng.normal(size=1000)], axis=1)
+    from fedbn.data.dataset import Dataset, Schema
+
+    data = Dataset(Schema.gaussian("abc"), values)
+    if kind == "categorical":
+        schema = Schema.categorical(dict.fromkeys("abc", "01"))
+        data = Dataset(schema, (values > 0).astype(np.int32))
+    wanted = DAG.from_edges("abc", ["ac", "bc"]).adjacency
+    assert (pc_stable(data) == wanted).all()
+    found = max_min_hill_climbing(data)
+    assert ((found | found.T) == (wanted | wanted.T)).all()
+
+
+def test_every_case_has_a_method_and_smoke_is_small() -> None:
+    whole, small = settings(), settings(smoke=True)
+    assert all(case["method"] in METHODS for case in cases(whole))
+    gaussian = [case for case in cases(whole) if case["part"] == "gaussian"]
+    instances = {(c["n"], c["rows"], c["d"], c["instance"]) for c in gaussian}
+    assert len(instances) == 240
+    assert len(list(cases(small))) < 40
+    assert len(list(federated_cases(whole))) == 60
+
+
+def test_a_case_and_its_report(tmp_path: Path) -> None:
+    run = settings(smoke=True)
+    wanted = [
+        case
+        for case in cases(run)
+        if case["part"] == "gaussian" and case["d"] == 0.5 and case["method"][:2] in ("cg", "op")
+    ]
+    rows = [case | run_case(case, run) for case in wanted]
+    json.dumps(rows, allow_nan=False)
+    for row in rows:
+        assert gap(row, max(r["score"] for r in rows)) >= 0.0
+        assert math.isfinite(row["seconds"])
+    titles = [section.title for section in sections(rows, [])]
+    assert titles == ["Table 1: gaps", "Tables 4 and 5: start points", "Tables 2 and 6: structures"]
+
+
+def test_the_command_refuses_an_unknown_part(tmp_path: Path) -> None:
+    from fedbn.errors import ConfigError
+    from simulations.cli import app
+
+    done = CliRunner().invoke(
+        app, ["reproduce", "cg-dca", "--part", "tables", "--out", str(tmp_path)]
+    )
+    assert isinstance(done.exception, ConfigError)
+    assert "--part" in str(done.exception)
