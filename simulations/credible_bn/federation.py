@@ -38,11 +38,11 @@ Weighted = tuple[Sequence[DAG], Sequence[float]]
 
 
 def federation_cases(run: Settings) -> Iterator[dict[str, Any]]:
-    """Every network, number of rows and repetition."""
+    """Every network, number of rows and repetition, repetitions outermost."""
     study = run["federation"]
-    for network in study["networks"]:
-        for rows in study["rows"]:
-            for repetition in range(1, study["repetitions"] + 1):
+    for repetition in range(1, study["repetitions"] + 1):
+        for network in study["networks"]:
+            for rows in study["rows"]:
                 case = {"network": network, "rows_per_client": rows, "repetition": repetition}
                 yield case | {key: study[key] for key in SETTINGS}
 
