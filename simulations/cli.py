@@ -45,6 +45,7 @@ app = typer.Typer(
 )
 
 
+SITES, STUDIES = "Sites and servers", "Studies"
 reproduce = typer.Typer(
     name="reproduce",
     help="Repeat the tables of a paper, its figures beside ours. Long: --smoke takes minutes; a "
@@ -52,7 +53,7 @@ reproduce = typer.Typer(
     no_args_is_help=True,
 )
 reproduce.command("credible")(reproduce_credible)
-app.add_typer(reproduce)
+app.add_typer(reproduce, rich_help_panel=STUDIES)
 reproduce.command(
     "cg-dca",
     epilog=_examples(
@@ -722,19 +723,24 @@ app.command(
     )
 )(update)
 app.command(
+    rich_help_panel=SITES,
     epilog=_examples(
         "fedbn keys keys --host flower.example.org --host 192.0.2.7 --site north --site south",
         "fedbn keys keys --site west",
-    )
+    ),
 )(keys)
 app.command(
     "app",
+    rich_help_panel=SITES,
     epilog=_examples(
         "fedbn app run --set out-dir=results/deployed --set rounds-limit=2",
         "fedbn app run --config run.toml",
     ),
 )(app_folder)
-app.command(epilog=_examples("fedbn disclosures north.csv.disclosures.jsonl"))(disclosures)
-app.command(epilog=_examples("fedbn deploy-demo", "fedbn deploy-demo --insecure --json"))(
-    deploy_demo
-)
+app.command(
+    rich_help_panel=SITES, epilog=_examples("fedbn disclosures north.csv.disclosures.jsonl")
+)(disclosures)
+app.command(
+    rich_help_panel=SITES,
+    epilog=_examples("fedbn deploy-demo", "fedbn deploy-demo --insecure --json"),
+)(deploy_demo)
