@@ -25,7 +25,7 @@ def choose(
         return int(chosen_y), int(chosen_x), int(chosen)
     least = max(best - tolerance, tolerance)
     for y in range(record.best.shape[1]):
-        if record.row_best[kind, y] < least:
+        if record.ceiling[kind, y] < least:
             continue
         for x in range(record.best.shape[2]):
             if record.best[kind, y, x] < least:
@@ -47,31 +47,35 @@ def choose(
 
 
 @inlined
-def _greatest_gain(g: Graph, record: Record, kind: Integer, least: float) -> float:
-    """The greatest gain above `least` of a valid operator, or `least`; the most promising row
-    comes first, so that few others need be looked into."""
-    n = record.best.shape[1]
-    top: Integer = np.int64(0)
-    for row in range(1, n):
-        if record.row_best[kind, row] > record.row_best[kind, top]:
-            top = np.int64(row)
-    for i in range(-1, n):
-        y: Integer = top if i < 0 else np.int64(i)
-        if record.row_best[kind, y] <= least or i == top:
-            continue
-        for x in range(n):
-            if record.best[kind, y, x] <= least:
+def _greatest_gain(g: Graph, record: Record, kind: Integer, tolerance: float) -> float:
+    """The greatest gain of a valid operator, or the tolerance if none gains more.
+
+    The row that promises most is looked into; it keeps its promise, or its ceiling comes down.
+    """
+    while True:
+        top: Integer = np.int64(0)
+        for y in range(1, record.ceiling.shape[1]):
+            if record.ceiling[kind, y] > record.ceiling[kind, top]:
+                top = np.int64(y)
+        promised = record.ceiling[kind, top]
+        if promised <= tolerance:
+            return tolerance
+        best = tolerance
+        for x in range(record.best.shape[2]):
+            if record.best[kind, top, x] <= best:
                 continue
-            entry = record.head[kind, y, x]
+            entry = record.head[kind, top, x]
             while entry >= 0:
                 if (
-                    record.gain[entry] > least
+                    record.gain[entry] > best
                     and not record.barred[entry]
-                    and is_valid(g, record, kind, y, x, entry)
+                    and is_valid(g, record, kind, top, x, entry)
                 ):
-                    least = record.gain[entry]
+                    best = record.gain[entry]
                 entry = record.following[entry]
-    return least
+        if best >= promised:
+            return best
+        record.ceiling[kind, top] = best
 
 
 @inlined

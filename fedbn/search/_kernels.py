@@ -87,6 +87,7 @@ def climb(
             return BROKEN
         if rules.constrained:
             record.barred[:] = False
+            record.ceiling[:] = np.inf
         steps[kind] += 1
         position = 0
     return DONE

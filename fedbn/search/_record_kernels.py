@@ -46,6 +46,8 @@ def keep(record: Record, kind: Integer, y: Integer, x: Integer, gain: float, cho
     record.head[kind, y, x] = np.int32(entry)
     if gain > record.best[kind, y, x]:
         record.best[kind, y, x] = gain
+    if gain > record.ceiling[kind, y]:
+        record.ceiling[kind, y] = gain
     return True
 
 
@@ -60,6 +62,14 @@ def close_row(record: Record, kind: Integer, y: Integer) -> None:
         record.stale[kind, y, w] = ZERO
     if kind == INSERT:
         record.grown[y, 0] = -1
+
+
+@inlined
+def raise_ceilings(record: Record) -> None:
+    """Paths may have closed: any operator may have become valid."""
+    for kind in range(record.ceiling.shape[0]):
+        for y in range(record.ceiling.shape[1]):
+            record.ceiling[kind, y] = record.row_best[kind, y]
 
 
 @inner

@@ -16,7 +16,8 @@ What makes it fast, and exact:
   void exactly if it changed something that its operators depend on. Where it only added to the
   cliques of Ne(y), the Inserts of the new cliques are added to the record.
 - Condition (2), the paths from y to x, depends on the whole graph. It is tested when an operator
-  is about to be chosen; one open path is kept and looked at first the next time.
+  is about to be chosen; one open path is kept and looked at first the next time. An open path
+  stays open while no edge is removed or directed, so what a row can offer at most is kept too.
 - A DAG of the class is carried along. A step reorders only the chain components that it concerns
   (Hauser & Bühlmann 2012, section 4): a perfect order that begins with the clique C that the
   operator asks for, so no search for an extension is needed; then the CPDAG is labelled anew.
@@ -57,7 +58,8 @@ class Record(NamedTuple):
 
     head: NDArray[np.int32]  # [3, n, n] first operator of the pair, or -1
     best: NDArray[np.float64]  # [3, n, n] greatest gain of the pair, or -inf
-    row_best: NDArray[np.float64]  # [3, n]
+    row_best: NDArray[np.float64]  # [3, n] greatest gain of a row, valid or not
+    ceiling: NDArray[np.float64]  # [3, n]: no valid operator of the row gains more
     stale: Bits  # [3, n, W]: the x whose pair [y, x] must be looked at again
     grown: NDArray[np.int64]  # [n, 2]: for Inserts of the other pairs of row y, only cliques with
     # these members of Ne(y) are new; -1 for none

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fedbn.graphs._kernels import clear_bit, cpdag_bits, has_bit, set_bit
 from fedbn.scores._tables import Integer, inlined, inner
-from fedbn.search._record_kernels import mark_new_neighbour, mark_stale
+from fedbn.search._record_kernels import mark_new_neighbour, mark_stale, raise_ceilings
 from fedbn.search._set_kernels import first, members
 from fedbn.search._state import DELETE, INSERT, TURN, ZERO, Bits, Graph, Record
 
@@ -24,6 +24,8 @@ def step(g: Graph, record: Record, kind: Integer, y: Integer, x: Integer, chosen
         for w in range(words):
             if pa[v, w] != g.pa[v, w] or ne[v, w] != g.ne[v, w]:
                 set_bit(changed, v)
+    if kind != INSERT or _some_edge_was_directed(g, ne):
+        raise_ceilings(record)
     for other in range(1, 3):
         mark_stale(record, g, other, changed, y, x, kind)
     if kind == INSERT and has_bit(g.ne[y], x):
@@ -33,6 +35,16 @@ def step(g: Graph, record: Record, kind: Integer, y: Integer, x: Integer, chosen
                 mark_new_neighbour(record, g, v, z)
     mark_stale(record, g, np.int64(INSERT), changed, y, x, kind)
     return True
+
+
+@inner
+def _some_edge_was_directed(g: Graph, ne: Bits) -> bool:
+    """Whether an undirected edge of `ne` is not undirected any more."""
+    for v in range(ne.shape[0]):
+        for w in range(ne.shape[1]):
+            if ne[v, w] & ~g.ne[v, w] != ZERO:
+                return True
+    return False
 
 
 @inner

@@ -208,6 +208,7 @@ def empty_record(n: int) -> Record:
         head=np.full((len(KINDS), n, n), -1, dtype=np.int32),
         best=np.full((len(KINDS), n, n), -np.inf),
         row_best=np.full((len(KINDS), n), -np.inf),
+        ceiling=np.full((len(KINDS), n), -np.inf),
         stale=np.full((len(KINDS), n, words), ~np.uint64(0), dtype=np.uint64),
         grown=np.full((n, 2), -1, dtype=np.int64),
         gain=np.empty(capacity),

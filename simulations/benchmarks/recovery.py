@@ -183,7 +183,8 @@ def summary(rows: list[Mapping[str, Any]]) -> str:
     for row in misses:
         lines.append(
             f"  run {row['run']}: {row['found_minus_truth']:+.2f} nats against the truth, "
-            f"turning {row['turning_repeat_minus_truth']:+.2f}, xges0 {row['xges0_minus_truth']:+.2f}; "
+            f"turning {row['turning_repeat_minus_truth']:+.2f}, "
+            f"xges0 {row['xges0_minus_truth']:+.2f}; "
             f"denies {row['denied_nats']:.2f} nats, one parameter costs {row['penalty_nats']:.2f}"
         )
     return "\n".join(lines)
