@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import ConfigError, FedbnWarning
+from fedbn.errors import ConfigError, FedbnWarning, SearchError
 from fedbn.graphs.dag import DAG
 
 if TYPE_CHECKING:
@@ -345,20 +345,35 @@ def _credible(
 def _cg_dca(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
-    """CG-DCA as published: a heuristic without bound. It begins with no edges, whatever `start`."""
-    from fedbn.search.cg_dca import learn_cg_dca
+    """CG-DCA as published, in a process of its own: a heuristic without bound.
+
+    It begins with no edges, whatever `start`. Where a solver fails, the ordering search over small
+    parent sets gives the DAG, with a warning.
+    """
     from fedbn.search.cg_dca.choices import START_POINTS, pricing_for
+    from fedbn.search.cg_dca.isolated import learn_isolated
+    from fedbn.search.optimal import learn_optimal
+    from fedbn.search.optimal.isolated import FALLBACK, FALLBACK_PARENTS
 
     _require_no_knowledge(settings)
-    score = _score(dataset, settings)
-    result = learn_cg_dca(
-        score,
-        pricing=pricing_for(score, settings.pricing, settings.inner),
-        start=START_POINTS[settings.start_point],
-        max_parents=settings.max_parents,
-        seconds=settings.seconds,
-        rng=rng,
-    )
+    score, memory = _score(dataset, settings), settings.search_memory_mb
+    try:
+        result = learn_isolated(
+            score,
+            pricing=pricing_for(score, settings.pricing, settings.inner),
+            start=START_POINTS[settings.start_point],
+            max_parents=settings.max_parents,
+            seconds=settings.seconds,
+            memory=None if memory is None else int(memory * 2**20),
+            rng=rng,
+        )
+    except SearchError as error:
+        allowed = settings.max_parents
+        cap = FALLBACK_PARENTS if allowed is None else min(allowed, FALLBACK_PARENTS)
+        text = f"cg-dca failed, the ordering search with at most {cap} parents instead: {error}"
+        warnings.warn(text, FedbnWarning, stacklevel=2)
+        best = learn_optimal(score, "ordering", max_parents=cap, rng=rng)
+        return Found((best.dag,), (1.0,), FALLBACK, best.score, Certificate(best.status))
     status = result.limit or "complete"
     return Found((result.dag,), (1.0,), status, result.score, Certificate(result.status))
 
@@ -443,7 +458,7 @@ LEARNERS: Mapping[str, Learner] = {
 }
 """Name -> learner; the names are those of the setting `learner`."""
 
-ISOLATED = ("optimal", "ordering")
+ISOLATED = ("cg-dca", "optimal", "ordering")
 """Learners that load their kernels in a process of their own."""
 
 PRICINGS = ("dca", "dca-permutations", "dca-greedy", "local-search")

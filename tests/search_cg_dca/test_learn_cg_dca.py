@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import ConfigError, DataError
+from fedbn.errors import ConfigError, DataError, FedbnWarning, SearchError
+from fedbn.learners import LearnerSettings, learn
 from fedbn.scores import make_score, total_score
-from fedbn.search.cg_dca import learn_cg_dca
+from fedbn.search.cg_dca import isolated, learn_cg_dca
 from fedbn.search.cg_dca.choices import INNER_SOLVERS, PRICINGS, START_POINTS
+from fedbn.search.cg_dca.isolated import learn_isolated
 from fedbn.search.cg_dca.restricted import best_dag
 from fedbn.search.cg_dca.separation import Separation
 from fedbn.search.optimal.families import Families
@@ -84,6 +88,31 @@ def test_limits_are_kept_and_told() -> None:
     for wrong in ({"seconds": -1.0}, {"max_parents": -1}):
         with pytest.raises(ConfigError):
             learn_cg_dca(score, rng=np.random.default_rng(1), **wrong)
+
+
+def test_a_process_of_its_own_gives_the_same_and_its_crash_is_an_error() -> None:
+    score = make_score("gaussian-bic", table(np.random.default_rng(5), "gaussian", n=5, rows=300))
+    here = learn_cg_dca(score, rng=np.random.default_rng(1))
+    assert learn_isolated(score, rng=np.random.default_rng(1)) == here
+    for program in ("import os; os.abort()", "import time; time.sleep(60)"):
+        child = (sys.executable, "-c", program)
+        with pytest.raises(SearchError, match="code -6|did not end"):
+            learn_isolated(score, seconds=-29.0, rng=np.random.default_rng(1), child=child)
+    with pytest.raises(ConfigError):
+        learn_isolated(score, max_parents=-1, rng=np.random.default_rng(1))
+
+
+def test_a_client_survives_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crashed(*_: object, **__: object) -> None:
+        raise SearchError("the search's process ended with code -11")
+
+    monkeypatch.setattr(isolated, "learn_isolated", crashed)
+    data = table(np.random.default_rng(5), "gaussian", n=4, rows=300)
+    settings = LearnerSettings(learner="cg-dca", score="gaussian-bic")
+    with pytest.warns(FedbnWarning, match="cg-dca failed"):
+        learned = learn(data, settings, np.random.default_rng(0))
+    assert learned.status == "fallback"
+    assert learned.dags[0].n == 4
 
 
 def test_bad_tables_are_named() -> None:
