@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedbn.errors import ConfigError, SearchError
+from fedbn.errors import ConfigError, FedbnWarning, SearchError
 
 if TYPE_CHECKING:
     from fedbn.credible.candidates import Candidates
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
 
 SCORE_FILES = (".jkl", ".scores")
+LEAST_FACTOR = 20.0  # below it, averages rest on few structures
 AFTER_INTERRUPTION = 2.0  # seconds for what can still be said
 COUNTING, LIMITS, OUTPUT = "Counting and listing", "Limits", "Output"
 
@@ -159,11 +161,20 @@ def credible(
     is left out without proof, and numbers say "at least" where a limit was met. Edges go to
     standard output as CSV with their posteriors, counts to standard error.
     """
+    from fedbn.credible.coverage import MAX_VARIABLES, covered_share
+    from fedbn.scores import make_score
     from simulations.credible_output import show, write_files
     from simulations.terminal import print_json, stages
 
     wanted = _Wanted(count, most, k_best, per_class, ancestors, v_structures, samples, seed, paper)
     wanted.require_consistent(out, figures)
+    if bf < LEAST_FACTOR and not count:
+        warnings.warn(
+            f"a Bayes factor of {bf:g} covers little of the posterior on few rows: averages may "
+            f"be too certain; {LEAST_FACTOR:g} or more is usual",
+            FedbnWarning,
+            stacklevel=2,
+        )
     began = time.monotonic()
     allowed = None if memory is None else int(memory * 2**30)
     with stages(not quiet and not as_json) as notify:
@@ -173,6 +184,9 @@ def credible(
         found = _found(candidates, allowed, began, seconds, notify)
         content = {"table": str(table), "score": score, "bayes_factor": bf}
         content |= _content(found, wanted, allowed, notify)
+    if table.suffix not in SCORE_FILES and len(found.names) <= MAX_VARIABLES:
+        dataset = _dataset(table, score, schema, missing or ())
+        content["posterior_covered"] = covered_share(found, make_score(score, dataset, ess=ess))
     if paper and table.suffix not in SCORE_FILES:
         content["paper_parent_sets"] = _paper_sets(table, score, bf, ess, schema, missing or ())
     content["seconds"] = time.monotonic() - began

@@ -135,6 +135,8 @@ def _counts(content: Mapping[str, Any]) -> list[str]:
         f"{content['seconds']:.2f} s",
         f"complete: {str(content['complete']).lower()}; {content['proof']}",
     ]
+    if "posterior_covered" in content:
+        lines.append(f"they have {content['posterior_covered']:.2f} of the posterior of all graphs")
     if "paper_parent_sets" in content or "paper_classes" in content:
         lines.append(
             f"by the paper's rules: {content.get('paper_parent_sets')} parent sets, "

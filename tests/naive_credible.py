@@ -105,6 +105,15 @@ def credible(
     return opt, sorted((t - opt, choice) for t, choice in totals if t - opt <= epsilon + 1e-8)
 
 
+def covered_share(costs: dict[tuple[int, tuple[int, ...]], float], n: int, epsilon: float) -> float:
+    """The share of exp(-cost) over all DAGs that credible ones have."""
+    totals = np.array(
+        [sum(costs[i, p] for i, p in enumerate(choice)) for choice in all_parent_sets(n)]
+    )
+    weights = np.exp(totals.min() - totals)
+    return float(weights[totals <= totals.min() + epsilon + 1e-8].sum() / weights.sum())
+
+
 def dag_of(names: tuple[str, ...], choice: tuple[tuple[int, ...], ...]) -> DAG:
     """The DAG with these parents."""
     return DAG.from_edges(

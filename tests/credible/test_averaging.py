@@ -15,9 +15,11 @@ from fedbn.credible.averaging import (
 )
 from fedbn.credible.candidates import candidate_sets
 from fedbn.credible.classes import markov_classes
+from fedbn.credible.coverage import covered_share
 from fedbn.credible.enumerate import CredibleSet, credible_set
 from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.scores import make_score
 from tests import naive
 from tests import naive_credible as slow
 
@@ -81,6 +83,16 @@ def test_one_structure_per_class_with_its_weight(found: CredibleSet) -> None:
     _, once, _ = weighted_structures(classes, 3, per_class=True)
     excess = [item.excess for item in classes][:3]
     assert once == pytest.approx(np.exp([-x for x in excess]) / np.exp([-x for x in excess]).sum())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_share_of_the_whole_posterior(seed: int) -> None:
+    data = slow.table(np.random.default_rng(seed), 30, [2, 3, 2, 2], copied=seed == 0)
+    for factor in (3.0, 150.0):
+        found = credible_set(candidate_sets(data, "bic", bayes_factor=factor))
+        share = covered_share(found, make_score("bic", data))
+        costs = slow.local_costs(data, "bic", 1.0)
+        assert share == pytest.approx(slow.covered_share(costs, 4, math.log(factor)), abs=1e-9)
 
 
 def test_limits_and_thresholds(found: CredibleSet) -> None:

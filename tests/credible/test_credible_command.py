@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from fedbn.errors import ConfigError, SearchError
+from fedbn.errors import ConfigError, FedbnWarning, SearchError
 from simulations.credible_command import credible
 from tests import naive_credible as naive
 
@@ -106,7 +106,9 @@ def test_limits_and_what_is_too_much(path) -> None:
     text = run(path, "--seconds", 60, "--memory", 1, "--count", "-q").stderr
     assert "complete: true; every credible graph is counted" in text
     with pytest.raises(SearchError, match="raise --bf"):
-        run(path, "--bf", 1, "--k-best", 100_000)
+        run(path, "--bf", 20, "--k-best", 100_000)
+    with pytest.raises(FedbnWarning, match="20 or more"):
+        run(path, "--bf", 3)
     capped = json.loads(run(path, "--max-parents", 0, "--count", "--json").stdout)
     assert capped["complete"] is False
     assert "at most 0 parents" in capped["proof"]
