@@ -28,6 +28,7 @@ def reproduce_cg_dca(
         list[int] | None, typer.Option(help="gaussian: only this n; may be repeated.")
     ] = None,
     rows: Annotated[list[int] | None, typer.Option(help="gaussian: only this N.")] = None,
+    density: Annotated[list[float] | None, typer.Option(help="gaussian: only this d.")] = None,
     instances: Annotated[
         int | None, typer.Option(min=1, show_default="10", help="gaussian: instances a setting.")
     ] = None,
@@ -57,7 +58,9 @@ def reproduce_cg_dca(
         if name not in PARTS:
             raise ConfigError(f"--part must be one of {', '.join(PARTS)}, not {name!r}")
     run = settings(smoke)
-    limits = {"variables": variables, "rows": rows, "instances": instances}
+    limits = {
+        "variables": variables, "rows": rows, "densities": density, "instances": instances,
+    }  # fmt: skip
     run["gaussian"] |= {key: value for key, value in limits.items() if value}
     wanted = [
         case
