@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fedbn.consensus._cut_kernels import moral_bits
 from fedbn.consensus._pattern_kernels import delete_bits
-from fedbn.fusion._kernels import imap_bits, order_bits, union_bits
+from fedbn.fusion._kernels import copy_rows, order_bits, union_bits, write_imap
 from fedbn.graphs._kernels import (
     ONE,
     ZERO,
@@ -87,7 +87,7 @@ def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
             _, pa, ch, ne = delete_bits(pa, ch, ne, xy[done, 0], xy[done, 1], h[done])
             done += 1
         _, dag_pa, _ = extend_bits(pa, ch, ne)
-        out[b] = dag_pa
+        copy_rows(dag_pa, out[b])
     return out
 
 
@@ -103,9 +103,11 @@ def refusion_states(
     pa, ch = pa_inputs.copy(), ch_inputs.copy()
     r, n, words = pa.shape
     out = np.empty((cuts.shape[0], n, words), dtype=np.uint64)
-    maps = np.empty_like(pa)
-    stale = np.ones(r, dtype=np.bool_)
-    order = np.full(n, -1, dtype=np.int64)
+    maps = np.empty(pa.shape, dtype=np.uint64)
+    stale = np.zeros(r, dtype=np.bool_)
+    order = np.empty(n, dtype=np.int64)
+    for v in range(n):
+        order[v] = -1
     draws = np.empty(0, dtype=np.float64)
     done = 0
     for b in range(cuts.shape[0]):
@@ -116,14 +118,15 @@ def refusion_states(
             stale[i] = True
             done += 1
         found = order_bits(pa, ch, weights, draws)
-        if not np.array_equal(found, order):
-            order = found
-            stale[:] = True
+        same = True
+        for v in range(n):
+            same = same and found[v] == order[v]
+        order = found
         for i in range(r):
-            if stale[i]:
-                maps[i] = imap_bits(pa[i], ch[i], order)
-        stale[:] = False
-        out[b] = union_bits(maps)
+            if stale[i] or not same:
+                write_imap(pa[i], ch[i], order, maps[i])
+            stale[i] = False
+        copy_rows(union_bits(maps), out[b])
     return out
 
 

@@ -280,14 +280,21 @@ def _cheapest(total: Ints, left: NDArray[np.bool_], draws: Floats, place: int) -
 
 @njit(cache=True, nogil=True)
 def imap_bits(pa: Bits, ch: Bits, order: Ints) -> Bits:
-    """Parents, as bits [n, W], in the minimal directed I-map of one DAG under `order`.
+    """Parents, as bits [n, W], in the minimal directed I-map of one DAG under `order`."""
+    out = np.zeros(pa.shape, dtype=np.uint64)
+    write_imap(pa, ch, order, out)
+    return out
+
+
+@inner_with_arrays
+def write_imap(pa: Bits, ch: Bits, order: Ints, out: Bits) -> None:
+    """`imap_bits` into `out`.
 
     w is a parent of v iff some path v..w in the moral graph of An(pred(v) + v) has no inner node
     in pred(v): a flood from v through non-predecessors collects the predecessors that it touches.
     """
     n, words = pa.shape
     anc = ancestors_bits(pa, ch)
-    out = np.zeros((n, words), dtype=np.uint64)
     before = np.zeros(words, dtype=np.uint64)
     inside = np.zeros(words, dtype=np.uint64)
     scratch = np.zeros((2, words), dtype=np.uint64)
@@ -296,9 +303,9 @@ def imap_bits(pa: Bits, ch: Bits, order: Ints) -> Bits:
         v = order[place]
         for w in range(words):
             inside[w] |= anc[v, w]
+            out[v, w] = ZERO
         _flood(pa, ch, v, before, inside, out[v], scratch, stack)
         set_bit(before, v)
-    return out
 
 
 @inner
@@ -339,10 +346,18 @@ def _flood(
 @njit(cache=True, nogil=True)
 def imaps_bits(pa: Bits, ch: Bits, order: Ints) -> Bits:
     """`imap_bits` of every input, as bits [r, n, W]."""
-    out = np.empty_like(pa)
+    out = np.empty(pa.shape, dtype=np.uint64)
     for i in range(pa.shape[0]):
-        out[i] = imap_bits(pa[i], ch[i], order)
+        write_imap(pa[i], ch[i], order, out[i])
     return out
+
+
+@inner
+def copy_rows(rows: Bits, out: Bits) -> None:
+    """out := rows, both [n, W]."""
+    for v in range(rows.shape[0]):
+        for w in range(rows.shape[1]):
+            out[v, w] = rows[v, w]
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import StructureError
-from fedbn.graphs.dag import DAG, find_cycle
+from fedbn.graphs.dag import DAG
 
 __all__ = ["perturbed", "random_dag"]
 
@@ -77,14 +77,28 @@ def _changed(matrix: NDArray[np.bool_], kind: int, rng: np.random.Generator) -> 
     before = matrix[i, j], matrix[j, i]
     if kind == 0 and not matrix[i, j] and not matrix[j, i]:
         matrix[i, j] = True
+        closed = _reaches(matrix, j, i)
     elif kind == 1 and matrix[i, j]:
-        matrix[i, j] = False
-        return True
+        matrix[i, j] = closed = False
     elif kind == 2 and matrix[i, j]:
         matrix[i, j], matrix[j, i] = False, True
+        closed = _reaches(matrix, i, j)
     else:
         return False
-    if find_cycle(matrix) is None:
-        return True
-    matrix[i, j], matrix[j, i] = before
+    if closed:
+        matrix[i, j], matrix[j, i] = before
+    return not closed
+
+
+def _reaches(matrix: NDArray[np.bool_], a: int, b: int) -> bool:
+    """Whether a directed path leads from a to b."""
+    seen = np.zeros(len(matrix), dtype=np.bool_)
+    stack = [a]
+    while stack:
+        v = stack.pop()
+        if v == b:
+            return True
+        fresh = np.flatnonzero(matrix[v] & ~seen)
+        seen[fresh] = True
+        stack.extend(fresh.tolist())
     return False
