@@ -115,7 +115,7 @@ class Diagram:
     @cached_property
     def up(self) -> list[Profiles]:
         """Profiles from the top to each state, per layer."""
-        from fedbn.credible._diagram_kernels import profiles
+        from fedbn.credible._profile_kernels import profiles
 
         above = END
         found = [above]
@@ -147,7 +147,7 @@ class Diagram:
         other_value, other_weight : cumulative weight of the other components' excesses: the
             weight of all that is at most other_value[k].
         """
-        from fedbn.credible._diagram_kernels import family_weights
+        from fedbn.credible._profile_kernels import family_weights
 
         weights = np.zeros(self.families.size)
         share = np.full(1, -self.shift)
@@ -224,7 +224,7 @@ class PathListing:
         return self
 
     def __next__(self) -> tuple[Small, Floats]:
-        from fedbn.credible._diagram_kernels import list_paths
+        from fedbn.credible._path_kernels import list_paths
 
         diagram = self._diagram
         chosen = np.empty((self._chunk, len(diagram.layers)), dtype=np.int32)
@@ -253,7 +253,7 @@ class Problem:
     families : of the component.
     limit : largest cost, less the sum of the nodes' least costs, tolerance included.
     excess : [F] costs of the families, less the least cost of the node's families.
-    bound : what bounds completions, a `_diagram_kernels.Bound`.
+    bound : what bounds completions, a `_state_kernels.Bound`.
     """
 
     families: Families
@@ -302,7 +302,7 @@ def build_diagram(problem: Problem, epsilon: float, limits: Limits) -> Diagram:
     DiagramLimit : memory or time ended before the diagram was whole.
     SearchError : no DAG is within the problem's limit.
     """
-    from fedbn.credible._diagram_kernels import completion
+    from fedbn.credible._profile_kernels import completion
 
     layers, reach = _layers_down(problem, limits)
     rest = [np.zeros(1)]
@@ -415,7 +415,7 @@ def _profiles_down(
     limits: Limits,
 ) -> list[Profiles]:
     """Profiles from each state to the end, per layer."""
-    from fedbn.credible._diagram_kernels import profiles
+    from fedbn.credible._profile_kernels import profiles
 
     below = END
     found = [below]
@@ -437,7 +437,7 @@ def _bound_arrays(
     families: Families, lowest: Floats, rest: Floats | None, bound: ClusterBound | None
 ) -> Any:
     """The arrays that the kernel reads; without either bound, no cluster binds."""
-    from fedbn.credible._diagram_kernels import Bound
+    from fedbn.credible._state_kernels import Bound
     from fedbn.search.optimal._cluster_kernels import coverage
 
     none, words = np.zeros(0), families.bits.shape[1]

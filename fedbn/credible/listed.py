@@ -105,7 +105,7 @@ def depth_first(
 
 def _searched(problem: Problem, room: int, limits: Limits) -> tuple[list[Small], bool]:
     """Pieces [K, m] of at most `room` DAGs in all, families by node; and whether it is all."""
-    from fedbn.credible._diagram_kernels import search_paths
+    from fedbn.credible._path_kernels import search_paths
 
     families = problem.families
     m = families.n
