@@ -32,6 +32,35 @@ def difference(
 
 
 @njit(cache=True, nogil=True)
+def _exchange(now: Bools, enter: int, leave: int) -> None:
+    """Put one variable in and take one out; -1 for none. The exchange undoes itself."""
+    if enter >= 0:
+        now[enter] = not now[enter]
+    if leave >= 0:
+        now[leave] = not now[leave]
+
+
+@njit(cache=True, nogil=True)
+def _best_move(
+    m: Model, node: int, now: Bools, value: float, clusters: Bools, duals: Floats, sizes: Ints
+) -> tuple[int, int, float]:
+    """Who enters and who leaves (-1 for none) in the best addition, removal or swap."""
+    best, enter, leave = value - 1e-9, -1, -1
+    for a in range(-1, now.size):
+        if a == node or (a >= 0 and now[a]):
+            continue
+        for b in range(-1, now.size):
+            if (a < 0 and b < 0) or (b >= 0 and not now[b]):
+                continue
+            _exchange(now, a, b)
+            value = difference(m, node, now, clusters, duals, sizes)
+            _exchange(now, a, b)
+            if value < best:
+                best, enter, leave = value, a, b
+    return enter, leave, best
+
+
+@njit(cache=True, nogil=True)
 def descend(
     m: Model,
     node: int,
@@ -42,40 +71,19 @@ def descend(
     path: Bools,
     values: Floats,
 ) -> int:
-    """Add, drop or swap the variable that lowers `difference` most, until none does.
+    """Make the best move until none lowers `difference`.
 
     path[s], values[s] := the sets on the way, the start first; returns how many.
     """
-    n = start.size
     now = start.copy()
     path[0] = now
     values[0] = difference(m, node, now, clusters, duals, sizes)
     length = 1
     while length < values.size:
-        best, enter, leave = values[length - 1] - 1e-9, -1, -1
-        for a in range(-1, n):
-            if a == node or (a >= 0 and now[a]):
-                continue
-            for b in range(-1, n):
-                if (a < 0 and b < 0) or (b >= 0 and not now[b]):
-                    continue
-                if a >= 0:
-                    now[a] = True
-                if b >= 0:
-                    now[b] = False
-                value = difference(m, node, now, clusters, duals, sizes)
-                if a >= 0:
-                    now[a] = False
-                if b >= 0:
-                    now[b] = True
-                if value < best:
-                    best, enter, leave = value, a, b
+        enter, leave, best = _best_move(m, node, now, values[length - 1], clusters, duals, sizes)
         if enter < 0 and leave < 0:
             break
-        if enter >= 0:
-            now[enter] = True
-        if leave >= 0:
-            now[leave] = False
+        _exchange(now, enter, leave)
         path[length] = now
         values[length] = best
         length += 1
