@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import ConfigError, SearchError
+from fedbn.errors import ConfigError, DataError, SearchError
 from fedbn.scores import make_score, total_score
 from fedbn.search.optimal import learn_optimal, parts
 from fedbn.search.optimal.cluster_lp import ClusterLP
@@ -120,3 +120,65 @@ def test_families_are_checked() -> None:
         subset_tables(cyclic)
     with pytest.raises(SearchError, match="no acyclic"):
         ClusterLP(cyclic).close()
+
+
+def test_tables_without_a_best_structure() -> None:
+    rng = np.random.default_rng(3)
+    table = gaussian(rng, 60, 4)
+
+    def refused(values: np.ndarray, match: str) -> None:
+        names = table.names[: values.shape[1]]
+        score = make_score("gaussian-bic", Dataset(Schema.gaussian(names), values))
+        for method in ("auto", "subsets", "columns", "ordering"):
+            with pytest.raises(DataError, match=match):
+                learn_optimal(score, method)
+
+    constant = table.values.copy()
+    constant[:, 1] = 3.0
+    refused(constant, "'g1' is constant")
+    collinear = table.values.copy()
+    collinear[:, 2] = collinear[:, 0] * 2.0
+    refused(collinear, "'g0', 'g2'")
+    refused(table.values[:3], "3 rows of 4 columns")
+
+
+def test_one_variable() -> None:
+    rng = np.random.default_rng(3)
+    for method in ("auto", "subsets", "clusters", "branch-and-cut", "columns", "ordering"):
+        result = learn_optimal(make_score("gaussian-bic", gaussian(rng, 20, 1)), method)
+        assert result.dag.n_edges == 0
+        assert result.status == ("heuristic" if method == "ordering" else "optimal")
+    one = Dataset(Schema.categorical({"a": "01"}), [[0], [1], [1]])
+    assert learn_optimal(make_score("bic", one)).status == "optimal"
+
+
+def test_columns_of_one_state_stay_alone() -> None:
+    rng = np.random.default_rng(4)
+    codes = rng.integers(2, size=(100, 3))
+    codes[:, 0] = 0
+    codes[:, 2] = codes[:, 1]
+    schema = Schema.categorical({"a": "0", "b": "01", "c": "01"})
+    result = learn_optimal(make_score("bic", Dataset(schema, codes)))
+    assert result.status == "optimal"
+    assert {frozenset(edge) for edge in result.dag.edges} == {frozenset("bc")}
+    assert total_score(make_score("bic", Dataset(schema, codes)), result.dag) == pytest.approx(
+        result.score
+    )
+    only = Dataset(Schema.categorical({"a": "0"}), [[0], [0]])
+    assert learn_optimal(make_score("bic", only)).score == pytest.approx(0.0, abs=1e-9)
+
+
+def test_limits_are_said() -> None:
+    rng = np.random.default_rng(5)
+    score = make_score("gaussian-bic", gaussian(rng, 500, 30))
+    late = learn_optimal(score, seconds=0.0)
+    assert late.status == "heuristic"
+    assert late.limit == "the time limit"
+    assert "the time limit was reached" in late.proof
+    small = learn_optimal(make_score("gaussian-bic", gaussian(rng, 300, 12)), memory=20_000)
+    assert small.status in ("optimal", "feasible with bound")
+    assert small.counters["largest_component"] <= 12
+    with pytest.raises(ConfigError, match="seconds must be at least 0"):
+        learn_optimal(score, seconds=-1.0)
+    with pytest.raises(ConfigError, match="gaussian-bic and gaussian-aic"):
+        learn_optimal(make_score("bge", gaussian(rng, 30, 3)), "columns")

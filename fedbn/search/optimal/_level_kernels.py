@@ -184,7 +184,7 @@ class Prefix(NamedTuple):
     """The counting of a set's largest members, by how many they are."""
 
     members: Ints  # [size] the member that each step adds, or -1
-    index: NDArray[np.int32]  # [size, rows] configuration of each row
+    labels: NDArray[np.int32]  # [size, rows] configuration of each row
     held: NDArray[np.int32]  # [size, 2 rows + ...] rows of each configuration
     span: Ints  # [size] number of configurations
     cells: NDArray[np.int32]  # counts with one more member
@@ -229,7 +229,7 @@ def joint_values(
         if size:
             _prepare(t, p, members, size)
             v = members[0]
-            _count(t, v, p.index[size - 1], p.held[size - 1, : p.span[size - 1]], p.cells)
+            _count(t, v, p.labels[size - 1], p.held[size - 1, : p.span[size - 1]], p.cells)
             cells = p.cells[: p.span[size - 1] * t.arities[v]]
         slot = 0
         if t.kind != INFORMATION:
@@ -257,9 +257,9 @@ def _prepare(t: Tables, p: Prefix, members: Ints, size: int) -> None:
         v = members[size - 1 - d]
         p.members[d] = v
         arity, span = np.int32(t.arities[v]), p.span[d]
-        _count(t, v, p.index[d], p.held[d, :span], p.held[d + 1])
+        _count(t, v, p.labels[d], p.held[d, :span], p.held[d + 1])
         span *= t.arities[v]
-        index, out, column = p.index[d], p.index[d + 1], t.codes[v]
+        index, out, column = p.labels[d], p.labels[d + 1], t.codes[v]
         for row in range(index.size):
             out[row] = index[row] * arity + np.int32(column[row])
         if span > COMPACT:

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pyscipopt import SCIP_PARAMSETTING, SCIP_RESULT, Conshdlr, Model, quicksum
+from pyscipopt import (  # type: ignore[attr-defined]
+    SCIP_PARAMSETTING,
+    SCIP_RESULT,
+    Conshdlr,
+    Model,
+    quicksum,
+)
 
 from fedbn.search.optimal._cluster_kernels import coverage, violated_clusters
 from fedbn.search.optimal.branch_and_cut import CHOSEN, TOLERANCE, cycle_clusters
@@ -14,17 +20,18 @@ from fedbn.search.optimal.cluster_lp import support_seeds
 from fedbn.search.optimal.families import Families
 
 RANKS = (1, 2, 3)  # k of the k-clusters
-ROOT_ROUNDS = 60
+ROOT_ROUNDS = 200
+NODE_ROUNDS = 2
 VIOLATION = 1e-3
 CUTS = 20  # of one kind and round
 
 
-class Acyclic(Conshdlr):  # type: ignore[misc]
+class Acyclic(Conshdlr):
     """Cycles are refused wherever they are met; fractional points are cut at the root."""
 
     def __init__(self, families: Families, x: list[Any], rng: np.random.Generator) -> None:
         self.families, self.x, self.rng = families, x, rng
-        self.rounds = 0
+        self.node, self.rounds = 0, 0  # of the tree, and how often it was separated
 
     def conscheck(self, constraints: Any, solution: Any, *_: Any, **__: Any) -> dict[str, Any]:
         value = self._values(solution)
@@ -41,10 +48,8 @@ class Acyclic(Conshdlr):  # type: ignore[misc]
 
     def conssepalp(self, constraints: Any, n_useful: Any) -> dict[str, Any]:
         result = self._cut_cycles(SCIP_RESULT.DIDNOTFIND)
-        at_root = self.model.getDepth() == 0 and self.rounds < ROOT_ROUNDS
-        if result["result"] != SCIP_RESULT.DIDNOTFIND or not at_root:
+        if result["result"] != SCIP_RESULT.DIDNOTFIND or not self._another_round():
             return result
-        self.rounds += 1
         value = self._values(None)
         some = np.flatnonzero(value > 1e-9)
         families = self.families
@@ -60,6 +65,14 @@ class Acyclic(Conshdlr):  # type: ignore[misc]
                 if self._add(cluster, k):
                     return {"result": SCIP_RESULT.CUTOFF}
         return {"result": SCIP_RESULT.SEPARATED if cut else SCIP_RESULT.DIDNOTFIND}
+
+    def _another_round(self) -> bool:
+        """Whether to separate once more at this node of the tree."""
+        node = int(self.model.getCurrentNode().getNumber())
+        if node != self.node:
+            self.node, self.rounds = node, 0
+        self.rounds += 1
+        return self.rounds <= (ROOT_ROUNDS if self.model.getDepth() == 0 else NODE_ROUNDS)
 
     def conslock(self, constraint: Any, *_: Any) -> None:
         """Every variable may break the constraint either way."""

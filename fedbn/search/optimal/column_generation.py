@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ColumnGeneration", "Pool", "Relaxation", "generated_pool"]
 
 MARGIN = 1e-6
+LEAST_SECONDS = 1e-3  # that a greedy search may be given
 NEW_SETS = 60  # columns of one node and round, the cheapest
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -80,7 +81,7 @@ class ColumnGeneration:
         best = self._none()
         while True:
             self._lp.close(rng=self.rng, seconds=self._left())
-            relaxation, added = self._priced()
+            relaxation, added = self.priced()
             if relaxation.bound > best.bound:
                 best = relaxation
             if not added or best.bound >= target or self._left() == 0.0:
@@ -94,8 +95,8 @@ class ColumnGeneration:
         ]
         return self.pricing.families(found), all(part.complete for part in found)
 
-    def _priced(self) -> tuple[Relaxation, bool]:
-        """The bound of the present duals, and whether columns came in."""
+    def priced(self) -> tuple[Relaxation, bool]:
+        """The bound of the last solution's duals, and whether columns came in."""
         bits, duals = self._lp.duals()
         present = self._lp.bound()
         relaxation = Relaxation(-np.inf, present.least.copy(), unpack(bits, self.n), duals)
@@ -183,7 +184,8 @@ def generated_pool(score: TabulatedScore, limits: Limits, rng: np.random.Generat
     from fedbn.search.ges import ges
 
     pricing = GaussianFamilies(score)
-    start = _columns_of(score, ges(score, seconds=limits.left).dag.reordered(score.names))
+    seconds = None if limits.left is None else max(limits.left, LEAST_SECONDS)
+    start = _columns_of(score, ges(score, seconds=seconds).dag.reordered(score.names))
     generation = ColumnGeneration(pricing, start, rng, deadline=limits.deadline)
     relaxation = generation.close()
     columns = generation.columns

@@ -57,9 +57,13 @@ class ParentSets:
         return replace(self, has_parent=self.has_parent[order], price=self.price[order])
 
 
+def _steps(parts: list[ParentSets]) -> int:
+    return sum(part.steps for part in parts)
+
+
 def _reached(parts: list[ParentSets], steps: int | None, sets: int | None) -> bool:
     """Whether the parts have so many steps or sets."""
-    many = steps is not None and sum(part.steps for part in parts) >= steps
+    many = steps is not None and _steps(parts) >= steps
     return many or (sets is not None and sum(len(part.price) for part in parts) >= sets)
 
 
@@ -69,7 +73,7 @@ def _joined(parts: list[ParentSets]) -> ParentSets:
         np.concatenate([part.price for part in parts]),
         parts[-1].complete,
         parts[-1].capped,
-        sum(part.steps for part in parts),
+        _steps(parts),
     )
 
 
@@ -145,12 +149,13 @@ class GaussianFamilies:
         found = [ParentSets(sets[:0], np.zeros(0), False, False, 0)]
         while not found[-1].complete:
             prices = np.empty(len(sets))
-            count, left = walk_on(rules, walk, threshold, STEPS, sets, prices)
+            pace = STEPS if steps is None else max(1, min(STEPS, steps - _steps(found)))
+            count, left = walk_on(rules, walk, threshold, pace, sets, prices)
             has_parent = np.zeros((count, self.score.n), dtype=np.bool_)
             has_parent[:, order[1:]] = sets[:count, 1:]
             over = left > 0 and count < len(sets)
             capped = bool(walk.capped[0])
-            found.append(ParentSets(has_parent, prices[:count], over, capped, STEPS - left))
+            found.append(ParentSets(has_parent, prices[:count], over, capped, pace - left))
             if keep is not None:
                 found = [_joined(found).cheapest(keep)]
                 if len(found[0].price) == keep:
@@ -179,17 +184,17 @@ class GaussianFamilies:
         found: list[ParentSets] = []
         room = None if memory is None else memory // (4 * self.score.n + 32)
         for i in range(self.score.n):
-            left = None if steps is None else steps - sum(part.steps for part in found)
+            left = None if steps is None else steps - _steps(found)
             sets = None if room is None else room - sum(len(part.price) for part in found)
             part = self.search(
                 i, slack=slack, most=most, steps=left, most_sets=sets, deadline=deadline
             )
             found.append(part)
+            if sets is not None and len(part.price) > sets:
+                return found, "the memory limit"
             if not part.complete:
                 late = deadline is not None and time.monotonic() > deadline
-                full = sets is not None and len(part.price) >= sets
-                reason = "the time limit" if late else "the limit on steps"
-                return found, "the memory limit" if full and not late else reason
+                return found, "the time limit" if late else "the limit on steps"
         return found, ""
 
     def costs(self, node: int, has_parent: Bools) -> Floats:

@@ -43,7 +43,7 @@ def learn_isolated(
     memory: int | None = None,
     max_parents: int | None = None,
     rng: np.random.Generator,
-    child: Sequence[str] = CHILD,
+    child: Sequence[str] | None = None,
 ) -> OptimalResult:
     """`learn_optimal` in a child process; parameters and errors as there, with these differences.
 
@@ -53,11 +53,12 @@ def learn_isolated(
 
     Parameters
     ----------
-    child : the command to run; it reads a pickled task and writes a pickled answer.
+    child : the command to run, `CHILD` by default; it reads a pickled task and writes a pickled
+        answer.
     """
     task = (score, method, seconds, memory, max_parents, rng)
     try:
-        answer = _answer(child, pickle.dumps(task), seconds)
+        answer = _answer(child or CHILD, pickle.dumps(task), seconds)
     except SearchError as error:
         return _fallback(score, max_parents, rng, str(error))
     if isinstance(answer, SearchError):
@@ -67,7 +68,7 @@ def learn_isolated(
     return answer
 
 
-def _answer(child: Sequence[str], task: bytes, seconds: float | None) -> Any:
+def _answer(child: Sequence[str], task: bytes, seconds: float | None) -> OptimalResult | FedbnError:
     """What the child sends back; raises SearchError where that is nothing of use."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     process = subprocess.Popen(
@@ -86,12 +87,12 @@ def _answer(child: Sequence[str], task: bytes, seconds: float | None) -> Any:
     if process.returncode:
         raise SearchError(_end(process.returncode, told.decode(errors="replace")))
     try:
-        answer = pickle.loads(sent)
+        answer: Any = pickle.loads(sent)
     except Exception:
         raise SearchError("the solver's answer cannot be read") from None
-    if not isinstance(answer, (OptimalResult, FedbnError)):
-        raise SearchError("the solver's answer is no result")
-    return answer
+    if isinstance(answer, (OptimalResult, FedbnError)):
+        return answer
+    raise SearchError("the solver's answer is no result")
 
 
 def _end(code: int, told: str) -> str:
