@@ -171,6 +171,7 @@ class GaussianFamilies:
         most: int | None = None,
         *,
         memory: int | None = None,
+        sets: int | None = None,
         steps: int | None = None,
         deadline: float | None = None,
     ) -> tuple[list[ParentSets], str]:
@@ -179,19 +180,20 @@ class GaussianFamilies:
         Parameters
         ----------
         slack, most, deadline : see `search`.
-        memory : bytes that the lists may take. steps : of all nodes together.
+        memory : bytes that the lists may take. sets, steps : of all nodes together.
         """
         found: list[ParentSets] = []
-        room = None if memory is None else memory // (4 * self.score.n + 32)
+        fits = None if memory is None else memory // (4 * self.score.n + 32)
+        room = min((limit for limit in (fits, sets) if limit is not None), default=None)
         for i in range(self.score.n):
             left = None if steps is None else steps - _steps(found)
-            sets = None if room is None else room - sum(len(part.price) for part in found)
+            more = None if room is None else room - sum(len(part.price) for part in found)
             part = self.search(
-                i, slack=slack, most=most, steps=left, most_sets=sets, deadline=deadline
+                i, slack=slack, most=most, steps=left, most_sets=more, deadline=deadline
             )
             found.append(part)
-            if sets is not None and len(part.price) > sets:
-                return found, "the memory limit"
+            if more is not None and len(part.price) > more:
+                return found, "the memory limit" if room == fits else "the limit on sets"
             if not part.complete:
                 late = deadline is not None and time.monotonic() > deadline
                 return found, "the time limit" if late else "the limit on steps"

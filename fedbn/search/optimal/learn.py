@@ -40,6 +40,7 @@ __all__ = ["METHODS", "OptimalResult", "learn_optimal"]
 
 METHODS = ("auto", "subsets", "clusters", "branch-and-cut", "columns", "ordering")
 SMALL = 16  # Gaussian variables that need no list of parent sets
+SETS = 50_000  # parent sets above which dynamic programming, where it fits, needs no list
 STEPS = 60_000_000  # of the search for Gaussian parent sets before columns are generated
 
 Status = Literal["optimal", "feasible with bound", "heuristic"]
@@ -181,7 +182,8 @@ def _gaussian(score: TabulatedScore, limits: Limits, rng: np.random.Generator) -
     found, limit = search.parent_sets(
         TOLERANCE,
         memory=limits.bytes // 4,
-        steps=min(STEPS, 1 << (score.n - 1)) if dense else STEPS,
+        sets=SETS if dense else None,
+        steps=min(STEPS, 1 << (score.n - 3)) if dense else STEPS,
         deadline=limits.deadline,
     )
     if not limit:
