@@ -110,6 +110,17 @@ def test_a_small_store_changes_no_score() -> None:
     assert small.tables.counters[2] > 0
 
 
+def test_rows_outside_modes() -> None:
+    from fedbn.scores._preparation_kernels import rows_outside_modes
+
+    codes = np.array([[2, 0, 2, 1], [0, 1, 1, 0], [3, 3, 3, 3]], dtype=np.uint16)
+    modes, start, rows, states = rows_outside_modes(codes, np.array([3, 2, 4]))
+    assert modes.tolist() == [2, 0, 3]
+    assert start.tolist() == [0, 2, 4, 4]
+    assert rows.tolist() == [1, 3, 1, 2]
+    assert states.tolist() == [0, 1, 1, 1]
+
+
 def test_order_of_parents_rows_and_states_does_not_matter() -> None:
     data = categorical(200, [3, 3, 3, 3])
     shuffled = data.take(np.random.default_rng(0).permutation(200))

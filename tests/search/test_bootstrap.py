@@ -71,6 +71,15 @@ def test_the_threshold_minimises_the_l1_distance(tenths: list[int]) -> None:
     assert distance(float(t)) == pytest.approx(best, abs=2e-3)
 
 
+def test_the_threshold_worked_by_hand() -> None:
+    """F is 1/6, 2/6, 3/6 from 0.046, 0.2242, 0.3921 on; its median over [0, 1] is 3/6, met between
+    0.3921 and 0.7689, and the 3/6-quantile of the six strengths is 0.3921: three edges remain."""
+    strengths = np.array([0.0460, 0.2242, 0.3921, 0.7689, 0.8935, 0.9439])
+    threshold = significance_threshold(strengths)
+    assert threshold == 0.3921
+    assert (strengths > threshold).sum() == 3
+
+
 def test_settings_out_of_range() -> None:
     with pytest.raises(ConfigError, match="at least 1"):
         bootstrap(sample("categorical", 0), learn, rng=np.random.default_rng(0), replicates=0)
