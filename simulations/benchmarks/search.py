@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -39,6 +40,9 @@ from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
 from fedbn.search.ges import ges
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.xges import xges0
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 OWN: dict[str, Callable[[TabulatedScore], DAG]] = {
     "fedbn ges": lambda score: ges(score).dag,
@@ -240,23 +244,41 @@ def table_of(rows: list[Row]) -> Table:
 
 
 def plot(rows: list[Row], path: Path) -> None:
-    """CPU seconds over rows and over nodes, both axes logarithmic."""
+    """CPU seconds over rows, on the network with most numbers of rows, and over nodes, with the
+    number of rows that most networks have (of equals the larger); both axes logarithmic, means
+    over samples."""
     from matplotlib.figure import Figure
 
+    counts = {net: {r.rows for r in rows if r.network == net} for net in _in_order(rows, "network")}
+    nodes = {row.network: row.nodes for row in rows}
+    network = max(counts, key=lambda net: (len(counts[net]), nodes[net]))
+    networks = {n: {r.network for r in rows if r.rows == n} for n in _in_order(rows, "rows")}
+    number = max(networks, key=lambda n: (len(networks[n]), n))
     figure = Figure(figsize=(11, 4.5), layout="constrained")
-    for axes, label in zip(figure.subplots(1, 2), ("rows", "nodes"), strict=True):
-        for program in dict.fromkeys(row.program for row in rows):
-            points: dict[int, list[float]] = {}
-            for row in rows:
-                if row.program == program and row.seconds is not None:
-                    points.setdefault(getattr(row, label), []).append(row.seconds)
-            if points:
-                xs = sorted(points)
-                axes.plot(xs, [np.mean(points[x]) for x in xs], marker="o", label=program)
-        axes.set(xscale="log", yscale="log", xlabel=label, ylabel="CPU seconds")
-        axes.grid(alpha=0.3)
-    figure.axes[0].legend(fontsize=8)
+    left, right = figure.subplots(1, 2)
+    _lines(left, [row for row in rows if row.network == network], "rows")
+    left.set_title(network)
+    _lines(right, [row for row in rows if row.rows == number], "nodes")
+    right.set_title(f"{number} rows")
+    left.legend(fontsize=8)
     figure.savefig(path, dpi=150)
+
+
+def _in_order(rows: list[Row], field: str) -> list[Any]:
+    return list(dict.fromkeys(getattr(row, field) for row in rows))
+
+
+def _lines(axes: Axes, rows: list[Row], field: str) -> None:
+    for program in _in_order(rows, "program"):
+        points: dict[int, list[float]] = {}
+        for row in rows:
+            if row.program == program and row.seconds is not None:
+                points.setdefault(getattr(row, field), []).append(row.seconds)
+        if points:
+            xs = sorted(points)
+            axes.plot(xs, [np.mean(points[x]) for x in xs], marker="o", label=program)
+    axes.set(xscale="log", yscale="log", xlabel=field, ylabel="CPU seconds")
+    axes.grid(alpha=0.3)
 
 
 def parser() -> argparse.ArgumentParser:
