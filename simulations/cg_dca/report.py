@@ -140,6 +140,11 @@ def _starts(rows: Sequence[Row], paper: Mapping[str, Any]) -> Section:
         ),
     )
     for (n, size, d), instances in _setting_rows(rows).items():
+        instances = {
+            k: some
+            for k, some in instances.items()
+            if {row["method"] for row in some} >= set(STARTS)
+        }
         gaps = [mean(_by_method(instances, start, _to_best)) for start in STARTS]
         times = [
             mean(_by_method(instances, start, lambda row, _: row["seconds"])) for start in STARTS
