@@ -20,6 +20,7 @@ from typing import Any
 
 from fedbn.errors import ConfigError
 from fedbn.learners import kind_of_score, learner_named
+from fedbn.search.knowledge import read_knowledge
 from fedbn.settings import Experiment, from_run_config
 
 __all__ = ["Experiment", "experiment_from", "result_name", "with_absolute_paths"]
@@ -55,6 +56,8 @@ def experiment_from(
     experiment = from_run_config(flat, **local)
     learner_named(experiment.learner.learner)
     kind_of_score(experiment.learner.score)
+    if experiment.learner.knowledge is not None:
+        read_knowledge(experiment.learner.knowledge)
     return experiment
 
 

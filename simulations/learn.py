@@ -70,18 +70,7 @@ def learn_and_report(
     if out is not None:
         write_structure(dag, out)
     if as_json:
-        content = {
-            "nodes": list(dag.names),
-            "edges": [list(edge) for edge in dag.edges],
-            "score": score,
-            "seconds": learned.seconds,
-            "startup_seconds": ready + learned.startup_seconds,
-            "status": learned.status,
-        }
-        if learned.certificate is not None:
-            limit = None if learned.status == "complete" else learned.status
-            content |= asdict(learned.certificate) | {"limit": limit}
-        print_json(content)
+        print_json(_content(dag, score, learned, ready))
         return
     if out is None:
         print(structure_text(dag, ".csv"), end="")
@@ -92,6 +81,22 @@ def learn_and_report(
             + ("" if learned.status == "complete" else f" ({learned.status})"),
             err=True,
         )
+
+
+def _content(dag: DAG, score: float, learned: LearnedStructures, ready: float) -> dict[str, Any]:
+    """What --json prints; `ready` are the CPU seconds before learning began."""
+    content = {
+        "nodes": list(dag.names),
+        "edges": [list(edge) for edge in dag.edges],
+        "score": score,
+        "seconds": learned.seconds,
+        "startup_seconds": ready + learned.startup_seconds,
+        "status": learned.status,
+    }
+    if learned.certificate is not None:
+        limit = None if learned.status == "complete" else learned.status
+        content |= asdict(learned.certificate) | {"limit": limit}
+    return content
 
 
 def _score_of(

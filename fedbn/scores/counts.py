@@ -54,15 +54,7 @@ def categorical_tables(
 
     if not memory_mb >= 1:
         raise ConfigError(f"the memory of a score must be at least 1 MB, not {memory_mb}")
-    arities = dataset.cardinalities.astype(np.int64)
-    if arities.max() > _LARGEST_ARITY:
-        name = dataset.names[int(arities.argmax())]
-        raise DataError(f"column {name!r} has {arities.max()} states, at most 65535 are possible")
-    if arities.max() * dataset.n_rows > np.iinfo(np.int32).max:
-        raise DataError(
-            f"rows × states of a column must stay below 2^31, these are {dataset.n_rows} rows "
-            f"and {arities.max()} states"
-        )
+    arities = _checked_arities(dataset)
     codes = np.ascontiguousarray(dataset.codes.T, dtype=np.uint16)
     first, weights = merge_rows(codes)
     first_state = np.concatenate(([0], np.cumsum(arities)[:-1])).astype(np.int64)
@@ -91,6 +83,20 @@ def categorical_tables(
         first_state=first_state,
         bitmaps=bitmaps,
     )
+
+
+def _checked_arities(dataset: Dataset) -> NDArray[np.int64]:
+    """The numbers of states; raises DataError where counts would overflow."""
+    arities = dataset.cardinalities.astype(np.int64)
+    if arities.max() > _LARGEST_ARITY:
+        name = dataset.names[int(arities.argmax())]
+        raise DataError(f"column {name!r} has {arities.max()} states, at most 65535 are possible")
+    if arities.max() * dataset.n_rows > np.iinfo(np.int32).max:
+        raise DataError(
+            f"rows × states of a column must stay below 2^31, these are {dataset.n_rows} rows "
+            f"and {arities.max()} states"
+        )
+    return arities
 
 
 def gaussian_tables(
