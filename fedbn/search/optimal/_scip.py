@@ -39,7 +39,7 @@ class Acyclic(Conshdlr):
         return {"result": SCIP_RESULT.INFEASIBLE if cyclic else SCIP_RESULT.FEASIBLE}
 
     def consenfolp(self, constraints: Any, n_useful: Any, infeasible: Any) -> dict[str, Any]:
-        return self._cut_cycles(SCIP_RESULT.FEASIBLE)
+        return self._cut_cycles(self._values(None), SCIP_RESULT.FEASIBLE)
 
     def consenfops(self, *_: Any, **__: Any) -> dict[str, Any]:
         value = self._values(None)
@@ -47,10 +47,10 @@ class Acyclic(Conshdlr):
         return {"result": SCIP_RESULT.INFEASIBLE if cyclic else SCIP_RESULT.FEASIBLE}
 
     def conssepalp(self, constraints: Any, n_useful: Any) -> dict[str, Any]:
-        result = self._cut_cycles(SCIP_RESULT.DIDNOTFIND)
+        value = self._values(None)
+        result = self._cut_cycles(value, SCIP_RESULT.DIDNOTFIND)
         if result["result"] != SCIP_RESULT.DIDNOTFIND or not self._another_round():
             return result
-        value = self._values(None)
         some = np.flatnonzero(value > 1e-9)
         families = self.families
         seeds = support_seeds(families.node[some], value[some], families.has_parent[some], self.rng)
@@ -79,8 +79,7 @@ class Acyclic(Conshdlr):
         for variable in self.x:
             self.model.addVarLocks(variable, 1, 1)
 
-    def _cut_cycles(self, otherwise: Any) -> dict[str, Any]:
-        value = self._values(None)
+    def _cut_cycles(self, value: NDArray[np.float64], otherwise: Any) -> dict[str, Any]:
         clusters = cycle_clusters(self.families, np.flatnonzero(value > CHOSEN))
         for cluster in clusters:
             if self._add(cluster, 1):
