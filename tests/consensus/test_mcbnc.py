@@ -192,7 +192,7 @@ def test_slots_grow_and_collapse_without_changing_the_path(monkeypatch) -> None:
     names = [f"v{i}" for i in range(9)]
     dags = [random_dag(names, edge_probability=0.6, rng=rng) for _ in range(3)]
     path = mcbnc_path(dags)
-    monkeypatch.setattr("fedbn.consensus.deletions.CUTS_AT_ONCE", 5)
+    monkeypatch.setattr("fedbn.consensus.deletions.CUTS_AT_ONCE", 5 * 9)
     monkeypatch.setattr("fedbn.consensus.deletions.STEPS_AT_ONCE", 1)
     seen: list[tuple[int, int]] = []
     slow = mcbnc_path(dags, progress=lambda done, total: seen.append((done, total)))
@@ -201,7 +201,7 @@ def test_slots_grow_and_collapse_without_changing_the_path(monkeypatch) -> None:
 
 
 def test_time_budget_ends_with_the_path_so_far(monkeypatch) -> None:
-    monkeypatch.setattr("fedbn.consensus.deletions.CUTS_AT_ONCE", 50)
+    monkeypatch.setattr("fedbn.consensus.deletions.CUTS_AT_ONCE", 50 * 40)
     names = [f"v{i:02d}" for i in range(40)]
     rng = np.random.default_rng(0)
     dags = [random_dag(names, edge_probability=0.4, rng=rng) for _ in range(6)]
