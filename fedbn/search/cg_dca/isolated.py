@@ -5,17 +5,14 @@ python -m fedbn.search.cg_dca.isolated    (the child; nobody else needs to run i
 
 from __future__ import annotations
 
-import os
-import pickle
-import subprocess
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbn.errors import FedbnError, SearchError
 from fedbn.search.cg_dca.loop import CGDCAResult, learn_cg_dca
+from fedbn.search.child_process import answer_of, serve
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
@@ -39,47 +36,22 @@ def learn_isolated(
     Parameters
     ----------
     seconds : kept by force: a child that is `GRACE` seconds late is killed.
-    child : the command to run; it reads a pickled task and writes a pickled answer.
+    child : the command to run (see `fedbn.search.child_process`).
 
     Raises
     ------
     SearchError : besides, the child ended without a result.
     """
-    task = pickle.dumps((score, options | {"seconds": seconds, "rng": rng}))
-    paths = os.pathsep.join(path for path in sys.path if path)
-    try:
-        done = subprocess.run(
-            child,
-            input=task,
-            capture_output=True,
-            env=os.environ | {"PYTHONPATH": paths},
-            timeout=None if seconds is None else seconds + GRACE,
-        )
-    except subprocess.TimeoutExpired:
-        raise SearchError(f"the search did not end {GRACE:g} s after its time") from None
-    if done.returncode:
-        raise SearchError(f"the search's process ended with code {done.returncode}")
-    answer = pickle.loads(done.stdout)
-    if isinstance(answer, FedbnError):
-        raise answer
-    assert isinstance(answer, CGDCAResult)
-    return answer
+    task = (score, options | {"seconds": seconds, "rng": rng})
+    allowed = None if seconds is None else seconds + GRACE
+    found: CGDCAResult = answer_of(child, task, allowed, CGDCAResult)
+    return found
 
 
-def main() -> None:
-    """The child: one task from standard input, one answer to standard output."""
-    task = sys.stdin.buffer.read()
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a solver prints must not get between
-    score, options = pickle.loads(task)
-    answer: CGDCAResult | FedbnError
-    try:
-        answer = learn_cg_dca(score, **options)
-    except FedbnError as error:
-        answer = error
-    with answers:
-        pickle.dump(answer, answers)
+def _learned(task: tuple[TabulatedScore, dict[str, Any]]) -> CGDCAResult:
+    score, options = task
+    return learn_cg_dca(score, **options)
 
 
 if __name__ == "__main__":
-    main()
+    serve(_learned)

@@ -10,17 +10,14 @@ ordering search over small parent sets gives a DAG, and the result says why: `li
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbn.errors import FedbnError, SearchError
+from fedbn.errors import SearchError
+from fedbn.search.child_process import answer_of, serve
 from fedbn.search.optimal.learn import OptimalResult, learn_optimal
 
 if TYPE_CHECKING:
@@ -53,56 +50,15 @@ def learn_isolated(
 
     Parameters
     ----------
-    child : the command to run, `CHILD` by default; it reads a pickled task and writes a pickled
-        answer.
+    child : the command to run, `CHILD` by default (see `fedbn.search.child_process`).
     """
     task = (score, method, seconds, memory, max_parents, rng)
+    allowed = None if seconds is None else seconds + GRACE
     try:
-        answer = _answer(child or CHILD, pickle.dumps(task), seconds)
+        found: OptimalResult = answer_of(child or CHILD, task, allowed, OptimalResult)
     except SearchError as error:
         return _fallback(score, max_parents, rng, str(error))
-    if isinstance(answer, SearchError):
-        return _fallback(score, max_parents, rng, str(answer))
-    if isinstance(answer, FedbnError):
-        raise answer
-    return answer
-
-
-def _answer(child: Sequence[str], task: bytes, seconds: float | None) -> OptimalResult | FedbnError:
-    """What the child sends back; raises SearchError where that is nothing of use."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    process = subprocess.Popen(
-        child, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=environment,
-    )  # fmt: skip
-    with process:
-        try:
-            sent, told = process.communicate(task, None if seconds is None else seconds + GRACE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise SearchError(f"the solver did not end {GRACE:g} s after its time") from None
-        except BaseException:
-            process.kill()
-            raise
-    if process.returncode:
-        raise SearchError(_end(process.returncode, told.decode(errors="replace")))
-    try:
-        answer: Any = pickle.loads(sent)
-    except Exception:
-        raise SearchError("the solver's answer cannot be read") from None
-    if isinstance(answer, (OptimalResult, FedbnError)):
-        return answer
-    raise SearchError("the solver's answer is no result")
-
-
-def _end(code: int, told: str) -> str:
-    """How a child ended without an answer, in words."""
-    if code < 0:
-        return f"the solver was ended by {signal.Signals(-code).name}"
-    last = [line for line in told.splitlines() if line.strip()][-1:]
-    if any("MemoryError" in line for line in last):
-        return "the solver ran out of the memory that it may use"
-    return f"the solver ended with code {code}" + (f": {last[0]}" if last else "")
+    return found
 
 
 def _fallback(
@@ -129,23 +85,13 @@ def _limit_memory(memory: int | None) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (memory + HEADROOM, memory + HEADROOM))
 
 
-def main() -> None:
-    """The child: one task from standard input, one answer to standard output."""
-    task = sys.stdin.buffer.read()
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a solver prints must not get between
-    score, method, seconds, memory, max_parents, rng = pickle.loads(task)
+def _learned(task: tuple[Any, ...]) -> OptimalResult:
+    score, method, seconds, memory, max_parents, rng = task
     _limit_memory(memory)
-    answer: OptimalResult | FedbnError
-    try:
-        answer = learn_optimal(
-            score, method, seconds=seconds, memory=memory, max_parents=max_parents, rng=rng
-        )
-    except FedbnError as error:
-        answer = error
-    with answers:
-        pickle.dump(answer, answers)
+    return learn_optimal(
+        score, method, seconds=seconds, memory=memory, max_parents=max_parents, rng=rng
+    )
 
 
 if __name__ == "__main__":
-    main()
+    serve(_learned)
