@@ -27,7 +27,6 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from fedbn.data.tables import read_dataset
@@ -37,6 +36,7 @@ from fedbn.scores import TabulatedScore, make_score
 from fedbn.scores.gaussian import gaussian_from_covariance
 from fedbn.search.optimal import METHODS, OptimalResult, learn_optimal
 from simulations.cg_dca.generator import gaussian_instance
+from simulations.terminal import print_table
 
 AGREEMENT = 1e-6  # relative
 
@@ -132,7 +132,7 @@ def main(arguments: list[str] | None = None) -> int:
                 row = process.submit(measured, instance, method, options.seconds).result()
             rows.append(row)
             print(_line(row), file=sys.stderr, flush=True)
-    Console(width=160).print(_table(rows))
+    print_table(_table(rows))
     return 0 if all(row.right for row in rows) else 1
 
 

@@ -12,21 +12,18 @@ that the rows ask for another class, a lower one that the search ended in a loca
 row says whether turning with repetition, or XGES-0, gets further. `denied_nats` is what the class
 found costs in truth: rows × the divergence of the true distribution from the nearest one of that
 class. Below `penalty_nats`, what BIC takes for one parameter, so many rows cannot tell. One JSON
-line a run is appended to `--output`/recovery-SCORE.jsonl; runs in the file are not made again.
+line a run is appended to `--output`/rows.jsonl; runs in the file are not made again.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import track
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
@@ -40,6 +37,8 @@ from fedbn.networks.random import (
 from fedbn.scores import SCORES, make_score, total_score
 from fedbn.search.ges import ges
 from fedbn.search.xges import xges0
+from simulations.study import Study
+from simulations.terminal import progress_bars
 
 EDGES_PER_NODE = 1.3
 LEAST_INFORMATION = 0.01
@@ -125,9 +124,10 @@ def strong_bayesian_network(dag: DAG, rng: np.random.Generator) -> BayesianNetwo
     raise RuntimeError("no network with strong edges found")
 
 
-def one_run(score_name: str, seed: int, run: int, rows: int) -> dict[str, Any]:
-    """Draw a network, sample, search, compare."""
-    rng = np.random.default_rng([seed, run])
+def one_run(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Draw a network, sample, search, compare; the case has score, seed, rows and run."""
+    score_name, rows = case["score"], case["rows"]
+    rng = np.random.default_rng([case["seed"], case["run"]])
     n = int(rng.integers(8, 11))
     dag = random_dag(node_names(n), edges=int(EDGES_PER_NODE * n), rng=rng)
     network: BayesianNetwork | LinearGaussianNetwork
@@ -143,9 +143,6 @@ def one_run(score_name: str, seed: int, run: int, rows: int) -> dict[str, Any]:
     score = make_score(score_name, network.sample(rows, rng))
     truth, found = total_score(score, dag), ges(score)
     row: dict[str, Any] = {
-        "run": run,
-        "score": score_name,
-        "rows": rows,
         "nodes": n,
         "edges": dag.n_edges,
         "weakest_edge": weakest,
@@ -208,18 +205,15 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> None:
     """Make the runs that are missing, print the summary."""
     options = parser().parse_args(arguments)
-    options.output.mkdir(parents=True, exist_ok=True)
-    path = options.output / f"recovery-{options.score}.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    made = {row["run"] for row in rows}
-    console = Console(stderr=True)
-    missing = [run for run in range(options.runs) if run not in made]
-    for run in track(missing, description=options.score, console=console):
-        rows.append(one_run(options.score, options.seed, run, options.rows))
-        with path.open("a") as file:
-            file.write(json.dumps(rows[-1]) + "\n")
+    cases = [
+        {"score": options.score, "seed": options.seed, "rows": options.rows, "run": run}
+        for run in range(options.runs)
+    ]
+    study = Study(options.output)
+    with progress_bars(True) as tracker:
+        rows = study.collect(cases, one_run, tracker(options.score))
     print(summary(rows))
-    print(f"written to {path}")
+    print(f"written to {study.path}")
 
 
 if __name__ == "__main__":

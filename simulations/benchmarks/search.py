@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from fedbn.data.dataset import Dataset
@@ -40,6 +39,7 @@ from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
 from fedbn.search.ges import ges
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.xges import xges0
+from simulations.terminal import print_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -306,18 +306,17 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> None:
     """Measure, print the table, write the files."""
     options = parser().parse_args(arguments)
-    console = Console()
     table = options.output / "search.csv"
     table.unlink(missing_ok=True)
 
     def note(row: Row) -> None:
-        console.log(row.network, row.rows, row.sample, row.program, row.note)
+        print(row.network, row.rows, row.sample, row.program, row.note, file=sys.stderr)
         append(row, table)
 
     rows = measure(options, note)
-    console.print(table_of(rows))
+    print_table(table_of(rows))
     plot(rows, options.output / "seconds.png")
-    console.print(f"written to {options.output}")
+    print(f"written to {options.output}")
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def test_few_rows_miss_and_are_explained(score: str, tmp_path: Path, capsys) -> 
     options = ["--score", score, "--rows", "300", "--output", str(tmp_path)]
     recovery.main([*options, "--runs", "2"])
     recovery.main([*options, "--runs", "3"])
-    lines = (tmp_path / f"recovery-{score}.jsonl").read_text().splitlines()
+    lines = (tmp_path / "rows.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     assert [row["run"] for row in rows] == [0, 1, 2]
     for row in rows:
