@@ -25,6 +25,14 @@ def test_help_has_examples(fedbn: Fedbn, command: str) -> None:
     assert f"fedbn {command}" in ran.out.split("Examples")[1]
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [("learn", "A table"), ("fuse", "DAGs"), ("compare", "A DAG file"), ("sample", "A network")],
+)
+def test_help_explains_the_arguments(fedbn: Fedbn, command: str, words: str) -> None:
+    assert words in fedbn(command, "--help").out.split("Arguments")[1].split("Options")[0]
+
+
 def test_no_command_shows_the_help(fedbn: Fedbn) -> None:
     ran = fedbn()
     assert ran.status == 2
