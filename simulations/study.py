@@ -156,9 +156,9 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _cell(value: object) -> str:
-    """A value for a reader: four significant digits, "-" for what is not known."""
+    """A value for a reader: four significant digits or two decimals, "-" for what is not known."""
     if value is None:
         return "-"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.2f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
