@@ -57,8 +57,9 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_report_has_tables_and_figures(tmp_path: Path) -> None:
-    section = Section("Sizes", "Words.", ("n", "seconds"), [(3, 0.123456), (4, None), (5, -52817.126)], ("a.png",))
+    rows = [(3, 0.123456), (4, None), (5, -52817.126)]
+    section = Section("Sizes", "Words.", ("n", "value"), rows, ("a.png",))
     text = write_study_report(tmp_path, "A study", [section]).read_text()
     assert "# A study\n" in text
-    assert "| n | seconds |\n| --- | --- |\n| 3 | 0.1235 |\n| 4 | - |\n| 5 | -52,817.13 |\n" in text
+    assert "| n | value |\n| --- | --- |\n| 3 | 0.1235 |\n| 4 | - |\n| 5 | -52,817.13 |\n" in text
     assert "![Sizes](a.png)" in text
