@@ -51,6 +51,7 @@ def reproduce_cg_dca(
     from simulations.cg_dca.cases import cases, run_case, settings
     from simulations.cg_dca.federated import federated_cases, run_federated
     from simulations.cg_dca.figures import write_figures
+    from simulations.cg_dca.limited import PEERS
     from simulations.cg_dca.report import sections
     from simulations.study import Study, write_study_report
 
@@ -72,7 +73,8 @@ def reproduce_cg_dca(
     def one(case: Mapping[str, Any]) -> Mapping[str, Any]:
         if case["part"] == "federated":
             return run_federated(case)
-        _warm_up(case["method"], case["part"] == "discrete")
+        if case["method"] not in PEERS:
+            _warm_up(case["method"], case["part"] == "discrete")
         return run_case(dict(case), run, network_dir)
 
     study = Study(out)

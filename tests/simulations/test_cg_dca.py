@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from fedbn.search.cg_dca.set_functions import Clusters, PricingProblem
 from simulations.cg_dca.cases import METHODS, accuracy, cases, run_case, settings
 from simulations.cg_dca.federated import federated_cases
 from simulations.cg_dca.generator import gaussian_instance, gaussian_test_network
+from simulations.cg_dca.limited import run_peer
 from simulations.cg_dca.minlp_pricing import MINLPPricing
 from simulations.cg_dca.peers import max_min_hill_climbing, pc_stable
 from simulations.cg_dca.report import gap, sections
@@ -100,6 +102,21 @@ def test_peers_find_a_collider(kind: str) -> None:
     assert (pc_stable(data) == wanted).all()
     found = max_min_hill_climbing(data)
     assert ((found | found.T) == (wanted | wanted.T)).all()
+
+
+@pytest.mark.parametrize(
+    ("program", "status"),
+    [
+        ("import time; time.sleep(60)", "more than 0.5 s"),
+        ("raise SystemExit(3)", "the solver ended with code 3"),
+    ],
+)
+def test_a_peer_without_an_end_is_a_row(program: str, status: str) -> None:
+    _, data = gaussian_instance(4, 1.0, 50, 0)
+    found = run_peer("pc", data, 0.5, (sys.executable, "-c", program))
+    assert (found.status, found.adjacency, found.seconds) == (status, None, None)
+    nothing = accuracy(found.adjacency, np.zeros((4, 4), dtype=np.bool_))
+    assert set(nothing.values()) == {None}
 
 
 def test_every_case_has_a_method_and_smoke_is_small() -> None:
