@@ -105,15 +105,15 @@ def test_peers_find_a_collider(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "status"),
+    ("program", "seconds", "status"),
     [
-        ("import time; time.sleep(60)", "more than 0.5 s"),
-        ("raise SystemExit(3)", "the solver ended with code 3"),
+        ("import time; time.sleep(60)", 0.5, "more than 0.5 s"),
+        ("raise SystemExit(3)", None, "the solver ended with code 3"),
     ],
 )
-def test_a_peer_without_an_end_is_a_row(program: str, status: str) -> None:
+def test_a_peer_without_an_end_is_a_row(program: str, seconds: float | None, status: str) -> None:
     _, data = gaussian_instance(4, 1.0, 50, 0)
-    found = run_peer("pc", data, 0.5, (sys.executable, "-c", program))
+    found = run_peer("pc", data, seconds, (sys.executable, "-c", program))
     assert (found.status, found.adjacency, found.seconds) == (status, None, None)
     nothing = accuracy(found.adjacency, np.zeros((4, 4), dtype=np.bool_))
     assert set(nothing.values()) == {None}
