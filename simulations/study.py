@@ -59,10 +59,12 @@ class Study:
         cases: Iterable[Case],
         run: Callable[[Case], Mapping[str, Any]],
         progress: Progress | None = None,
+        again: Callable[[Row], bool] = lambda row: False,
     ) -> list[Row]:
         """The rows of these cases in their order; cases without a line are run and written.
 
-        `run` gets the case and gives its result, whose keys are not among those of the case.
+        `run` gets the case and gives its result, whose keys are not among those of the case. A case
+        is also run where `again` says so of its row; of several lines of a case the last counts.
         """
         wanted = [dict(case) for case in cases]
         found = []
@@ -70,7 +72,7 @@ class Study:
             if progress is not None:
                 progress(done, len(wanted))
             row = self._row_of(case)
-            if row is None:
+            if row is None or again(row):
                 row = case | dict(run(case))
                 self._append(row)
             found.append(row)
@@ -80,7 +82,7 @@ class Study:
 
     def _row_of(self, case: Row) -> Row | None:
         plain = json.loads(json.dumps(case))
-        for row in self._rows:
+        for row in reversed(self._rows):
             if all(key in row and row[key] == value for key, value in plain.items()):
                 return row
         return None

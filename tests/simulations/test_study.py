@@ -32,6 +32,16 @@ def test_a_second_start_computes_only_what_is_missing(tmp_path: Path) -> None:
     assert ticks[-1] == (4, 4)
 
 
+def test_rows_that_will_not_do_are_computed_again(tmp_path: Path) -> None:
+    Study(tmp_path).collect(CASES, square)
+    better = Study(tmp_path).collect(
+        CASES, lambda case: {"answer": 0}, again=lambda row: row["answer"] == 11
+    )
+    assert [row["answer"] for row in better] == [10, 0, 17, 18]
+    assert Study(tmp_path).collect(CASES, square) == better
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 5
+
+
 def test_a_line_that_was_cut_off_is_computed_again(tmp_path: Path) -> None:
     Study(tmp_path).collect(CASES, square)
     path = tmp_path / "rows.jsonl"
