@@ -2,131 +2,132 @@
 
     python -m simulations.benchmarks.search --networks asia,child --samples 2
     python -m simulations.benchmarks.search --networks random-gaussian:25:50 --score gaussian-bic
+    python -m simulations.benchmarks.search --networks 'random-gaussian:8:12:{sample}' \\
+        --score gaussian-bic --rows 300 --samples 100 --peers ges
     python -m simulations.benchmarks.search --networks alarm --rows 1000,5000,20000,100000
 
 Programs that are not installed (`pip install 'fedbn[bench]'`) are named and left out;
 `--peer-python` names further interpreters to look for them (xges needs an older numpy than fedbn),
-`--peers` chooses among them. Every
-structure is scored by fedbn with one and the same score; "at most ges" counts the samples where a
-program's score is not above that of `fedbn ges`. Written to `--output`: search.csv, and seconds.png
-(CPU seconds over rows and over nodes).
+`--peers` chooses among them. {sample} in the name of a random network is its seed. Every structure
+is scored by fedbn with one and the same score.
+
+Written to `--output`: rows.jsonl, a line as soon as it is known; at the end search.csv, report.md,
+and seconds.png (CPU seconds over rows and over nodes). A run that is started again in the same
+folder keeps what the other programs gave, except where they were not installed, failed, or were
+ended after a shorter `--limit`; fedbn's own searches are measured again each time.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.table import Table
 
 from fedbn.data.dataset import Dataset
-from fedbn.errors import ConfigError, StructureError
+from fedbn.errors import ConfigError, FedbnError, ResultsError, StructureError
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.pdag import PDAG, consistent_extension
+from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.metrics import shd
 from fedbn.networks.catalog import load_network
 from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
 from fedbn.search.ges import ges
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.xges import xges0
-from simulations.terminal import print_table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from simulations.benchmarks.search_report import (
+    HEADER,
+    REFERENCE,
+    Row,
+    csv_text,
+    plot,
+    table_rows,
+)
+from simulations.study import Section, Study, write_study_report
+from simulations.terminal import print_table, show_error
 
 OWN: dict[str, Callable[[TabulatedScore], DAG]] = {
-    "fedbn ges": lambda score: ges(score).dag,
+    REFERENCE: lambda score: ges(score).dag,
     "fedbn ges, turning": lambda score: ges(score, turning=True, repeat=True).dag,
     "fedbn xges0": lambda score: xges0(score).dag,
     "fedbn hill climbing": lambda score: hill_climbing(score).dag,
 }
 PEERS = {
-    "bdeu": ("causal-learn ges (bdeu, prior)", "pgmpy hill climbing"),
+    "bdeu": (
+        "causal-learn ges (bdeu, prior)",
+        "causal-learn ges (bdeu, prior; score vectorised)",
+        "pgmpy hill climbing",
+    ),
     "gaussian-bic": ("causal-learn ges", "ges", "xges (xges-0)"),
 }
-_EQUAL = 1e-9  # relative; scores this near to each other count as one
+_TOO_LONG = "more than"
 _MISSING = "not installed"
 _PEERS_FILE = Path(__file__).with_name("peers.py")
 
 
 @dataclass(frozen=True)
-class Row:
-    """One program on one sample; `seconds` are CPU seconds, `note` says why there are none."""
+class Sample:
+    """A table drawn from a network."""
 
-    network: str
-    nodes: int
-    rows: int
-    sample: int
-    program: str
-    seconds: float | None
-    score: float | None
-    shd: int | None
-    note: str = ""
+    truth: DAG
+    data: Dataset
+    score: TabulatedScore
 
 
-def own_rows(network: str, sample: int, data: Dataset, truth: DAG, score: str) -> Iterator[Row]:
-    """fedbn's searches, warm; preparing the score counts."""
+@lru_cache(maxsize=1)
+def sample_of(
+    network: str, folder: str | None, rows: int, sample: int, seed: int, score: str
+) -> Sample:
+    """The table; {sample} in the network's name is replaced by the number of the sample."""
+    truth = load_network(network.replace("{sample}", str(sample)), folder)
+    data = truth.sample(rows, np.random.default_rng([seed, sample]))
+    return Sample(truth.dag, data, make_score(score, data))
+
+
+def own_result(sample: Sample, program: str, score: str) -> dict[str, Any]:
+    """One of fedbn's searches, warm; preparing the score counts."""
     small = load_network("asia" if SCORES[score].kind == "categorical" else "random-gaussian:5:4")
-    for program, search in OWN.items():
-        search(make_score(score, small.sample(50, np.random.default_rng(0))))
-        began = time.process_time()
-        made = make_score(score, data)
-        found = search(made)
-        seconds = time.process_time() - began
-        yield Row(
-            network,
-            data.n,
-            data.n_rows,
-            sample,
-            program,
-            seconds,
-            total_score(made, found),
-            shd(found, truth),
-        )
+    search = OWN[program]
+    search(make_score(score, small.sample(50, np.random.default_rng(0))))
+    began = time.process_time()
+    found = search(make_score(score, sample.data))
+    return {"seconds": time.process_time() - began} | _known(sample, found)
 
 
-def peer_row(
-    network: str,
-    sample: int,
-    data: Dataset,
-    truth: DAG,
-    score: TabulatedScore,
-    program: str,
-    pythons: list[str],
-    limit: float,
-) -> Row:
+def _known(sample: Sample, dag: DAG) -> dict[str, Any]:
+    return {
+        "score": total_score(sample.score, dag),
+        "shd": shd(dag, sample.truth),
+        "cpdag": np.argwhere(dag_to_cpdag(dag).adjacency).tolist(),
+    }
+
+
+def peer_result(
+    sample: Sample, program: str, pythons: Sequence[str], limit: float
+) -> dict[str, Any]:
     """Another program, by the first interpreter that has it, each ended after `limit` seconds."""
+    found: dict[str, Any] = {}
     for python in pythons:
-        row = _run_peer(network, sample, data, truth, score, program, python, limit)
-        if not row.note.startswith(_MISSING):
+        found = _run_peer(sample, program, python, limit)
+        if not found.get("note", "").startswith(_MISSING):
             break
-    return row
+    return found
 
 
-def _run_peer(
-    network: str,
-    sample: int,
-    data: Dataset,
-    truth: DAG,
-    score: TabulatedScore,
-    program: str,
-    python: str,
-    limit: float,
-) -> Row:
-    empty = Row(network, data.n, data.n_rows, sample, program, None, None, None)
+def _run_peer(sample: Sample, program: str, python: str, limit: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.npz"
-        np.savez(path, data.table)
+        np.savez(path, sample.data.table)
         try:
             done = subprocess.run(
                 [python, str(_PEERS_FILE), program, str(path)],
@@ -134,23 +135,23 @@ def _run_peer(
                 text=True,
                 timeout=limit,
                 check=False,
+                env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
             )
         except subprocess.TimeoutExpired:
-            return Row(**asdict(empty) | {"note": f"more than {limit:g} s"})
+            return {"note": f"{_TOO_LONG} {limit:g} s"}
+        except OSError as error:
+            raise ConfigError(f"{python} cannot be run: {error.strerror}") from error
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        return Row(**asdict(empty) | {"note": f"failed: {last[0]}"})
+        return {"note": f"failed: {last[0]}"}
     answer = json.loads(done.stdout.strip().splitlines()[-1])
     if "missing" in answer:
-        return Row(**asdict(empty) | {"note": f"{_MISSING}: {answer['missing']}"})
-    found = PDAG(data.names, np.array(answer["adjacency"], dtype=bool))
+        return {"note": f"{_MISSING}: {answer['missing']}"}
+    found = PDAG(sample.data.names, np.array(answer["adjacency"], dtype=bool))
     try:
-        dag = consistent_extension(found)
+        return {"seconds": answer["seconds"]} | _known(sample, consistent_extension(found))
     except StructureError:
-        note = "its graph has no DAG extension"
-        return Row(**asdict(empty) | {"seconds": answer["seconds"], "note": note})
-    known = {"score": total_score(score, dag), "shd": shd(dag, truth)}
-    return Row(**asdict(empty) | {"seconds": answer["seconds"]} | known)
+        return {"seconds": answer["seconds"], "note": "its graph has no DAG extension"}
 
 
 def chosen_peers(options: argparse.Namespace) -> list[str]:
@@ -170,116 +171,63 @@ def chosen_peers(options: argparse.Namespace) -> list[str]:
     return asked
 
 
-def measure(options: argparse.Namespace, note: Callable[[Row], None]) -> list[Row]:
+def measure(options: argparse.Namespace) -> list[Row]:
     """All programs on all samples."""
-    found: list[Row] = []
-    for network in options.networks.split(","):
-        truth = load_network(network, options.network_dir)
-        for rows in (int(count) for count in options.rows.split(",")):
-            for sample in range(options.samples):
-                data = truth.sample(rows, np.random.default_rng([options.seed, sample]))
-                score = make_score(options.score, data)
-                batch = list(own_rows(network, sample, data, truth.dag, options.score))
-                for program in chosen_peers(options):
-                    batch.append(
-                        peer_row(
-                            network,
-                            sample,
-                            data,
-                            truth.dag,
-                            score,
-                            program,
-                            [sys.executable, *filter(None, options.peer_python.split(","))],
-                            options.limit,
-                        )
-                    )
-                for row in batch:
-                    note(row)
-                found += batch
-    return found
+    cases = [
+        {"network": network, "rows": rows, "sample": sample, "program": program}
+        | {"score_name": options.score, "seed": options.seed}
+        for network in options.networks.split(",")
+        for rows in (int(count) for count in options.rows.split(","))
+        for sample in range(options.samples)
+        for program in (*OWN, *chosen_peers(options))
+    ]
+    pythons = [sys.executable, *filter(None, options.peer_python.split(","))]
+
+    def run(case: Mapping[str, Any]) -> dict[str, Any]:
+        program, score = case["program"], case["score_name"]
+        place = (case["rows"], case["sample"], case["seed"])
+        sample = sample_of(case["network"], options.network_dir, *place, score)
+        if program in OWN:
+            found = own_result(sample, program, score)
+        else:
+            found = peer_result(sample, program, pythons, options.limit)
+        print(case["network"], *place[:2], program, found.get("note", ""), file=sys.stderr)
+        return {"nodes": sample.data.n, "limit": options.limit} | found
+
+    def again(row: Mapping[str, Any]) -> bool:
+        too_long = row.get("note", "").startswith(_TOO_LONG)
+        ended = row["limit"] < options.limit if too_long else row.get("seconds") is None
+        return row["program"] in OWN or ended
+
+    return [Row(**row) for row in Study(options.output).collect(cases, run, again=again)]
 
 
-def append(row: Row, path: Path) -> None:
-    """Add a row to search.csv at once: a run that is ended keeps what it measured."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Row)])
-        if fresh:
-            writer.writeheader()
-        writer.writerow(asdict(row))
+def write(rows: Sequence[Row], folder: Path) -> None:
+    """search.csv, seconds.png and report.md.
+
+    Raises
+    ------
+    ResultsError : the folder cannot be written.
+    """
+    try:
+        (folder / "search.csv").write_text(csv_text(rows), encoding="utf-8", newline="")
+        plot(rows, folder / "seconds.png")
+    except OSError as error:
+        raise ResultsError(f"cannot write to {folder}: {error}") from error
+    means = Section("Means over samples", table_rows.__doc__ or "", HEADER, table_rows(rows))
+    growth = Section("CPU seconds", figures=["seconds.png"])
+    write_study_report(folder, "Searches on the same data", [means, growth])
 
 
-def table_of(rows: list[Row]) -> Table:
-    """Means over the samples."""
+def shown(rows: Sequence[Row]) -> Table:
+    """The table at the terminal."""
     table = Table(title="searches on the same data (means over samples; score: higher is better)")
-    columns = ("CPU s", "score", "SHD to truth", "at most ges")
-    for column in ("network", "rows", "program", *columns, "note"):
-        table.add_column(column, justify="left" if column in {"network", "note"} else "right")
-    reached = {
-        (row.network, row.rows, row.sample): row.score
-        for row in rows
-        if row.program == next(iter(OWN))
-    }
-    keys = dict.fromkeys((row.network, row.rows, row.program) for row in rows)
-    for key in keys:
-        group = [row for row in rows if (row.network, row.rows, row.program) == key]
-        cells = [
-            f"{np.mean(values):{form}}" if (values := [v for v in column if v is not None]) else ""
-            for column, form in (
-                ([row.seconds for row in group], ".4f"),
-                ([row.score for row in group], ".2f"),
-                ([row.shd for row in group], ".1f"),
-            )
-        ]
-        below = [
-            row.score <= best + _EQUAL * abs(best)
-            for row in group
-            if row.score is not None
-            and (best := reached[row.network, row.rows, row.sample]) is not None
-        ]
-        table.add_row(
-            key[0], str(key[1]), key[2], *cells, f"{sum(below)} of {len(below)}", group[0].note
-        )
+    for column in HEADER:
+        left = column in {"network", "program", "note"}
+        table.add_column(column, justify="left" if left else "right")
+    for line in table_rows(rows):
+        table.add_row(*("" if cell is None else str(cell) for cell in line))
     return table
-
-
-def plot(rows: list[Row], path: Path) -> None:
-    """CPU seconds over rows, on the network with most numbers of rows, and over nodes, with the
-    number of rows that most networks have (of equals the larger); both axes logarithmic, means
-    over samples."""
-    from matplotlib.figure import Figure
-
-    counts = {net: {r.rows for r in rows if r.network == net} for net in _in_order(rows, "network")}
-    nodes = {row.network: row.nodes for row in rows}
-    network = max(counts, key=lambda net: (len(counts[net]), nodes[net]))
-    networks = {n: {r.network for r in rows if r.rows == n} for n in _in_order(rows, "rows")}
-    number = max(networks, key=lambda n: (len(networks[n]), n))
-    figure = Figure(figsize=(11, 4.5), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    _lines(left, [row for row in rows if row.network == network], "rows")
-    left.set_title(network)
-    _lines(right, [row for row in rows if row.rows == number], "nodes")
-    right.set_title(f"{number} rows")
-    left.legend(fontsize=8)
-    figure.savefig(path, dpi=150)
-
-
-def _in_order(rows: list[Row], field: str) -> list[Any]:
-    return list(dict.fromkeys(getattr(row, field) for row in rows))
-
-
-def _lines(axes: Axes, rows: list[Row], field: str) -> None:
-    for program in _in_order(rows, "program"):
-        points: dict[int, list[float]] = {}
-        for row in rows:
-            if row.program == program and row.seconds is not None:
-                points.setdefault(getattr(row, field), []).append(row.seconds)
-        if points:
-            xs = sorted(points)
-            axes.plot(xs, [np.mean(points[x]) for x in xs], marker="o", label=program)
-    axes.set(xscale="log", yscale="log", xlabel=field, ylabel="CPU seconds")
-    axes.grid(alpha=0.3)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -303,21 +251,19 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None) -> int:
     """Measure, print the table, write the files."""
     options = parser().parse_args(arguments)
-    table = options.output / "search.csv"
-    table.unlink(missing_ok=True)
-
-    def note(row: Row) -> None:
-        print(row.network, row.rows, row.sample, row.program, row.note, file=sys.stderr)
-        append(row, table)
-
-    rows = measure(options, note)
-    print_table(table_of(rows))
-    plot(rows, options.output / "seconds.png")
+    try:
+        rows = measure(options)
+        write(rows, options.output)
+    except FedbnError as error:
+        show_error(error)
+        return 1
+    print_table(shown(rows))
     print(f"written to {options.output}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""What the benchmark of the searches leaves: its rows as a table, as CSV, as a plot."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+REFERENCE = "fedbn ges"
+"""The program that the others are compared with."""
+HEADER = (
+    "network",
+    "rows",
+    "program",
+    "samples",
+    "CPU s",
+    "score",
+    "over ges",
+    "at most ges",
+    "same class",
+    "SHD",
+    "note",
+)
+_EQUAL = 1e-9  # relative; scores this near to each other count as one
+
+
+@dataclass(frozen=True)
+class Row:
+    """One program on one sample; `seconds` are CPU seconds, `note` says why there are none.
+
+    `limit` are the seconds that the program was given, `cpdag` the edges of the class found.
+    """
+
+    network: str
+    rows: int
+    sample: int
+    program: str
+    score_name: str
+    seed: int
+    nodes: int
+    limit: float
+    seconds: float | None = None
+    score: float | None = None
+    shd: int | None = None
+    cpdag: list[list[int]] | None = None
+    note: str = ""
+
+
+def table_rows(rows: Sequence[Row]) -> list[list[object]]:
+    """Under `HEADER`, a line per network, number of rows and program: means over the samples that
+    have a figure ("samples"), the mean difference to the score of `fedbn ges` on these samples, in
+    how many of them the score is at most that of `fedbn ges`, and the class the same."""
+    reference = {_sample(row): row for row in rows if row.program == REFERENCE}
+    groups: dict[tuple[str, int, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.network, row.rows, row.program), []).append(row)
+    return [[*key, *_means(group, reference)] for key, group in groups.items()]
+
+
+def _sample(row: Row) -> tuple[str, int, int]:
+    return row.network, row.rows, row.sample
+
+
+def _means(group: list[Row], reference: dict[tuple[str, int, int], Row]) -> list[object]:
+    known = [row for row in group if row.score is not None]
+    others = [reference[_sample(row)] for row in known]
+    over = [
+        float(row.score or 0) - float(o.score or 0) for row, o in zip(known, others, strict=True)
+    ]
+    near = [_EQUAL * abs(other.score or 0) for other in others]
+    below = sum(o <= e for o, e in zip(over, near, strict=True))
+    same = sum(row.cpdag == other.cpdag for row, other in zip(known, others, strict=True))
+    seconds = [row.seconds for row in group if row.seconds is not None]
+    notes = dict.fromkeys(row.note for row in group if row.note)
+    return [
+        f"{len(known)} of {len(group)}",
+        f"{np.mean(seconds):.4f}" if seconds else None,
+        f"{np.mean([row.score for row in known]):.2f}" if known else None,
+        f"{np.mean(over):+.2f}" if known else None,
+        below if known else None,
+        same if known else None,
+        f"{np.mean([row.shd for row in known]):.1f}" if known else None,
+        "; ".join(f"{sum(row.note == note for row in group)}: {note}" for note in notes),
+    ]
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    """All rows, without their classes."""
+    text = io.StringIO()
+    names = [field.name for field in fields(Row) if field.name != "cpdag"]
+    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in rows)
+    return text.getvalue()
+
+
+def plot(rows: Sequence[Row], path: Path) -> None:
+    """CPU seconds over rows, on the network with most numbers of rows, and over nodes, with the
+    number of rows that most networks have (of equals the larger); both axes logarithmic, means
+    over samples."""
+    from matplotlib.figure import Figure
+
+    counts = {net: {r.rows for r in rows if r.network == net} for net in _in_order(rows, "network")}
+    nodes = {row.network: row.nodes for row in rows}
+    network = max(counts, key=lambda net: (len(counts[net]), nodes[net]))
+    networks = {n: {r.network for r in rows if r.rows == n} for n in _in_order(rows, "rows")}
+    number = max(networks, key=lambda n: (len(networks[n]), n))
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    _lines(left, [row for row in rows if row.network == network], "rows")
+    left.set_title(network)
+    _lines(right, [row for row in rows if row.rows == number], "nodes")
+    right.set_title(f"{number} rows")
+    left.legend(fontsize=8)
+    figure.savefig(path, dpi=150)
+
+
+def _in_order(rows: Sequence[Row], field: str) -> list[Any]:
+    return list(dict.fromkeys(getattr(row, field) for row in rows))
+
+
+def _lines(axes: Axes, rows: Sequence[Row], field: str) -> None:
+    for program in _in_order(rows, "program"):
+        points: dict[int, list[float]] = {}
+        for row in rows:
+            if row.program == program and row.seconds is not None:
+                points.setdefault(getattr(row, field), []).append(row.seconds)
+        if points:
+            xs = sorted(points)
+            axes.plot(xs, [np.mean(points[x]) for x in xs], marker="o", label=program)
+    axes.set(xscale="log", yscale="log", xlabel=field, ylabel="CPU seconds")
+    axes.grid(alpha=0.3)
