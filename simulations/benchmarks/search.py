@@ -9,7 +9,8 @@
 Programs that are not installed (`pip install 'fedbn[bench]'`) are named and left out;
 `--peer-python` names further interpreters to look for them (xges needs an older numpy than fedbn),
 `--peers` chooses among them. {sample} in the name of a random network is its seed. Every structure
-is scored by fedbn with one and the same score.
+is scored by fedbn with one and the same score. What pgmpy finds depends on the order of its sets:
+PYTHONHASHSEED is 0 unless the environment has another.
 
 Written to `--output`: rows.jsonl, a line as soon as it is known; at the end search.csv, report.md,
 and seconds.png (CPU seconds over rows and over nodes). A run that is started again in the same
@@ -72,6 +73,8 @@ PEERS = {
 }
 _TOO_LONG = "more than"
 _MISSING = "not installed"
+_PEER_SETTINGS = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Unless the environment has others."""
 _PEERS_FILE = Path(__file__).with_name("peers.py")
 
 
@@ -135,7 +138,7 @@ def _run_peer(sample: Sample, program: str, python: str, limit: float) -> dict[s
                 text=True,
                 timeout=limit,
                 check=False,
-                env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                env=_PEER_SETTINGS | os.environ,
             )
         except subprocess.TimeoutExpired:
             return {"note": f"{_TOO_LONG} {limit:g} s"}
