@@ -8,31 +8,39 @@ error. Exit status: 0, or 1 after an error of fedbn (one line), or 2 after wrong
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fedbn.errors import ConfigError, FedbnError
-from simulations.bootstrap_command import bootstrap
 from simulations.cg_dca.reproduce import reproduce_cg_dca
+from simulations.commands.bootstrap import bootstrap
+from simulations.commands.credible import credible
 from simulations.credible_bn.reproduce import credible as reproduce_credible
-from simulations.credible_command import credible
-from simulations.deploy_commands import app_folder, deploy_demo, disclosures, keys, update
+from simulations.deployment.commands import app_folder, deploy_demo, disclosures, keys, update
+from simulations.options import (
+    LEARNING,
+    Json,
+    Missing,
+    NetworkDir,
+    Quiet,
+    SchemaFile,
+    Seed,
+    examples,
+    with_learning_options,
+)
 
 if TYPE_CHECKING:
     from fedbn.settings import Experiment
-
-
-def _examples(*lines: str) -> str:
-    return "\n\n".join(("[bold]Examples[/bold]", *(f"[cyan]{line}[/cyan]" for line in lines)))
 
 
 app = typer.Typer(
     name="fedbn",
     help="Federated learning of Bayesian-network structure: every table stays where it is, "
     "only structures travel, and a server fuses them into one consensus network.",
-    epilog=_examples(
+    epilog=examples(
         "fedbn simulate --network alarm --clients 10 --rows 5000",
         "fedbn simulate --sites a.csv b.csv c.csv --score bic",
         "fedbn learn patients.csv --json",
@@ -56,7 +64,7 @@ reproduce.command("credible")(reproduce_credible)
 app.add_typer(reproduce, rich_help_panel=STUDIES)
 reproduce.command(
     "cg-dca",
-    epilog=_examples(
+    epilog=examples(
         "fedbn reproduce cg-dca --smoke --out results/cg-dca-smoke",
         "fedbn reproduce cg-dca --part gaussian --variables 15 --instances 3 --minutes 10",
     ),
@@ -75,162 +83,11 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(1)
 
 
-# --- options that several commands have ---------------------------------------------------------
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no table.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
-NetworkDir = Annotated[
-    Path | None, typer.Option(help="Folder with more networks, NAME.bif[.gz] or NAME.json[.gz].")
-]
-LEARNING = "Learning"
-LearnerName = Annotated[
-    str | None,
-    typer.Option(
-        "--learner",
-        show_default="ges",
-        rich_help_panel=LEARNING,
-        help="One structure: ges, xges0, hc, cg-dca, ordering, optimal (with a proof). "
-        "Several, weighted: bootstrap, credible.",
-    ),
-]
-Score = Annotated[
-    str | None,
-    typer.Option(
-        show_default="bdeu",
-        rich_help_panel=LEARNING,
-        help="bdeu, bic, aic (columns are categories); gaussian-bic, bge (columns are numbers).",
-    ),
-]
-Ess = Annotated[
-    float | None,
-    typer.Option(
-        show_default="1", rich_help_panel=LEARNING, help="Equivalent sample size of BDeu."
-    ),
-]
-MaxParents = Annotated[
-    int | None, typer.Option(show_default="no limit", rich_help_panel=LEARNING, help="In-degree.")
-]
-MaxT = Annotated[
-    int | None,
-    typer.Option(
-        "--max-t",
-        show_default="no limit",
-        rich_help_panel=LEARNING,
-        help="ges, xges0: neighbours that one Insert may direct.",
-    ),
-]
-MemoryMb = Annotated[
-    float | None,
-    typer.Option(
-        show_default="512", rich_help_panel=LEARNING, help="MB for stored scores and bitmaps."
-    ),
-]
-KnowledgeFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--knowledge",
-        rich_help_panel=LEARNING,
-        help="ges, xges0, hc, bootstrap: a .json or .toml file with required and forbidden edges "
-        "and tiers.",
-    ),
-]
-Turning = Annotated[
-    bool | None,
-    typer.Option("--turning", rich_help_panel=LEARNING, help="GES with its turning phase."),
-]
-Repeat = Annotated[
-    bool | None,
-    typer.Option("--repeat", rich_help_panel=LEARNING, help="GES until no phase improves."),
-]
-RandomTies = Annotated[
-    bool | None,
-    typer.Option(
-        "--random-ties", rich_help_panel=LEARNING, help="Ties by --seed instead of by name."
-    ),
-]
-BayesFactor = Annotated[
-    float | None,
-    typer.Option(
-        "--bf",
-        show_default="20",
-        rich_help_panel=LEARNING,
-        help="credible: structures within this Bayes factor of the best.",
-    ),
-]
-MaxDags = Annotated[
-    int | None,
-    typer.Option(
-        show_default="20", rich_help_panel=LEARNING, help="credible, bootstrap: DAGs sent at most."
-    ),
-]
-Replicates = Annotated[
-    int | None,
-    typer.Option(show_default="100", rich_help_panel=LEARNING, help="bootstrap: resampled tables."),
-]
-LearnerSeconds = Annotated[
-    float | None,
-    typer.Option(
-        "--learner-seconds",
-        "--seconds",
-        show_default="no limit",
-        rich_help_panel=LEARNING,
-        help="Time per search.",
-    ),
-]
-SearchMemory = Annotated[
-    float | None,
-    typer.Option(
-        "--memory",
-        show_default="what is free",
-        rich_help_panel=LEARNING,
-        help="optimal, ordering: MB that the search may hold.",
-    ),
-]
-Pricing = Annotated[
-    str | None,
-    typer.Option(
-        show_default="dca",
-        rich_help_panel=LEARNING,
-        help="cg-dca: dca, dca-permutations, dca-greedy, local-search (any score).",
-    ),
-]
-Inner = Annotated[
-    str | None,
-    typer.Option(show_default="minimum-norm", rich_help_panel=LEARNING, help="cg-dca: or kelley."),
-]
-StartPoint = Annotated[
-    str | None,
-    typer.Option(
-        "--start",
-        show_default="hybrid",
-        rich_help_panel=LEARNING,
-        help="cg-dca: where DCA begins: hybrid, random, warm.",
-    ),
-]
-SchemaFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--schema", help='JSON file {"column": ["state", ...]}; anything else is then an error.'
-    ),
-]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(help="A cell that means missing, besides the empty cell; may be repeated."),
-]
-Reading = Annotated[
-    str,
-    typer.Option(
-        help="Which structure of the path at θ: search, refusion, or the better one (best)."
-    ),
-]
-
-
 # --- simulate -----------------------------------------------------------------------------------
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "fedbn simulate --network asia --clients 5 --rows 1000",
         "fedbn simulate --network child --partition dirichlet-latent --alpha 0.3",
         "fedbn simulate --table patients.csv --partition column --partition-column hospital",
@@ -238,8 +95,10 @@ Reading = Annotated[
         "fedbn simulate --config experiment.toml --engine in-process",
     )
 )
+@with_learning_options
 def simulate(
     more_sites: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="SITE...")] = None,
+    *,
     network: Annotated[
         str | None, typer.Option(help="A network to sample tables from: a name or a file.")
     ] = None,
@@ -271,24 +130,7 @@ def simulate(
     ] = None,
     schema: SchemaFile = None,
     missing: Missing = None,
-    learner: LearnerName = None,
-    score: Score = None,
-    ess: Ess = None,
-    max_parents: MaxParents = None,
-    max_t: MaxT = None,
-    memory_mb: MemoryMb = None,
-    knowledge: KnowledgeFile = None,
-    turning: Turning = None,
-    repeat: Repeat = None,
-    random_ties: RandomTies = None,
-    bf: BayesFactor = None,
-    max_dags: MaxDags = None,
-    replicates: Replicates = None,
-    learner_seconds: LearnerSeconds = None,
-    pricing: Pricing = None,
-    inner: Inner = None,
-    start: StartPoint = None,
-    memory: SearchMemory = None,
+    learning: Mapping[str, Any],
     reading: Annotated[
         str | None, typer.Option(show_default="best", help="best, search or refusion.")
     ] = None,
@@ -338,9 +180,9 @@ def simulate(
     Every client learns from its own table, the server fuses the structures. The result is a folder:
     the consensus as CSV, JSON, GraphML, DOT and BIF, tables, figures.
     """
+    from simulations.commands.simulate import run_and_report
     from simulations.experiment import experiment_from
     from simulations.inputs import set_options
-    from simulations.simulate import run_and_report
 
     if more_sites and not sites:
         raise typer.BadParameter(f"unexpected argument {more_sites[0]!r}; see --help")
@@ -356,24 +198,7 @@ def simulate(
         "sizes": sizes,
         "schema": None if schema is None else str(schema),
         "missing": missing or None,
-        "learner": learner,
-        "score": score,
-        "ess": ess,
-        "max-parents": max_parents,
-        "max-t": max_t,
-        "memory-mb": memory_mb,
-        "knowledge": None if knowledge is None else str(knowledge),
-        "turning": turning,
-        "repeat": repeat,
-        "random-ties": random_ties,
-        "bf": bf,
-        "max-dags": max_dags,
-        "replicates": replicates,
-        "learner-seconds": learner_seconds,
-        "pricing": pricing,
-        "inner": inner,
-        "start-point": start,
-        "search-memory-mb": memory,
+        **learning,
         "reading": reading,
         "rounds-limit": rounds,
         "test-rows": test_rows,
@@ -403,35 +228,20 @@ def _check_source(experiment: Experiment, *, rows: int | None, clients: int | No
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "fedbn learn patients.csv",
         "fedbn learn patients.csv --score bic --out patients.graphml",
         "fedbn learn measurements.parquet --score gaussian-bic --json",
         "fedbn learn patients.csv --knowledge known.toml --turning --repeat",
     )
 )
+@with_learning_options
 def learn(
     table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    *,
     schema: SchemaFile = None,
     missing: Missing = None,
-    learner: LearnerName = None,
-    score: Score = None,
-    ess: Ess = None,
-    max_parents: MaxParents = None,
-    max_t: MaxT = None,
-    memory_mb: MemoryMb = None,
-    knowledge: KnowledgeFile = None,
-    turning: Turning = None,
-    repeat: Repeat = None,
-    random_ties: RandomTies = None,
-    bf: BayesFactor = None,
-    max_dags: MaxDags = None,
-    replicates: Replicates = None,
-    learner_seconds: LearnerSeconds = None,
-    pricing: Pricing = None,
-    inner: Inner = None,
-    start: StartPoint = None,
-    memory: SearchMemory = None,
+    learning: Mapping[str, Any],
     start_dag: Annotated[
         Path | None,
         typer.Option(
@@ -453,30 +263,11 @@ def learn(
     columns from first to last. The search never breaks it; knowledge that contradicts itself is
     an error that names the edges.
     """
-    from simulations.learn import learn_and_report
+    from simulations.commands.learn import learn_and_report
 
     learn_and_report(
         table,
-        {
-            "learner": learner,
-            "score": score,
-            "ess": ess,
-            "max-parents": max_parents,
-            "max-t": max_t,
-            "memory-mb": memory_mb,
-            "knowledge": None if knowledge is None else str(knowledge),
-            "turning": turning,
-            "repeat": repeat,
-            "random-ties": random_ties,
-            "bf": bf,
-            "max-dags": max_dags,
-            "replicates": replicates,
-            "learner-seconds": learner_seconds,
-            "pricing": pricing,
-            "inner": inner,
-            "start-point": start,
-            "search-memory-mb": memory,
-        },
+        learning,
         schema=schema,
         missing=missing,
         start=start_dag,
@@ -491,7 +282,7 @@ def learn(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "fedbn fuse north.json south.bif east.json",
         "fedbn fuse a.csv b.csv --nodes age,smoking,cancer --weights 2,1",
         "fedbn fuse alarm.r100.txt.gz --first 20 --json",
@@ -523,7 +314,12 @@ def fuse(
             "genetic-union and genetic-inputs (treewidth at most 5).",
         ),
     ] = "mcbnc",
-    reading: Reading = "best",
+    reading: Annotated[
+        str,
+        typer.Option(
+            help="Which structure of the path at θ: search, refusion, or the better one (best)."
+        ),
+    ] = "best",
     theta: Annotated[
         str | None,
         typer.Option(
@@ -583,7 +379,7 @@ def fuse(
     least supported first, down to the empty graph; of all states on that path the one nearest to
     the inputs (SMHD) is the consensus, with a bound that no other graph can be below.
     """
-    from simulations.fuse import FuseOptions, fuse_and_report
+    from simulations.commands.fuse import FuseOptions, fuse_and_report
     from simulations.inputs import read_inputs
 
     inputs = read_inputs(files, nodes=nodes, first=first, weights=weights)
@@ -610,7 +406,7 @@ def fuse(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "fedbn sample alarm --rows 5000 --out alarm.csv",
         "fedbn sample my-network.bif --rows 100 --seed 7",
     )
@@ -653,7 +449,7 @@ def sample(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "fedbn compare consensus.json alarm",
         "fedbn compare learned.csv true.bif --nodes age,smoking,cancer --json",
     )
@@ -690,7 +486,7 @@ def compare(
         print_table(rows_table(tuple(content), [tuple(content.values())]))
 
 
-@app.command(epilog=_examples("fedbn networks", "fedbn networks --network-dir bifs --json"))
+@app.command(epilog=examples("fedbn networks", "fedbn networks --network-dir bifs --json"))
 def networks(network_dir: NetworkDir = None, as_json: Json = False) -> None:
     """List the networks that can be sampled by name."""
     from simulations.inputs import network_facts
@@ -704,27 +500,27 @@ def networks(network_dir: NetworkDir = None, as_json: Json = False) -> None:
 
 
 app.command(
-    epilog=_examples(
+    epilog=examples(
         "fedbn credible patients.csv --bf 20 --score bic",
         "fedbn credible patients.csv --count --json",
         "fedbn credible patients.csv --list 10 --per-class --out edges.csv",
     )
 )(credible)
 app.command(
-    epilog=_examples(
+    epilog=examples(
         "fedbn bootstrap patients.csv --replicates 200 --workers 2 --strengths strengths.csv",
         "fedbn bootstrap patients.csv --threshold 0.85 --out averaged.json",
     )
 )(bootstrap)
 app.command(
-    epilog=_examples(
+    epilog=examples(
         "fedbn update results/sites --remove north",
         "fedbn update results/sites --add west.json --out results/with-west",
     )
 )(update)
 app.command(
     rich_help_panel=SITES,
-    epilog=_examples(
+    epilog=examples(
         "fedbn keys keys --host flower.example.org --host 192.0.2.7 --site north --site south",
         "fedbn keys keys --site west",
     ),
@@ -732,15 +528,15 @@ app.command(
 app.command(
     "app",
     rich_help_panel=SITES,
-    epilog=_examples(
+    epilog=examples(
         "fedbn app run --set out-dir=results/deployed --set rounds-limit=2",
         "fedbn app run --config run.toml",
     ),
 )(app_folder)
 app.command(
-    rich_help_panel=SITES, epilog=_examples("fedbn disclosures north.csv.disclosures.jsonl")
+    rich_help_panel=SITES, epilog=examples("fedbn disclosures north.csv.disclosures.jsonl")
 )(disclosures)
 app.command(
     rich_help_panel=SITES,
-    epilog=_examples("fedbn deploy-demo", "fedbn deploy-demo --insecure --json"),
+    epilog=examples("fedbn deploy-demo", "fedbn deploy-demo --insecure --json"),
 )(deploy_demo)

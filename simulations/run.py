@@ -103,7 +103,7 @@ def _in_process(experiment: Experiment, tables: Simulation, say: Notify) -> Fede
 
 
 def _flower(experiment: Experiment, tables: Simulation, say: Notify) -> Federated:
-    from simulations.flower_run import flower_run
+    from simulations.flower.run import flower_run
 
     return flower_run(experiment, len(tables.sites), say)
 

@@ -12,8 +12,8 @@ from fedbn.graphs.files import structure_text
 from fedbn.rounds import FederationResult
 from fedbn.settings import ConsensusSettings, Experiment
 from server.server_app import Federated
-from simulations.flower_processes import app_log
-from simulations.flower_run import Runtime, outcome_of
+from simulations.flower.processes import app_log
+from simulations.flower.run import Runtime, outcome_of
 from simulations.run import run_experiment
 
 ASIA = Experiment(
@@ -63,7 +63,7 @@ def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
         logs.append(app_log(running.home, run_id))
         return outcome
 
-    monkeypatch.setattr("simulations.flower_run.outcome_of", outcome_and_log)
+    monkeypatch.setattr("simulations.flower.run.outcome_of", outcome_and_log)
     monkeypatch.setenv("NUMBA_DEBUG_CACHE", "1")
     monkeypatch.chdir(tmp_path)
     there = run_experiment(replace(ASIA, engine="flower"))

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fedbn.settings import Experiment, to_run_config
-from simulations.bundle import write_bundle
-from simulations.deployment import Deployment
+from simulations.deployment.deployment import Deployment
+from simulations.flower.bundle import write_bundle
 from tests.deployment.conftest import SITES, Simulated
 
 HOSTILE = (sys.executable, str(Path(__file__).with_name("hostile_supernode.py")))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from simulations.flower_processes import free_ports, stop
+from simulations.flower.processes import free_ports, stop
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")

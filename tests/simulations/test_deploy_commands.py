@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key, load_ssh_public_key
 
 from fedbn.errors import FedbnWarning
-from simulations.update import update_and_report
+from simulations.commands.update import update_and_report
 from tests.simulations.conftest import Fedbn
 
 HERE = ("--engine", "in-process", "--json")
@@ -168,7 +168,7 @@ def test_an_interrupted_simulation_goes_on(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("simulations.simulate._write", full)
+        patched.setattr("simulations.commands.simulate._write", full)
         with pytest.raises(OSError, match="No space"):
             fedbn(*options, "--rounds", 2, *HERE, "--out", "parts")
     assert (tmp_path / "parts.checkpoint.json").is_file()

@@ -6,8 +6,8 @@ import pytest
 
 from fedbn.errors import FlowerRunError, ResultsError
 from fedbn.settings import Experiment
-from simulations import flower_run as runs
-from simulations.flower_processes import free_ports, new_home, require_running, start, stop
+from simulations.flower import run as runs
+from simulations.flower.processes import free_ports, new_home, require_running, start, stop
 
 PLAN = Experiment(network="asia")
 

@@ -27,9 +27,9 @@ from fedbn.graphs.files import write_structure
 from fedbn.networks.catalog import load_network
 from fedbn.report import check_results_folder, results_folder
 from fedbn.settings import Experiment, to_run_config
-from simulations.bundle import write_bundle
-from simulations.deployment import Deployment
-from simulations.keys import make_keys
+from simulations.deployment.deployment import Deployment
+from simulations.deployment.keys import make_keys
+from simulations.flower.bundle import write_bundle
 from simulations.run import run_experiment
 
 __all__ = ["DemoResult", "deploy_demo"]

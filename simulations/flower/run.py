@@ -2,7 +2,7 @@
 
 Every run is on its own: a temporary folder is its FLWR_HOME, its working directory and Ray's
 temporary folder; a SuperLink is started in it on a free port and stopped at the end, whatever
-happens. No checkout is needed: the bundle holds the two thin apps (`simulations.bundle`).
+happens. No checkout is needed: the bundle holds the two thin apps (`simulations.flower.bundle`).
 
 `flwr run` exits with 0 even if it or its run fails; so its answer is read, and the run's status is
 polled until it has finished.
@@ -22,8 +22,8 @@ from pathlib import Path
 from fedbn.errors import FedbnError, FlowerRunError
 from fedbn.settings import Experiment, to_run_config
 from server.server_app import HANDOVER, Federated
-from simulations.bundle import write_bundle
-from simulations.flower_processes import (
+from simulations.flower.bundle import write_bundle
+from simulations.flower.processes import (
     Home,
     Process,
     app_log,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from simulations.options import Json, Missing, Quiet, SchemaFile, Seed
+
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
     from fedbn.learners import LearnerSettings
@@ -30,12 +32,8 @@ def bootstrap(
     knowledge: Annotated[
         Path | None, typer.Option(help="Background knowledge, as for fedbn learn.")
     ] = None,
-    schema: Annotated[
-        Path | None, typer.Option("--schema", help='JSON file {"column": ["state", ...]}.')
-    ] = None,
-    missing: Annotated[
-        list[str] | None, typer.Option(help="A cell that means missing; may be repeated.")
-    ] = None,
+    schema: SchemaFile = None,
+    missing: Missing = None,
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -56,18 +54,14 @@ def bootstrap(
         Path | None,
         typer.Option(help="Write the averaged network to a .csv, .json, .graphml or .dot file."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 1,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress bar, no table.")
-    ] = False,
+    seed: Seed = 1,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn from resampled rows: the strength of every edge, and the averaged network."""
     from fedbn.graphs.files import write_structure
     from fedbn.learners import LearnerSettings
-    from simulations.learn import read_table
+    from simulations.commands.learn import read_table
 
     settings = LearnerSettings(
         learner=learner,

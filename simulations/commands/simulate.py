@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnWarning, NetworkError
+from simulations.commands.fuse import consensus_json
 from simulations.experiment import Experiment, result_name, with_absolute_paths
-from simulations.fuse import consensus_json
 from simulations.inputs import one_structure
 from simulations.terminal import print_json, print_table, stages, summary_table
 

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from fedbn.errors import FlowerRunError
-from simulations.flower_processes import (
+from simulations.flower.processes import (
     CONNECTION,
     Home,
     Process,
@@ -52,7 +52,8 @@ class Deployment:
     Parameters
     ----------
     folder : absolute; homes, logs and the SuperLink's database go here.
-    keys : folder of keys (`simulations.keys`) for TLS and authentication of nodes; None: neither.
+    keys : folder of keys (`simulations.deployment.keys`) for TLS and authentication of nodes;
+        None: neither.
 
     Attributes
     ----------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbn.errors import ConfigError, FedbnWarning, SearchError
+from simulations.options import Missing, SchemaFile
 
 if TYPE_CHECKING:
     from fedbn.credible.candidates import Candidates
@@ -46,12 +47,8 @@ def credible(
         str, typer.Option(help="bic, bdeu, aic; gaussian-bic where columns are numbers.")
     ] = "bic",
     ess: Annotated[float, typer.Option(help="Equivalent sample size of BDeu.")] = 1.0,
-    schema: Annotated[
-        Path | None, typer.Option("--schema", help='JSON file {"column": ["state", ...]}.')
-    ] = None,
-    missing: Annotated[
-        list[str] | None, typer.Option(help="A cell that means missing; may be repeated.")
-    ] = None,
+    schema: SchemaFile = None,
+    missing: Missing = None,
     count: Annotated[
         bool,
         typer.Option(
@@ -163,7 +160,7 @@ def credible(
     """
     from fedbn.credible.coverage import MAX_VARIABLES, covered_share
     from fedbn.scores import make_score
-    from simulations.credible_output import show, write_files
+    from simulations.commands.credible_output import show, write_files
     from simulations.terminal import print_json, stages
 
     wanted = _Wanted(count, most, k_best, per_class, ancestors, v_structures, samples, seed, paper)

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from fedbn.errors import FedbnError, ResultsError
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+from simulations.options import Json, Quiet
 
 
 def keys(
@@ -35,7 +34,7 @@ def keys(
     Nothing is overwritten. Files that end in .key are private (mode 0600); of the others, sites
     need ca.pem and the server needs the sites' .pub files.
     """
-    from simulations.keys import make_keys
+    from simulations.deployment.keys import make_keys
     from simulations.terminal import print_json
 
     paths = make_keys(folder, hosts or (), sites or (), days)
@@ -61,8 +60,8 @@ def app_folder(
     Where the data are is no setting of a deployed run: each site's SuperNode says it by itself.
     """
     from fedbn.settings import to_run_config
-    from simulations.bundle import write_bundle
     from simulations.experiment import experiment_from, with_absolute_paths
+    from simulations.flower.bundle import write_bundle
     from simulations.inputs import set_options
 
     experiment = experiment_from(set_options(setting or []), config=config)
@@ -113,14 +112,14 @@ def update(
         Path | None, typer.Option(show_default="FOLDER-updated", help="The new results folder.")
     ] = None,
     as_json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Update a consensus with one client more or fewer, from what the run kept.
 
     No client is asked again. A new client learns with the run's schema first:
     fedbn learn new.csv --schema FOLDER/schema.json --out new.json
     """
-    from simulations.update import update_and_report
+    from simulations.commands.update import update_and_report
 
     update_and_report(folder, add or [], remove or [], out, as_json=as_json, quiet=quiet)
 
@@ -139,7 +138,7 @@ def deploy_demo(
         Path | None, typer.Option(show_default="not kept", help="Keep the results here.")
     ] = None,
     as_json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress lines.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Deploy three sites on this machine, and check the result against the simulation.
 
@@ -147,7 +146,7 @@ def deploy_demo(
     federation, stops everything, and compares both consensus files by their SHA-256.
     """
     from fedbn.settings import Experiment
-    from simulations import deploy_demo as demo
+    from simulations.deployment import demo
     from simulations.terminal import print_json
 
     def say(words: str) -> None:

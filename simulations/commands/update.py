@@ -16,7 +16,7 @@ from fedbn.outcome import Outcome, summarise
 from fedbn.report import check_results_folder, versions, write_results
 from fedbn.rounds import ClientReply, load_kernels, updated
 from fedbn.settings import to_run_config
-from simulations.fuse import consensus_json
+from simulations.commands.fuse import consensus_json
 from simulations.terminal import print_json, print_table, summary_table
 
 __all__ = ["update_and_report"]

@@ -80,7 +80,7 @@ def fuse_and_report(
     if options.out is not None:
         check_results_folder(options.out)
     if options.method != "mcbnc":
-        from simulations.fuse_baseline import fuse_by_baseline
+        from simulations.commands.fuse_baseline import fuse_by_baseline
 
         fuse_by_baseline(inputs, options, truth)
         return

@@ -1,0 +1,1 @@
+"""The commands of `fedbn`: what each does, apart from its options."""

@@ -1,0 +1,1 @@
+"""Federated rounds between machines: keys, commands of sites and servers, a demo on one."""
