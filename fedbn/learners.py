@@ -68,7 +68,7 @@ class LearnerSettings:
     start_point : str
         CG-DCA: where DCA begins, one of START_POINTS.
     search_memory_mb : float or None
-        Learners optimal and ordering: MB that the search may hold; None for what is free.
+        Learners cg-dca, optimal and ordering: MB that the search may hold; None for what is free.
     """
 
     learner: str = "ges"
@@ -408,7 +408,8 @@ def _by_proof(
         max_parents=settings.max_parents,
         rng=rng,
     )
-    status = "time limit" if "time limit" in found.limit else "complete"
+    words = [word for word in ("time limit", "memory limit") if word in found.limit]
+    status = words[0] if words else "complete"
     if found.limit.startswith(FALLBACK):
         warnings.warn(f"no proven structure: {found.proof}", FedbnWarning, stacklevel=3)
         status = FALLBACK

@@ -177,7 +177,7 @@ LEARNING_OPTIONS: Mapping[str, Any] = {
             "--memory",
             show_default="what is free",
             rich_help_panel=LEARNING,
-            help="optimal, ordering: MB that the search may hold.",
+            help="cg-dca, optimal, ordering: MB that the search may hold.",
         ),
     ],
 }

@@ -53,14 +53,14 @@ class CGDCAResult:
     score : its total, higher is better.
     upper_bound, gap, proof : None, as pricing is inexact.
     status : always "heuristic".
-    limit : "time limit" if the search was stopped, else empty.
+    limit : "time limit" if the search was stopped, "memory limit" if an RMIP was, else empty.
     counters : columns, rows, pricings, rounds of pricing, exact separations, RMIPs, and how many
         of those a limit ended early.
     """
 
     dag: DAG
     score: float
-    limit: Literal["", "time limit"]
+    limit: Literal["", "time limit", "memory limit"]
     counters: Mapping[str, int]
     upper_bound: None = None
     gap: None = None
@@ -145,6 +145,7 @@ class _ColumnGeneration:
         self.model = pricing.model(score)
         self.empty = np.array([-score.local_score(i, []) for i in range(score.n)])
         self.counters = dict.fromkeys(COUNTERS, 0)
+        self.out_of_memory = False
         self.pool = ColumnPool(score.names)
         for i in range(score.n):
             self.pool.add(i, np.zeros(score.n, dtype=np.bool_), 0.0)
@@ -217,14 +218,16 @@ class _ColumnGeneration:
         """RMIP."""
         found = best_dag(self.pool.families(), self.rng, self.limits)
         self.counters["rmips"] += 1
-        self.counters["rmips_cut_short"] += not found.exact
+        self.counters["rmips_cut_short"] += found.limit != ""
+        self.out_of_memory |= "memory" in found.limit
         return found
 
     def result(self, dag: DAG) -> CGDCAResult:
         """What is told of the best DAG."""
+        memory: Literal["", "memory limit"] = "memory limit" if self.out_of_memory else ""
         return CGDCAResult(
             dag=dag,
             score=total_score(self.score, dag),
-            limit="time limit" if self.stopped else "",
+            limit="time limit" if self.stopped else memory,
             counters=self.counters | {"columns": self.pool.size},
         )

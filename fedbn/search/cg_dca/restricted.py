@@ -17,16 +17,14 @@ from fedbn.search.optimal.parts import solved_parts
 
 __all__ = ["RestrictedOptimum", "best_dag"]
 
-TOLERANCE = 1e-6
-
 
 @dataclass(frozen=True)
 class RestrictedOptimum:
-    """The best DAG found and its cost; `exact` unless a limit ended the search."""
+    """The best DAG found and its cost; `limit` is "", or the limit that ended the search."""
 
     cost: float
     dag: DAG
-    exact: bool
+    limit: str
 
 
 def best_dag(
@@ -35,5 +33,5 @@ def best_dag(
     """The least cost of a DAG of these families, within the limits."""
     parts = solved_parts(families, "auto", Limits() if limits is None else limits, rng)
     cost = sum(part.cost for part in parts)
-    exact = all(part.cost - part.bound <= TOLERANCE for part in parts)
-    return RestrictedOptimum(cost, families.dag([f for p in parts for f in p.chosen]), exact)
+    limit = next((part.limit for part in parts if part.limit), "")
+    return RestrictedOptimum(cost, families.dag([f for p in parts for f in p.chosen]), limit)
