@@ -11,8 +11,11 @@ limit). Where it does not, the row compares its score with the truth's: one at l
 that the rows ask for another class, a lower one that the search ended in a local optimum; then the
 row says whether turning with repetition, or XGES-0, gets further. `denied_nats` is what the class
 found costs in truth: rows × the divergence of the true distribution from the nearest one of that
-class. Below `penalty_nats`, what BIC takes for one parameter, so many rows cannot tell. One JSON
-line a run is appended to `--output`/rows.jsonl; runs in the file are not made again.
+class. Below `penalty_nats`, what BIC takes for one parameter, so many rows cannot tell. For linear
+equations `enough_rows` is the least of 1, 10, 100 times as many rows with which GES finds the class
+where no chance is left: from the true covariance matrix. One JSON line a run is appended to
+`--output`/rows.jsonl; runs in the file are not made again. What came out, and why, is in
+docs/decisions/006-ges-stays-forward-and-backward.md.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from fedbn.networks.random import (
     random_linear_gaussian_network,
 )
 from fedbn.scores import SCORES, make_score, total_score
+from fedbn.scores.gaussian import gaussian_from_covariance
 from fedbn.search.ges import ges
 from fedbn.search.xges import xges0
 from simulations.study import Study
@@ -160,8 +164,22 @@ def one_run(case: Mapping[str, Any]) -> dict[str, Any]:
             row[f"{name}_minus_truth"] = result.score - truth
         row["denied_nats"] = rows * divergence(network, found.dag)
         row["penalty_nats"] = 0.5 * np.log(rows)
+        row["enough_rows"] = enough_rows(network, rows)
         row["local_optimum"] = found.score < truth - _EQUAL * abs(truth)
     return row
+
+
+def enough_rows(network: BayesianNetwork | LinearGaussianNetwork, rows: int) -> int | None:
+    """The first of 1, 10 and 100 times `rows` for which GES, given the true covariance, returns the
+    true class; None if none does, or the network is categorical."""
+    if isinstance(network, BayesianNetwork):
+        return None
+    covariance, truth = covariance_matrix(network), dag_to_cpdag(network.dag)
+    for count in (rows, 10 * rows, 100 * rows):
+        score = gaussian_from_covariance(network.dag.names, covariance, count)
+        if ges(score).cpdag == truth:
+            return count
+    return None
 
 
 def summary(rows: list[Mapping[str, Any]]) -> str:
@@ -173,6 +191,8 @@ def summary(rows: list[Mapping[str, Any]]) -> str:
         f"({100 * (1 - len(misses) / len(rows)):.1f} %)",
         f"{len(misses) - len(local)} misses score at least as well as the truth, "
         f"{len(local)} are local optima below it",
+        f"{sum(row['denied_nats'] < row['penalty_nats'] for row in misses)} of the {len(misses)} "
+        "misses deny less than one parameter costs",
     ]
     for option in ("turning_repeat", "xges0"):
         helped = sum(row[f"{option}_recovered"] for row in misses)
@@ -183,6 +203,7 @@ def summary(rows: list[Mapping[str, Any]]) -> str:
             f"turning {row['turning_repeat_minus_truth']:+.2f}, "
             f"xges0 {row['xges0_minus_truth']:+.2f}; "
             f"denies {row['denied_nats']:.2f} nats, one parameter costs {row['penalty_nats']:.2f}"
+            f"; enough rows: {row['enough_rows'] or 'not found'}"
         )
     return "\n".join(lines)
 

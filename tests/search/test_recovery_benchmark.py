@@ -44,6 +44,16 @@ def test_divergence_of_a_class_from_the_truth() -> None:
     assert lost == pytest.approx(recovery.mutual_information(joint, 1, 2))
 
 
+def test_rows_that_would_be_enough() -> None:
+    dag = DAG.from_edges("abc", [("a", "c"), ("b", "c")])
+    network = random_linear_gaussian_network(
+        dag, rng=np.random.default_rng(1), coefficients=(0.1, 0.1), noise=(1.0, 1.0)
+    )
+    assert recovery.enough_rows(network, 100) == 1000
+    assert recovery.enough_rows(network, 1000) == 1000
+    assert recovery.enough_rows(network, 5) is None
+
+
 def test_drawn_networks_are_strong() -> None:
     dag = DAG.from_edges("abcd", [("a", "c"), ("b", "c"), ("c", "d"), ("a", "d")])
     network = recovery.strong_bayesian_network(dag, np.random.default_rng(2))
