@@ -128,26 +128,33 @@ def strong_bayesian_network(dag: DAG, rng: np.random.Generator) -> BayesianNetwo
     raise RuntimeError("no network with strong edges found")
 
 
+def drawn_network(
+    kind: str, rng: np.random.Generator
+) -> tuple[BayesianNetwork | LinearGaussianNetwork, float]:
+    """A network of the benchmark, and its weakest edge: the least mutual information between the
+    ends of one, or the least absolute coefficient."""
+    n = int(rng.integers(8, 11))
+    dag = random_dag(node_names(n), edges=int(EDGES_PER_NODE * n), rng=rng)
+    if kind == "gaussian":
+        equations = random_linear_gaussian_network(
+            dag, rng=rng, coefficients=COEFFICIENTS, noise=(1.0, 1.0)
+        )
+        weights = np.abs(equations.coefficients)
+        return equations, float(weights[weights > 0].min())
+    network = strong_bayesian_network(dag, rng)
+    return network, weakest_edge(network, list(range(n)))
+
+
 def one_run(case: Mapping[str, Any]) -> dict[str, Any]:
     """Draw a network, sample, search, compare; the case has score, seed, rows and run."""
     score_name, rows = case["score"], case["rows"]
     rng = np.random.default_rng([case["seed"], case["run"]])
-    n = int(rng.integers(8, 11))
-    dag = random_dag(node_names(n), edges=int(EDGES_PER_NODE * n), rng=rng)
-    network: BayesianNetwork | LinearGaussianNetwork
-    if SCORES[score_name].kind == "gaussian":
-        network = random_linear_gaussian_network(
-            dag, rng=rng, coefficients=COEFFICIENTS, noise=(1.0, 1.0)
-        )
-        weights = np.abs(network.coefficients)
-        weakest = float(weights[weights > 0].min())
-    else:
-        network = strong_bayesian_network(dag, rng)
-        weakest = weakest_edge(network, list(range(n)))
+    network, weakest = drawn_network(SCORES[score_name].kind, rng)
+    dag = network.dag
     score = make_score(score_name, network.sample(rows, rng))
     truth, found = total_score(score, dag), ges(score)
     row: dict[str, Any] = {
-        "nodes": n,
+        "nodes": dag.n,
         "edges": dag.n_edges,
         "weakest_edge": weakest,
         "recovered": found.cpdag == dag_to_cpdag(dag),
