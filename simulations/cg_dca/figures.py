@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from simulations.cg_dca.report import best_known, gap, groups, mean
+from simulations.cg_dca.selection import best_known, gap, groups, mean
 from simulations.study import Row
 
 __all__ = ["write_figures"]

@@ -22,7 +22,9 @@ from simulations.cg_dca.generator import gaussian_instance, gaussian_test_networ
 from simulations.cg_dca.limited import run_peer
 from simulations.cg_dca.minlp_pricing import MINLPPricing
 from simulations.cg_dca.peers import max_min_hill_climbing, pc_stable
-from simulations.cg_dca.report import gap, sections
+from simulations.cg_dca.report import sections
+from simulations.cg_dca.selection import gap
+from simulations.cg_dca.targets import targets
 from tests import naive_cg_dca as naive
 
 
@@ -142,7 +144,39 @@ def test_a_case_and_its_report(tmp_path: Path) -> None:
         assert gap(row, max(r["score"] for r in rows)) >= 0.0
         assert math.isfinite(row["seconds"])
     titles = [section.title for section in sections(rows, [])]
-    assert titles == ["Table 1: gaps", "Tables 4 and 5: start points", "Tables 2 and 6: structures"]
+    assert titles == [
+        "Table 1: gaps", "Tables 4 and 5: start points", "Tables 2 and 6: structures", "Targets",
+    ]  # fmt: skip
+
+
+def row(method: str, score: float, seconds: float, status: str = "heuristic") -> dict[str, object]:
+    return {"method": method, "score": score, "seconds": seconds, "status": status}
+
+
+def test_targets_say_what_does_not_hold() -> None:
+    paper = {
+        "table 1": {"gap": {"15": {"2.0": 0.39}}, "seconds": {"15": {"2.0": 170}}},
+        "targets": {
+            "gap": 0.05, "times": {"cg-dca hybrid": {"15": 10}, "optimal": {"15": 50}},
+            "proven": ["asia"],
+        },
+    }  # fmt: skip
+    setting = {"part": "gaussian", "n": 15, "rows": 5000, "d": 2.0, "instance": 0}
+    gaussian = [
+        setting | {"true_score": -100.0} | row("cg-dca hybrid", -100.444, 17.0),
+        setting | {"true_score": -100.0} | row("optimal", -99.9, 4.0, "feasible with bound"),
+    ]
+    tables = [
+        {"part": "discrete", "network": name} | row(method, score, 1.0, "optimal")
+        for name, method, score in (
+            ("asia", "optimal", -5.0), ("alarm", "optimal", -6.0), ("alarm", "ordering", -5.5)
+        )
+    ]  # fmt: skip
+    table = targets([*gaussian, *tables], paper).rows
+    assert [line[1:] for line in table] == [
+        ["0 of 1", "no"], ["1 of 1", "yes"], [10.0, "yes"], [42.5, "no"], ["optimal", "yes"],
+        ["-0.500000", "no"],
+    ]  # fmt: skip
 
 
 def test_the_command_refuses_an_unknown_part(tmp_path: Path) -> None:
