@@ -178,7 +178,7 @@ class Program:
 
 PROGRAMS: dict[str, Program] = {
     "causal-learn ges (bdeu, prior)": Program(causal_learn_bdeu),
-    "causal-learn ges (bdeu, prior; score vectorised)": Program(
+    "causal-learn ges (bdeu, prior), score vectorised": Program(
         causal_learn_vectorised, require_equal_scores
     ),
     "pgmpy hill climbing": Program(pgmpy_hill_climbing),
