@@ -14,9 +14,17 @@ from fedbn.learners import PRICINGS as PRICING_NAMES
 from fedbn.learners import START_POINTS as START_NAMES
 from fedbn.scores import make_score
 from fedbn.search.cg_dca.choices import INNER_SOLVERS, PRICINGS, START_POINTS
+from fedbn.search.cg_dca.inner import Point
 from fedbn.search.cg_dca.kelley import Kelley
 from fedbn.search.cg_dca.minimum_norm import MinimumNorm
-from fedbn.search.cg_dca.pricing import NEGATIVE
+from fedbn.search.cg_dca.pricing import (
+    NEGATIVE,
+    BestOfPermutations,
+    ByName,
+    DCAPricing,
+    GreedyOrder,
+    RandomOrder,
+)
 from fedbn.search.cg_dca.set_functions import (
     Clusters,
     PricingProblem,
@@ -172,6 +180,29 @@ def test_pricing_tells_the_true_reduced_cost(name: str, inner: str, kind: str) -
                 assert found.reduced_cost < NEGATIVE
                 found_any = True
     assert found_any
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seeds, kinds, st.sampled_from([ByName(), RandomOrder(), BestOfPermutations(), GreedyOrder()])
+)
+def test_orders_of_ties_sort_the_point_downwards(seed, kind, ties) -> None:
+    case = Case(seed, kind)
+    point = Point(case.rng.integers(0, 3, size=5) / 2.0, case.rng.normal(size=5))
+    for order in ties.orders(case.problem, point, case.rng):
+        assert sorted(order.tolist()) == case.problem.others.tolist()
+        assert (np.diff(point.x[order]) <= 0.0).all()
+
+
+@pytest.mark.parametrize(("kind", "ties"), [("gaussian", ByName()), ("categorical", RandomOrder())])
+def test_ties_go_by_name_in_gaussian_data_and_at_random_in_categorical(kind, ties) -> None:
+    for seed in range(5):
+        problem = Case(seed, kind).problem
+        usual, named = (
+            pricing.columns(problem, np.zeros(5), np.random.default_rng(seed))
+            for pricing in (DCAPricing(), DCAPricing(ties=ties))
+        )
+        assert [p.parents.tolist() for p in usual] == [p.parents.tolist() for p in named]
 
 
 def test_names_of_the_parts_are_those_of_the_settings() -> None:

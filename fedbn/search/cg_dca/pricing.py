@@ -36,6 +36,7 @@ __all__ = [
     "GreedyOrder",
     "Priced",
     "Pricing",
+    "RandomOrder",
     "Ties",
 ]
 
@@ -83,16 +84,24 @@ class ByName:
 
 
 @dataclass(frozen=True)
+class RandomOrder:
+    """One order: x down, then at random."""
+
+    def orders(self, problem: PricingProblem, point: Point, rng: np.random.Generator) -> list[Ints]:
+        """The one order."""
+        return [_descending(problem.others, point.x, rng.random(problem.n))]
+
+
+@dataclass(frozen=True)
 class BestOfPermutations:
-    """Several random orders among ties."""
+    """Several orders among ties: by name, and random ones."""
 
     count: int = 8
 
     def orders(self, problem: PricingProblem, point: Point, rng: np.random.Generator) -> list[Ints]:
         """By name, and `count` - 1 random ones."""
-        others = problem.others
-        drawn = [_descending(others, point.x, rng.random(problem.n)) for _ in range(self.count - 1)]
-        return ByName().orders(problem, point, rng) + drawn
+        rules: list[Ties] = [ByName(), *[RandomOrder()] * (self.count - 1)]
+        return [order for rule in rules for order in rule.orders(problem, point, rng)]
 
 
 @dataclass(frozen=True)
@@ -131,13 +140,15 @@ class DCAPricing:
     Parameters
     ----------
     inner : solves the convex problem of a step.
-    ties : which subgradient is taken where several are.
+    ties : which subgradient is taken where several are, of which the paper says nothing. By
+        default `ByName` for Gaussian data, `RandomOrder` for categorical: there the penalty lets
+        only the first places of an order enter, and by name they would always be the same ones.
     rounds : steps at most.
     tolerance : stop when the objective moves by less.
     """
 
     inner: InnerSolver = field(default_factory=MinimumNorm)
-    ties: Ties = field(default_factory=ByName)
+    ties: Ties | None = None
     rounds: int = 50
     tolerance: float = 1e-4
 
@@ -150,10 +161,11 @@ class DCAPricing:
     ) -> list[Priced]:
         """The superlevel sets of all iterates with reduced cost below `NEGATIVE`."""
         found: dict[bytes, Priced] = {}
+        ties = _usual_ties(problem) if self.ties is None else self.ties
         point, z = Point(start, start), np.inf
         for _ in range(self.rounds):
             reached = z
-            for order in self.ties.orders(problem, point, rng):
+            for order in ties.orders(problem, point, rng):
                 y = problem.subgradient(problem.prefixes(order))
                 candidate = self.inner.minimise(problem, y, point.x)
                 values = _harvest(problem, candidate, found)
@@ -164,6 +176,12 @@ class DCAPricing:
                 break
             point, z = following, reached
         return list(found.values())
+
+
+def _usual_ties(problem: PricingProblem) -> Ties:
+    from fedbn.scores._tables import GAUSSIAN
+
+    return ByName() if problem.model.tables.kind == GAUSSIAN else RandomOrder()
 
 
 def _descending(others: Ints, x: Floats, preference: Floats) -> Ints:
