@@ -139,7 +139,12 @@ def cases(run: Settings, network_dir: Path | None = None) -> Iterator[Case]:
     for network, rows in discrete["tables"]:
         if _there(network, network_dir):
             for method in discrete["methods"]:
-                yield {"part": "discrete", "network": network, "rows": rows, "method": method}
+                often = discrete["repetitions"] if method in discrete["repeated"] else 1
+                for repetition in range(1, often + 1):
+                    yield {
+                        "part": "discrete", "network": network, "rows": rows, "method": method,
+                        "repetition": repetition,
+                    }  # fmt: skip
 
 
 def run_case(case: Case, run: Settings, network_dir: Path | None = None) -> dict[str, Any]:
@@ -149,7 +154,8 @@ def run_case(case: Case, run: Settings, network_dir: Path | None = None) -> dict
     limits = run["peers"] if case["method"] in PEERS else run.get(case["part"], {})
     score = make_score(name, data)
     began = time.process_time()
-    found = METHODS[case["method"]](data, score, limits.get("seconds"), np.random.default_rng(1))
+    rng = np.random.default_rng(case.get("repetition", 1))
+    found = METHODS[case["method"]](data, score, limits.get("seconds"), rng)
     took = time.process_time() - began
     return {
         "seconds": found.seconds if case["method"] in PEERS else took,
