@@ -372,7 +372,7 @@ def _cg_dca(
         cap = FALLBACK_PARENTS if allowed is None else min(allowed, FALLBACK_PARENTS)
         text = f"cg-dca failed, the ordering search with at most {cap} parents instead: {error}"
         warnings.warn(text, FedbnWarning, stacklevel=2)
-        best = learn_optimal(score, "ordering", max_parents=cap, rng=rng)
+        best = learn_optimal(score, "ordering", seconds=settings.seconds, max_parents=cap, rng=rng)
         return Found((best.dag,), (1.0,), FALLBACK, best.score, Certificate(best.status))
     status = result.limit or "complete"
     return Found((result.dag,), (1.0,), status, result.score, Certificate(result.status))
