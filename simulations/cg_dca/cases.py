@@ -21,7 +21,13 @@ from fedbn.scores import TabulatedScore, make_score, total_score
 from fedbn.search.cg_dca import learn_cg_dca
 from fedbn.search.cg_dca.choices import START_POINTS
 from fedbn.search.cg_dca.local_search import LocalSearch
-from fedbn.search.cg_dca.pricing import BestOfPermutations, DCAPricing, GreedyOrder, Pricing
+from fedbn.search.cg_dca.pricing import (
+    BestOfPermutations,
+    DCAPricing,
+    GreedyOrder,
+    Pricing,
+    RandomOrder,
+)
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.optimal import learn_optimal
 from simulations.cg_dca.generator import gaussian_instance, gaussian_test_network
@@ -101,6 +107,7 @@ METHODS: Mapping[str, Method] = {
     "cg-dca hybrid": _cg("hybrid"),
     "cg-dca random": _cg("random"),
     "cg-dca warm": _cg("warm"),
+    "cg-dca random ties": _cg(pricing=DCAPricing(ties=RandomOrder())),
     "cg-dca permutations": _cg(pricing=DCAPricing(ties=BestOfPermutations())),
     "cg-dca greedy": _cg(pricing=DCAPricing(ties=GreedyOrder())),
     "cg local search": _cg(pricing=LocalSearch()),

@@ -40,6 +40,7 @@ def sections(rows: Sequence[Row], figures: Sequence[str]) -> list[Section]:
         _gaussian_test(rows, paper["gaussian.test"]),
         _gaps(rows, paper["table 1"]),
         _starts(rows, paper["tables 4, 5"]),
+        _ties(rows),
         _accuracy(rows, paper["tables 2, 6"]),
         _discrete(rows, paper["tables 3, 7, 8"]),
         _federated(rows),
@@ -127,6 +128,31 @@ def _starts(rows: Sequence[Row], paper: Mapping[str, Any]) -> Section:
         "s hybrid", "s warm",
     ]  # fmt: skip
     return Section("Tables 4 and 5: start points", text + ".", header, table)
+
+
+def _ties(rows: Sequence[Row]) -> Section:
+    """On the instances that have both; by name is what `cg-dca hybrid` does."""
+    rules = ("cg-dca hybrid", "cg-dca random ties")
+    table = []
+    for (n, size, d), instances in by_setting(rows).items():
+        both = {
+            k: some
+            for k, some in instances.items()
+            if {row["method"] for row in some} >= {*rules, "optimal"}
+        }
+        values = [
+            mean(by_method(both, rule, value)) for value in (to_best, seconds) for rule in rules
+        ]
+        if both:
+            table.append([n, size, d, len(both), *values])
+    text = (
+        "Hybrid start. The order along which f is linearised where the point has ties: by name, or "
+        "at random. Gaps to the optimum in percent, CPU seconds."
+    )
+    header = [
+        "n", "N", "d", "instances", "gap by name", "gap at random", "s by name", "s at random",
+    ]  # fmt: skip
+    return Section("Ties of the linearisation", text, header, table)
 
 
 def _accuracy(rows: Sequence[Row], paper: Mapping[str, Any]) -> Section:

@@ -145,7 +145,8 @@ def test_a_case_and_its_report(tmp_path: Path) -> None:
         assert math.isfinite(row["seconds"])
     titles = [section.title for section in sections(rows, [])]
     assert titles == [
-        "Table 1: gaps", "Tables 4 and 5: start points", "Tables 2 and 6: structures", "Targets",
+        "Table 1: gaps", "Tables 4 and 5: start points", "Ties of the linearisation",
+        "Tables 2 and 6: structures", "Targets",
     ]  # fmt: skip
 
 
