@@ -47,139 +47,58 @@ Missing = Annotated[
 
 
 LEARNING = "Learning"
+
+
+def _option(kind: type, words: str, *flags: str, default: str | bool = True) -> Any:
+    option = typer.Option(*flags, show_default=default, rich_help_panel=LEARNING, help=words)
+    return Annotated[kind | None, option]  # type: ignore[valid-type]
+
+
 LEARNING_OPTIONS: Mapping[str, Any] = {
-    "learner": Annotated[
-        str | None,
-        typer.Option(
-            "--learner",
-            show_default="ges",
-            rich_help_panel=LEARNING,
-            help="One structure: ges, xges0, hc, cg-dca, ordering, optimal (with a proof). "
-            "Several, weighted: bootstrap, credible.",
-        ),
-    ],
-    "score": Annotated[
-        str | None,
-        typer.Option(
-            show_default="bdeu",
-            rich_help_panel=LEARNING,
-            help="bdeu, bic, aic (columns are categories); gaussian-bic, bge (columns are "
-            "numbers).",
-        ),
-    ],
-    "ess": Annotated[
-        float | None,
-        typer.Option(
-            show_default="1", rich_help_panel=LEARNING, help="Equivalent sample size of BDeu."
-        ),
-    ],
-    "max-parents": Annotated[
-        int | None,
-        typer.Option(show_default="no limit", rich_help_panel=LEARNING, help="In-degree."),
-    ],
-    "max-t": Annotated[
-        int | None,
-        typer.Option(
-            "--max-t",
-            show_default="no limit",
-            rich_help_panel=LEARNING,
-            help="ges, xges0: neighbours that one Insert may direct.",
-        ),
-    ],
-    "memory-mb": Annotated[
-        float | None,
-        typer.Option(
-            show_default="512", rich_help_panel=LEARNING, help="MB for stored scores and bitmaps."
-        ),
-    ],
-    "knowledge": Annotated[
-        Path | None,
-        typer.Option(
-            "--knowledge",
-            rich_help_panel=LEARNING,
-            help="ges, xges0, hc, bootstrap: a .json or .toml file with required and forbidden "
-            "edges and tiers.",
-        ),
-    ],
-    "turning": Annotated[
-        bool | None,
-        typer.Option("--turning", rich_help_panel=LEARNING, help="GES with its turning phase."),
-    ],
-    "repeat": Annotated[
-        bool | None,
-        typer.Option("--repeat", rich_help_panel=LEARNING, help="GES until no phase improves."),
-    ],
-    "random-ties": Annotated[
-        bool | None,
-        typer.Option(
-            "--random-ties", rich_help_panel=LEARNING, help="Ties by --seed instead of by name."
-        ),
-    ],
-    "bf": Annotated[
-        float | None,
-        typer.Option(
-            "--bf",
-            show_default="20",
-            rich_help_panel=LEARNING,
-            help="credible: structures within this Bayes factor of the best.",
-        ),
-    ],
-    "max-dags": Annotated[
-        int | None,
-        typer.Option(
-            show_default="20",
-            rich_help_panel=LEARNING,
-            help="credible, bootstrap: DAGs sent at most.",
-        ),
-    ],
-    "replicates": Annotated[
-        int | None,
-        typer.Option(
-            show_default="100", rich_help_panel=LEARNING, help="bootstrap: resampled tables."
-        ),
-    ],
-    "learner-seconds": Annotated[
-        float | None,
-        typer.Option(
-            "--learner-seconds",
-            "--seconds",
-            show_default="no limit",
-            rich_help_panel=LEARNING,
-            help="Time per search.",
-        ),
-    ],
-    "pricing": Annotated[
-        str | None,
-        typer.Option(
-            show_default="dca",
-            rich_help_panel=LEARNING,
-            help="cg-dca: dca, dca-permutations, dca-greedy, local-search (any score).",
-        ),
-    ],
-    "inner": Annotated[
-        str | None,
-        typer.Option(
-            show_default="minimum-norm", rich_help_panel=LEARNING, help="cg-dca: or kelley."
-        ),
-    ],
-    "start-point": Annotated[
-        str | None,
-        typer.Option(
-            "--start",
-            show_default="hybrid",
-            rich_help_panel=LEARNING,
-            help="cg-dca: where DCA begins: hybrid, random, warm.",
-        ),
-    ],
-    "search-memory-mb": Annotated[
-        float | None,
-        typer.Option(
-            "--memory",
-            show_default="what is free",
-            rich_help_panel=LEARNING,
-            help="cg-dca, optimal, ordering: MB that the search may hold.",
-        ),
-    ],
+    "learner": _option(
+        str,
+        "One structure: ges, xges0, hc, cg-dca, ordering, optimal (with a proof). "
+        "Several, weighted: bootstrap, credible.",
+        default="ges",
+    ),
+    "score": _option(
+        str,
+        "bdeu, bic, aic (columns are categories); gaussian-bic, bge (columns are numbers).",
+        default="bdeu",
+    ),
+    "ess": _option(float, "Equivalent sample size of BDeu.", default="1"),
+    "max-parents": _option(int, "In-degree.", default="no limit"),
+    "max-t": _option(int, "ges, xges0: neighbours that one Insert may direct.", default="no limit"),
+    "memory-mb": _option(float, "MB for stored scores and bitmaps.", default="512"),
+    "knowledge": _option(
+        Path,
+        "ges, xges0, hc, bootstrap: a .json or .toml file with required and forbidden edges "
+        "and tiers.",
+    ),
+    "turning": _option(bool, "GES with its turning phase.", "--turning"),
+    "repeat": _option(bool, "GES until no phase improves.", "--repeat"),
+    "random-ties": _option(bool, "Ties by --seed instead of by name.", "--random-ties"),
+    "bf": _option(
+        float, "credible: structures within this Bayes factor of the best.", default="20"
+    ),
+    "max-dags": _option(int, "credible, bootstrap: DAGs sent at most.", default="20"),
+    "replicates": _option(int, "bootstrap: resampled tables.", default="100"),
+    "learner-seconds": _option(
+        float, "Time per search.", "--learner-seconds", "--seconds", default="no limit"
+    ),
+    "pricing": _option(
+        str, "cg-dca: dca, dca-permutations, dca-greedy, local-search (any score).", default="dca"
+    ),
+    "inner": _option(str, "cg-dca: or kelley.", default="minimum-norm"),
+    "start-point": _option(
+        str, "cg-dca: where DCA begins: hybrid, random, warm.", "--start", default="hybrid"
+    ),
+    "search-memory-mb": _option(
+        float,
+        "cg-dca, optimal, ordering: MB that the search may hold.",
+        "--memory",
+        default="what is free",
+    ),
 }
 """Setting of the run config -> its option, in the order of `--help`."""
 
