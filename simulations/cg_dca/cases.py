@@ -20,9 +20,11 @@ from fedbn.networks.catalog import load_network
 from fedbn.scores import TabulatedScore, make_score, total_score
 from fedbn.search.cg_dca import learn_cg_dca
 from fedbn.search.cg_dca.choices import START_POINTS
+from fedbn.search.cg_dca.kelley import Kelley
 from fedbn.search.cg_dca.local_search import LocalSearch
 from fedbn.search.cg_dca.pricing import (
     BestOfPermutations,
+    ByName,
     DCAPricing,
     GreedyOrder,
     Pricing,
@@ -108,6 +110,8 @@ METHODS: Mapping[str, Method] = {
     "cg-dca random": _cg("random"),
     "cg-dca warm": _cg("warm"),
     "cg-dca random ties": _cg(pricing=DCAPricing(ties=RandomOrder())),
+    "cg-dca ties by name": _cg(pricing=DCAPricing(ties=ByName())),
+    "cg-dca kelley": _cg(pricing=DCAPricing(Kelley())),
     "cg-dca permutations": _cg(pricing=DCAPricing(ties=BestOfPermutations())),
     "cg-dca greedy": _cg(pricing=DCAPricing(ties=GreedyOrder())),
     "cg local search": _cg(pricing=LocalSearch()),

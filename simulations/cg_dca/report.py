@@ -190,8 +190,8 @@ def _discrete(rows: Sequence[Row], paper: Mapping[str, Any]) -> Section:
             )  # fmt: skip
     text = (
         "Gap in percent to the proven optimum, or else to the best score of any method; means over "
-        "the runs with seeds of their own. permutations, greedy and local search are pricings of "
-        "our own."
+        "the runs with seeds of their own. cg-dca hybrid breaks ties at random; permutations, "
+        "greedy and local search are pricings of our own."
     )
     header = [
         "table", "N", "method", "runs", "gap", "paper", "score", "CPU s", "paper s", "precision",
