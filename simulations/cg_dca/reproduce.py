@@ -53,6 +53,7 @@ def reproduce_cg_dca(
     from simulations.cg_dca.figures import write_figures
     from simulations.cg_dca.limited import PEERS
     from simulations.cg_dca.report import sections
+    from simulations.cg_dca.selection import latest
     from simulations.study import Study, write_study_report
 
     for name in part or ():
@@ -80,10 +81,10 @@ def reproduce_cg_dca(
     study = Study(out)
     for case in _until(minutes, wanted):
         study.collect([case], one)
-    names = write_figures(study.rows, out)
-    print(
-        write_study_report(out, "CG-DCA: the paper's tables and ours", sections(study.rows, names))
-    )
+    rows_so_far = latest(study.rows)
+    names = write_figures(rows_so_far, out)
+    title = "CG-DCA: the paper's tables and ours"
+    print(write_study_report(out, title, sections(rows_so_far, names)))
 
 
 def _until(minutes: float | None, cases: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -10,9 +10,20 @@ import numpy as np
 from simulations.study import Row
 
 __all__ = [
-    "best_known", "by_method", "by_setting", "gap", "groups", "mean", "proven", "seconds",
+    "best_known", "by_method", "by_setting", "gap", "groups", "latest", "mean", "proven", "seconds",
     "times_faster", "to_best", "to_truth",
 ]  # fmt: skip
+
+
+CASE = (
+    "part", "network", "n", "rows", "d", "instance", "noise", "clients", "repetition", "method",
+    "learner",
+)  # fmt: skip
+
+
+def latest(rows: Sequence[Row]) -> list[Row]:
+    """The last row of each case: files of rows may be put together."""
+    return list({tuple(row.get(key) for key in CASE): row for row in rows}.values())
 
 
 def gap(row: Row, reference: float | None) -> float | None:

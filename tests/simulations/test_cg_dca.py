@@ -23,8 +23,9 @@ from simulations.cg_dca.limited import run_peer
 from simulations.cg_dca.minlp_pricing import MINLPPricing
 from simulations.cg_dca.peers import max_min_hill_climbing, pc_stable
 from simulations.cg_dca.report import sections
-from simulations.cg_dca.selection import gap
+from simulations.cg_dca.selection import gap, latest
 from simulations.cg_dca.targets import targets
+from simulations.study import Study
 from tests import naive_cg_dca as naive
 
 
@@ -147,6 +148,20 @@ def test_a_case_and_its_report(tmp_path: Path) -> None:
     assert titles == [
         "Table 1: gaps", "Tables 4 and 5: start points", "Ties of the linearisation",
         "Tables 2 and 6: structures", "Targets",
+    ]  # fmt: skip
+
+
+def test_files_of_rows_can_be_put_together(tmp_path: Path) -> None:
+    one = {"part": "federated", "n": 5, "d": 1.0, "rows": 9, "clients": 2, "repetition": 1}
+    result = {"local_score": -3.0, "local_smhd": 1.0, "consensus_smhd": 2, "consensus_shd": 3}
+    lines = [
+        one | {"learner": learner, "seconds": took} | result
+        for learner, took in (("ges", 1.0), ("optimal", 2.0), ("ges", 4.0))
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    table = next(iter(sections(latest(Study(tmp_path).rows), []))).rows
+    assert [(line[2], line[3], line[-1]) for line in table] == [
+        ("ges", 1, "4"), ("optimal", 1, "2"),
     ]  # fmt: skip
 
 
