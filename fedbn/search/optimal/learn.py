@@ -219,7 +219,7 @@ def _generated(score: TabulatedScore, limits: Limits, rng: np.random.Generator) 
     if not pool.complete:
         bound = min(pool.cost, pool.bound)
         how = "columns with exact pricing" if np.isfinite(bound) else "ordering search"
-        known = Part(pool.chosen, pool.cost, bound, how, pool.limit)
+        known = Part(pool.chosen, pool.cost, bound, frozenset({how}), pool.limit)
         return _united(pool.families, [known], "", pool.families.size)
     parts = solved_parts(pool.families, "auto", limits, rng)
     found = _united(pool.families, parts, "", pool.families.size)
@@ -260,7 +260,7 @@ def _united(families: Families, parts: list[Part], limit: str, scored: int) -> _
         tuple(families.parents(f) for f in chosen),
         float(families.cost[chosen].sum()),
         sum(part.bound for part in parts),
-        "; ".join(sorted({part.proof for part in parts})),
+        "; ".join(sorted(frozenset[str]().union(*(part.proofs for part in parts)))),
         ", ".join(met),
         counters,
     )

@@ -2,8 +2,8 @@
 
 A DAG can be chosen in each strongly connected component of what may be an edge by itself. One of
 few nodes goes to dynamic programming over subsets. In a larger one the ordering search gives an
-incumbent, the cluster relaxation drops what no better DAG can use, and what is left, again by
-components, goes to dynamic programming or to branch and cut.
+incumbent, overlapping groups of nodes and the cluster relaxation drop what no better DAG can use,
+and what is left, again by components, goes to dynamic programming or to branch and cut.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fedbn.search.optimal.branch_and_cut import branch_and_cut
 from fedbn.search.optimal.cluster_lp import ClusterLP
 from fedbn.search.optimal.components import components
 from fedbn.search.optimal.families import Families
+from fedbn.search.optimal.group_bound import MARGIN, group_bound, group_bytes
 from fedbn.search.optimal.limits import Limits
 from fedbn.search.optimal.ordering import ordering_search
 from fedbn.search.optimal.parent_sets import TOLERANCE
@@ -28,6 +29,8 @@ QUICK_NODES = 20  # dynamic programming takes well under a second
 TABLE_NODES = 25  # some ten seconds and 4 GB
 LISTED = 20_000  # families above which the relaxation is asked first what can be dropped
 MOST_BRANCHED = 100_000
+MUCH_LESS = 0.9  # of the families: with so few the groups are tried once more
+PARENTS = frozenset({"each variable's best parents"})
 
 
 @dataclass(frozen=True)
@@ -38,14 +41,14 @@ class Part:
     ----------
     chosen : places of its families among those that were given.
     cost, bound : of the best DAG known, and what no DAG costs less than.
-    proof : in words, what the bound rests on.
+    proofs : in words, what the bound rests on.
     limit : "" or the limit that ended the work on it.
     """
 
     chosen: tuple[int, ...]
     cost: float
     bound: float
-    proof: str
+    proofs: frozenset[str]
     limit: str = ""
 
 
@@ -53,77 +56,104 @@ def solved_parts(
     families: Families, method: str, limits: Limits, rng: np.random.Generator
 ) -> list[Part]:
     """Every component solved as far as the method and the limits allow."""
-    waiting = [_component(families, nodes) for nodes in reversed(components(families))]
-    done: list[Part] = []
-    while waiting:
-        part, origin = waiting.pop()
-        solved, smaller = _step(part, method, limits, rng)
-        done += [_placed(found, origin) for found in solved]
-        waiting += [(piece, origin[where]) for piece, where in reversed(smaller)]
-    return done
+    pieces = [_component(families, nodes) for nodes in components(families)]
+    return [_placed(_solved(piece, method, limits, rng), origin) for piece, origin in pieces]
 
 
-Piece = tuple[Families, NDArray[np.intp]]
-
-
-def _step(
-    part: Families, method: str, limits: Limits, rng: np.random.Generator
-) -> tuple[list[Part], list[Piece]]:
-    """A component solved, or smaller ones that are left of it."""
+def _solved(part: Families, method: str, limits: Limits, rng: np.random.Generator) -> Part:
+    """One component."""
     if method == "ordering":
         best, chosen = ordering_search(part, rng, seconds=limits.left)
-        return [Part(chosen, best, -np.inf, "ordering search")], []
+        return Part(chosen, best, -np.inf, frozenset({"ordering search"}))
     if method == "subsets" or part.n == 1 or _table_fits(part.n, method, limits):
         cost, chosen = subset_optimum(part, memory=limits.memory)
-        return [Part(chosen, cost, cost, "dynamic programming over subsets")], []
+        return Part(chosen, cost, cost, frozenset({"dynamic programming over subsets"}))
     best, chosen = ordering_search(part, rng, restarts=4 * part.n, seconds=limits.left)
+    known = Part(chosen, best, min(best, _least(part)), PARENTS)
+    if method == "auto" and group_bytes(part) <= limits.bytes and not limits.over:
+        return _grouped(part, known, limits, rng)
     if method == "branch-and-cut" or (method == "auto" and part.size <= LISTED):
-        return [_branched(part, chosen, None, limits, rng)], []
-    return _relaxed(part, best, chosen, method, limits, rng)
+        return _branched(part, known, None, limits, rng)
+    return _relaxed(part, known, method, limits, rng)
+
+
+def _grouped(part: Families, known: Part, limits: Limits, rng: np.random.Generator) -> Part:
+    """What groups of nodes leave: again, while they leave much less, then by other means."""
+    found = group_bound(part, known.cost, QUICK_NODES, limits)
+    known = _bounded(known, found.bound, "groups of variables", limits)
+    if known.cost - known.bound <= MARGIN:
+        return replace(known, bound=known.cost, limit="")
+    if found.keep.sum() <= MUCH_LESS * part.size:
+        return _of_kept(part, found.keep, known, "auto", limits, rng)
+    if part.size <= LISTED:
+        return _branched(part, known, None, limits, rng)
+    return _relaxed(part, known, "auto", limits, rng)
 
 
 def _relaxed(
+    part: Families, known: Part, method: str, limits: Limits, rng: np.random.Generator
+) -> Part:
+    """What the relaxation leaves, by components or by branch and cut."""
+    relaxed = ClusterLP(part).close(rng=rng, seconds=limits.left, target=known.cost - TOLERANCE)
+    known = _bounded(known, relaxed.bound, "cluster cuts", limits)
+    if known.cost - known.bound <= TOLERANCE:
+        return known
+    keep = relaxed.bound + relaxed.reduced <= known.cost + TOLERANCE
+    kept, places = part.select(keep), np.flatnonzero(keep)
+    if len(components(kept)) > 1:
+        return _of_kept(part, keep, known, method, limits, rng)
+    if method == "clusters" or limits.over or kept.size > MOST_BRANCHED:
+        return replace(known, limit=known.limit or "the length of the list")
+    inside = tuple(int(f) for f in np.searchsorted(places, known.chosen))
+    found = _branched(kept, replace(known, chosen=inside), relaxed.clusters, limits, rng)
+    return _placed(found, places)
+
+
+def _of_kept(
     part: Families,
-    best: float,
-    chosen: tuple[int, ...],
+    keep: NDArray[np.bool_],
+    known: Part,
     method: str,
     limits: Limits,
     rng: np.random.Generator,
-) -> tuple[list[Part], list[Piece]]:
-    """What the relaxation settles, and the components that it leaves to solve."""
-    bound = ClusterLP(part).close(rng=rng, seconds=limits.left, target=best - TOLERANCE)
-    whole = Part(chosen, best, min(best, bound.bound), "cluster cuts", _late(limits))
-    if best - bound.bound <= TOLERANCE:
-        return [whole], []
-    keep = bound.bound + bound.reduced <= best + TOLERANCE
-    kept, places = part.select(keep), np.flatnonzero(keep)
-    pieces = [_component(kept, nodes) for nodes in components(kept)]
-    if len(pieces) > 1:
-        return [], [(piece, places[where]) for piece, where in pieces]
-    if method == "clusters" or limits.over or kept.size > MOST_BRANCHED:
-        return [replace(whole, limit=whole.limit or "the length of the list")], []
-    inside = tuple(int(f) for f in np.searchsorted(places, chosen))
-    found = _branched(kept, inside, bound.clusters, limits, rng)
-    found = replace(found, bound=max(found.bound, min(found.cost, bound.bound)))
-    return [_placed(found, places)], []
+) -> Part:
+    """The best DAG known, or of the families kept; no other one costs less than the known."""
+    parts = solved_parts(part.select(keep), method, limits, rng)
+    cost, bound = sum(p.cost for p in parts), sum(p.bound for p in parts)
+    places = np.flatnonzero(keep)
+    chosen = tuple(sorted(int(places[f]) for p in parts for f in p.chosen))
+    if known.cost < cost:
+        cost, chosen = known.cost, known.chosen
+    return Part(
+        chosen, cost, max(known.bound, min(cost, bound)),
+        known.proofs.union(*(p.proofs for p in parts)),
+        ", ".join(sorted({p.limit for p in parts} - {""})),
+    )  # fmt: skip
 
 
 def _branched(
     part: Families,
-    chosen: tuple[int, ...],
+    known: Part,
     clusters: NDArray[np.uint64] | None,
     limits: Limits,
     rng: np.random.Generator,
 ) -> Part:
-    """Branch and cut; its bound is -inf where it did not begin."""
+    """Branch and cut, where there is time for it."""
     if limits.over:
-        cost = float(part.cost[list(chosen)].sum())
-        return Part(chosen, cost, _least(part), "each variable's best parents", _late(limits))
+        return replace(known, limit=_late(limits))
     found = branch_and_cut(
-        part, chosen, clusters=clusters, seconds=limits.left, memory=limits.memory, rng=rng
+        part, known.chosen, clusters=clusters, seconds=limits.left, memory=limits.memory, rng=rng
     )
-    bound = max(found.bound, min(found.cost, _least(part)))
-    return Part(found.chosen, found.cost, bound, "branch and cut", found.limit)
+    known = replace(known, chosen=found.chosen, cost=found.cost)
+    return replace(_bounded(known, found.bound, "branch and cut", limits), limit=found.limit)
+
+
+def _bounded(known: Part, bound: float, proof: str, limits: Limits) -> Part:
+    """The same with one more lower bound on all DAGs."""
+    bound = min(known.cost, max(known.bound, bound))
+    return replace(
+        known, bound=bound, proofs=(known.proofs - PARENTS) | {proof}, limit=_late(limits)
+    )
 
 
 def _least(part: Families) -> float:
@@ -140,7 +170,7 @@ def _placed(part: Part, origin: NDArray[np.intp]) -> Part:
     return replace(part, chosen=tuple(int(origin[f]) for f in part.chosen))
 
 
-def _component(families: Families, nodes: NDArray[np.intp]) -> Piece:
+def _component(families: Families, nodes: NDArray[np.intp]) -> tuple[Families, NDArray[np.intp]]:
     """The families of a component; of those that differ only outside, the cheapest."""
     part, origin = families.restricted(nodes)
     keys = np.concatenate((part.node[:, None].astype(np.uint64), part.bits), axis=1)

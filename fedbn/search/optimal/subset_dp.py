@@ -6,7 +6,7 @@ cost of a DAG through each family, which the credible sets need.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from fedbn.search.optimal.families import Families
 __all__ = [
     "MAX_NODES",
     "SubsetTables",
+    "least_through",
     "require_memory",
     "subset_bytes",
     "subset_optimum",
@@ -98,6 +99,26 @@ def subset_optimum(
     table, best = _forward(families, memory)
     order = kernels.optimal_order(table, best, families.n)
     return float(best[-1]), best_choice(families, order)
+
+
+def least_through(
+    families: Families, cost: NDArray[np.float64], *, memory: int | None = None
+) -> tuple[float, NDArray[np.float64]]:
+    """The least cost of a DAG, and of a DAG through each family, [F], with other costs.
+
+    Parameters
+    ----------
+    cost : float64 [F], infinite for a family that may not be used.
+    families, memory, errors : as `subset_tables`.
+    """
+    from fedbn.search.optimal import _subset_kernels as kernels
+
+    priced = replace(families, cost=cost)
+    table, best = _forward(priced, memory)
+    rest = kernels.backward(table, families.n)
+    mask = families.bits[:, 0].astype(np.int64)
+    through = kernels.marginals(families.node, cost, mask, best, rest, families.n)
+    return float(best[-1]), through
 
 
 def _forward(

@@ -1,0 +1,64 @@
+"""Groups of nodes that restrain each other: which cycles cost most to avoid is asked pair by pair.
+
+Of two nodes at most one can be a parent of the other. What this costs at least, over the cheapest
+families of both, is the weight of the pair; groups are joined while they are small enough, those of
+greatest weight between them first, and then widened by the outside nodes of greatest weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.search.optimal.families import Families
+
+__all__ = ["joined_groups", "pair_weights", "widened"]
+
+Nodes = NDArray[np.intp]
+Floats = NDArray[np.float64]
+
+
+def pair_weights(families: Families) -> Floats:
+    """[n, n], symmetric: what it costs at least that i and j are not parents of each other.
+
+    Infinite where every family of i has the parent j and the other way round; 0 for i = j.
+    """
+    n = families.n
+    without = np.zeros((n, n))
+    for i in range(n):
+        some = slice(families.start[i], families.start[i + 1])
+        cost = families.cost[some]
+        free = np.where(families.has_parent[some], np.inf, cost[:, None])
+        without[i] = free.min(axis=0) - cost.min()
+    return np.minimum(without, without.T)
+
+
+def joined_groups(weights: Floats, most: int) -> list[Nodes]:
+    """A partition of the nodes into groups of at most `most`, each ascending, by smallest node.
+
+    Of all pairs of groups that may be joined, those of greatest total weight are; the first on
+    ties.
+    """
+    n = len(weights)
+    size = np.ones(n, dtype=np.intp)
+    group = np.arange(n)
+    between = np.minimum(weights, np.finfo(float).max / (n * n))
+    while True:
+        fits = np.triu(np.outer(size > 0, size > 0) & (np.add.outer(size, size) <= most), 1)
+        if not fits.any():
+            return [np.flatnonzero(group == g) for g in np.flatnonzero(size)]
+        a, b = divmod(int(np.argmax(np.where(fits, between, -1.0))), n)
+        between[a] += between[b]
+        between[:, a] += between[:, b]
+        size[a] += size[b]
+        size[b] = 0
+        group[group == b] = a
+
+
+def widened(weights: Floats, group: Nodes, most: int) -> Nodes:
+    """The group with the nodes added that have the greatest weight with a member, up to `most`."""
+    inside = np.isin(np.arange(len(weights)), group)
+    for _ in range(min(most, len(weights)) - len(group)):
+        nearest = np.where(inside, -1.0, weights[inside].max(axis=0))
+        inside[np.argmax(nearest)] = True
+    return np.flatnonzero(inside)
