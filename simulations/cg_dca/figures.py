@@ -85,6 +85,8 @@ def _consensus(rows: Sequence[Row], folder: Path) -> str:
                 colour, mark = LEARNERS[row["learner"]]
                 axes.plot(best - row["local_score"], row["consensus_smhd"], mark, color=colour)
         axes.set_title(f"d = {density}")
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.set_ylim(bottom=-1.0, top=max(1.0, axes.get_ylim()[1]))
         axes.set_xlabel("clients' mean score below the best learner's")
         axes.set_ylabel("SMHD of the consensus to the truth")
     for learner, (colour, mark) in LEARNERS.items():
