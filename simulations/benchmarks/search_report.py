@@ -53,37 +53,40 @@ class Row:
     cpdag: list[list[int]] | None = None
     note: str = ""
 
+    @property
+    def sample_key(self) -> tuple[str, int, int]:
+        """What the programs on one sample have in common."""
+        return self.network, self.rows, self.sample
+
+    @property
+    def value(self) -> float:
+        """The score, NaN if there is none."""
+        return np.nan if self.score is None else self.score
+
 
 def table_rows(rows: Sequence[Row]) -> list[list[object]]:
     """Under `HEADER`, a line per network, number of rows and program: means over the samples that
     have a figure ("samples"), the mean difference to the score of `fedbn ges` on these samples, in
     how many of them the score is at most that of `fedbn ges`, and the class the same."""
-    reference = {_sample(row): row for row in rows if row.program == REFERENCE}
+    reference = {row.sample_key: row for row in rows if row.program == REFERENCE}
     groups: dict[tuple[str, int, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.network, row.rows, row.program), []).append(row)
     return [[*key, *_means(group, reference)] for key, group in groups.items()]
 
 
-def _sample(row: Row) -> tuple[str, int, int]:
-    return row.network, row.rows, row.sample
-
-
 def _means(group: list[Row], reference: dict[tuple[str, int, int], Row]) -> list[object]:
     known = [row for row in group if row.score is not None]
-    others = [reference[_sample(row)] for row in known]
-    over = [
-        float(row.score or 0) - float(o.score or 0) for row, o in zip(known, others, strict=True)
-    ]
-    near = [_EQUAL * abs(other.score or 0) for other in others]
-    below = sum(o <= e for o, e in zip(over, near, strict=True))
-    same = sum(row.cpdag == other.cpdag for row, other in zip(known, others, strict=True))
+    pairs = [(row, reference[row.sample_key]) for row in known]
+    over = [row.value - other.value for row, other in pairs]
+    below = sum(row.value <= other.value + _EQUAL * abs(other.value) for row, other in pairs)
+    same = sum(row.cpdag == other.cpdag for row, other in pairs)
     seconds = [row.seconds for row in group if row.seconds is not None]
     notes = dict.fromkeys(row.note for row in group if row.note)
     return [
         f"{len(known)} of {len(group)}",
         f"{np.mean(seconds):.4f}" if seconds else None,
-        f"{np.mean([row.score for row in known]):.2f}" if known else None,
+        f"{np.mean([row.value for row in known]):.2f}" if known else None,
         f"{np.mean(over):+.2f}" if known else None,
         below if known else None,
         same if known else None,
