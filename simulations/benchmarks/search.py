@@ -217,7 +217,11 @@ def write(rows: Sequence[Row], folder: Path) -> None:
         plot(rows, folder / "seconds.png")
     except OSError as error:
         raise ResultsError(f"cannot write to {folder}: {error}") from error
-    means = Section("Means over samples", table_rows.__doc__ or "", HEADER, table_rows(rows))
+    words = (
+        "Means over the samples with a figure. Over ges: the score minus that of `fedbn ges`; at most "
+        "ges, same class: in how many samples the score is not above it, and the class the same."
+    )
+    means = Section("Means over samples", words, HEADER, table_rows(rows))
     growth = Section("CPU seconds", figures=["seconds.png"])
     write_study_report(folder, "Searches on the same data", [means, growth])
 
