@@ -218,8 +218,8 @@ def write(rows: Sequence[Row], folder: Path) -> None:
     except OSError as error:
         raise ResultsError(f"cannot write to {folder}: {error}") from error
     words = (
-        "Means over the samples with a figure. Over ges: the score minus that of `fedbn ges`; at most "
-        "ges, same class: in how many samples the score is not above it, and the class the same."
+        "Means over the samples with a figure. Over ges: the score minus that of `fedbn ges`. At "
+        "most ges, same class: in how many samples the score is not above it, and the class the same."
     )
     means = Section("Means over samples", words, HEADER, table_rows(rows))
     growth = Section("CPU seconds", figures=["seconds.png"])
