@@ -219,7 +219,7 @@ def write(rows: Sequence[Row], folder: Path) -> None:
         raise ResultsError(f"cannot write to {folder}: {error}") from error
     words = (
         "Means over the samples with a figure. Over ges: the score minus that of `fedbn ges`. At "
-        "most ges, same class: in how many samples the score is not above it, and the class the same."
+        "most ges, same class: in how many samples the score is not above it, the class the same."
     )
     means = Section("Means over samples", words, HEADER, table_rows(rows))
     growth = Section("CPU seconds", figures=["seconds.png"])
