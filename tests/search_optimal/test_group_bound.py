@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.search.optimal import group_bound, parts
+from fedbn.search.optimal.cluster_lp import ClusterLP
 from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.group_bound import Group, moved, owned, solved
+from fedbn.search.optimal.group_bound import Group, best_start, moved, owned, solved
 from fedbn.search.optimal.limits import Limits
-from fedbn.search.optimal.node_groups import joined_groups, pair_weights, widened
+from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widened
 from fedbn.search.optimal.parent_sets import parent_sets
 from fedbn.search.optimal.parts import solved_parts
 from fedbn.search.optimal.subset_dp import least_through, subset_optimum, subset_tables
@@ -54,21 +57,23 @@ def test_costs_through_families(seed: int, n: int) -> None:
     assert least_through(families, cost)[1] == pytest.approx(expected, abs=1e-9)
 
 
-@given(st.integers(0, 100_000), st.integers(3, 6))
+@given(st.integers(0, 100_000), st.integers(3, 6), st.booleans())
 @settings(max_examples=25, deadline=None)
-def test_shares_bound_every_dag(seed: int, n: int) -> None:
+def test_shares_bound_every_dag(seed: int, n: int, guided: bool) -> None:
     rng = np.random.default_rng(seed)
     families = random_families(rng, n, 2)
-    weights = pair_weights(families)
-    cores = joined_groups(weights, 2)
-    groups = [Group.of(families, widened(weights, core, 3)) for core in cores]
+    relaxed = ClusterLP(families).close(rng=rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(group_bound, "CORES", (2,))
+        start = best_start(families, relaxed if guided else None)
+    groups = [Group.of(families, widened(start.weights, core, 3)) for core in start.cores]
     truth = naive.least_through(families, families.cost, list(range(n)))
     keep = np.ones(families.size, dtype=np.bool_)
-    shares = owned(families, cores)
-    last = -np.inf
+    shares = owned(families, start)
+    last = relaxed.bound - 1e-9 if guided else -np.inf
     for _ in range(4):
         known = solved(groups, shares, keep)
-        assert known.shares.sum(axis=0) == pytest.approx(families.cost, abs=1e-9)
+        assert known.shares.sum(axis=0) == pytest.approx(start.cost, abs=1e-9)
         for g, group in enumerate(groups):
             nodes = group.nodes.tolist()
             outside = ~np.isin(families.node, nodes)
@@ -76,11 +81,35 @@ def test_shares_bound_every_dag(seed: int, n: int) -> None:
             alone = naive.least_through(families, shares[g], nodes)
             expected = np.where(outside, 0.0, alone - alone.min())
             assert known.excess[g] == pytest.approx(expected, abs=1e-9)
-        assert known.bound >= last - 1e-9
-        assert (known.bound + known.excess.sum(axis=0) <= truth + 1e-9).all()
-        assert (known.keep(truth.min()) >= (truth <= truth.min() + 1e-9)).all()
-        last = known.bound
+        bound = known.bound + start.constant
+        assert bound >= last - 1e-9
+        assert (bound + known.excess.sum(axis=0) <= truth + 1e-9).all()
+        kept = known.keep(truth.min() - start.constant)
+        assert kept[truth <= truth.min() + 1e-9].all()
+        last = bound
         shares = moved(families, groups, known, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_charged_clusters_are_those_that_no_group_holds(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_bound, "CORES", (3, 2))
+    rng = np.random.default_rng(seed)
+    families = random_families(rng, 7, 8)
+    relaxed = ClusterLP(families).close(rng=rng)
+    start = best_start(families, relaxed)
+    cost, constant = families.cost.copy(), 0.0
+    for cluster, dual in zip(relaxed.clusters[:, 0].tolist(), relaxed.duals, strict=True):
+        members = {i for i in range(7) if cluster >> i & 1}
+        if any(members <= set(core.tolist()) for core in start.cores):
+            continue
+        constant += dual
+        for f in range(families.size):
+            if families.node[f] in members and not members & set(families.parents(f)):
+                cost[f] -= dual
+    assert start.cost == pytest.approx(cost, abs=1e-9)
+    assert start.constant == pytest.approx(constant)
 
 
 @given(st.integers(0, 100_000), st.integers(2, 8))
@@ -101,6 +130,16 @@ def test_groups_of_nodes(seed: int, n: int) -> None:
         wide = widened(weights, core, most + 1)
         assert len(wide) == min(most + 1, n)
         assert set(core.tolist()) <= set(wide.tolist())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_duals_of_pairs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    clusters, duals = rng.random((4, 6)) < 0.6, rng.random(4)
+    weights = shared_duals(clusters, duals)
+    for i, j in product(range(6), repeat=2):
+        both = [c for c in range(4) if i != j and clusters[c, i] and clusters[c, j]]
+        assert weights[i, j] == pytest.approx(sum(duals[c] / clusters[c].sum() for c in both))
 
 
 def test_the_heaviest_pair_is_joined_first() -> None:
@@ -145,8 +184,9 @@ def test_what_is_dropped_is_in_no_best_dag(seed: int, monkeypatch: pytest.Monkey
     rng = np.random.default_rng(seed)
     families = random_families(rng, 10, 12)
     tables = subset_tables(families)
-    for best in (tables.opt, tables.opt + 1.0):
-        found = group_bound.group_bound(families, best, 1, Limits())
+    relaxed = ClusterLP(families).close(rng=rng)
+    for best, guide in product((tables.opt, tables.opt + 1.0), (relaxed, None)):
+        found = group_bound.group_bound(families, best, guide, 1, Limits())
         assert min(found.bound, best) <= tables.opt + 1e-6
         assert found.keep[tables.marginal <= best].all()
 

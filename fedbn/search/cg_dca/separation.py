@@ -57,7 +57,7 @@ class Separation:
 
     def violated(self, point: FractionalPoint, rng: np.random.Generator) -> tuple[Bools, Ints]:
         """Clusters [C, n] and their k [C] that heuristics find."""
-        from fedbn.search.cg_dca._separation_kernels import tabu_clusters
+        from fedbn.search.optimal._tabu_kernels import tabu_clusters
 
         seeds = np.concatenate([short_cycles(point), _pairs(point), _random_sets(point.n, rng)])
         for k in self.sizes:

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import SearchError
-from fedbn.graphs._kernels import pack
+from fedbn.graphs._kernels import pack, unpack
 from fedbn.search.optimal.families import Families
 
-__all__ = ["ClusterBound", "ClusterLP", "support_seeds"]
+__all__ = ["ClusterBound", "ClusterLP", "covered_families", "support_seeds"]
 
 VIOLATION = 1e-4
 
@@ -203,15 +203,32 @@ class ClusterLP:
             raise SearchError("the candidate parent sets admit no acyclic graph")
 
     def violated(self, rng: np.random.Generator, most: int = 30) -> NDArray[np.uint64]:
-        """Clusters that the present solution violates, the most violated first."""
+        """Clusters that the present solution violates, the most violated first.
+
+        Greedy growth from seeds; walks with setbacks from the same seeds where that finds none.
+        """
         from fedbn.search.optimal._cluster_kernels import violated_clusters
+        from fedbn.search.optimal._tabu_kernels import tabu_clusters
 
         some = np.flatnonzero(self.x > 1e-9)
-        seeds = support_seeds(self.node[some], self.x[some], self.has_parent[some], rng)
-        clusters, sides = violated_clusters(
-            self.node[some], self.x[some], self.bits[some], self.n, seeds, 1, VIOLATION
-        )
+        node, x, has_parent = self.node[some], self.x[some], self.has_parent[some]
+        seeds = support_seeds(node, x, has_parent, rng)
+        clusters, sides = violated_clusters(node, x, self.bits[some], self.n, seeds, 1, VIOLATION)
+        if not len(clusters) and len(seeds):
+            walked = unpack(seeds, self.n)
+            sides = tabu_clusters(node, has_parent, x, 1, walked, 3 * self.n)
+            clusters, first = np.unique(pack(walked), axis=0, return_index=True)
+            low = sides[first] < 1.0 - VIOLATION
+            clusters, sides = clusters[low], sides[first[low]]
         return clusters[np.argsort(sides, kind="stable")[:most]]
+
+
+def covered_families(families: Families, clusters: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """[C, F]: whether the node of a family is in a cluster, uint64 [C, W], and no parent is."""
+    from fedbn.search.optimal._cluster_kernels import coverage
+
+    covered = [coverage(families.node, families.bits, cluster) for cluster in clusters]
+    return np.array(covered, dtype=np.bool_).reshape(len(clusters), families.size)
 
 
 def support_seeds(

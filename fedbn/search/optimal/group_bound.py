@@ -8,6 +8,10 @@ are bettered by dual ascent (as in max-sum diffusion, Werner 2007): a group give
 families cost above its least cost, divided by the number of nodes that it shares. With at most that
 much the bound never falls; `STEP` times as much is tried first. Families that no DAG as cheap as
 the best one known can use are dropped on the way, which betters the bound once more.
+
+At the start the groups are apart, and each family belongs to its node's. Of the clusters of a
+linear relaxation those that no group holds may be charged, with their duals: a family that misses
+such a cluster of its node costs so much less, the bound is so much higher (see `cluster_lp`).
 """
 
 from __future__ import annotations
@@ -18,16 +22,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.graphs._kernels import unpack
+from fedbn.search.optimal.cluster_lp import ClusterBound, covered_families
 from fedbn.search.optimal.components import components
 from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.limits import Limits
-from fedbn.search.optimal.node_groups import joined_groups, pair_weights, widened
-from fedbn.search.optimal.subset_dp import least_through, subset_bytes, subset_optimum
+from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widened
+from fedbn.search.optimal.subset_dp import least_cost, least_through, subset_bytes
 
-__all__ = ["Group", "GroupBound", "Shares", "group_bound", "group_bytes"]
+__all__ = ["Group", "GroupBound", "Shares", "Start", "best_start", "group_bound", "group_bytes"]
 
 MARGIN = 1e-6  # natural logarithms: what is given away for rounding
-WIDEST = 18  # nodes of a group, a tenth of a second and 30 MB
+WIDEST = 20  # nodes of a group: half a second, 110 MB
+NEAR = 4  # nodes by which a group is widened
 CORES = (18, 16, 15, 14, 12)  # largest groups before they are widened; the best of these is taken
 STEP = 2.0
 ROUNDS = 60
@@ -82,29 +89,46 @@ class Shares:
         return np.asarray(self.bound + self.excess.sum(axis=0) <= best + MARGIN)
 
 
+@dataclass(frozen=True)
+class Start:
+    """Groups apart, the weights that made them, and costs [F] + constant that bound all DAGs'."""
+
+    cores: list[Nodes]
+    weights: Floats
+    cost: Floats
+    constant: float
+
+
 def group_bytes(families: Families) -> int:
     """Peak memory of `group_bound`, in bytes."""
     groups = 2 + 2 * families.n // CORES[-1]
     return subset_bytes(min(WIDEST, families.n)) + 8 * 8 * groups * families.size
 
 
-def group_bound(families: Families, best: float, enough: int, limits: Limits) -> GroupBound:
+def group_bound(
+    families: Families, best: float, guide: ClusterBound | None, enough: int, limits: Limits
+) -> GroupBound:
     """Shares bettered until the bound meets `best`, little is gained or time ends.
 
     Parameters
     ----------
     families : with those of the cheapest DAG known.
     best : its cost.
+    guide : a relaxation of these families whose clusters are charged, or None.
     enough : it ends also when components of what is kept have at most so many nodes.
     """
-    cores = core_groups(families)
-    groups = widened_groups(families, cores)
+    start = best_start(families, guide)
+    groups = [
+        Group.of(families, widened(start.weights, core, min(WIDEST, len(core) + NEAR)))
+        for core in start.cores
+    ]
+    target = best - start.constant
     keep = np.ones(families.size, dtype=np.bool_)
-    known = solved(groups, owned(families, cores), keep)
-    keep &= known.keep(best)
+    known = solved(groups, owned(families, start), keep)
+    keep &= known.keep(target)
     step = STEP
     for _ in range(ROUNDS):
-        gap = best - known.bound
+        gap = target - known.bound
         if gap <= MARGIN or limits.over or _largest(families, keep) <= enough:
             break
         found = solved(groups, moved(families, groups, known, step), keep)
@@ -113,33 +137,49 @@ def group_bound(families: Families, best: float, enough: int, limits: Limits) ->
             continue
         gained = found.bound - known.bound
         known = found
-        keep &= known.keep(best)
+        keep &= known.keep(target)
         if gained < GAIN * gap:
             break
-    return GroupBound(known.bound, keep)
+    return GroupBound(known.bound + start.constant, keep)
 
 
-def core_groups(families: Families) -> list[Nodes]:
-    """The partition, of those of `CORES`, whose groups have the greatest least costs together."""
-    weights = pair_weights(families)
-    best, chosen = -np.inf, []
-    for most in CORES:
-        cores = joined_groups(weights, most)
-        total = sum(subset_optimum(families.restricted(nodes)[0])[0] for nodes in cores)
-        if total > best:
-            best, chosen = total, cores
+def best_start(families: Families, guide: ClusterBound | None) -> Start:
+    """The start of greatest bound: groups by either weights, up to each of the sizes `CORES`."""
+    weights = [pair_weights(families)]
+    clusters, duals = np.zeros((0, families.n), dtype=np.bool_), np.zeros(0)
+    covered = np.zeros((0, families.size), dtype=np.bool_)
+    if guide is not None:
+        clusters, duals = unpack(guide.clusters, families.n), guide.duals
+        covered = covered_families(families, guide.clusters)
+        weights.append(shared_duals(clusters, duals))
+    best, chosen = -np.inf, None
+    for weight in weights:
+        for most in CORES:
+            cores = joined_groups(weight, most)
+            charged = np.where(_held(clusters, cores), 0.0, duals)
+            start = Start(cores, weight, families.cost - charged @ covered, float(charged.sum()))
+            bound = start.constant + sum(_least(families, core, start.cost) for core in cores)
+            if chosen is None or bound > best:
+                best, chosen = bound, start
+    assert chosen is not None
     return chosen
 
 
-def widened_groups(families: Families, cores: Sequence[Nodes]) -> list[Group]:
-    """The groups with nodes near them, `WIDEST` nodes each."""
-    weights = pair_weights(families)
-    return [Group.of(families, widened(weights, nodes, WIDEST)) for nodes in cores]
+def _held(clusters: Bools, cores: Sequence[Nodes]) -> Bools:
+    """[C]: whether one group holds all of a cluster."""
+    outside = np.array([np.delete(clusters, core, axis=1).any(axis=1) for core in cores])
+    return np.asarray(~outside.all(axis=0))
 
 
-def owned(families: Families, cores: Sequence[Nodes]) -> Floats:
+def _least(families: Families, core: Nodes, cost: Floats) -> float:
+    part, places = families.restricted(core)
+    return least_cost(part, cost[places])
+
+
+def owned(families: Families, start: Start) -> Floats:
     """The first shares: all of a family's cost for the group that its node is from."""
-    return np.array([np.where(np.isin(families.node, core), families.cost, 0.0) for core in cores])
+    of_node = [np.isin(families.node, core) for core in start.cores]
+    return np.array([np.where(mine, start.cost, 0.0) for mine in of_node])
 
 
 def solved(groups: Sequence[Group], shares: Floats, keep: Bools) -> Shares:

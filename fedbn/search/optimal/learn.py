@@ -31,7 +31,7 @@ from fedbn.search.optimal.gaussian_dp import gaussian_bytes, gaussian_optimum
 from fedbn.search.optimal.gaussian_families import GaussianFamilies
 from fedbn.search.optimal.limits import Limits
 from fedbn.search.optimal.parent_sets import TOLERANCE, parent_sets
-from fedbn.search.optimal.parts import LISTED, TABLE_NODES, Part, solved_parts
+from fedbn.search.optimal.parts import TABLE_NODES, Part, solved_parts
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
@@ -41,6 +41,7 @@ __all__ = ["METHODS", "OptimalResult", "learn_optimal"]
 METHODS = ("auto", "subsets", "clusters", "branch-and-cut", "columns", "ordering")
 SMALL = 16  # Gaussian variables that need no list of parent sets
 SETS = 50_000  # parent sets above which dynamic programming, where it fits, needs no list
+LISTED = 20_000  # Gaussian parent sets of large components above which columns are generated
 STEPS = 60_000_000  # of the search for Gaussian parent sets before columns are generated
 
 Status = Literal["optimal", "feasible with bound", "heuristic"]

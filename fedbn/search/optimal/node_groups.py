@@ -1,8 +1,9 @@
-"""Groups of nodes that restrain each other: which cycles cost most to avoid is asked pair by pair.
+"""Groups of nodes that restrain each other, joined by the weights of pairs.
 
-Of two nodes at most one can be a parent of the other. What this costs at least, over the cheapest
-families of both, is the weight of the pair; groups are joined while they are small enough, those of
-greatest weight between them first, and then widened by the outside nodes of greatest weight.
+The weight of a pair is what it costs that at most one can be a parent of the other, over the
+cheapest families of both; or, from a relaxation, the duals of the clusters that hold both. Groups
+are joined while they are small enough, those of greatest weight between them first, and widened by
+the outside nodes of greatest weight.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from fedbn.search.optimal.families import Families
 
-__all__ = ["joined_groups", "pair_weights", "widened"]
+__all__ = ["joined_groups", "pair_weights", "shared_duals", "widened"]
 
 Nodes = NDArray[np.intp]
 Floats = NDArray[np.float64]
@@ -31,6 +32,14 @@ def pair_weights(families: Families) -> Floats:
         free = np.where(families.has_parent[some], np.inf, cost[:, None])
         without[i] = free.min(axis=0) - cost.min()
     return np.minimum(without, without.T)
+
+
+def shared_duals(clusters: NDArray[np.bool_], duals: Floats) -> Floats:
+    """[n, n]: Σ dual / |C| over the clusters, bool [C, n], that hold i and j; 0 for i = j."""
+    shares = duals / np.maximum(1, clusters.sum(axis=1))
+    weights = np.einsum("c,ci,cj->ij", shares, clusters, clusters)
+    np.fill_diagonal(weights, 0.0)
+    return np.asarray(weights)
 
 
 def joined_groups(weights: Floats, most: int) -> list[Nodes]:

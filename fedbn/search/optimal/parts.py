@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.search.optimal.branch_and_cut import branch_and_cut
-from fedbn.search.optimal.cluster_lp import ClusterLP
+from fedbn.search.optimal.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.optimal.components import components
 from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.group_bound import MARGIN, group_bound, group_bytes
@@ -27,7 +27,6 @@ __all__ = ["Part", "solved_parts"]
 
 QUICK_NODES = 20  # dynamic programming takes well under a second
 TABLE_NODES = 25  # some ten seconds and 4 GB
-LISTED = 20_000  # families above which the relaxation is asked first what can be dropped
 MOST_BRANCHED = 100_000
 MUCH_LESS = 0.9  # of the families: with so few the groups are tried once more
 PARENTS = frozenset({"each variable's best parents"})
@@ -53,60 +52,93 @@ class Part:
 
 
 def solved_parts(
-    families: Families, method: str, limits: Limits, rng: np.random.Generator
+    families: Families,
+    method: str,
+    limits: Limits,
+    rng: np.random.Generator,
+    order: tuple[int, ...] | None = None,
 ) -> list[Part]:
-    """Every component solved as far as the method and the limits allow."""
-    pieces = [_component(families, nodes) for nodes in components(families)]
-    return [_placed(_solved(piece, method, limits, rng), origin) for piece, origin in pieces]
+    """Every component solved as far as the method and the limits allow.
+
+    `order` is one of the nodes that some DAG of the families has; without it every node must have
+    the empty family.
+    """
+    parts = []
+    for nodes in components(families):
+        piece, origin = _component(families, nodes)
+        start = None if order is None else _within(order, nodes)
+        parts.append(_placed(_solved(piece, method, limits, rng, start), origin))
+    return parts
 
 
-def _solved(part: Families, method: str, limits: Limits, rng: np.random.Generator) -> Part:
+def _within(order: tuple[int, ...], nodes: NDArray[np.intp]) -> NDArray[np.int64]:
+    """The order of these nodes, as their places among them."""
+    inside = set(nodes.tolist())
+    return np.searchsorted(nodes, [i for i in order if i in inside])
+
+
+def _solved(
+    part: Families,
+    method: str,
+    limits: Limits,
+    rng: np.random.Generator,
+    start: NDArray[np.int64] | None,
+) -> Part:
     """One component."""
     if method == "ordering":
-        best, chosen = ordering_search(part, rng, seconds=limits.left)
+        best, chosen = ordering_search(part, rng, start=start, seconds=limits.left)
         return Part(chosen, best, -np.inf, frozenset({"ordering search"}))
     if method == "subsets" or part.n == 1 or _table_fits(part.n, method, limits):
         cost, chosen = subset_optimum(part, memory=limits.memory)
         return Part(chosen, cost, cost, frozenset({"dynamic programming over subsets"}))
-    best, chosen = ordering_search(part, rng, restarts=4 * part.n, seconds=limits.left)
+    best, chosen = ordering_search(part, rng, start=start, restarts=4 * part.n, seconds=limits.left)
     known = Part(chosen, best, min(best, _least(part)), PARENTS)
-    if method == "auto" and group_bytes(part) <= limits.bytes and not limits.over:
-        return _grouped(part, known, limits, rng)
-    if method == "branch-and-cut" or (method == "auto" and part.size <= LISTED):
+    if method == "branch-and-cut" or limits.over:
         return _branched(part, known, None, limits, rng)
     return _relaxed(part, known, method, limits, rng)
-
-
-def _grouped(part: Families, known: Part, limits: Limits, rng: np.random.Generator) -> Part:
-    """What groups of nodes leave: again, while they leave much less, then by other means."""
-    found = group_bound(part, known.cost, QUICK_NODES, limits)
-    known = _bounded(known, found.bound, "groups of variables", limits)
-    if known.cost - known.bound <= MARGIN:
-        return replace(known, bound=known.cost, limit="")
-    if found.keep.sum() <= MUCH_LESS * part.size:
-        return _of_kept(part, found.keep, known, "auto", limits, rng)
-    if part.size <= LISTED:
-        return _branched(part, known, None, limits, rng)
-    return _relaxed(part, known, "auto", limits, rng)
 
 
 def _relaxed(
     part: Families, known: Part, method: str, limits: Limits, rng: np.random.Generator
 ) -> Part:
-    """What the relaxation leaves, by components or by branch and cut."""
+    """What the relaxation and groups leave, by components or by branch and cut."""
     relaxed = ClusterLP(part).close(rng=rng, seconds=limits.left, target=known.cost - TOLERANCE)
     known = _bounded(known, relaxed.bound, "cluster cuts", limits)
     if known.cost - known.bound <= TOLERANCE:
         return known
     keep = relaxed.bound + relaxed.reduced <= known.cost + TOLERANCE
+    if method == "auto" and group_bytes(part) <= limits.bytes:
+        known, keep = _grouped(part, known, relaxed, keep, limits)
+    if known.cost - known.bound <= MARGIN:
+        return replace(known, bound=known.cost, limit="")
     kept, places = part.select(keep), np.flatnonzero(keep)
-    if len(components(kept)) > 1:
+    again = method == "auto" and kept.size <= MUCH_LESS * part.size
+    if again or len(components(kept)) > 1:
         return _of_kept(part, keep, known, method, limits, rng)
     if method == "clusters" or limits.over or kept.size > MOST_BRANCHED:
         return replace(known, limit=known.limit or "the length of the list")
     inside = tuple(int(f) for f in np.searchsorted(places, known.chosen))
     found = _branched(kept, replace(known, chosen=inside), relaxed.clusters, limits, rng)
     return _placed(found, places)
+
+
+def _grouped(
+    part: Families,
+    known: Part,
+    relaxed: ClusterBound,
+    keep: NDArray[np.bool_],
+    limits: Limits,
+) -> tuple[Part, NDArray[np.bool_]]:
+    """The bound and the families left by groups, first with the relaxation's clusters charged."""
+    for guide in (relaxed, None):
+        if limits.over:
+            break
+        found = group_bound(part, known.cost, guide, QUICK_NODES, limits)
+        known = _bounded(known, found.bound, "groups of variables", limits)
+        keep = keep & found.keep
+        if known.cost - known.bound <= MARGIN or keep.sum() <= MUCH_LESS * part.size:
+            break
+    return known, keep
 
 
 def _of_kept(
@@ -118,7 +150,8 @@ def _of_kept(
     rng: np.random.Generator,
 ) -> Part:
     """The best DAG known, or of the families kept; no other one costs less than the known."""
-    parts = solved_parts(part.select(keep), method, limits, rng)
+    order = part.dag(known.chosen).topological_order()
+    parts = solved_parts(part.select(keep), method, limits, rng, order)
     cost, bound = sum(p.cost for p in parts), sum(p.bound for p in parts)
     places = np.flatnonzero(keep)
     chosen = tuple(sorted(int(places[f]) for p in parts for f in p.chosen))

@@ -17,6 +17,7 @@ from fedbn.search.optimal.families import Families
 __all__ = [
     "MAX_NODES",
     "SubsetTables",
+    "least_cost",
     "least_through",
     "require_memory",
     "subset_bytes",
@@ -113,12 +114,18 @@ def least_through(
     """
     from fedbn.search.optimal import _subset_kernels as kernels
 
-    priced = replace(families, cost=cost)
-    table, best = _forward(priced, memory)
+    table, best = _forward(replace(families, cost=cost), memory)
     rest = kernels.backward(table, families.n)
     mask = families.bits[:, 0].astype(np.int64)
     through = kernels.marginals(families.node, cost, mask, best, rest, families.n)
     return float(best[-1]), through
+
+
+def least_cost(
+    families: Families, cost: NDArray[np.float64], *, memory: int | None = None
+) -> float:
+    """The least cost of a DAG with other costs; parameters and errors as `least_through`."""
+    return float(_forward(replace(families, cost=cost), memory)[1][-1])
 
 
 def _forward(
