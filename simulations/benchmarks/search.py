@@ -66,7 +66,7 @@ OWN: dict[str, Callable[[TabulatedScore], DAG]] = {
 PEERS = {
     "bdeu": (
         "causal-learn ges (bdeu, prior)",
-        "causal-learn ges (bdeu, prior), score vectorised",
+        "causal-learn ges (bdeu, prior), vectorised",
         "pgmpy hill climbing",
     ),
     "gaussian-bic": ("causal-learn ges", "ges", "xges (xges-0)"),
