@@ -98,3 +98,12 @@ def test_the_vectorised_score_is_bdeu_with_a_prior() -> None:
         prior = size * math.log(1 / 19) + (19 - size) * math.log(18 / 19)
         expected = ours.local_score(node, tuple(parents)) + prior
         assert theirs(data.codes, node, parents) == pytest.approx(expected, rel=1e-10)
+
+
+def test_subsets_come_smallest_first_and_know_what_they_include() -> None:
+    subsets = peers.Subsets([4, 7, 9])
+    assert subsets == [(), (4,), (7,), (9,), (4, 7), (4, 9), (7, 9), (4, 7, 9)]
+    for chosen in subsets:
+        expected = [float(set(chosen) <= set(subset)) for subset in subsets]
+        assert peers.including(chosen, subsets).tolist() == expected
+    assert peers.including((), peers.Subsets([])).tolist() == [1.0]
