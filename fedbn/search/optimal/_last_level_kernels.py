@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from fedbn.scores._tables import Tables
-from fedbn.search.optimal._level_kernels import Floats, Ints, _refine, place, unrank
+from fedbn.search.optimal._level_kernels import Floats, Ints, _refine, least_within, unrank
 
 
 @njit(cache=True, nogil=True)
@@ -25,19 +25,38 @@ def _bound(members: Ints, left_out: int, binomial: Ints, ranks: Ints, best: Floa
         if c != node:
             P[at] = c - (c > node)
             at += 1
-    least = np.inf
+    return least_within(P, size, binomial, np.empty(0, dtype=np.int32), ranks, best)
+
+
+@njit(cache=True, nogil=True)
+def _next_set(members: Ints) -> int:
+    """members := the set of the next rank; returns the largest place that changed."""
+    j = 0
+    while j < members.size - 1 and members[j] + 1 == members[j + 1]:
+        members[j] = j
+        j += 1
+    members[j] += 1
+    return j
+
+
+@njit(cache=True, nogil=True)
+def _set_costs(
+    t: Tables, members: Ints, joint: float, values: Floats, binomial: Ints, cost: Floats
+) -> None:
+    """cost[j] := that of the other members as the parents of members[j]; `joint` is of them all."""
+    configurations = 1.0
+    for c in members:
+        configurations *= t.arities[c]
     below, above = 0, 0
-    for j in range(1, size):
-        above += binomial[P[j], j]
-    for j in range(size):
-        found = place(below + above, ranks)
-        if found < 0:
-            return -np.inf
-        least = min(least, best[found])
-        below += binomial[P[j], j + 1]
-        if j + 1 < size:
-            above -= binomial[P[j + 1], j + 1]
-    return float(least)
+    for j in range(1, members.size):
+        above += binomial[members[j], j]
+    for j in range(members.size):
+        arity = t.arities[members[j]]
+        penalty = t.parameter * (arity - 1.0) * configurations / arity
+        cost[j] = values[below + above] - joint + penalty
+        below += binomial[members[j], j + 1]
+        if j + 1 < members.size:
+            above -= binomial[members[j + 1], j + 1]
 
 
 @njit(cache=True, nogil=True)
@@ -68,49 +87,34 @@ def last_level(
     unrank(first, size + 1, binomial, n, members)
     index = np.zeros((size + 1, rows), dtype=np.int32)  # configuration of the largest d members
     span = np.ones(size + 1, dtype=np.int64)
-    widest = 1
-    for v in range(n):
-        widest = max(widest, t.arities[v])
-    cells = np.zeros(max(rows, 1) * widest + 1, dtype=np.int32)
+    cells = np.zeros(max(rows, 1) * t.arities.max() + 1, dtype=np.int32)
+    cost = np.empty(size + 1)
     nodes, kept, costs = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
     found, valid = 0, 0
     for rank in range(first, last):
         if rank > first:
-            j = 0
-            while j < size and members[j] + 1 == members[j + 1]:
-                members[j] = j
-                j += 1
-            members[j] += 1
-            valid = min(valid, size - j)
+            valid = min(valid, size - _next_set(members))
         for d in range(valid, size):
             v = members[size - d]
             span[d + 1] = _refine(index[d], span[d], t.codes[v], t.arities[v], cells, index[d + 1])
         valid = size
         joint = _joint_value(t, n_log_n, index[size], span[size], members[0], cells)
-        configurations = 1.0
-        for c in members:
-            configurations *= t.arities[c]
-        below, above = 0, 0
-        for j in range(1, size + 1):
-            above += binomial[members[j], j]
+        _set_costs(t, members, joint, values, binomial, cost)
         for j in range(size + 1):
             i = members[j]
-            penalty = t.parameter * (t.arities[i] - 1.0) * configurations / t.arities[i]
-            cost = values[below + above] - joint + penalty
-            if cost <= limit[i]:
-                inside = slice(start[i], start[i + 1])
-                bound = _bound(members, j, binomial, ranks[inside], best[inside])
-                if not bound + slack < cost:
-                    if found == nodes.size:
-                        nodes = np.concatenate((nodes, np.empty_like(nodes)))
-                        kept = np.concatenate((kept, np.empty_like(kept)))
-                        costs = np.concatenate((costs, np.empty_like(costs)))
-                    nodes[found], costs[found] = i, cost
-                    kept[found] = _rank_without(members, j, binomial)
-                    found += 1
-            below += binomial[members[j], j + 1]
-            if j < size:
-                above -= binomial[members[j + 1], j + 1]
+            if cost[j] > limit[i]:
+                continue
+            inside = slice(start[i], start[i + 1])
+            bound = _bound(members, j, binomial, ranks[inside], best[inside])
+            if bound + slack < cost[j]:
+                continue
+            if found == nodes.size:
+                nodes = np.concatenate((nodes, np.empty_like(nodes)))
+                kept = np.concatenate((kept, np.empty_like(kept)))
+                costs = np.concatenate((costs, np.empty_like(costs)))
+            nodes[found], costs[found] = i, cost[j]
+            kept[found] = _rank_without(members, j, binomial)
+            found += 1
     return nodes[:found].copy(), kept[:found].copy(), costs[:found].copy()
 
 

@@ -54,6 +54,46 @@ def place(rank: int, ranks: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)
+def places_of(ranks: Ints, total: int) -> NDArray[np.int32]:
+    """Where each rank below `total` stands, -1 for none; no entry if that table were too large."""
+    if ranks.size == 0 or total > 64 * ranks.size:
+        return np.empty(0, dtype=np.int32)
+    places = np.full(total, -1, dtype=np.int32)
+    for a in range(ranks.size):
+        places[ranks[a]] = a
+    return places
+
+
+@njit(cache=True, nogil=True)
+def least_within(
+    members: Ints,
+    size: int,
+    binomial: Ints,
+    places: NDArray[np.int32],
+    ranks: Ints,
+    best: Floats,
+) -> float:
+    """The least of `best` over the subsets without one of members[:size], ascending.
+
+    -inf if one of these is not among `ranks`; `places` as made by `places_of`, or no entry.
+    """
+    least = np.inf
+    below, above = 0, 0  # Σ_{l < j} C(c_l, l + 1), then the part above, shifted by one place
+    for j in range(1, size):
+        above += binomial[members[j], j]
+    for j in range(size):
+        rank = below + above
+        at = places[rank] if places.size else place(rank, ranks)
+        if at < 0:
+            return -np.inf
+        least = min(least, best[at])
+        below += binomial[members[j], j + 1]
+        if j + 1 < size:
+            above -= binomial[members[j + 1], j + 1]
+    return float(least)
+
+
+@njit(cache=True, nogil=True)
 def extended(
     old_ranks: Ints,
     old_best: Floats,
@@ -74,40 +114,20 @@ def extended(
     Parameters: sets over 0 .. others - 1, their `arities`; `old_best` [m] least cost within each
     old set. Returns ranks and bounds, ascending by rank.
     """
-    total = binomial[others, size]
-    direct = np.empty(0, dtype=np.int32)  # the place of every rank, where that is not too large
-    if old_ranks.size > 0 and total <= 64 * old_ranks.size:
-        direct = np.full(total, -1, dtype=np.int32)
-        for a in range(old_ranks.size):
-            direct[old_ranks[a]] = a
-    capacity = max(1024, old_best.size)
-    ranks = np.empty(capacity, dtype=np.int64)
-    bounds = np.empty(capacity, dtype=np.float64)
+    places = places_of(old_ranks, binomial[others, size])
+    ranks = np.empty(max(1024, old_best.size), dtype=np.int64)
+    bounds = np.empty(ranks.size, dtype=np.float64)
     found = 0
     members = np.empty(size + 2, dtype=np.int64)
     for v in range(size, others):
-        limit = binomial[v, size]
         for a in range(old_best.size):
             rank = a if old_ranks.size == 0 else old_ranks[a]
-            if rank >= limit:
+            if rank >= binomial[v, size]:
                 break
             unrank(rank, size, binomial, v, members)
             members[size] = v
-            bound = old_best[a]
-            below = 0  # Σ_{l < j} C(c_l, l + 1), then the part above, shifted by one place
-            above = 0
-            for j in range(1, size + 1):
-                above += binomial[members[j], j]
-            whole = True
-            for j in range(size):
-                at = direct[below + above] if direct.size else place(below + above, old_ranks)
-                if at < 0:
-                    whole = False
-                    break
-                bound = min(bound, old_best[at])
-                below += binomial[members[j], j + 1]
-                above -= binomial[members[j + 1], j + 1]
-            if not whole:
+            bound = least_within(members, size + 1, binomial, places, old_ranks, old_best)
+            if bound == -np.inf:
                 continue
             if unit > 0.0:
                 penalty = unit
@@ -115,42 +135,46 @@ def extended(
                     penalty *= arities[members[j]]
                 if bound + slack < penalty + floor:
                     continue
-            if found == capacity:
-                capacity *= 2
-                more = np.empty(capacity, dtype=np.int64)
-                more[:found] = ranks
-                ranks = more
-                wider = np.empty(capacity, dtype=np.float64)
-                wider[:found] = bounds
-                bounds = wider
-            ranks[found] = rank + binomial[v, size + 1]
-            bounds[found] = bound
+            if found == ranks.size:
+                ranks = np.concatenate((ranks, np.empty_like(ranks)))
+                bounds = np.concatenate((bounds, np.empty_like(bounds)))
+            ranks[found], bounds[found] = rank + binomial[v, size + 1], bound
             found += 1
     return ranks[:found].copy(), bounds[:found].copy()
+
+
+@njit(cache=True, nogil=True)
+def family_ranks(
+    node: int, rank: int, size: int, others: int, binomial: Ints, members: Ints
+) -> tuple[int, int]:
+    """Ranks among all variables of a set and of the set with the node.
+
+    `rank` numbers the set without the node; members[:size] becomes the set.
+    """
+    unrank(rank, size, binomial, others, members)
+    plain, joined, smaller = 0, 0, 0
+    for j in range(size):
+        c = members[j] + (members[j] >= node)
+        members[j] = c
+        plain += binomial[c, j + 1]
+        if c < node:
+            joined += binomial[c, j + 1]
+            smaller += 1
+        else:
+            joined += binomial[c, j + 2]
+    return plain, joined + binomial[node, smaller + 1]
 
 
 @njit(cache=True, nogil=True)
 def global_ranks(
     node: int, ranks: Ints, size: int, others: int, binomial: Ints
 ) -> tuple[Ints, Ints]:
-    """Ranks among all variables of each set and of the set with the node; node is left out of
-    the numbering of `ranks`."""
+    """`family_ranks` of each of `ranks`."""
     own = np.empty(ranks.size, dtype=np.int64)
     family = np.empty(ranks.size, dtype=np.int64)
     members = np.empty(size + 1, dtype=np.int64)
     for a in range(ranks.size):
-        unrank(ranks[a], size, binomial, others, members)
-        plain, joined, smaller = 0, 0, 0
-        for j in range(size):
-            c = members[j] + (members[j] >= node)
-            plain += binomial[c, j + 1]
-            if c < node:
-                joined += binomial[c, j + 1]
-                smaller += 1
-            else:
-                joined += binomial[c, j + 2]
-        own[a] = plain
-        family[a] = joined + binomial[node, smaller + 1]
+        own[a], family[a] = family_ranks(node, ranks[a], size, others, binomial, members)
     return own, family
 
 
@@ -191,6 +215,21 @@ class Prefix(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def _nothing_counted(t: Tables, size: int) -> Prefix:
+    """The prefix of no set yet, with room for sets of `size`."""
+    rows, widest = t.codes.shape[1], t.arities.max()
+    p = Prefix(
+        np.full(size + 1, -1, dtype=np.int64),
+        np.zeros((size + 1, rows), dtype=np.int32),
+        np.zeros((size + 1, (rows + COMPACT) * widest + 1), dtype=np.int32),
+        np.ones(size + 1, dtype=np.int64),
+        np.empty((rows + COMPACT) * widest + 1, dtype=np.int32),
+    )
+    p.held[0, 0] = t.n_rows
+    return p
+
+
+@njit(cache=True, nogil=True)
 def joint_values(
     t: Tables,
     n_log_n: Floats,
@@ -205,22 +244,14 @@ def joint_values(
     `wanted` are the ranks, ascending. The joint value is Σ n_c ln n_c (BIC, AIC), the BDeu J of
     `scores`, or the Gaussian J. Sets that share their larger members share the counting of these.
     """
-    n, rows = t.codes.shape
+    n = t.codes.shape[0]
     members = np.empty(size + 1, dtype=np.int64)
     if t.kind == GAUSSIAN:
         for a in range(wanted.size):
             unrank(wanted[a], size, binomial, n, members)
             values[a] = t.constant[size] - t.exponent[size] * factorise(t, members, size)
         return
-    widest = t.arities.max()
-    p = Prefix(
-        np.full(size + 1, -1, dtype=np.int64),
-        np.zeros((size + 1, rows), dtype=np.int32),
-        np.zeros((size + 1, (rows + COMPACT) * widest + 1), dtype=np.int32),
-        np.ones(size + 1, dtype=np.int64),
-        np.empty((rows + COMPACT) * widest + 1, dtype=np.int32),
-    )
-    p.held[0, 0] = t.n_rows
+    p = _nothing_counted(t, size)
     terms = np.full((TERM_SLOTS, TERM_COUNTS + 1), np.nan)
     sizes = np.full(TERM_SLOTS, -1.0)
     for a in range(wanted.size):
@@ -348,14 +379,10 @@ def worth_scoring(
     keep = np.ones(ranks.size, dtype=np.bool_)
     members = np.empty(size + 1, dtype=np.int64)
     for a in range(ranks.size):
-        unrank(ranks[a], size, binomial, others, members)
-        own = 0
+        own, _ = family_ranks(node, ranks[a], size, others, binomial, members)
         parameters = t.parameter * (float(t.arities[node]) - 1.0)
         for j in range(size):
-            c = members[j] + (members[j] >= node)
-            members[j] = c
-            own += binomial[c, j + 1]
-            parameters *= t.arities[c]
+            parameters *= t.arities[members[j]]
         joint = values_own[place(own, ranks_own)]
         below, above = 0, 0
         for j in range(1, size):
@@ -398,23 +425,13 @@ def scored(
     members = np.empty(size + 1, dtype=np.int64)
     states = float(t.arities[node]) if t.arities.size > node else 1.0
     for a in range(ranks.size):
-        unrank(ranks[a], size, binomial, others, members)
-        own, family, smaller = 0, 0, 0
-        parameters = states - 1.0
-        for j in range(size):
-            c = members[j] + (members[j] >= node)
-            own += binomial[c, j + 1]
-            if c < node:
-                family += binomial[c, j + 1]
-                smaller += 1
-            else:
-                family += binomial[c, j + 2]
-            if t.kind != GAUSSIAN:
-                parameters *= t.arities[c]
-        family += binomial[node, smaller + 1]
+        own, family = family_ranks(node, ranks[a], size, others, binomial, members)
         at_own = place(own, ranks_own)
         cost[a] = values_own[at_own] - values_above[place(family, ranks_above)]
         if t.kind == INFORMATION:
+            parameters = states - 1.0
+            for j in range(size):
+                parameters *= t.arities[members[j]]
             cost[a] += t.parameter * parameters
         elif t.kind == BDEU:  # theorem 8
             extend[a] = not bounds[a] + slack < occupied_own[at_own] * math.log(states)

@@ -55,9 +55,6 @@ def insert_descent(order: Ints, start: Ints, cost: Floats, bits: Bits) -> float:
     A node wanders by swaps of neighbours: each swap changes the predecessors of two nodes only.
     """
     n = order.size
-    words = bits.shape[1]
-    chosen = np.empty(n, dtype=np.int64)
-    total = fitted(order, start, cost, bits, chosen)
     improved = True
     while improved:
         improved = False
@@ -65,44 +62,51 @@ def insert_descent(order: Ints, start: Ints, cost: Floats, bits: Bits) -> float:
             place = 0
             while order[place] != node:
                 place += 1
-            best_gain, best_place = 1e-9, place
-            for step in (-1, 1):
-                placed = np.zeros(words, dtype=np.uint64)
-                for a in range(place):
-                    placed[order[a] >> 6] |= np.uint64(1) << np.uint64(order[a] & 63)
-                own = _cost_within(node, placed, start, cost, bits)
-                gain, at = 0.0, place
-                while 0 <= at + step < n:
-                    other = order[at + step]
-                    word, bit = other >> 6, np.uint64(1) << np.uint64(other & 63)
-                    mine, my_bit = node >> 6, np.uint64(1) << np.uint64(node & 63)
-                    if step < 0:
-                        placed[word] &= ~bit
-                    old = own
-                    if step < 0:
-                        was = _cost_within(other, placed, start, cost, bits)
-                        placed[mine] |= my_bit
-                        now = _cost_within(other, placed, start, cost, bits)
-                        placed[mine] &= ~my_bit
-                    else:
-                        placed[mine] |= my_bit
-                        was = _cost_within(other, placed, start, cost, bits)
-                        placed[mine] &= ~my_bit
-                        now = _cost_within(other, placed, start, cost, bits)
-                        placed[word] |= bit
-                    own = _cost_within(node, placed, start, cost, bits)
-                    if np.isinf(own) or np.isinf(now) or np.isinf(was) or np.isinf(old):
-                        break
-                    gain += was + old - now - own
-                    at += step
-                    if gain > best_gain:
-                        best_gain, best_place = gain, at
-            if best_place != place:
-                step = 1 if best_place > place else -1
-                while place != best_place:
-                    order[place] = order[place + step]
-                    place += step
-                order[place] = node
-                total -= best_gain
-                improved = True
-    return fitted(order, start, cost, bits, chosen)
+            best = _best_place(place, order, start, cost, bits)
+            if best == place:
+                continue
+            step = 1 if best > place else -1
+            while place != best:
+                order[place] = order[place + step]
+                place += step
+            order[place] = node
+            improved = True
+    return fitted(order, start, cost, bits, np.empty(n, dtype=np.int64))
+
+
+@njit(cache=True, nogil=True)
+def _best_place(place: int, order: Ints, start: Ints, cost: Floats, bits: Bits) -> int:
+    """Where the node at `place` lowers the total most; `place` if nowhere."""
+    node = order[place]
+    best_gain, best_place = 1e-9, place
+    for step in (-1, 1):
+        placed = np.zeros(bits.shape[1], dtype=np.uint64)
+        for a in range(place):
+            placed[order[a] >> 6] |= np.uint64(1) << np.uint64(order[a] & 63)
+        own = _cost_within(node, placed, start, cost, bits)
+        gain, at = 0.0, place + step
+        while 0 <= at < order.size:
+            other = order[at]
+            if step < 0:
+                _flip(placed, other)
+            without = _cost_within(other, placed, start, cost, bits)
+            _flip(placed, node)
+            behind = _cost_within(other, placed, start, cost, bits)
+            _flip(placed, node)
+            if step > 0:
+                _flip(placed, other)
+            was, now = (without, behind) if step < 0 else (behind, without)
+            old, own = own, _cost_within(node, placed, start, cost, bits)
+            if np.isinf(own) or np.isinf(now) or np.isinf(was) or np.isinf(old):
+                break
+            gain += was + old - now - own
+            if gain > best_gain:
+                best_gain, best_place = gain, at
+            at += step
+    return best_place
+
+
+@njit(cache=True, nogil=True)
+def _flip(placed: Bits, node: int) -> None:
+    """Put the node into the set or take it out."""
+    placed[node >> 6] ^= np.uint64(1) << np.uint64(node & 63)
