@@ -10,8 +10,8 @@ import numpy as np
 from simulations.study import Row
 
 __all__ = [
-    "best_known", "by_method", "by_setting", "gap", "groups", "latest", "mean", "proven", "seconds",
-    "times_faster", "to_best", "to_truth",
+    "best_known", "bound_above", "by_method", "by_setting", "gap", "groups", "latest", "mean",
+    "proven", "seconds", "times_faster", "to_best", "to_truth",
 ]  # fmt: skip
 
 
@@ -31,6 +31,14 @@ def gap(row: Row, reference: float | None) -> float | None:
     if row["score"] is None or reference is None:
         return None
     return round(100.0 * (reference - float(row["score"])) / abs(reference), 8) + 0.0
+
+
+def bound_above(row: Row) -> float | None:
+    """How far the proven bound is above the score, in percent of it; None without a bound."""
+    if row["upper_bound"] is None:
+        return None
+    above = float(row["upper_bound"]) - float(row["score"])
+    return round(100.0 * above / abs(float(row["score"])), 8) + 0.0
 
 
 def groups(rows: Sequence[Row], part: str, *keys: str) -> dict[tuple[Any, ...], list[Row]]:
