@@ -108,7 +108,7 @@ def csv_text(rows: Sequence[Row]) -> str:
 def plot(rows: Sequence[Row], path: Path) -> None:
     """CPU seconds over rows, on the network with most numbers of rows, and over nodes, with the
     number of rows that most networks have (of equals the larger); both axes logarithmic, means
-    over samples."""
+    over samples. A panel with a single point per program is left out."""
     from matplotlib.figure import Figure
 
     counts = {net: {r.rows for r in rows if r.network == net} for net in _in_order(rows, "network")}
@@ -116,13 +116,17 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     network = max(counts, key=lambda net: (len(counts[net]), nodes[net]))
     networks = {n: {r.network for r in rows if r.rows == n} for n in _in_order(rows, "rows")}
     number = max(networks, key=lambda n: (len(networks[n]), n))
-    figure = Figure(figsize=(11, 4.5), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    _lines(left, [row for row in rows if row.network == network], "rows")
-    left.set_title(network)
-    _lines(right, [row for row in rows if row.rows == number], "nodes")
-    right.set_title(f"{number} rows")
-    left.legend(fontsize=8)
+    panels = []
+    if len(counts[network]) > 1 or len(networks[number]) == 1:
+        panels.append(("rows", network, [row for row in rows if row.network == network]))
+    if len(networks[number]) > 1:
+        panels.append(("nodes", f"{number} rows", [row for row in rows if row.rows == number]))
+    figure = Figure(figsize=(1 + 5 * len(panels), 4.5), layout="constrained")
+    grid = figure.subplots(1, len(panels), squeeze=False)
+    for axes, (field, title, shown) in zip(grid.flat, panels, strict=True):
+        _lines(axes, shown, field)
+        axes.set_title(title)
+    grid[0, 0].legend(fontsize=8)
     figure.savefig(path, dpi=150)
 
 
