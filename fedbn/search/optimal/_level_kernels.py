@@ -54,6 +54,14 @@ def place(rank: int, ranks: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)
+def times(unit: float, arities: Ints, members: Ints, size: int) -> float:
+    """unit Π r over members[:size]."""
+    for j in range(size):
+        unit *= arities[members[j]]
+    return unit
+
+
+@njit(cache=True, nogil=True)
 def places_of(ranks: Ints, total: int) -> NDArray[np.int32]:
     """Where each rank below `total` stands, -1 for none; no entry if that table were too large."""
     if ranks.size == 0 or total > 64 * ranks.size:
@@ -68,12 +76,13 @@ def places_of(ranks: Ints, total: int) -> NDArray[np.int32]:
 def least_within(
     members: Ints,
     size: int,
+    smallest: int,
     binomial: Ints,
     places: NDArray[np.int32],
     ranks: Ints,
     best: Floats,
 ) -> float:
-    """The least of `best` over the subsets without one of members[:size], ascending.
+    """The least of `best` over the subsets of members[:size] without one of the `smallest` first.
 
     -inf if one of these is not among `ranks`; `places` as made by `places_of`, or no entry.
     """
@@ -81,7 +90,7 @@ def least_within(
     below, above = 0, 0  # Σ_{l < j} C(c_l, l + 1), then the part above, shifted by one place
     for j in range(1, size):
         above += binomial[members[j], j]
-    for j in range(size):
+    for j in range(smallest):
         rank = below + above
         at = places[rank] if places.size else place(rank, ranks)
         if at < 0:
@@ -126,15 +135,12 @@ def extended(
                 break
             unrank(rank, size, binomial, v, members)
             members[size] = v
-            bound = least_within(members, size + 1, binomial, places, old_ranks, old_best)
+            bound = least_within(members, size + 1, size, binomial, places, old_ranks, old_best)
+            bound = min(bound, old_best[a])
             if bound == -np.inf:
                 continue
-            if unit > 0.0:
-                penalty = unit
-                for j in range(size + 1):
-                    penalty *= arities[members[j]]
-                if bound + slack < penalty + floor:
-                    continue
+            if unit > 0.0 and bound + slack < times(unit, arities, members, size + 1) + floor:
+                continue
             if found == ranks.size:
                 ranks = np.concatenate((ranks, np.empty_like(ranks)))
                 bounds = np.concatenate((bounds, np.empty_like(bounds)))
@@ -244,24 +250,16 @@ def joint_values(
     `wanted` are the ranks, ascending. The joint value is Σ n_c ln n_c (BIC, AIC), the BDeu J of
     `scores`, or the Gaussian J. Sets that share their larger members share the counting of these.
     """
-    n = t.codes.shape[0]
-    members = np.empty(size + 1, dtype=np.int64)
     if t.kind == GAUSSIAN:
-        for a in range(wanted.size):
-            unrank(wanted[a], size, binomial, n, members)
-            values[a] = t.constant[size] - t.exponent[size] * factorise(t, members, size)
+        _gaussian_joint_values(t, wanted, size, binomial, values)
         return
+    members = np.empty(size + 1, dtype=np.int64)
     p = _nothing_counted(t, size)
     terms = np.full((TERM_SLOTS, TERM_COUNTS + 1), np.nan)
     sizes = np.full(TERM_SLOTS, -1.0)
     for a in range(wanted.size):
-        unrank(wanted[a], size, binomial, n, members)
-        cells = p.held[0, :1]
-        if size:
-            _prepare(t, p, members, size)
-            v = members[0]
-            _count(t, v, p.labels[size - 1], p.held[size - 1, : p.span[size - 1]], p.cells)
-            cells = p.cells[: p.span[size - 1] * t.arities[v]]
+        unrank(wanted[a], size, binomial, t.arities.size, members)
+        cells = _counts(t, p, members, size)
         slot = 0
         if t.kind != INFORMATION:
             log_size = 0.0
@@ -275,6 +273,28 @@ def joint_values(
                 total += n_log_n[count] if t.kind == INFORMATION else _term(terms, slot, count)
         values[a] = total
         occupied[a] = seen
+
+
+@njit(cache=True, nogil=True)
+def _gaussian_joint_values(
+    t: Tables, wanted: Ints, size: int, binomial: Ints, values: Floats
+) -> None:
+    """values[a] := the Gaussian J."""
+    members = np.empty(size + 1, dtype=np.int64)
+    for a in range(wanted.size):
+        unrank(wanted[a], size, binomial, t.codes.shape[0], members)
+        values[a] = t.constant[size] - t.exponent[size] * factorise(t, members, size)
+
+
+@njit(cache=True, nogil=True)
+def _counts(t: Tables, p: Prefix, members: Ints, size: int) -> NDArray[np.int32]:
+    """Rows of each configuration of the members, with zeros."""
+    if size == 0:
+        return p.held[0, :1]
+    _prepare(t, p, members, size)
+    v, span = members[0], p.span[size - 1]
+    _count(t, v, p.labels[size - 1], p.held[size - 1, :span], p.cells)
+    return p.cells[: span * t.arities[v]]
 
 
 @njit(cache=True, nogil=True)
@@ -380,9 +400,8 @@ def worth_scoring(
     members = np.empty(size + 1, dtype=np.int64)
     for a in range(ranks.size):
         own, _ = family_ranks(node, ranks[a], size, others, binomial, members)
-        parameters = t.parameter * (float(t.arities[node]) - 1.0)
-        for j in range(size):
-            parameters *= t.arities[members[j]]
+        unit = t.parameter * (float(t.arities[node]) - 1.0)
+        parameters = times(unit, t.arities, members, size)
         joint = values_own[place(own, ranks_own)]
         below, above = 0, 0
         for j in range(1, size):
@@ -429,10 +448,7 @@ def scored(
         at_own = place(own, ranks_own)
         cost[a] = values_own[at_own] - values_above[place(family, ranks_above)]
         if t.kind == INFORMATION:
-            parameters = states - 1.0
-            for j in range(size):
-                parameters *= t.arities[members[j]]
-            cost[a] += t.parameter * parameters
+            cost[a] += t.parameter * times(states - 1.0, t.arities, members, size)
         elif t.kind == BDEU:  # theorem 8
             extend[a] = not bounds[a] + slack < occupied_own[at_own] * math.log(states)
     return cost, extend
