@@ -462,7 +462,7 @@ LEARNERS: Mapping[str, Learner] = {
 ISOLATED = ("cg-dca", "optimal", "ordering")
 """Learners that load their kernels in a process of their own."""
 
-PRICINGS = ("dca", "dca-permutations", "dca-greedy", "local-search")
+PRICINGS = ("dca", "dca-random", "dca-permutations", "dca-greedy", "local-search")
 INNER_SOLVERS = ("minimum-norm", "kelley")
 START_POINTS = ("hybrid", "random", "warm")
 """Names of CG-DCA's parts, which `fedbn.search.cg_dca.choices` gives objects to."""

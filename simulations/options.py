@@ -87,7 +87,9 @@ LEARNING_OPTIONS: Mapping[str, Any] = {
         float, "Time per search.", "--learner-seconds", "--seconds", default="no limit"
     ),
     "pricing": _option(
-        str, "cg-dca: dca, dca-permutations, dca-greedy, local-search (any score).", default="dca"
+        str,
+        "cg-dca: dca, dca-random, dca-permutations, dca-greedy, local-search (any score).",
+        default="dca",
     ),
     "inner": _option(str, "cg-dca: or kelley.", default="minimum-norm"),
     "start-point": _option(

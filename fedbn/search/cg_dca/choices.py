@@ -10,7 +10,13 @@ from fedbn.search.cg_dca.inner import InnerSolver
 from fedbn.search.cg_dca.kelley import Kelley
 from fedbn.search.cg_dca.local_search import LocalSearch
 from fedbn.search.cg_dca.minimum_norm import MinimumNorm
-from fedbn.search.cg_dca.pricing import BestOfPermutations, DCAPricing, GreedyOrder, Pricing
+from fedbn.search.cg_dca.pricing import (
+    BestOfPermutations,
+    DCAPricing,
+    GreedyOrder,
+    Pricing,
+    RandomOrder,
+)
 from fedbn.search.cg_dca.set_functions import is_penalised_likelihood
 from fedbn.search.cg_dca.start_points import Hybrid, Random, StartPoint, Warm
 
@@ -30,6 +36,7 @@ START_POINTS: Mapping[str, StartPoint] = MappingProxyType(
 PRICINGS: Mapping[str, Callable[[InnerSolver], Pricing]] = MappingProxyType(
     {
         "dca": lambda inner: DCAPricing(inner),
+        "dca-random": lambda inner: DCAPricing(inner, ties=RandomOrder()),
         "dca-permutations": lambda inner: DCAPricing(inner, ties=BestOfPermutations()),
         "dca-greedy": lambda inner: DCAPricing(inner, ties=GreedyOrder()),
         "local-search": lambda inner: LocalSearch(),
