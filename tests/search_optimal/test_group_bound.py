@@ -65,7 +65,7 @@ def test_shares_bound_every_dag(seed: int, n: int, guided: bool) -> None:
     relaxed = ClusterLP(families).close(rng=rng)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(group_bound, "CORES", (2,))
-        start = best_start(families, relaxed if guided else None)
+        start = best_start(families, relaxed if guided else None, Limits())
     groups = [Group.of(families, widened(start.weights, core, 3)) for core in start.cores]
     truth = naive.least_through(families, families.cost, list(range(n)))
     keep = np.ones(families.size, dtype=np.bool_)
@@ -98,7 +98,7 @@ def test_charged_clusters_are_those_that_no_group_holds(
     rng = np.random.default_rng(seed)
     families = random_families(rng, 7, 8)
     relaxed = ClusterLP(families).close(rng=rng)
-    start = best_start(families, relaxed)
+    start = best_start(families, relaxed, Limits())
     cost, constant = families.cost.copy(), 0.0
     for cluster, dual in zip(relaxed.clusters[:, 0].tolist(), relaxed.duals, strict=True):
         members = {i for i in range(7) if cluster >> i & 1}

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +118,7 @@ def group_bound(
     guide : a relaxation of these families whose clusters are charged, or None.
     enough : it ends also when components of what is kept have at most so many nodes.
     """
-    start = best_start(families, guide)
+    start = best_start(families, guide, limits)
     groups = [
         Group.of(families, widened(start.weights, core, min(WIDEST, len(core) + NEAR)))
         for core in start.cores
@@ -143,7 +144,7 @@ def group_bound(
     return GroupBound(known.bound + start.constant, keep)
 
 
-def best_start(families: Families, guide: ClusterBound | None) -> Start:
+def best_start(families: Families, guide: ClusterBound | None, limits: Limits) -> Start:
     """The start of greatest bound: groups by either weights, up to each of the sizes `CORES`."""
     weights = [pair_weights(families)]
     clusters, duals = np.zeros((0, families.n), dtype=np.bool_), np.zeros(0)
@@ -153,14 +154,15 @@ def best_start(families: Families, guide: ClusterBound | None) -> Start:
         covered = covered_families(families, guide.clusters)
         weights.append(shared_duals(clusters, duals))
     best, chosen = -np.inf, None
-    for weight in weights:
-        for most in CORES:
-            cores = joined_groups(weight, most)
-            charged = np.where(_held(clusters, cores), 0.0, duals)
-            start = Start(cores, weight, families.cost - charged @ covered, float(charged.sum()))
-            bound = start.constant + sum(_least(families, core, start.cost) for core in cores)
-            if chosen is None or bound > best:
-                best, chosen = bound, start
+    for weight, most in product(weights, CORES):
+        if chosen is not None and limits.over:
+            break
+        cores = joined_groups(weight, most)
+        charged = np.where(_held(clusters, cores), 0.0, duals)
+        start = Start(cores, weight, families.cost - charged @ covered, float(charged.sum()))
+        bound = start.constant + sum(_least(families, core, start.cost) for core in cores)
+        if chosen is None or bound > best:
+            best, chosen = bound, start
     assert chosen is not None
     return chosen
 

@@ -4,7 +4,7 @@ One entry, `learn_optimal`, over several exact methods. "auto" chooses:
 
 * Gaussian scores of few variables: dynamic programming over all subsets (`gaussian_dp`);
 * else every undominated parent set is listed (`parent_sets`), the list falls into components, and
-  each is solved by dynamic programming or by branch and cut (`parts`);
+  each is solved by dynamic programming, or made smaller by bounds and then branched on (`parts`);
 * Gaussian BIC and AIC where the list would be too long: column generation with exact pricing gives
   a bound, and only what can be in a better DAG is listed (`column_generation`).
 
