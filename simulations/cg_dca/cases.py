@@ -36,7 +36,7 @@ from simulations.cg_dca.generator import gaussian_instance, gaussian_test_networ
 from simulations.cg_dca.limited import PEERS, run_peer
 from simulations.cg_dca.minlp_pricing import MINLPPricing
 
-__all__ = ["METHODS", "Settings", "cases", "run_case", "settings"]
+__all__ = ["METHODS", "Settings", "cases", "missing_networks", "run_case", "settings"]
 
 HERE = Path(__file__).parent
 Settings = dict[str, dict[str, Any]]
@@ -156,6 +156,12 @@ def cases(run: Settings, network_dir: Path | None = None) -> Iterator[Case]:
                         "part": "discrete", "network": network, "rows": rows, "method": method,
                         "repetition": repetition,
                     }  # fmt: skip
+
+
+def missing_networks(run: Settings, network_dir: Path | None = None) -> list[str]:
+    """The tables' networks that are neither embedded nor in the folder."""
+    wanted = [network for network, _ in run["discrete"]["tables"]]
+    return [network for network in wanted if not _there(network, network_dir)]
 
 
 def run_case(case: Case, run: Settings, network_dir: Path | None = None) -> dict[str, Any]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from warnings import warn
 
 import typer
 
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, FedbnWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from simulations.cg_dca.cases import Settings
+    from simulations.study import Study
 
 PARTS = ("gaussian.test", "gaussian", "discrete", "federated")
 
@@ -48,43 +52,69 @@ def reproduce_cg_dca(
     One line of rows.jsonl a case: a study that was stopped goes on where it was. The report has
     what there is so far.
     """
-    from simulations.cg_dca.cases import cases, run_case, settings
-    from simulations.cg_dca.federated import federated_cases, run_federated
-    from simulations.cg_dca.figures import write_figures
-    from simulations.cg_dca.limited import PEERS
-    from simulations.cg_dca.report import sections
-    from simulations.cg_dca.selection import latest
-    from simulations.study import Study, write_study_report
+    from simulations.cg_dca.cases import METHODS, settings
+    from simulations.study import Study
 
-    for name in part or ():
-        if name not in PARTS:
-            raise ConfigError(f"--part must be one of {', '.join(PARTS)}, not {name!r}")
     run = settings(smoke)
+    _require_known("--part", part, PARTS)
+    _require_known("--method", method, (*METHODS, *run["federated"]["learners"]))
     limits = {
         "variables": variables, "rows": rows, "densities": density, "instances": instances,
     }  # fmt: skip
     run["gaussian"] |= {key: value for key, value in limits.items() if value}
-    wanted = [
+    study = Study(out)
+    for case in _until(minutes, _wanted(run, network_dir, part, method)):
+        study.collect([case], partial(_result, run=run, network_dir=network_dir))
+    print(_written_report(study, out))
+
+
+def _require_known(option: str, names: list[str] | None, known: Collection[str]) -> None:
+    for name in names or ():
+        if name not in known:
+            raise ConfigError(f"{option} must be one of {', '.join(known)}, not {name!r}")
+
+
+def _wanted(
+    run: Settings, network_dir: Path | None, parts: list[str] | None, methods: list[str] | None
+) -> list[dict[str, Any]]:
+    """The cases of these parts and methods; warns of tables whose network is not there."""
+    from simulations.cg_dca.cases import cases, missing_networks
+    from simulations.cg_dca.federated import federated_cases
+
+    missing = missing_networks(run, network_dir) if not parts or "discrete" in parts else []
+    if missing:
+        text = f"passed over, as --network-dir does not hold their networks: {', '.join(missing)}"
+        warn(text, FedbnWarning, stacklevel=2)
+    return [
         case
         for case in (*cases(run, network_dir), *federated_cases(run))
-        if (not part or case["part"] in part)
-        and (not method or case.get("method", case.get("learner")) in method)
+        if (not parts or case["part"] in parts)
+        and (not methods or case.get("method", case.get("learner")) in methods)
     ]
 
-    def one(case: Mapping[str, Any]) -> Mapping[str, Any]:
-        if case["part"] == "federated":
-            return run_federated(case)
-        if case["method"] not in PEERS:
-            _warm_up(case["method"], case["part"] == "discrete")
-        return run_case(dict(case), run, network_dir)
 
-    study = Study(out)
-    for case in _until(minutes, wanted):
-        study.collect([case], one)
-    rows_so_far = latest(study.rows)
-    names = write_figures(rows_so_far, out)
+def _result(case: Mapping[str, Any], run: Settings, network_dir: Path | None) -> Mapping[str, Any]:
+    from simulations.cg_dca.cases import run_case
+    from simulations.cg_dca.federated import run_federated
+    from simulations.cg_dca.limited import PEERS
+
+    if case["part"] == "federated":
+        return run_federated(case)
+    if case["method"] not in PEERS:
+        _warm_up(case["method"], case["part"] == "discrete")
+    return run_case(dict(case), run, network_dir)
+
+
+def _written_report(study: Study, out: Path) -> Path:
+    from simulations.cg_dca.figures import write_figures
+    from simulations.cg_dca.report import sections
+    from simulations.cg_dca.selection import latest
+    from simulations.study import write_study_report
+
+    rows = latest(study.rows)
+    names = write_figures(rows, out)
     title = "CG-DCA: the paper's tables and ours"
-    print(write_study_report(out, title, sections(rows_so_far, names)))
+    return write_study_report(out, title, sections(rows, names))
 
 
 def _until(minutes: float | None, cases: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

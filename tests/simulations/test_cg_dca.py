@@ -11,12 +11,20 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.metrics import precision_recall_f1, shd
 from fedbn.scores import make_score
 from fedbn.search.cg_dca.set_functions import Clusters, PricingProblem
-from simulations.cg_dca.cases import METHODS, accuracy, cases, run_case, settings
+from simulations.cg_dca.cases import (
+    METHODS,
+    accuracy,
+    cases,
+    missing_networks,
+    run_case,
+    settings,
+)
 from simulations.cg_dca.federated import federated_cases
 from simulations.cg_dca.generator import gaussian_instance, gaussian_test_network
 from simulations.cg_dca.limited import run_peer
@@ -25,6 +33,7 @@ from simulations.cg_dca.peers import max_min_hill_climbing, pc_stable
 from simulations.cg_dca.report import sections
 from simulations.cg_dca.selection import gap, latest
 from simulations.cg_dca.targets import targets
+from simulations.cli import app
 from simulations.study import Study
 from tests import naive_cg_dca as naive
 
@@ -195,12 +204,14 @@ def test_targets_say_what_does_not_hold() -> None:
     ]  # fmt: skip
 
 
-def test_the_command_refuses_an_unknown_part(tmp_path: Path) -> None:
-    from fedbn.errors import ConfigError
-    from simulations.cli import app
-
-    done = CliRunner().invoke(
-        app, ["reproduce", "cg-dca", "--part", "tables", "--out", str(tmp_path)]
-    )
+@pytest.mark.parametrize(("option", "value"), [("--part", "tables"), ("--method", "cg")])
+def test_the_command_refuses_unknown_names(tmp_path: Path, option: str, value: str) -> None:
+    done = CliRunner().invoke(app, ["reproduce", "cg-dca", option, value, "--out", str(tmp_path)])
     assert isinstance(done.exception, ConfigError)
-    assert "--part" in str(done.exception)
+    assert option in str(done.exception)
+
+
+def test_tables_without_a_network_are_named(tmp_path: Path) -> None:
+    run = settings() | {"discrete": settings()["discrete"] | {"tables": [["asia", 9], ["no", 9]]}}
+    assert missing_networks(run, tmp_path) == ["no"]
+    assert {c["network"] for c in cases(run, tmp_path) if c["part"] == "discrete"} == {"asia"}
