@@ -25,7 +25,7 @@ def _bound(members: Ints, left_out: int, binomial: Ints, ranks: Ints, best: Floa
         if c != node:
             P[at] = c - (c > node)
             at += 1
-    return least_within(P, size, size, binomial, np.empty(0, dtype=np.int32), ranks, best)
+    return least_within(P, size, size, binomial, np.empty(0, dtype=np.float64), ranks, best)
 
 
 @njit(cache=True, nogil=True)

@@ -62,14 +62,16 @@ def times(unit: float, arities: Ints, members: Ints, size: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def places_of(ranks: Ints, total: int) -> NDArray[np.int32]:
-    """Where each rank below `total` stands, -1 for none; no entry if that table were too large."""
-    if ranks.size == 0 or total > 64 * ranks.size:
-        return np.empty(0, dtype=np.int32)
-    places = np.full(total, -1, dtype=np.int32)
+def by_rank(ranks: Ints, best: Floats, total: int) -> Floats:
+    """`best` by rank below `total`, nan for none; no entry if that table were too large."""
+    if ranks.size == 0:
+        return best
+    if total > 32 * ranks.size:
+        return np.empty(0, dtype=np.float64)
+    table = np.full(total, np.nan)
     for a in range(ranks.size):
-        places[ranks[a]] = a
-    return places
+        table[ranks[a]] = best[a]
+    return table
 
 
 @njit(cache=True, nogil=True)
@@ -78,24 +80,27 @@ def least_within(
     size: int,
     smallest: int,
     binomial: Ints,
-    places: NDArray[np.int32],
+    table: Floats,
     ranks: Ints,
     best: Floats,
 ) -> float:
     """The least of `best` over the subsets of members[:size] without one of the `smallest` first.
 
-    -inf if one of these is not among `ranks`; `places` as made by `places_of`, or no entry.
+    -inf if one of these is not among `ranks`; `table` is what `by_rank` makes of both, or no entry.
     """
     least = np.inf
     below, above = 0, 0  # Σ_{l < j} C(c_l, l + 1), then the part above, shifted by one place
     for j in range(1, size):
         above += binomial[members[j], j]
     for j in range(smallest):
-        rank = below + above
-        at = places[rank] if places.size else place(rank, ranks)
-        if at < 0:
+        if table.size:
+            value = table[below + above]
+        else:
+            at = place(below + above, ranks)
+            value = best[at] if at >= 0 else np.nan
+        if math.isnan(value):
             return -np.inf
-        least = min(least, best[at])
+        least = min(least, value)
         below += binomial[members[j], j + 1]
         if j + 1 < size:
             above -= binomial[members[j + 1], j + 1]
@@ -123,7 +128,7 @@ def extended(
     Parameters: sets over 0 .. others - 1, their `arities`; `old_best` [m] least cost within each
     old set. Returns ranks and bounds, ascending by rank.
     """
-    places = places_of(old_ranks, binomial[others, size])
+    table = by_rank(old_ranks, old_best, binomial[others, size])
     ranks = np.empty(max(1024, old_best.size), dtype=np.int64)
     bounds = np.empty(ranks.size, dtype=np.float64)
     found = 0
@@ -135,7 +140,7 @@ def extended(
                 break
             unrank(rank, size, binomial, v, members)
             members[size] = v
-            bound = least_within(members, size + 1, size, binomial, places, old_ranks, old_best)
+            bound = least_within(members, size + 1, size, binomial, table, old_ranks, old_best)
             bound = min(bound, old_best[a])
             if bound == -np.inf:
                 continue
