@@ -7,7 +7,9 @@ from functools import cache
 import numpy as np
 
 from fedbn.data.dataset import Dataset, Schema
+from fedbn.networks.random import node_names
 from fedbn.scores import TabulatedScore, make_score
+from fedbn.search.optimal.families import Families
 from tests import naive_credible as naive
 
 
@@ -38,6 +40,19 @@ def categorical(rng: np.random.Generator, rows: int, arities: list[int]) -> Data
         codes[:, 0] = codes[:, 1] % arities[0]
     states = {f"c{j:02}": [str(state) for state in range(a)] for j, a in enumerate(arities)}
     return Dataset(Schema.categorical(states), codes)
+
+
+def random_families(rng: np.random.Generator, n: int, most: int) -> Families:
+    """The empty set and up to `most` cheaper ones per node."""
+    lists = []
+    for i in range(n):
+        others = [j for j in range(n) if j != i]
+        chosen = {()} | {
+            tuple(sorted(rng.choice(others, rng.integers(1, min(n, 4)), replace=False).tolist()))
+            for _ in range(rng.integers(0, most + 1) if others else 0)
+        }
+        lists.append([(rng.uniform(0, 9) - 2 * len(P), P) for P in sorted(chosen)])
+    return Families.from_parents(node_names(n), lists)
 
 
 @cache

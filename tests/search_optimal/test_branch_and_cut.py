@@ -10,6 +10,8 @@ from fedbn.search.optimal.branch_and_cut import acyclic, branch_and_cut, cycle_c
 from fedbn.search.optimal.cluster_lp import ClusterLP
 from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.subset_dp import subset_optimum
+from tests import naive_cg_dca as naive
+from tests.search_optimal.instances import random_families
 
 NAMES = tuple("abcdefgh")
 
@@ -77,3 +79,17 @@ def test_time_and_memory_limits_leave_the_incumbent_and_a_bound() -> None:
     found = branch_and_cut(families, empty, seconds=0.0, rng=rng)
     assert found.cost <= float(families.cost[empty].sum())
     assert found.bound <= subset_optimum(families)[0] + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_a_closed_relaxation_violates_no_cluster(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 9))
+    families = random_families(rng, n, 8)
+    relaxation = ClusterLP(families)
+    relaxation.close(rng=rng)
+    some = np.flatnonzero(relaxation.x > 1e-9)
+    least = naive.least_left_side(
+        families.node[some], families.has_parent[some], relaxation.x[some], n, 1
+    )
+    assert least >= 1.0 - 1e-4 - 1e-9

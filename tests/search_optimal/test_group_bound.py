@@ -19,22 +19,7 @@ from fedbn.search.optimal.parent_sets import parent_sets
 from fedbn.search.optimal.parts import solved_parts
 from fedbn.search.optimal.subset_dp import least_through, subset_optimum, subset_tables
 from tests import naive_optimal as naive
-from tests.search_optimal.instances import random_score
-
-NAMES = tuple("abcdefghijkl")
-
-
-def random_families(rng: np.random.Generator, n: int, most: int) -> Families:
-    """The empty set and up to `most` cheaper ones per node."""
-    lists = []
-    for i in range(n):
-        others = [j for j in range(n) if j != i]
-        chosen = {()} | {
-            tuple(sorted(rng.choice(others, rng.integers(1, min(n, 4)), replace=False).tolist()))
-            for _ in range(rng.integers(0, most + 1) if others else 0)
-        }
-        lists.append([(rng.uniform(0, 9) - 2 * len(P), P) for P in sorted(chosen)])
-    return Families.from_parents(NAMES[:n], lists)
+from tests.search_optimal.instances import random_families, random_score
 
 
 @given(st.integers(0, 100_000), st.integers(1, 4))
