@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table
+from rich.text import Text
 
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError, FedbnError, ResultsError, StructureError
@@ -227,13 +228,13 @@ def write(rows: Sequence[Row], folder: Path) -> None:
 
 
 def shown(rows: Sequence[Row]) -> Table:
-    """The table at the terminal."""
+    """The table at the terminal; as `Text`, for rich would see an emoji in "random:100:200"."""
     table = Table(title="searches on the same data (means over samples; score: higher is better)")
     for column in HEADER:
         left = column in {"network", "program", "note"}
         table.add_column(column, justify="left" if left else "right")
     for line in table_rows(rows):
-        table.add_row(*("" if cell is None else str(cell) for cell in line))
+        table.add_row(*(Text("" if cell is None else str(cell)) for cell in line))
     return table
 
 
