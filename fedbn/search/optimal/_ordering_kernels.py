@@ -52,11 +52,14 @@ def _cost_within(i: int, placed: Bits, start: Ints, cost: Floats, bits: Bits) ->
 def insert_descent(order: Ints, start: Ints, cost: Floats, bits: Bits) -> float:
     """Move single nodes to their best place until no move helps; `order` changes in place.
 
-    A node wanders by swaps of neighbours: each swap changes the predecessors of two nodes only.
+    A round of all nodes that does not lower the total is the last one: what then still seems to
+    help is rounding. A node wanders by swaps of neighbours: each swap changes the predecessors of
+    two nodes only.
     """
     n = order.size
-    improved = True
-    while improved:
+    chosen = np.empty(n, dtype=np.int64)
+    total = fitted(order, start, cost, bits, chosen)
+    while True:
         improved = False
         for node in range(n):
             place = 0
@@ -71,7 +74,9 @@ def insert_descent(order: Ints, start: Ints, cost: Floats, bits: Bits) -> float:
                 place += step
             order[place] = node
             improved = True
-    return fitted(order, start, cost, bits, np.empty(n, dtype=np.int64))
+        before, total = total, fitted(order, start, cost, bits, chosen)
+        if not improved or not total < before:
+            return total
 
 
 @njit(cache=True, nogil=True)

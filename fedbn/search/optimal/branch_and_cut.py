@@ -84,7 +84,7 @@ def branch_and_cut(
             chosen, cost = tuple(found), _cost(families, found)
     status = str(model.getStatus())
     bound = min(cost, float(model.getDualbound()) + float(lowest.sum()) - SAFETY)
-    proven = status in ("optimal", "infeasible") and cost - bound <= 2.0 * SAFETY
+    proven = status == "optimal" and cost - bound <= 2.0 * SAFETY
     limits = {"timelimit": "the time limit", "memlimit": "the memory limit"}
     return BranchResult(
         chosen, cost, cost if proven else bound, proven, int(model.getNTotalNodes()),

@@ -70,6 +70,9 @@ class ColumnGeneration:
         self.n = start.n
         self.offset = np.array([pricing.offset(i) for i in range(self.n)])
         self._lp = ClusterLP(start)
+        self._known = {
+            (int(i), has.tobytes()) for i, has in zip(start.node, start.has_parent, strict=True)
+        }
 
     @property
     def columns(self) -> Families:
@@ -107,8 +110,7 @@ class ColumnGeneration:
             if len(found.price):
                 prices = found.price + self._shift(i, relaxation)
                 relaxation.least[i] = min(relaxation.least[i], float(prices[0]))
-                self._add(i, found.has_parent)
-                added = True
+                added = self._add(i, found.has_parent) or added
             else:
                 relaxation.least[i] -= MARGIN
         if not complete:
@@ -137,12 +139,19 @@ class ColumnGeneration:
         """What a price of `GaussianFamilies` lacks: cost(∅) less the duals of all i's clusters."""
         return float(self.offset[i] - relaxation.duals[relaxation.clusters[:, i]].sum())
 
-    def _add(self, i: int, has_parent: Bools) -> None:
+    def _add(self, i: int, has_parent: Bools) -> bool:
+        """Add those that are not there yet: rounding makes a column seem cheaper than it is."""
+        keys = [(i, has.tobytes()) for has in has_parent]
+        has_parent = has_parent[[key not in self._known for key in keys]]
+        if not len(has_parent):
+            return False
+        self._known.update(keys)
         self._lp.add_columns(
             np.full(len(has_parent), i, dtype=np.int32),
             self.pricing.costs(i, has_parent),
             has_parent,
         )
+        return True
 
     def _none(self) -> Relaxation:
         return Relaxation(

@@ -101,9 +101,10 @@ class Start:
 
 
 def group_bytes(families: Families) -> int:
-    """Peak memory of `group_bound`, in bytes."""
+    """Peak memory of `group_bound`, in bytes: one group, several shares, some 3 n clusters."""
     groups = 2 + 2 * families.n // CORES[-1]
-    return subset_bytes(min(WIDEST, families.n)) + 8 * 8 * groups * families.size
+    numbers = (8 * groups + 3 * families.n) * families.size
+    return subset_bytes(min(WIDEST, families.n)) + 8 * numbers
 
 
 def group_bound(
@@ -158,9 +159,10 @@ def best_start(families: Families, guide: ClusterBound | None, limits: Limits) -
         if chosen is not None and limits.over:
             break
         cores = joined_groups(weight, most)
-        charged = np.where(_held(clusters, cores), 0.0, duals)
-        start = Start(cores, weight, families.cost - charged @ covered, float(charged.sum()))
-        bound = start.constant + sum(_least(families, core, start.cost) for core in cores)
+        charged = ~_held(clusters, cores)
+        cost = families.cost - duals[charged] @ covered[charged]
+        start = Start(cores, weight, cost, float(duals[charged].sum()))
+        bound = start.constant + sum(_least(families, core, cost) for core in cores)
         if chosen is None or bound > best:
             best, chosen = bound, start
     assert chosen is not None

@@ -66,7 +66,7 @@ def _fallback(
 ) -> OptimalResult:
     """The ordering search's DAG, with the reason."""
     cap = FALLBACK_PARENTS if max_parents is None else min(max_parents, FALLBACK_PARENTS)
-    best = learn_optimal(score, "ordering", max_parents=cap, rng=rng)
+    best = learn_optimal(score, "ordering", seconds=GRACE, max_parents=cap, rng=rng)
     return OptimalResult(
         best.dag, best.score, np.inf, np.inf, "heuristic",
         f"ordering search with at most {cap} parents, because {reason}", best.counters,

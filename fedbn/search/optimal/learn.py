@@ -24,7 +24,9 @@ from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
-from fedbn.scores.gaussian import require_regular
+from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
+from fedbn.scores.base import total_score
+from fedbn.scores.gaussian import require_regular, rounding
 from fedbn.search.optimal.column_generation import generated_pool
 from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.gaussian_dp import gaussian_bytes, gaussian_optimum
@@ -32,6 +34,7 @@ from fedbn.search.optimal.gaussian_families import GaussianFamilies
 from fedbn.search.optimal.limits import Limits
 from fedbn.search.optimal.parent_sets import TOLERANCE, parent_sets
 from fedbn.search.optimal.parts import TABLE_NODES, Part, solved_parts
+from fedbn.search.optimal.subset_dp import table_seconds
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
@@ -42,6 +45,7 @@ METHODS = ("auto", "subsets", "clusters", "branch-and-cut", "columns", "ordering
 SMALL = 16  # Gaussian variables that need no list of parent sets
 SETS = 50_000  # parent sets above which dynamic programming, where it fits, needs no list
 LISTED = 20_000  # Gaussian parent sets of large components above which columns are generated
+RELATIVE = 1e-9  # of the score: the rounding that an optimum may have, as in the other searches
 STEPS = 60_000_000  # of the search for Gaussian parent sets before columns are generated
 
 Status = Literal["optimal", "feasible with bound", "heuristic"]
@@ -56,8 +60,9 @@ class OptimalResult:
     dag : the structure.
     score : its total.
     upper_bound : no DAG scores more; infinite for a heuristic.
-    gap : upper_bound - score, at least 0.
-    status : "optimal" when the bound is met and every parent set was considered.
+    gap : upper_bound - score, at least 0; what rounding may hide is in it.
+    status : "optimal" when the bound is met but for rounding of at most 1e-9 of the score, and
+        every parent set was considered.
     proof : in words, what the bound rests on, and the limits that were met.
     counters : parent sets listed, sets scored, components, largest component.
     limit : "" or the limit that ended the search.
@@ -121,8 +126,7 @@ def learn_optimal(
     parents: list[tuple[int, ...]] = [()] * score.n
     for i, chosen in zip(used.tolist(), found.parents, strict=True):
         parents[i] = tuple(int(used[j]) for j in chosen)
-    alone = sum(score.local_score(i, ()) for i in range(score.n) if i not in set(used.tolist()))
-    return _result(score.names, parents, found, alone)
+    return _result(score, parents, found, limits.max_parents)
 
 
 def _varying(score: TabulatedScore) -> NDArray[np.intp]:
@@ -133,21 +137,32 @@ def _varying(score: TabulatedScore) -> NDArray[np.intp]:
 
 
 def _result(
-    names: tuple[str, ...], parents: list[tuple[int, ...]], found: _Found, alone: float
+    score: TabulatedScore, parents: list[tuple[int, ...]], found: _Found, max_parents: int | None
 ) -> OptimalResult:
-    adjacency = np.zeros((len(names), len(names)), dtype=np.bool_)
+    """The DAG scored once more, with a bound that rounding cannot make wrong."""
+    adjacency = np.zeros((score.n, score.n), dtype=np.bool_)
     for i, chosen in enumerate(parents):
         adjacency[list(chosen), i] = True
-    proven = found.cost - found.bound <= TOLERANCE * max(1, len(names))
-    bound = found.cost if proven else found.bound
-    status: Status = "optimal" if proven else "feasible with bound"
-    if not np.isfinite(bound):
-        status = "heuristic"
+    dag = _canonical(DAG(score.names, adjacency), max_parents)
+    total = total_score(score, dag)
+    least = TOLERANCE * score.n  # what counts as nothing
+    left, unsure = (0.0 if g <= least else g for g in (found.cost - found.bound, rounding(score)))
+    blurred = unsure > RELATIVE * (1.0 + abs(total))
     proof = found.proof + (f"; {found.limit} was reached" if found.limit else "")
-    return OptimalResult(
-        DAG(names, adjacency), alone - found.cost, alone - bound, found.cost - bound, status, proof,
-        found.counters, found.limit,
-    )  # fmt: skip
+    if blurred:
+        proof += f"; columns are so nearly collinear that rounding may hide {unsure:.1g}"
+    status: Status = "optimal" if left == 0.0 and not blurred else "feasible with bound"
+    if not np.isfinite(left):
+        status = "heuristic"
+    gap = left + unsure
+    return OptimalResult(dag, total, total + gap, gap, status, proof, found.counters, found.limit)
+
+
+def _canonical(dag: DAG, max_parents: int | None) -> DAG:
+    """The canonical member of the DAG's class, unless it has more parents than allowed."""
+    chosen = consistent_extension(dag_to_cpdag(dag))
+    cap = dag.n if max_parents is None else max_parents
+    return chosen if chosen.adjacency.sum(axis=0).max() <= cap else dag
 
 
 def _solved(score: TabulatedScore, method: str, limits: Limits, rng: np.random.Generator) -> _Found:
@@ -203,7 +218,9 @@ def _components(families: Families) -> list[NDArray[np.intp]]:
 
 
 def _dense_fits(n: int, limits: Limits) -> bool:
-    return n <= TABLE_NODES and gaussian_bytes(n) <= limits.bytes and not limits.over
+    return (
+        n <= TABLE_NODES and gaussian_bytes(n) <= limits.bytes and limits.allows(table_seconds(n))
+    )
 
 
 def _dense(score: TabulatedScore, limits: Limits) -> _Found:
@@ -234,7 +251,7 @@ def _generated(score: TabulatedScore, limits: Limits, rng: np.random.Generator) 
 def _listed(score: TabulatedScore, method: str, limits: Limits, rng: np.random.Generator) -> _Found:
     """Every undominated parent set, then component by component."""
     listing = parent_sets(
-        score, max_parents=limits.max_parents, memory=limits.memory, seconds=limits.left
+        score, max_parents=limits.max_parents, memory=limits.bytes, seconds=limits.left
     )
     parts = solved_parts(listing.families, method, limits, rng)
     found = _united(listing.families, parts, listing.limit, listing.scored)

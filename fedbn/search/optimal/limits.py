@@ -49,6 +49,10 @@ class Limits:
         """Whether the deadline has passed."""
         return self.left == 0.0
 
+    def allows(self, seconds: float) -> bool:
+        """Whether there is time for a step that takes about so many seconds."""
+        return not self.over and (self.left is None or seconds <= self.left)
+
     @property
     def bytes(self) -> int:
         """Bytes that may be allocated now."""

@@ -21,7 +21,7 @@ from fedbn.search.optimal.group_bound import MARGIN, group_bound, group_bytes
 from fedbn.search.optimal.limits import Limits
 from fedbn.search.optimal.ordering import ordering_search
 from fedbn.search.optimal.parent_sets import TOLERANCE
-from fedbn.search.optimal.subset_dp import subset_bytes, subset_optimum
+from fedbn.search.optimal.subset_dp import subset_bytes, subset_optimum, table_seconds
 
 __all__ = ["Part", "solved_parts"]
 
@@ -214,4 +214,5 @@ def _component(families: Families, nodes: NDArray[np.intp]) -> tuple[Families, N
 def _table_fits(nodes: int, method: str, limits: Limits) -> bool:
     """Whether dynamic programming is for a component of so many nodes."""
     most = {"auto": TABLE_NODES, "clusters": QUICK_NODES}.get(method, 1)
-    return nodes <= most and subset_bytes(nodes) <= limits.bytes and not limits.over
+    fits = nodes <= most and subset_bytes(nodes) <= limits.bytes
+    return fits and limits.allows(table_seconds(nodes))

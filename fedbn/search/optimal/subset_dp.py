@@ -23,9 +23,11 @@ __all__ = [
     "subset_bytes",
     "subset_optimum",
     "subset_tables",
+    "table_seconds",
 ]
 
 MAX_NODES = 28
+TABLE_SPEED = 2e7  # entries of the table of best families a second, of a slow machine
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ class SubsetTables:
 def subset_bytes(m: int) -> int:
     """Peak memory of `subset_tables` for m nodes, in bytes."""
     return 8 * (m << (m - 1)) + 3 * 8 * (1 << m)
+
+
+def table_seconds(m: int) -> float:
+    """About how long dynamic programming over the subsets of m nodes takes on a slow machine."""
+    return (m << (m - 1)) / TABLE_SPEED
 
 
 def require_memory(need: int, allowed: int | None, what: str) -> None:
