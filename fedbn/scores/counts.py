@@ -135,6 +135,7 @@ def tables_over(t: Tables, nodes: NDArray[np.intp]) -> Tables:
             gram=np.ascontiguousarray(t.gram[np.ix_(nodes, nodes)]),
             constant=t.constant[: m + 1],
             exponent=t.exponent[: m + 1],
+            other_start=t.other_start[: m + 1],
             signs=np.ascontiguousarray(t.signs[nodes]),
         )
     ranges = [slice(t.other_start[v], t.other_start[v + 1]) for v in nodes]
