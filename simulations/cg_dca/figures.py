@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from simulations.cg_dca.selection import best_known, gap, groups, mean
+from simulations.cg_dca.selection import best_known, gap, groups, mean, whole_networks
 from simulations.study import Row
 
 __all__ = ["write_figures"]
@@ -29,7 +29,7 @@ def write_figures(rows: Sequence[Row], folder: Path) -> list[str]:
     for key in ("d", "n"):
         if len({row[key] for row in rows if row["part"] == "gaussian"}) > 1:
             names.append(_gap_and_time(rows, key, folder))
-    if any(row["part"] == "federated" for row in rows):
+    if whole_networks(rows):
         names.append(_consensus(rows, folder))
     return names
 
@@ -74,7 +74,7 @@ def _consensus(rows: Sequence[Row], folder: Path) -> str:
     """Each network's consensus SMHD against the clients' mean distance from the best score."""
     from matplotlib.figure import Figure
 
-    by = groups(rows, "federated", "n", "d", "repetition")
+    by = whole_networks(rows)
     densities = sorted({d for _, d, _ in by})
     figure = Figure(figsize=(4 * len(densities), 3), layout="constrained")
     panels = figure.subplots(1, len(densities), squeeze=False)[0]

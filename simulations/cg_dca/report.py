@@ -23,6 +23,7 @@ from simulations.cg_dca.selection import (
     times_faster,
     to_best,
     to_truth,
+    whole_networks,
 )
 from simulations.cg_dca.targets import targets
 from simulations.study import Row, Section
@@ -210,12 +211,7 @@ def _with_error(values: Sequence[float]) -> str:
 
 
 def _federated(rows: Sequence[Row]) -> Section:
-    learners = {row["learner"] for row in rows if row["part"] == "federated"}
-    networks = {
-        at: group
-        for at, group in groups(rows, "federated", "n", "d", "repetition").items()
-        if {row["learner"] for row in group} == learners
-    }
+    networks = whole_networks(rows)
     best = {at: max(row["local_score"] for row in group) for at, group in networks.items()}
     whole = [row for group in networks.values() for row in group]
     table = []

@@ -11,7 +11,7 @@ from simulations.study import Row
 
 __all__ = [
     "best_known", "bound_above", "by_method", "by_setting", "gap", "groups", "latest", "mean",
-    "proven", "seconds", "times_faster", "to_best", "to_truth",
+    "proven", "seconds", "times_faster", "to_best", "to_truth", "whole_networks",
 ]  # fmt: skip
 
 
@@ -48,6 +48,16 @@ def groups(rows: Sequence[Row], part: str, *keys: str) -> dict[tuple[Any, ...], 
         if row["part"] == part:
             found.setdefault(tuple(row[key] for key in keys), []).append(row)
     return found
+
+
+def whole_networks(rows: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
+    """(n, d, repetition) -> rows, of the federations that every learner has done."""
+    learners = {row["learner"] for row in rows if row["part"] == "federated"}
+    return {
+        at: some
+        for at, some in groups(rows, "federated", "n", "d", "repetition").items()
+        if {row["learner"] for row in some} == learners
+    }
 
 
 def best_known(rows: Sequence[Row]) -> float | None:
