@@ -12,7 +12,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ import numpy as np
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, FedbnWarning, SearchError
 from fedbn.graphs.dag import DAG
+from fedbn.message import STATUSES
 
 if TYPE_CHECKING:
     from fedbn.scores import TabulatedScore
@@ -97,10 +98,12 @@ class LearnerSettings:
             raise ConfigError(f"max-parents must be at least 0, not {self.max_parents}")
         if self.max_t is not None and self.max_t < 0:
             raise ConfigError(f"max-t must be at least 0, not {self.max_t}")
-        if not self.memory_mb >= 1:
-            raise ConfigError(f"memory-mb must be at least 1, not {self.memory_mb}")
-        if self.search_memory_mb is not None and not self.search_memory_mb > 0:
-            raise ConfigError(f"search-memory-mb must be positive, not {self.search_memory_mb}")
+        if not 1 <= self.memory_mb < math.inf:
+            raise ConfigError(f"memory-mb must be at least 1 and finite, not {self.memory_mb}")
+        if self.search_memory_mb is not None and not 0 < self.search_memory_mb < math.inf:
+            raise ConfigError(
+                f"search-memory-mb must be positive and finite, not {self.search_memory_mb}"
+            )
         if not self.bayes_factor >= 1:
             raise ConfigError(f"bf must be at least 1, not {self.bayes_factor}")
         if self.max_dags < 1 or self.replicates < 1:
@@ -108,8 +111,8 @@ class LearnerSettings:
                 "max-dags and replicates must be at least 1, "
                 f"not {self.max_dags} and {self.replicates}"
             )
-        if self.seconds is not None and not self.seconds > 0:
-            raise ConfigError(f"learner-seconds must be positive, not {self.seconds}")
+        if self.seconds is not None and not 0 < self.seconds < math.inf:
+            raise ConfigError(f"learner-seconds must be positive and finite, not {self.seconds}")
         for name, value, known in (
             ("pricing", self.pricing, PRICINGS),
             ("inner", self.inner, INNER_SOLVERS),
@@ -117,6 +120,19 @@ class LearnerSettings:
         ):
             if value is not None and value not in known:
                 raise ConfigError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+        self._require_used()
+
+    def _require_used(self) -> None:
+        """Refuse a setting that the learner has no use for: it would be ignored in silence."""
+        for field in fields(self):
+            users = USERS.get(field.name, ())
+            given = getattr(self, field.name) != field.default
+            if users and given and self.learner in LEARNERS and self.learner not in users:
+                name = SHORT.get(field.name, field.name.replace("_", "-"))
+                raise ConfigError(
+                    f"{name} is for {', '.join(users)}; the learner {self.learner!r} has no use "
+                    "for it"
+                )
 
 
 @dataclass(frozen=True)
@@ -284,7 +300,6 @@ def _hill_climbing(
             max_parents=settings.max_parents,
             seconds=settings.seconds,
             knowledge=_known(settings),
-            rng=rng if settings.random_ties else None,
         )
     )
 
@@ -408,7 +423,7 @@ def _by_proof(
         max_parents=settings.max_parents,
         rng=rng,
     )
-    words = [word for word in ("time limit", "memory limit") if word in found.limit]
+    words = [word for word in STATUSES[1:] if word in found.limit]
     status = words[0] if words else "complete"
     if found.limit.startswith(FALLBACK):
         warnings.warn(f"no proven structure: {found.proof}", FedbnWarning, stacklevel=3)
@@ -459,6 +474,24 @@ LEARNERS: Mapping[str, Learner] = {
 }
 """Name -> learner; the names are those of the setting `learner`."""
 
+USERS: Mapping[str, tuple[str, ...]] = {
+    "max_t": ("ges", "xges0", "bootstrap"),
+    "turning": ("ges", "bootstrap"),
+    "repeat": ("ges", "bootstrap"),
+    "random_ties": ("ges", "xges0", "bootstrap"),
+    "bayes_factor": ("credible",),
+    "max_dags": ("credible", "bootstrap"),
+    "replicates": ("bootstrap",),
+    "pricing": ("cg-dca",),
+    "inner": ("cg-dca",),
+    "start_point": ("cg-dca",),
+    "search_memory_mb": ("cg-dca", "optimal", "ordering"),
+}
+"""Field of LearnerSettings -> the learners that it is for, where it is not for all."""
+
+SHORT = {"bayes_factor": "bf"}
+"""Fields whose setting has another name."""
+
 ISOLATED = ("cg-dca", "optimal", "ordering")
 """Learners that load their kernels in a process of their own."""
 
@@ -477,7 +510,7 @@ def _one(result: SearchResult) -> Found:
 
 def _status(word: str) -> str:
     """A search's own word as one of the fixed words that may leave a client."""
-    return "time limit" if word == "time limit" else "complete"
+    return word if word in STATUSES else "complete"
 
 
 @cache
@@ -485,7 +518,8 @@ def _warm_up(learner: str, score: str, turning: bool) -> None:
     """Run the learner once per process on a table of no interest, to load its kernels."""
     if learner in ISOLATED:
         return
-    settings = LearnerSettings(learner=learner, score=score, turning=turning, replicates=1)
+    replicates = 1 if learner == "bootstrap" else LearnerSettings.replicates
+    settings = LearnerSettings(learner=learner, score=score, turning=turning, replicates=replicates)
     LEARNERS[learner](_any_table(kind_of_score(score)), settings, np.random.default_rng(0), None)
 
 

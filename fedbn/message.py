@@ -40,7 +40,14 @@ from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 VERSION = 2
 """Version of the format; a message of another version is refused."""
 
-STATUSES = ("complete", "time limit", "fallback", "memory limit")
+STATUSES = (
+    "complete",
+    "time limit",
+    "fallback",
+    "memory limit",
+    "parent limit",
+    "set limit",
+)
 """The words that a client may say about its search; their positions are the codes on the wire."""
 
 FORMS = ("dag", "cpdag")

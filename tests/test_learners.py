@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
-from fedbn.learners import LEARNERS, LearnerSettings, kind_of_score, learn, learner_named
+from fedbn.learners import (
+    LEARNERS,
+    USERS,
+    LearnerSettings,
+    kind_of_score,
+    learn,
+    learner_named,
+)
 from fedbn.message import STATUSES
 
 
@@ -54,7 +63,7 @@ def test_max_parents_is_kept() -> None:
     settings = LearnerSettings(max_parents=1)
     learned = learn(chain_data("categorical"), settings, np.random.default_rng(0))
     assert learned.dags[0].adjacency.sum(axis=0).max() <= 1
-    assert learned.status == "complete"
+    assert learned.status == "parent limit"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +72,10 @@ def test_max_parents_is_kept() -> None:
         ({"ess": 0.0}, "ess must be positive, not 0"),
         ({"ess": float("nan")}, "ess must be positive, not nan"),
         ({"max_parents": -1}, "max-parents must be at least 0, not -1"),
-        ({"seconds": 0.0}, "learner-seconds must be positive, not 0"),
+        ({"seconds": 0.0}, "learner-seconds must be positive and finite, not 0"),
+        ({"seconds": float("inf")}, "learner-seconds must be positive and finite, not inf"),
+        ({"memory_mb": float("inf")}, "memory-mb must be at least 1 and finite, not inf"),
+        ({"search_memory_mb": float("inf"), "learner": "optimal"}, "positive and finite"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, float], reason: str) -> None:
@@ -76,3 +88,23 @@ def test_unknown_names_are_refused_with_the_known_ones() -> None:
         learner_named("gse")
     with pytest.raises(ConfigError, match=r"unknown score 'bdue': it must be one of bdeu"):
         kind_of_score("bdue")
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"learner": "hc", "random_ties": True}, "random-ties is for ges, xges0, bootstrap"),
+        ({"learner": "xges0", "turning": True}, "turning is for ges, bootstrap"),
+        ({"learner": "ges", "bayes_factor": 3.0}, "bf is for credible"),
+        ({"learner": "optimal", "pricing": "dca"}, "pricing is for cg-dca"),
+    ],
+)
+def test_a_setting_that_the_learner_ignores_is_refused(settings, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        LearnerSettings(**settings)
+
+
+def test_users_of_settings_are_learners_and_fields() -> None:
+    names = {field.name for field in fields(LearnerSettings)}
+    assert set(USERS) <= names
+    assert {learner for users in USERS.values() for learner in users} <= set(LEARNERS)

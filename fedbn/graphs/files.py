@@ -116,6 +116,19 @@ def structure_text(dag: DAG, suffix: str, *, support: Mapping[Edge, float] | Non
     return _WRITERS[suffix](dag, support or {})
 
 
+def require_structure_file(path: str | Path) -> None:
+    """Checks before a long search that `write_structure` can write there.
+
+    Raises
+    ------
+    ResultsError : the suffix is unknown, or the folder is not there.
+    """
+    path = Path(path)
+    structure_text(DAG.empty(("a",)), path.suffix.lower())
+    if not path.parent.is_dir():
+        raise ResultsError(f"cannot write {path}: there is no folder {path.parent}")
+
+
 def write_structure(
     dag: DAG, path: str | Path, *, support: Mapping[Edge, float] | None = None
 ) -> None:

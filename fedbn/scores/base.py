@@ -93,6 +93,14 @@ class TabulatedScore:
         names = tuple(self.names[int(i)] for i in nodes)
         return TabulatedScore(names, self.label, tables_over(self.tables, nodes))
 
+    def varying(self) -> NDArray[np.intp]:
+        """The variables, without those of one agreed state: these tie everywhere, and stay alone.
+
+        The first variable where no one varies.
+        """
+        varying = np.flatnonzero(self.tables.arities != 1)
+        return varying if varying.size else np.arange(1)
+
     def __repr__(self) -> str:
         return f"TabulatedScore({self.label}; {self.n} variables)"
 

@@ -16,6 +16,8 @@ from typing import Any
 
 from fedbn.errors import FedbnError, SearchError
 
+LONGEST = 1e6  # seconds: a process cannot wait for much more
+
 __all__ = ["answer_of", "serve"]
 
 
@@ -32,10 +34,11 @@ def answer_of(child: Sequence[str], task: object, seconds: float | None, expecte
     SearchError : the child crashed, was killed, was too late, or sent something else.
     FedbnError : the child's own error.
     """
+    wait = None if seconds is None else min(seconds, LONGEST)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     try:
         done = subprocess.run(
-            child, input=pickle.dumps(task), capture_output=True, env=environment, timeout=seconds
+            child, input=pickle.dumps(task), capture_output=True, env=environment, timeout=wait
         )
     except subprocess.TimeoutExpired:
         raise SearchError(f"the solver did not end within {seconds:g} s") from None

@@ -81,6 +81,7 @@ class ClassSearch:
         if dag.names != score.names:
             dag = dag.reordered(score.names)
         if knowledge is not None:
+            knowledge.require_room(max_parents)
             dag = knowledge.with_required(dag)
         graph = begin_graph(dag)
         search = cls(

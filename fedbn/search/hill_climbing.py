@@ -75,6 +75,7 @@ def hill_climbing(
     _require_settings(tabu, patience, restarts, perturbation, max_parents, seconds, rng)
     deadline = None if seconds is None else time.monotonic() + seconds
     known = Knowledge() if knowledge is None else knowledge
+    known.require_room(max_parents)
     dag = DAG.empty(score.names) if start is None else start.reordered(score.names)
     hit = np.zeros(1, dtype=np.int64)
     changes = max(1, score.n // 10) if perturbation is None else perturbation

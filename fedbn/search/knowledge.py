@@ -107,6 +107,22 @@ class Knowledge:
         except StructureError as error:
             raise ConfigError(f"the start contradicts the required edges: {error}") from error
 
+    def require_room(self, max_parents: int | None) -> None:
+        """Checks that the required edges give no variable more than `max_parents` parents.
+
+        Raises
+        ------
+        ConfigError : they do; the edges are named.
+        """
+        for child in sorted({child for _, child in self.required}):
+            edges = [edge for edge in self.required if edge[1] == child]
+            if max_parents is not None and len(edges) > max_parents:
+                named = ", ".join(f"{parent} -> {child}" for parent, _ in edges)
+                raise ConfigError(
+                    f"the required edges must respect max-parents {max_parents}, these do not: "
+                    f"{named}"
+                )
+
     def _positions(self, names: Sequence[str]) -> dict[str, int]:
         position = {name: i for i, name in enumerate(names)}
         mentioned = [*self.required, *self.forbidden, *self.tiers]

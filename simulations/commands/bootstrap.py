@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedbn.errors import ConfigError
 from simulations.options import Json, Missing, Quiet, SchemaFile, Seed
 
 if TYPE_CHECKING:
@@ -64,10 +65,14 @@ def bootstrap(
     quiet: Quiet = False,
 ) -> None:
     """Learn from resampled rows: the strength of every edge, and the averaged network."""
-    from fedbn.graphs.files import write_structure
+    from fedbn.graphs.files import require_structure_file, write_structure
     from fedbn.learners import LearnerSettings
     from simulations.commands.learn import read_table
 
+    if threshold is not None and not 0.0 <= threshold <= 1.0:
+        raise ConfigError(f"--threshold must be between 0 and 1, not {threshold}")
+    if out is not None:
+        require_structure_file(out)
     settings = LearnerSettings(
         learner=learner,
         score=score,
@@ -96,7 +101,6 @@ def _replicates(
 ) -> Bootstrap:
     import numpy as np
 
-    from fedbn.errors import ConfigError
     from fedbn.learners import learner_named
     from fedbn.search.bootstrap import bootstrap as resample
     from simulations.terminal import progress_bars

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from fedbn.data.tables import read_dataset, read_schema
-from fedbn.graphs.files import structure_text, write_structure
+from fedbn.graphs.files import require_structure_file, structure_text, write_structure
 from fedbn.learners import kind_of_score, learn
 from fedbn.scores import make_score, total_score
 from simulations.experiment import experiment_from
@@ -61,6 +61,8 @@ def learn_and_report(
     FedbnError : a setting, the table, or the start is not as it must be.
     """
     settings = experiment_from(options).learner
+    if out is not None:
+        require_structure_file(out)
     dataset = read_table(table, settings.score, schema, missing)
     begin = None if start is None else one_structure(str(start), nodes=dataset.names)
     ready = time.process_time()

@@ -14,6 +14,7 @@ from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.graphs.random import random_dag
 from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
 from fedbn.search.ges import ges
+from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.knowledge import Knowledge
 from fedbn.search.operators import operators_on_record
 from fedbn.search.xges import xges0
@@ -123,10 +124,20 @@ def test_many_nodes(n: int) -> None:
 
 
 def test_order_of_columns_and_of_states_changes_nothing() -> None:
+    """The same table under other names and states: the DAG is the same but for the names."""
     data = sample("categorical", 3)
-    states = {name: ["2", "0", "1"] for name in NAMES[::-1]}
-    again = Dataset(Schema.categorical(states), data.codes)
-    assert ges(make_score("bdeu", data)).dag == ges(make_score("bdeu", again)).dag
+    turned = data.codes[:, ::-1]
+    relabelled = (turned + 1) % data.cardinalities[::-1]
+    schema = Schema.categorical(
+        {
+            name: data.schema.variables[i].states
+            for name, i in zip(NAMES, range(data.n)[::-1], strict=True)
+        }
+    )
+    once = ges(make_score("bdeu", data))
+    again = ges(make_score("bdeu", Dataset(schema, relabelled)))
+    assert not np.array_equal(data.codes, relabelled)
+    assert np.array_equal(again.cpdag.adjacency, once.cpdag.adjacency[::-1, ::-1])
 
 
 def test_limits_are_kept_and_reported() -> None:
@@ -137,7 +148,6 @@ def test_limits_are_kept_and_reported() -> None:
     members = class_of(limited.dag)
     assert min(max(map(len, dag.parent_sets())) for dag in members) <= 2
     assert ges(score, max_parents=0).dag.n_edges == 0
-    assert ges(score, max_t=0).status in {"set limit", "complete"}
     for setting in ({"max_parents": -1}, {"max_t": -1}, {"seconds": 0}):
         with pytest.raises(ConfigError):
             ges(score, **setting)
@@ -210,3 +220,7 @@ def test_contradictions_name_the_edges() -> None:
         Knowledge(tiers=(("a",), ("a",)))
     with pytest.raises(ConfigError, match="'x', which is no variable"):
         ges(make_score("bdeu", sample("categorical", 0)), knowledge=Knowledge(tiers=(("x",),)))
+    three = Knowledge(required=(("v0", "v3"), ("v1", "v3"), ("v2", "v3")))
+    for search in (ges, xges0, hill_climbing):
+        with pytest.raises(ConfigError, match="max-parents 2.*v0 -> v3, v1 -> v3, v2 -> v3"):
+            search(make_score("bdeu", sample("categorical", 0)), knowledge=three, max_parents=2)

@@ -55,7 +55,10 @@ def test_what_other_programs_gave_is_kept(tmp_path: Path, monkeypatch) -> None:
     assert len(classes) == 2
 
 
-def test_names_of_random_networks_are_shown_as_they_are(tmp_path: Path, capsys) -> None:
+def test_names_of_random_networks_are_shown_as_they_are(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     options = ["--networks", "random-gaussian:100:9", "--score", "gaussian-bic", "--no-peers"]
     search.main([*options, "--rows", "200", "--output", str(tmp_path)])
     assert "random-gaussian:100:9" in capsys.readouterr().out

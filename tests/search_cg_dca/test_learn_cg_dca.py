@@ -14,6 +14,8 @@ from fedbn.scores import make_score, total_score
 from fedbn.search.cg_dca import isolated, learn_cg_dca
 from fedbn.search.cg_dca.choices import INNER_SOLVERS, PRICINGS, START_POINTS
 from fedbn.search.cg_dca.isolated import learn_isolated
+from fedbn.search.cg_dca.local_search import LocalSearch
+from fedbn.search.cg_dca.pricing import DCAPricing, GreedyOrder
 from fedbn.search.cg_dca.restricted import best_dag
 from fedbn.search.cg_dca.separation import Separation
 from fedbn.search.optimal.families import Families
@@ -173,3 +175,17 @@ def test_restricted_optimum_is_exact_on_every_component() -> None:
         )
         assert found.limit == ""
         assert found.cost == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("pricing", [DCAPricing(), DCAPricing(ties=GreedyOrder()), LocalSearch()])
+@pytest.mark.parametrize("constant", [0, 2])
+def test_a_column_of_one_state_stays_alone(pricing, constant: int) -> None:
+    rng = np.random.default_rng(4)
+    codes = np.repeat(rng.integers(0, 2, size=(200, 1)), 4, axis=1)
+    codes[:, constant] = 0
+    states = dict.fromkeys("abcd", ("0", "1")) | {"abcd"[constant]: ("0",)}
+    score = make_score("bic", Dataset(Schema.categorical(states), codes))
+    found = learn_cg_dca(score, pricing=pricing, rng=np.random.default_rng(1))
+    assert "abcd"[constant] not in {name for edge in found.dag.edges for name in edge}
+    assert found.dag.n_edges == 2
+    assert found.score == total_score(score, found.dag)

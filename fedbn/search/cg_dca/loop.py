@@ -107,8 +107,9 @@ def learn_cg_dca(
     >>> result.dag.n_edges, result.status
     (1, 'heuristic')
     """
+    used = score.varying()
     search = _ColumnGeneration(
-        score,
+        score.over(used) if used.size < score.n else score,
         pricing=DCAPricing() if pricing is None else pricing,
         start=Hybrid() if start is None else start,
         separation=Separation() if separation is None else separation,
@@ -124,7 +125,9 @@ def learn_cg_dca(
         if found.cost >= best.cost - TOLERANCE * abs(best.cost):
             break
         best = found
-    return search.result(best.dag)
+    adjacency = np.zeros((score.n, score.n), dtype=np.bool_)
+    adjacency[np.ix_(used, used)] = best.dag.adjacency
+    return search.result(score, DAG(score.names, adjacency))
 
 
 class _ColumnGeneration:
@@ -222,12 +225,12 @@ class _ColumnGeneration:
         self.out_of_memory |= "memory" in found.limit
         return found
 
-    def result(self, dag: DAG) -> CGDCAResult:
-        """What is told of the best DAG."""
+    def result(self, score: TabulatedScore, dag: DAG) -> CGDCAResult:
+        """What is told of the best DAG, with the score of all variables."""
         memory: Literal["", "memory limit"] = "memory limit" if self.out_of_memory else ""
         return CGDCAResult(
             dag=dag,
-            score=total_score(self.score, dag),
+            score=total_score(score, dag),
             limit="time limit" if self.stopped else memory,
             counters=self.counters | {"columns": self.pool.size},
         )

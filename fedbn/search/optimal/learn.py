@@ -121,19 +121,12 @@ def learn_optimal(
         raise ConfigError(f"the method must be one of {', '.join(METHODS)}, not {method!r}")
     limits = Limits.of(seconds, memory, max_parents)
     rng = np.random.default_rng(0) if rng is None else rng
-    used = _varying(score)
+    used = score.varying()
     found = _solved(score.over(used) if used.size < score.n else score, method, limits, rng)
     parents: list[tuple[int, ...]] = [()] * score.n
     for i, chosen in zip(used.tolist(), found.parents, strict=True):
         parents[i] = tuple(int(used[j]) for j in chosen)
     return _result(score, parents, found, limits.max_parents)
-
-
-def _varying(score: TabulatedScore) -> NDArray[np.intp]:
-    """The variables, without those of one agreed state: these tie everywhere and stay alone."""
-    arities = score.tables.arities
-    varying = np.flatnonzero(arities != 1)
-    return varying if varying.size else np.arange(1)
 
 
 def _result(
@@ -260,7 +253,8 @@ def _listed(score: TabulatedScore, method: str, limits: Limits, rng: np.random.G
     proof = (
         f"{found.proof}; parent sets of more than {listing.largest} variables were not considered"
     )
-    return replace(found, bound=-np.inf, proof=proof)
+    limit = found.limit or ("the parent limit" if limits.max_parents is not None else "")
+    return replace(found, bound=-np.inf, proof=proof, limit=limit)
 
 
 def _united(families: Families, parts: list[Part], limit: str, scored: int) -> _Found:
