@@ -286,6 +286,25 @@ def _xges0(
     )
 
 
+def _xges(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """XGES: XGES-0, then again from where an edge is taken away, until that brings nothing."""
+    from fedbn.search.xges import xges
+
+    return _one(
+        xges(
+            _score(dataset, settings),
+            start=start,
+            max_parents=settings.max_parents,
+            max_t=settings.max_t,
+            seconds=settings.seconds,
+            knowledge=_known(settings),
+            rng=rng if settings.random_ties else None,
+        )
+    )
+
+
 def _hill_climbing(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
@@ -457,14 +476,15 @@ def _known(settings: LearnerSettings) -> Knowledge | None:
 def _require_no_knowledge(settings: LearnerSettings) -> None:
     if settings.knowledge is not None:
         raise ConfigError(
-            f"the learner {settings.learner!r} cannot honour background knowledge; ges, xges0, hc "
-            "and bootstrap can"
+            f"the learner {settings.learner!r} cannot honour background knowledge; ges, xges0, "
+            "xges, hc and bootstrap can"
         )
 
 
 LEARNERS: Mapping[str, Learner] = {
     "ges": _ges,
     "xges0": _xges0,
+    "xges": _xges,
     "hc": _hill_climbing,
     "cg-dca": _cg_dca,
     "optimal": _optimal,
@@ -475,10 +495,10 @@ LEARNERS: Mapping[str, Learner] = {
 """Name -> learner; the names are those of the setting `learner`."""
 
 USERS: Mapping[str, tuple[str, ...]] = {
-    "max_t": ("ges", "xges0", "bootstrap"),
+    "max_t": ("ges", "xges0", "xges", "bootstrap"),
     "turning": ("ges", "bootstrap"),
     "repeat": ("ges", "bootstrap"),
-    "random_ties": ("ges", "xges0", "bootstrap"),
+    "random_ties": ("ges", "xges0", "xges", "bootstrap"),
     "bayes_factor": ("credible",),
     "max_dags": ("credible", "bootstrap"),
     "replicates": ("bootstrap",),

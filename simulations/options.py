@@ -57,8 +57,8 @@ def _option(kind: type, words: str, *flags: str, default: str | bool = True) -> 
 LEARNING_OPTIONS: Mapping[str, Any] = {
     "learner": _option(
         str,
-        "One structure: ges, xges0, hc, cg-dca, ordering, optimal (with a proof). "
-        "Several, weighted: bootstrap, credible.",
+        "One structure: ges, xges0, xges (slower, better), hc, cg-dca, ordering, "
+        "optimal (with a proof). Several, weighted: bootstrap, credible.",
         default="ges",
     ),
     "score": _option(
@@ -68,11 +68,13 @@ LEARNING_OPTIONS: Mapping[str, Any] = {
     ),
     "ess": _option(float, "Equivalent sample size of BDeu.", default="1"),
     "max-parents": _option(int, "In-degree.", default="no limit"),
-    "max-t": _option(int, "ges, xges0: neighbours that one Insert may direct.", default="no limit"),
+    "max-t": _option(
+        int, "ges, xges0, xges: neighbours that one Insert may direct.", default="no limit"
+    ),
     "memory-mb": _option(float, "MB for stored scores and bitmaps.", default="512"),
     "knowledge": _option(
         Path,
-        "ges, xges0, hc, bootstrap: a .json or .toml file with required and forbidden edges "
+        "ges, xges0, xges, hc, bootstrap: a .json or .toml file with required and forbidden edges "
         "and tiers.",
     ),
     "turning": _option(bool, "GES with its turning phase.", "--turning"),

@@ -137,11 +137,18 @@ def valid_operators(cpdag: PDAG, kind: str) -> set:
     return found
 
 
-def best_step(score, cpdag: PDAG, kinds: tuple[str, ...], total: float):
+def best_step(
+    score, cpdag: PDAG, kinds: tuple[str, ...], total: float, kept_apart: tuple[int, ...] = ()
+):
     """The operator to take by the stated rule, or None: by kind, gain, (y, x, set)."""
     tolerance = 1e-9 * (1 + abs(total))
     for kind in kinds:
-        gains = {operator: operator.gain(score, cpdag) for operator in valid_operators(cpdag, kind)}
+        allowed = [
+            operator
+            for operator in valid_operators(cpdag, kind)
+            if kind != "insert" or {operator.x, operator.y} != set(kept_apart)
+        ]
+        gains = {operator: operator.gain(score, cpdag) for operator in allowed}
         best = max(gains.values(), default=-math.inf)
         if best > tolerance:
             tied = [operator for operator, gain in gains.items() if gain >= best - tolerance]
@@ -154,15 +161,17 @@ def place(operator) -> tuple:
     return operator.y, operator.x, sorted(getattr(operator, chosen))
 
 
-def greedy(score, cpdag: PDAG, phases: tuple[tuple[str, ...], ...]) -> PDAG:
-    """Take best steps until there is none, phase by phase."""
+def greedy(
+    score, cpdag: PDAG, phases: tuple[tuple[str, ...], ...], kept_apart: tuple[int, ...] = ()
+) -> PDAG:
+    """Take best steps until there is none, phase by phase; no Insert joins the pair kept apart."""
     for kinds in phases:
         while True:
             total = sum(
                 score.local_score(y, parents)
                 for y, parents in enumerate(consistent_extension(cpdag).parent_sets())
             )
-            operator = best_step(score, cpdag, kinds, total)
+            operator = best_step(score, cpdag, kinds, total, kept_apart)
             if operator is None:
                 break
             cpdag = operator.apply(cpdag)

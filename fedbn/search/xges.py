@@ -1,25 +1,37 @@
-"""XGES-0: greedy search over equivalence classes that deletes as soon as it can.
+"""XGES: greedy search over equivalence classes that deletes as soon as it can.
 
-Nazaret & Blei 2024, "Extremely greedy equivalence search", algorithm XGES-0: at each step the best
-Delete if any gains, else the best Turn, else the best Insert. On dense graphs it ends at better
-scores than GES. Operators, validity and ties are those of `ges.py`.
+Nazaret & Blei 2024, "Extremely greedy equivalence search". XGES-0: at each step the best Delete if
+any gains, else the best Turn, else the best Insert. On dense graphs it ends at better scores than
+GES. Operators, validity and ties are those of `ges.py`.
+
+XGES goes on from there: it takes an edge away although that loses, lets XGES-0 climb while the
+edge stays away, and keeps what it finds if that is better. Deviations: an edge is taken from the
+DAG that represents the class, not by every valid Delete, and a second climb is free to bring it
+back.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from fedbn.graphs.dag import DAG
 from fedbn.scores.base import TabulatedScore
 from fedbn.search.class_search import ClassSearch
-from fedbn.search.result import SearchResult
+from fedbn.search.knowledge import Knowledge
+from fedbn.search.result import SearchResult, Status
 
 if TYPE_CHECKING:
-    import numpy as np
+    from fedbn.search.knowledge import Edge
 
-    from fedbn.graphs.dag import DAG
-    from fedbn.search.knowledge import Knowledge
+__all__ = ["xges", "xges0"]
 
-__all__ = ["xges0"]
+RELATIVE = 1e-9  # of the score: what counts as better, as in every step
+LEAST_SECONDS = 1e-3  # that a climb may be given
 
 
 def xges0(
@@ -52,3 +64,90 @@ def xges0(
     )
     search.climb(("delete", "turn", "insert"))
     return search.result()
+
+
+def xges(
+    score: TabulatedScore,
+    *,
+    start: DAG | None = None,
+    max_parents: int | None = None,
+    max_t: int | None = None,
+    seconds: float | None = None,
+    knowledge: Knowledge | None = None,
+    rng: np.random.Generator | None = None,
+) -> SearchResult:
+    """XGES; parameters, result and errors are those of `ges`.
+
+    The edges are tried by what their loss costs, cheapest first, then by (parent, child); the first
+    better class is the next one to leave, until no edge leads to one. `counters["climbs"]` tells
+    how often XGES-0 ran.
+    """
+    deadline = None if seconds is None else time.monotonic() + seconds
+    known = Knowledge() if knowledge is None else knowledge
+    climbs = _Climbs(score, max_parents, max_t, known, deadline, rng)
+    best = climbs.climb(start, known)
+    met, count = {best.status}, 1
+    escapes = climbs.escapes(best)
+    while not climbs.late and (found := next(escapes, None)) is not None:
+        met.add(found.status)
+        count += 2
+        if found.score > best.score + RELATIVE * (1.0 + abs(best.score)):
+            best, escapes = found, climbs.escapes(found)
+    status: Status = "complete"
+    for word in ("set limit", "parent limit", "time limit"):
+        status = word if word in met else status
+    status = "time limit" if climbs.late else status
+    return replace(best, status=status, counters=dict(best.counters) | {"climbs": count})
+
+
+@dataclass(frozen=True)
+class _Climbs:
+    """XGES-0 again and again, with one deadline for all."""
+
+    score: TabulatedScore
+    max_parents: int | None
+    max_t: int | None
+    knowledge: Knowledge
+    deadline: float | None
+    rng: np.random.Generator | None
+
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def climb(self, start: DAG | None, knowledge: Knowledge) -> SearchResult:
+        """XGES-0 in the time that is left."""
+        left = None if self.deadline is None else self.deadline - time.monotonic()
+        return xges0(
+            self.score,
+            start=start,
+            max_parents=self.max_parents,
+            max_t=self.max_t,
+            seconds=None if left is None else max(left, LEAST_SECONDS),
+            knowledge=knowledge,
+            rng=self.rng,
+        )
+
+    def escapes(self, best: SearchResult) -> Iterator[SearchResult]:
+        """Where the climbs from `best` without one of its edges end."""
+        for parent, child in self._by_loss(best.dag):
+            matrix = best.dag.adjacency.copy()
+            matrix[parent, child] = False
+            x, y = best.dag.names[parent], best.dag.names[child]
+            apart = (*self.knowledge.forbidden, (x, y), (y, x))
+            without = replace(self.knowledge, forbidden=apart)
+            reached = self.climb(DAG(best.dag.names, matrix), without)
+            yield self.climb(reached.dag, self.knowledge)
+
+    def _by_loss(self, dag: DAG) -> list[tuple[int, int]]:
+        """The edges that are not required, by what the score loses without them."""
+        losses: list[tuple[float, int, int]] = []
+        for child, parents in enumerate(dag.parent_sets()):
+            whole = self.score.local_score(child, parents)
+            for parent in parents:
+                edge: Edge = (dag.names[parent], dag.names[child])
+                if edge not in self.knowledge.required:
+                    rest = [other for other in parents if other != parent]
+                    losses.append((whole - self.score.local_score(child, rest), parent, child))
+        return [(parent, child) for _, parent, child in sorted(losses)]

@@ -46,7 +46,7 @@ from fedbn.networks.catalog import load_network
 from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
 from fedbn.search.ges import ges
 from fedbn.search.hill_climbing import hill_climbing
-from fedbn.search.xges import xges0
+from fedbn.search.xges import xges, xges0
 from simulations.benchmarks.search_report import (
     HEADER,
     REFERENCE,
@@ -62,6 +62,7 @@ OWN: dict[str, Callable[[TabulatedScore], DAG]] = {
     REFERENCE: lambda score: ges(score).dag,
     "fedbn ges, turning": lambda score: ges(score, turning=True, repeat=True).dag,
     "fedbn xges0": lambda score: xges0(score).dag,
+    "fedbn xges": lambda score: xges(score).dag,
     "fedbn hill climbing": lambda score: hill_climbing(score).dag,
 }
 PEERS = {

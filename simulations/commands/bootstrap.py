@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def bootstrap(
     table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
     replicates: Annotated[int, typer.Option(min=1, help="Resampled tables.")] = 100,
-    learner: Annotated[str, typer.Option(help="ges, xges0 or hc.")] = "ges",
+    learner: Annotated[str, typer.Option(help="ges, xges0, xges or hc.")] = "ges",
     score: Annotated[
         str, typer.Option(help="bdeu, bic, aic; gaussian-bic, bge where columns are numbers.")
     ] = "bdeu",
@@ -105,9 +105,9 @@ def _replicates(
     from fedbn.search.bootstrap import bootstrap as resample
     from simulations.terminal import progress_bars
 
-    if settings.learner not in ("ges", "xges0", "hc"):
+    if settings.learner not in ("ges", "xges0", "xges", "hc"):
         raise ConfigError(
-            f"the bootstrap repeats ges, xges0 or hc, which give one structure each, not "
+            f"the bootstrap repeats ges, xges0, xges or hc, which give one structure each, not "
             f"{settings.learner!r}"
         )
     learn_one = learner_named(settings.learner)
