@@ -17,7 +17,7 @@ from flwr.clientapp.typing import ClientAppCallable
 
 from clients.site import site_file
 from fedbn import errors
-from fedbn.errors import MessageError, PolicyError
+from fedbn.errors import FedbnError, MessageError, PolicyError
 from fedbn.message import ARRAY_KEYS
 
 LOG = logging.getLogger("fedbn.client")
@@ -36,7 +36,9 @@ DIAGNOSTIC_KEYS = {"label": str, "rows": int, "seconds": float}
 
 
 def redact(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-    """Answer any exception with its class and a fixed text; log the traceback here.
+    """Answer any exception with its class and a fixed text; log the rest of it here.
+
+    An error of fedbn says in one line what must hold; of any other the traceback is logged.
 
     A refusal by the site's policy is answered with its reason code (`fedbn.policy.REASONS`).
     """
@@ -49,7 +51,10 @@ def redact(message: Message, context: Context, call_next: ClientAppCallable) -> 
         )
         return Message(Error(code=APP_RAISED, reason=f"{REFUSED}: {code}"), reply_to=message)
     except Exception as error:
-        LOG.exception("the %s request failed", message.metadata.message_type)
+        known = isinstance(error, FedbnError)
+        LOG.error(
+            "the %s request failed: %s", message.metadata.message_type, error, exc_info=not known
+        )
         reason = f"{_known_class(error)}: {REDACTED}"
         return Message(Error(code=APP_RAISED, reason=reason), reply_to=message)
 

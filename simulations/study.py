@@ -101,7 +101,10 @@ class Study:
 def _read_rows(path: Path) -> list[Row]:
     if not path.exists():
         return []
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultsError(f"{path} cannot be read: {error}") from error
     whole, _, rest = text.rpartition("\n")
     if rest:
         warn(f"{path}: the last line was cut off and is computed again", FedbnWarning, stacklevel=2)

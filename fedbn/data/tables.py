@@ -56,6 +56,8 @@ _NUMBER_CHARACTERS = re.compile(r"[0-9eE+. \t-]*")
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 
 _CHUNK = 1 << 16
+FEWEST_ROWS = 20  # to judge a column by
+OWN_STATES = 0.5  # of the rows: with more states than that, a column is hardly a category
 """Rows of a CSV file that are held as text at one time."""
 
 
@@ -107,7 +109,7 @@ def read_dataset(
 
     Warns
     -----
-    FedbnWarning : a column is constant; it is kept.
+    FedbnWarning : a column is constant, or has a state of its own in most rows; it is kept.
     """
     source = str(path)
     if schema is not None and schema.kind != kind:
@@ -123,6 +125,7 @@ def read_dataset(
         _require_complete(source, name, column, tokens)
     data = _categorical(columns) if kind == "categorical" else _gaussian(source, columns)
     _warn_of_separator(source, data)
+    _warn_of_numbers(source, data)
     _warn_of_constants(source, data)
     return data if schema is None else data.with_schema(schema, source)
 
@@ -432,6 +435,23 @@ def _warn_of_constants(source: str, data: Dataset) -> None:
         value = data.values[0, column] if data.kind == "gaussian" else data.schema.states[column][0]
         warnings.warn(
             f"{source}: column {data.names[column]!r} is constant ({value!s}); it is kept",
+            FedbnWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_of_numbers(source: str, data: Dataset) -> None:
+    """Categories of which most rows have one of their own are likely numbers."""
+    if data.kind != "categorical" or data.n_rows < FEWEST_ROWS:
+        return
+    seen = [np.unique(data.codes[:, column]).size for column in range(data.n)]
+    most = int(np.argmax(seen))
+    if seen[most] > OWN_STATES * data.n_rows:
+        number = sum(count > OWN_STATES * data.n_rows for count in seen)
+        others = f" ({number - 1} more like it)" if number > 1 else ""
+        warnings.warn(
+            f"{source}: column {data.names[most]!r} has {seen[most]} states in {data.n_rows} rows"
+            f"{others}; columns of numbers are for gaussian-bic and bge",
             FedbnWarning,
             stacklevel=3,
         )

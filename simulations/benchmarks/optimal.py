@@ -30,13 +30,15 @@ import numpy as np
 from rich.table import Table
 
 from fedbn.data.tables import read_dataset
+from fedbn.errors import ConfigError, FedbnError
 from fedbn.networks.catalog import load_network
 from fedbn.networks.random import node_names
 from fedbn.scores import TabulatedScore, make_score
 from fedbn.scores.gaussian import gaussian_from_covariance
 from fedbn.search.optimal import METHODS, OptimalResult, learn_optimal
+from simulations.benchmarks.arguments import count
 from simulations.cg_dca.generator import gaussian_instance
-from simulations.terminal import print_table
+from simulations.terminal import print_table, show_error
 
 AGREEMENT = 1e-6  # relative
 
@@ -72,7 +74,11 @@ class Row:
 
 def golden_instances(path: Path) -> Iterator[Instance]:
     """The instances of a file of known optima."""
-    for entry in json.loads(path.read_text(encoding="utf-8")):
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read the known optima {path}: {error}") from error
+    for entry in entries:
         if entry["kind"] == "gaussian":
             covariance = np.array(entry["covariance"])
             score = gaussian_from_covariance(node_names(entry["n"]), covariance, entry["N"])
@@ -84,9 +90,15 @@ def golden_instances(path: Path) -> Iterator[Instance]:
 def gaussian_instances(sizes: Sequence[str], rows: int, samples: int) -> Iterator[Instance]:
     """Instances of the generator, NODES:DEGREE each."""
     for size in sizes:
-        nodes, degree = size.split(":")
+        try:
+            nodes, degree = size.split(":")
+            n, d = int(nodes), float(degree)
+        except ValueError:
+            raise ConfigError(
+                f"--gaussian must be NODES:DEGREE, like 20:1.5, not {size!r}"
+            ) from None
         for sample in range(samples):
-            dataset = gaussian_instance(int(nodes), float(degree), rows, sample)[1]
+            dataset = gaussian_instance(n, d, rows, sample)[1]
             score = make_score("gaussian-bic", dataset)
             yield Instance(f"gaussian {size} {rows} #{sample}", score)
 
@@ -118,6 +130,15 @@ def measured(instance: Instance, method: str, seconds: float | None) -> Row:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; 1 if a known optimum was missed or not proven."""
     options = _parser().parse_args(arguments)
+    try:
+        return _measure(options)
+    except FedbnError as error:
+        show_error(error)
+        return 1
+
+
+def _measure(options: argparse.Namespace) -> int:
+    """Every instance by every method; 1 if a known optimum was missed."""
     instances = [
         *(golden_instances(options.golden) if options.golden else ()),
         *gaussian_instances(options.gaussian, options.rows, options.samples),
@@ -169,8 +190,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--networks", type=words, default=[], help="names or files, ...")
     parser.add_argument("--network-dir", type=Path, help="folder with more networks")
     parser.add_argument("--score", default="bic", help="of the networks' tables")
-    parser.add_argument("--rows", type=int, default=5000)
-    parser.add_argument("--samples", type=int, default=1, help="instances of each kind")
+    parser.add_argument("--rows", type=count, default=5000)
+    parser.add_argument("--samples", type=count, default=1, help="instances of each kind")
     parser.add_argument("--seconds", type=float, help="wall-clock limit of each run")
     parser.add_argument("--methods", type=words, default=["auto"], help=f"of {', '.join(METHODS)}")
     return parser

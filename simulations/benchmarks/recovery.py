@@ -9,11 +9,11 @@ at least 0.01 nats; or linear equations with coefficients of absolute value 0.3 
 variance 1. With a million rows GES should find its class (Chickering 2002, theorem 4 is about the
 limit). Where it does not, the row compares its score with the truth's: one at least as good means
 that the rows ask for another class, a lower one that the search ended in a local optimum; then the
-row says whether turning with repetition, or XGES-0, gets further. `denied_nats` is what the class
-found costs in truth: rows × the divergence of the true distribution from the nearest one of that
-class. Below `penalty_nats`, what BIC takes for one parameter, so many rows cannot tell. For linear
-equations `enough_rows` is the least of 1, 10, 100 times as many rows with which GES finds the class
-where no chance is left: from the true covariance matrix. One JSON line a run is appended to
+row says whether turning with repetition, XGES-0 or XGES gets further. `denied_nats` is what the
+class found costs in truth: rows × the divergence of the true distribution from the nearest one of
+that class. Below `penalty_nats`, what BIC takes for one parameter, so many rows cannot tell. For
+linear equations `enough_rows` is the least of 1, 10, 100 times as many rows with which GES finds the
+class where no chance is left: from the true covariance matrix. One JSON line a run is appended to
 `--output`/rows.jsonl; runs in the file are not made again. What came out, and why, is in
 docs/decisions/006-ges-stays-forward-and-backward.md.
 """
@@ -40,7 +40,8 @@ from fedbn.networks.random import (
 from fedbn.scores import SCORES, make_score, total_score
 from fedbn.scores.gaussian import gaussian_from_covariance
 from fedbn.search.ges import ges
-from fedbn.search.xges import xges0
+from fedbn.search.xges import xges, xges0
+from simulations.benchmarks.arguments import count, seed
 from simulations.study import Study
 from simulations.terminal import progress_bars
 
@@ -164,6 +165,7 @@ def one_run(case: Mapping[str, Any]) -> dict[str, Any]:
         further = {
             "turning_repeat": ges(score, turning=True, repeat=True),
             "xges0": xges0(score),
+            "xges": xges(score),
             "from_truth": ges(score, start=dag),
         }
         for name, result in further.items():
@@ -182,10 +184,10 @@ def enough_rows(network: BayesianNetwork | LinearGaussianNetwork, rows: int) -> 
     if isinstance(network, BayesianNetwork):
         return None
     covariance, truth = covariance_matrix(network), dag_to_cpdag(network.dag)
-    for count in (rows, 10 * rows, 100 * rows):
-        score = gaussian_from_covariance(network.dag.names, covariance, count)
+    for number in (rows, 10 * rows, 100 * rows):
+        score = gaussian_from_covariance(network.dag.names, covariance, number)
         if ges(score).cpdag == truth:
-            return count
+            return number
     return None
 
 
@@ -223,9 +225,9 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("--score", choices=tuple(SCORES), default="bdeu")
-    made.add_argument("--runs", type=int, default=200)
-    made.add_argument("--rows", type=int, default=1_000_000)
-    made.add_argument("--seed", type=int, default=1)
+    made.add_argument("--runs", type=count, default=200)
+    made.add_argument("--rows", type=count, default=1_000_000)
+    made.add_argument("--seed", type=seed, default=1)
     made.add_argument("--output", type=Path, default=Path("results/recovery"))
     return made
 

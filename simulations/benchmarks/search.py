@@ -47,6 +47,7 @@ from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
 from fedbn.search.ges import ges
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.xges import xges, xges0
+from simulations.benchmarks.arguments import count, counts, seed
 from simulations.benchmarks.search_report import (
     HEADER,
     REFERENCE,
@@ -182,7 +183,7 @@ def measure(options: argparse.Namespace) -> list[Row]:
         {"network": network, "rows": rows, "sample": sample, "program": program}
         | {"score_name": options.score, "seed": options.seed}
         for network in options.networks.split(",")
-        for rows in (int(count) for count in options.rows.split(","))
+        for rows in options.rows
         for sample in range(options.samples)
         for program in (*OWN, *chosen_peers(options))
     ]
@@ -248,10 +249,10 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--networks", default="asia,child", help="names or BIF files, by commas")
     made.add_argument("--network-dir", help="folder of further networks")
-    made.add_argument("--rows", default="5000", help="numbers of rows, by commas")
-    made.add_argument("--samples", type=int, default=1)
+    made.add_argument("--rows", type=counts, default=[5000], help="numbers of rows, by commas")
+    made.add_argument("--samples", type=count, default=1)
     made.add_argument("--score", choices=tuple(SCORES), default="bdeu")
-    made.add_argument("--seed", type=int, default=1)
+    made.add_argument("--seed", type=seed, default=1)
     made.add_argument("--limit", type=float, default=60.0, help="seconds for one run of a peer")
     made.add_argument("--no-peers", action="store_true", help="fedbn alone")
     made.add_argument("--peers", help="these programs alone, by semicolons")

@@ -53,6 +53,7 @@ def test_held_out_rows_do_not_change_the_clients_of_a_network() -> None:
     assert [site.dataset for site in with_test.sites] == simulated_sites(ASIA)
 
 
+@pytest.mark.filterwarnings("ignore:.*has 20 states in 20 rows")
 def test_a_table_is_divided_and_its_held_out_rows_are_nobodys(tmp_path: Path) -> None:
     rows = "".join(f"r{i},{i % 2}\n" for i in range(20))
     experiment = Experiment(table=csv(tmp_path / "t.csv", "id,b\n" + rows), clients=3, test_rows=5)

@@ -17,7 +17,7 @@ def table(fedbn: Fedbn, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("learner", ["ges", "xges0", "hc"])
+@pytest.mark.parametrize("learner", ["ges", "xges0", "xges", "hc"])
 def test_knowledge_decides_directions(
     fedbn: Fedbn, table: Path, tmp_path: Path, learner: str
 ) -> None:

@@ -1,0 +1,30 @@
+"""Types of the benchmarks' options: what is out of range is a line of usage, not a traceback."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["count", "counts", "seed"]
+
+
+def count(text: str) -> int:
+    """A whole number of at least 1."""
+    return _at_least(1, text)
+
+
+def seed(text: str) -> int:
+    """A whole number of at least 0."""
+    return _at_least(0, text)
+
+
+def counts(text: str) -> list[int]:
+    """Whole numbers of at least 1, by commas."""
+    return [count(part) for part in text.split(",")]
+
+
+def _at_least(least: int, text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number of at least {least}, not {text!r}"
+        )
+    return int(text)
