@@ -63,7 +63,7 @@ LEARNING_OPTIONS: Mapping[str, Any] = {
     ),
     "score": _option(
         str,
-        "bdeu, bic, aic (columns are categories); gaussian-bic, bge (columns are numbers).",
+        "bdeu, bic, aic (columns are categories); gaussian-bic, gaussian-aic, bge (numbers).",
         default="bdeu",
     ),
     "ess": _option(float, "Equivalent sample size of BDeu.", default="1"),

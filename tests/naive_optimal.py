@@ -41,3 +41,22 @@ def pair_weight(families: Families, i: int, j: int) -> float:
         for g in of_j
         if not (families.has_parent[f, j] and families.has_parent[g, i])
     )
+
+
+def best_over_all_sets(score) -> float:
+    """The best total over all DAGs: every local score, best subsets, then sinks one by one."""
+    n = score.n
+    best = np.full((n, 1 << n), -np.inf)
+    for i in range(n):
+        for mask in range(1 << n):
+            if mask >> i & 1:
+                continue
+            inside = [j for j in range(n) if mask >> j & 1]
+            smaller = [best[i, mask ^ (1 << j)] for j in inside]
+            best[i, mask] = max([score.local_score(i, inside), *smaller])
+    total = np.zeros(1 << n)
+    for mask in range(1, 1 << n):
+        total[mask] = max(
+            total[mask ^ (1 << i)] + best[i, mask ^ (1 << i)] for i in range(n) if mask >> i & 1
+        )
+    return float(total[-1])

@@ -12,9 +12,9 @@ that the rows ask for another class, a lower one that the search ended in a loca
 row says whether turning with repetition, XGES-0 or XGES gets further. `denied_nats` is what the
 class found costs in truth: rows × the divergence of the true distribution from the nearest one of
 that class. Below `penalty_nats`, what BIC takes for one parameter, so many rows cannot tell. For
-linear equations `enough_rows` is the least of 1, 10, 100 times as many rows with which GES finds the
-class where no chance is left: from the true covariance matrix. One JSON line a run is appended to
-`--output`/rows.jsonl; runs in the file are not made again. What came out, and why, is in
+linear equations `enough_rows` is the least of 1, 10, 100 times as many rows with which GES finds
+the class where no chance is left: from the true covariance matrix. One JSON line a run is appended
+to `--output`/rows.jsonl; runs in the file are not made again. What came out, and why, is in
 docs/decisions/006-ges-stays-forward-and-backward.md.
 """
 

@@ -24,7 +24,7 @@ def bootstrap(
     replicates: Annotated[int, typer.Option(min=1, help="Resampled tables.")] = 100,
     learner: Annotated[str, typer.Option(help="ges, xges0, xges or hc.")] = "ges",
     score: Annotated[
-        str, typer.Option(help="bdeu, bic, aic; gaussian-bic, bge where columns are numbers.")
+        str, typer.Option(help="bdeu, bic, aic; gaussian-bic, gaussian-aic, bge: numbers.")
     ] = "bdeu",
     ess: Annotated[float, typer.Option(help="Equivalent sample size of BDeu.")] = 1.0,
     max_parents: Annotated[

@@ -46,6 +46,10 @@ def test_limits_and_start(fedbn: Fedbn, table: Path, tmp_path: Path) -> None:
     assert again["score"] >= free["score"] - 1e-6
     small = fedbn("learn", table, "--memory-mb", 1, "--max-t", 0, "--max-parents", 1, "--json").json
     assert small["score"] <= free["score"]
+    assert small["status"] == "parent limit"
+    kept = fedbn("learn", table, "--start-dag", start, "--max-parents", 0, "--json").json
+    assert kept["edges"] == free["edges"]
+    assert fedbn("learn", table, "--max-parents", 0, "--json").json["edges"] == []
     assert "max-t must be at least 0" in fedbn("learn", table, "--max-t", -1).error
     assert "memory-mb must be at least 1" in fedbn("learn", table, "--memory-mb", 0).error
 
