@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -252,19 +252,8 @@ def _ges(
     """Chickering's greedy equivalence search; its CPDAG's canonical extension."""
     from fedbn.search.ges import ges
 
-    return _one(
-        ges(
-            _score(dataset, settings),
-            start=start,
-            turning=settings.turning,
-            repeat=settings.repeat,
-            max_parents=settings.max_parents,
-            max_t=settings.max_t,
-            seconds=settings.seconds,
-            knowledge=_known(settings),
-            rng=rng if settings.random_ties else None,
-        )
-    )
+    search = partial(ges, turning=settings.turning, repeat=settings.repeat)
+    return _over_classes(search, dataset, settings, rng, start)
 
 
 def _xges0(
@@ -273,17 +262,7 @@ def _xges0(
     """XGES-0: the best Delete, else the best Turn, else the best Insert."""
     from fedbn.search.xges import xges0
 
-    return _one(
-        xges0(
-            _score(dataset, settings),
-            start=start,
-            max_parents=settings.max_parents,
-            max_t=settings.max_t,
-            seconds=settings.seconds,
-            knowledge=_known(settings),
-            rng=rng if settings.random_ties else None,
-        )
-    )
+    return _over_classes(xges0, dataset, settings, rng, start)
 
 
 def _xges(
@@ -292,8 +271,19 @@ def _xges(
     """XGES: XGES-0, then again from where an edge is taken away, until that brings nothing."""
     from fedbn.search.xges import xges
 
+    return _over_classes(xges, dataset, settings, rng, start)
+
+
+def _over_classes(
+    search: Callable[..., SearchResult],
+    dataset: Dataset,
+    settings: LearnerSettings,
+    rng: np.random.Generator,
+    start: DAG | None,
+) -> Found:
+    """A search over equivalence classes with the settings that all of them have."""
     return _one(
-        xges(
+        search(
             _score(dataset, settings),
             start=start,
             max_parents=settings.max_parents,
