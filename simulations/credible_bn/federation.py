@@ -9,6 +9,7 @@ the SMHD of the consensus to the true network.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,9 +89,11 @@ def _bic(table: Dataset, dag: DAG) -> float:
 
 
 def _learned(table: Dataset, learner: str, study: Settings, rng: np.random.Generator) -> Weighted:
-    settings = LearnerSettings(
-        learner=learner, score="bic", max_dags=study["max_dags"], replicates=study["replicates"]
-    )
+    settings = LearnerSettings(learner=learner, score="bic")
+    if learner in ("credible", "bootstrap"):
+        settings = replace(settings, max_dags=study["max_dags"])
+    if learner == "bootstrap":
+        settings = replace(settings, replicates=study["replicates"])
     found = learn(table, settings, rng)
     return found.dags, found.weights
 
