@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from fedbn.data.dataset import Dataset
+from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.networks.network import LinearEquation, LinearGaussianNetwork
@@ -32,7 +33,16 @@ def gaussian_instance(
     ----------
     variables, density, rows : n, d and N.
     instance : its number; together with n, d and N it is the seed.
+
+    Raises
+    ------
+    ConfigError : fewer than two variables or rows, or a negative density.
     """
+    if variables < 2 or rows < 2 or not density >= 0.0:
+        raise ConfigError(
+            "an instance must have at least 2 variables, 2 rows and a density of at least 0, not "
+            f"{variables}, {rows} and {density}"
+        )
     rng = np.random.default_rng([variables, round(100 * density), rows, instance])
     probability = min(1.0, 2.0 * density / (variables - 1))
     dag = random_dag(node_names(variables), rng=rng, edge_probability=probability)

@@ -29,10 +29,12 @@ def reproduce_cg_dca(
         list[str] | None, typer.Option(help=f"Only {', '.join(PARTS)}; may be repeated.")
     ] = None,
     variables: Annotated[
-        list[int] | None, typer.Option(help="gaussian: only this n; may be repeated.")
+        list[int] | None, typer.Option(min=2, help="gaussian: only this n; may be repeated.")
     ] = None,
-    rows: Annotated[list[int] | None, typer.Option(help="gaussian: only this N.")] = None,
-    density: Annotated[list[float] | None, typer.Option(help="gaussian: only this d.")] = None,
+    rows: Annotated[list[int] | None, typer.Option(min=2, help="gaussian: only this N.")] = None,
+    density: Annotated[
+        list[float] | None, typer.Option(min=0.0, help="gaussian: only this d.")
+    ] = None,
     instances: Annotated[
         int | None, typer.Option(min=1, show_default="10", help="gaussian: instances a setting.")
     ] = None,
@@ -41,7 +43,9 @@ def reproduce_cg_dca(
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(show_default="no limit", help="Start no more cases after so many minutes."),
+        typer.Option(
+            min=0.0, show_default="no limit", help="Start no more cases after so many minutes."
+        ),
     ] = None,
     network_dir: Annotated[
         Path | None, typer.Option(help="Folder with networks that are not embedded (lucas).")
