@@ -346,7 +346,6 @@ def _credible(
     """
     from fedbn.credible.client import credible_structures
 
-    _require_no_knowledge(settings)
     found = credible_structures(
         dataset,
         settings.score,
@@ -376,10 +375,8 @@ def _cg_dca(
     """
     from fedbn.search.cg_dca.choices import START_POINTS, pricing_for
     from fedbn.search.cg_dca.isolated import learn_isolated
-    from fedbn.search.optimal import learn_optimal
-    from fedbn.search.optimal.isolated import FALLBACK, FALLBACK_PARENTS
+    from fedbn.search.optimal.isolated import FALLBACK, fallback
 
-    _require_no_knowledge(settings)
     score, memory = _score(dataset, settings), settings.search_memory_mb
     try:
         result = learn_isolated(
@@ -392,11 +389,8 @@ def _cg_dca(
             rng=rng,
         )
     except SearchError as error:
-        allowed = settings.max_parents
-        cap = FALLBACK_PARENTS if allowed is None else min(allowed, FALLBACK_PARENTS)
-        text = f"cg-dca failed, the ordering search with at most {cap} parents instead: {error}"
-        warnings.warn(text, FedbnWarning, stacklevel=2)
-        best = learn_optimal(score, "ordering", seconds=settings.seconds, max_parents=cap, rng=rng)
+        best = fallback(score, settings.max_parents, rng, str(error))
+        warnings.warn(f"cg-dca failed: {best.proof}", FedbnWarning, stacklevel=2)
         return Found((best.dag,), (1.0,), FALLBACK, best.score, Certificate(best.status))
     status = result.limit or "complete"
     return Found((result.dag,), (1.0,), status, result.score, Certificate(result.status))
@@ -422,7 +416,6 @@ def _by_proof(
     """`learn_optimal` in a process of its own; warns when it had to fall back."""
     from fedbn.search.optimal.isolated import FALLBACK, learn_isolated
 
-    _require_no_knowledge(settings)
     memory = settings.search_memory_mb
     found = learn_isolated(
         _score(dataset, settings),
@@ -463,14 +456,6 @@ def _known(settings: LearnerSettings) -> Knowledge | None:
     return read_knowledge(settings.knowledge)
 
 
-def _require_no_knowledge(settings: LearnerSettings) -> None:
-    if settings.knowledge is not None:
-        raise ConfigError(
-            f"the learner {settings.learner!r} cannot honour background knowledge; ges, xges0, "
-            "xges, hc and bootstrap can"
-        )
-
-
 LEARNERS: Mapping[str, Learner] = {
     "ges": _ges,
     "xges0": _xges0,
@@ -485,6 +470,7 @@ LEARNERS: Mapping[str, Learner] = {
 """Name -> learner; the names are those of the setting `learner`."""
 
 USERS: Mapping[str, tuple[str, ...]] = {
+    "knowledge": ("ges", "xges0", "xges", "hc", "bootstrap"),
     "max_t": ("ges", "xges0", "xges", "bootstrap"),
     "turning": ("ges", "bootstrap"),
     "repeat": ("ges", "bootstrap"),
@@ -498,6 +484,9 @@ USERS: Mapping[str, tuple[str, ...]] = {
     "search_memory_mb": ("cg-dca", "optimal", "ordering"),
 }
 """Field of LearnerSettings -> the learners that it is for, where it is not for all."""
+
+STARTED = ("ges", "xges0", "xges", "hc", "bootstrap")
+"""Learners that begin at a given DAG."""
 
 SHORT = {"bayes_factor": "bf"}
 """Fields whose setting has another name."""

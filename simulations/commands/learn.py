@@ -12,8 +12,9 @@ import numpy as np
 import typer
 
 from fedbn.data.tables import read_dataset, read_schema
+from fedbn.errors import ConfigError
 from fedbn.graphs.files import require_structure_file, structure_text, write_structure
-from fedbn.learners import kind_of_score, learn
+from fedbn.learners import STARTED, kind_of_score, learn
 from fedbn.scores import make_score, total_score
 from simulations.experiment import experiment_from
 from simulations.inputs import one_structure
@@ -63,6 +64,11 @@ def learn_and_report(
     settings = experiment_from(options).learner
     if out is not None:
         require_structure_file(out)
+    if start is not None and settings.learner not in STARTED:
+        raise ConfigError(
+            f"--start-dag is for {', '.join(STARTED)}; the learner {settings.learner!r} has no use "
+            "for it"
+        )
     dataset = read_table(table, settings.score, schema, missing)
     begin = None if start is None else one_structure(str(start), nodes=dataset.names)
     ready = time.process_time()

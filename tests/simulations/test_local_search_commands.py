@@ -35,7 +35,9 @@ def test_contradictory_knowledge_names_the_edge(fedbn: Fedbn, table: Path, tmp_p
     assert "smoke -> lung is required, but the tiers put lung first" in error
     known.write_text('{"required": [["smoke", "lung"]]}')
     options = ("--learner", "credible", "--knowledge", known)
-    assert "cannot honour" in fedbn("learn", table, *options).error
+    assert "knowledge is for ges" in fedbn("learn", table, *options).error
+    options = ("--learner", "optimal", "--start-dag", known)
+    assert "--start-dag is for ges" in fedbn("learn", table, *options).error
 
 
 def test_limits_and_start(fedbn: Fedbn, table: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from fedbn.search.optimal.learn import OptimalResult, learn_optimal
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["FALLBACK", "learn_isolated"]
+__all__ = ["FALLBACK", "fallback", "learn_isolated"]
 
 FALLBACK = "fallback"
 FALLBACK_PARENTS = 2
@@ -57,14 +57,14 @@ def learn_isolated(
     try:
         found: OptimalResult = answer_of(child or CHILD, task, allowed, OptimalResult)
     except SearchError as error:
-        return _fallback(score, max_parents, rng, str(error))
+        return fallback(score, max_parents, rng, str(error))
     return found
 
 
-def _fallback(
+def fallback(
     score: TabulatedScore, max_parents: int | None, rng: np.random.Generator, reason: str
 ) -> OptimalResult:
-    """The ordering search's DAG, with the reason."""
+    """The ordering search's DAG over small parent sets, in `GRACE` seconds, with the reason."""
     cap = FALLBACK_PARENTS if max_parents is None else min(max_parents, FALLBACK_PARENTS)
     best = learn_optimal(score, "ordering", seconds=GRACE, max_parents=cap, rng=rng)
     return OptimalResult(
