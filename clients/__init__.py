@@ -1,1 +1,1 @@
-"""The Flower client app: decodes a message, calls `fedbn.rounds`, encodes the reply."""
+"""The Flower client app: decodes a message, calls `fedbn.federation.rounds`, encodes the reply."""

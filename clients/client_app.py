@@ -1,4 +1,4 @@
-"""The client app: decode a request, call `fedbn.rounds`, encode the reply. Nothing else.
+"""The client app: decode a request, call `fedbn.federation.rounds`, encode the reply. Nothing else.
 
     query         -> record "schema": {text, hash}
     query.report  -> record "receipt": {received}
@@ -20,8 +20,8 @@ from clients.local_data import Site, local_site, partition_id
 from clients.mods import LOG, firewall, may_tell, redact
 from clients.requests import consensus_of, report_of, task_of
 from clients.site import site_file
-from fedbn.message import schema_to_text, to_arrays
-from fedbn.settings import from_run_config
+from fedbn.federation.message import schema_to_text, to_arrays
+from fedbn.federation.settings import from_run_config
 
 LEARNER_STREAM = 4
 
@@ -55,7 +55,7 @@ def report(message: Message, context: Context) -> Message:
 @app.train()
 def train(message: Message, context: Context) -> Message:
     """Learn structures from this site's table under the agreed schema."""
-    from fedbn.rounds import client_round
+    from fedbn.federation.rounds import client_round
 
     experiment = from_run_config(context.run_config)
     site = local_site(experiment, context.node_config)

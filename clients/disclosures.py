@@ -10,8 +10,8 @@ from flwr.clientapp.typing import ClientAppCallable
 
 from clients.requests import round_of, task_of
 from clients.site import site_file
-from fedbn.disclosure import Content, Disclosure, append, schema_words, structure_words
-from fedbn.message import arrays_of_npy, schema_from_text
+from fedbn.federation.disclosure import Content, Disclosure, append, schema_words, structure_words
+from fedbn.federation.message import arrays_of_npy, schema_from_text
 
 
 def disclose(message: Message, context: Context, call_next: ClientAppCallable) -> Message:

@@ -28,9 +28,9 @@ from fedbn.data.partition import (
 )
 from fedbn.data.tables import TABLE_SUFFIXES, column_values, read_dataset, table_stem
 from fedbn.errors import ConfigError, DataError
+from fedbn.federation.settings import Experiment
 from fedbn.learners import kind_of_score
 from fedbn.networks.catalog import load_network
-from fedbn.settings import Experiment
 
 SAMPLE_STREAM, PARTITION_STREAM, HELD_OUT_STREAM = 1, 2, 3
 """What the seed is combined with, so that the rows do not depend on how they are divided."""

@@ -18,7 +18,7 @@ from flwr.clientapp.typing import ClientAppCallable
 from clients.site import site_file
 from fedbn import errors
 from fedbn.errors import FedbnError, MessageError, PolicyError
-from fedbn.message import ARRAY_KEYS
+from fedbn.federation.message import ARRAY_KEYS
 
 LOG = logging.getLogger("fedbn.client")
 
@@ -40,7 +40,8 @@ def redact(message: Message, context: Context, call_next: ClientAppCallable) -> 
 
     An error of fedbn says in one line what must hold; of any other the traceback is logged.
 
-    A refusal by the site's policy is answered with its reason code (`fedbn.policy.REASONS`).
+    A refusal by the site's policy is answered with its reason code (see
+    `fedbn.federation.policy.REASONS`).
     """
     try:
         return call_next(message, context)

@@ -8,8 +8,8 @@ from flwr.app import ArrayRecord, ConfigRecord, Message
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
+from fedbn.federation.message import Limits, arrays_of_npy, from_arrays, printable, schema_from_text
 from fedbn.graphs.dag import DAG
-from fedbn.message import Limits, arrays_of_npy, from_arrays, printable, schema_from_text
 
 MAX_REPORT = 2000
 """Characters of the server's report that are shown here."""

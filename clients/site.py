@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fedbn.policy import SitePolicy
-from fedbn.site_file import SiteFile, read_site_file
+from fedbn.federation.policy import SitePolicy
+from fedbn.federation.site_file import SiteFile, read_site_file
 
 SIMULATED = SiteFile(policy=SitePolicy(diagnostics=True))
 """A simulated client has no will of its own."""

@@ -1,1 +1,1 @@
-"""The Flower server app: decodes replies, calls `fedbn.rounds`, writes the results."""
+"""The Flower server app: decodes replies, calls `fedbn.federation.rounds`, writes the results."""

@@ -6,10 +6,15 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from fedbn.checkpoint import Checkpoint, checkpoint_text, read_checkpoint, require_same_settings
 from fedbn.errors import ConfigError, ResultsError
-from fedbn.rounds import ServerState
-from fedbn.settings import Experiment
+from fedbn.federation.checkpoint import (
+    Checkpoint,
+    checkpoint_text,
+    read_checkpoint,
+    require_same_settings,
+)
+from fedbn.federation.rounds import ServerState
+from fedbn.federation.settings import Experiment
 
 
 def checkpoint_file(experiment: Experiment) -> Path | None:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
-from fedbn.agreement import Agreement, negotiate, own_states, remark
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, QuorumError
-from fedbn.message import Limits, printable, schema_from_text
-from fedbn.rounds import ServerState, require_quorum
-from fedbn.settings import ConsensusSettings, Experiment
+from fedbn.federation.agreement import Agreement, negotiate, own_states, remark
+from fedbn.federation.message import Limits, printable, schema_from_text
+from fedbn.federation.rounds import ServerState, require_quorum
+from fedbn.federation.settings import ConsensusSettings, Experiment
 from server.replies import LOG, content_of, diagnostic
 
 REPORT = f"{MessageType.QUERY}.report"
@@ -60,7 +60,8 @@ def shake_hands(
     ----------
     grid, nodes : whom to ask.
     experiment : the quorum, the limits, and what a mismatch leads to.
-    agreed : the schema of the run, if it was given; else it is negotiated (`fedbn.agreement`).
+    agreed : the schema of the run, if it was given; else it is negotiated (see
+        `fedbn.federation.agreement`).
     before : the state of a run that goes on; its schema is then the agreed one.
     timeout : seconds to wait for replies.
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from flwr.app import ConfigRecord, Message, RecordDict
 
 from fedbn.errors import MessageError
-from fedbn.message import printable
+from fedbn.federation.message import printable
 
 LOG = logging.getLogger("fedbn.server")
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
-from fedbn.checkpoint import result_files
 from fedbn.data.dataset import Schema
 from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError, FedbnError
+from fedbn.federation.checkpoint import result_files
+from fedbn.federation.rounds import FederationResult, Progress, ServerState, load_kernels
+from fedbn.federation.settings import Experiment, from_run_config, to_run_config
 from fedbn.learners import kind_of_score
-from fedbn.rounds import FederationResult, Progress, ServerState, load_kernels
-from fedbn.settings import Experiment, from_run_config, to_run_config
 from server.checkpoint import forget, keep, resumed
 from server.handshake import shake_hands, wait_for_nodes
 from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
@@ -76,7 +76,7 @@ def run_and_write(grid: Grid, experiment: Experiment) -> None:
     if experiment.out_dir is None:
         federate(grid, experiment)
         return
-    from fedbn.report import check_results_folder
+    from fedbn.results.report import check_results_folder
 
     check_results_folder(experiment.out_dir)
     write_folder(federate(grid, experiment), experiment)
@@ -185,8 +185,8 @@ def simulated_clients(experiment: Experiment) -> int | None:
 
 def write_folder(federated: Federated, experiment: Experiment) -> None:
     """The results folder, without what only a simulation knows (truth, tables)."""
-    from fedbn.outcome import Outcome
-    from fedbn.report import versions, write_results
+    from fedbn.results.outcome import Outcome
+    from fedbn.results.report import versions, write_results
 
     assert experiment.out_dir is not None
     run = {

@@ -2,7 +2,8 @@
 
 Flower's loop asks `configure_train` for messages and gives the replies to `aggregate_train`; this
 class decodes them, refuses what is not a good reply, and leaves the method itself to
-`fedbn.rounds.server_round`. The global "arrays" of Flower are the consensus as one message.
+`fedbn.federation.rounds.server_round`. The global "arrays" of Flower are the consensus as one
+message.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from flwr.app import (
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
-from fedbn import rounds
 from fedbn.errors import MessageError
-from fedbn.message import (
+from fedbn.federation import rounds
+from fedbn.federation.message import (
     Limits,
     StructureMessage,
     arrays_of_npy,
@@ -35,8 +36,8 @@ from fedbn.message import (
     schema_to_text,
     to_arrays,
 )
-from fedbn.rounds import ClientReply, Progress, ServerState
-from fedbn.settings import ConsensusSettings
+from fedbn.federation.rounds import ClientReply, Progress, ServerState
+from fedbn.federation.settings import ConsensusSettings
 from server.replies import LOG, content_of, diagnostic
 
 

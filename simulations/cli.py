@@ -33,7 +33,7 @@ from simulations.options import (
 )
 
 if TYPE_CHECKING:
-    from fedbn.settings import Experiment
+    from fedbn.federation.settings import Experiment
 
 
 app = typer.Typer(
@@ -464,8 +464,8 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare two structures: SMHD, SHD, precision, recall and F1 against the second."""
+    from fedbn.graphs.distances import precision_recall_f1, shd, smhd
     from fedbn.graphs.files import read_nodes
-    from fedbn.metrics import precision_recall_f1, shd, smhd
     from simulations.inputs import one_structure
     from simulations.terminal import print_json, print_table, rows_table
 

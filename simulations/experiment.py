@@ -1,7 +1,7 @@
 """An experiment from a TOML file and from options, later ones taking precedence.
 
-The file has the keys of the flat run config (see `fedbn.settings`), and `engine`, `processes`;
-lists are lists. Paths in it are relative to the file:
+The file has the keys of the flat run config (see `fedbn.federation.settings`), and `engine`,
+`processes`; lists are lists. Paths in it are relative to the file:
 
     network = "alarm"
     clients = 10
@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from fedbn.errors import ConfigError
+from fedbn.federation.settings import Experiment, from_run_config
 from fedbn.learners import kind_of_score, learner_named
 from fedbn.search.knowledge import read_knowledge
-from fedbn.settings import Experiment, from_run_config
 
 __all__ = ["Experiment", "experiment_from", "result_name", "with_absolute_paths"]
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clients.local_data import Simulation, simulation
-from fedbn.agreement import negotiate
-from fedbn.settings import ENGINES, Experiment, one_of, to_run_config
+from fedbn.federation.agreement import negotiate
+from fedbn.federation.settings import ENGINES, Experiment, one_of, to_run_config
 from server.server_app import Federated, agreed_schema, federate
 
 if TYPE_CHECKING:
-    from fedbn.rounds import FederationResult
+    from fedbn.federation.rounds import FederationResult
 
 Notify = Callable[[str], None]
 

@@ -16,7 +16,7 @@ from fedbn.errors import FedbnError, FedbnWarning
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fedbn.outcome import Summary
+    from fedbn.results.outcome import Summary
 
 PIPE_WIDTH = 200
 Progress = Callable[[int, int], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from fedbn.scores import _kernels as scores
+from fedbn.scores import _joint_kernels as scores
 
 
 @njit

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from fedbn.graphs.dag import find_cycle
-from fedbn.search.optimal.families import Families
+from fedbn.search.families.families import Families
 
 
 def choices(families: Families, nodes: list[int]) -> Iterator[tuple[int, ...]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fedbn.settings import Experiment, to_run_config
+from fedbn.federation.settings import Experiment, to_run_config
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,7 +28,13 @@ def modules_after(statement: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "module",
-    ["fedbn", "fedbn.rounds", "fedbn.consensus.mcbnc", "fedbn.search.ges", "fedbn.data.tables"],
+    [
+        "fedbn",
+        "fedbn.federation.rounds",
+        "fedbn.consensus.mcbnc",
+        "fedbn.search.ges",
+        "fedbn.data.tables",
+    ],
 )
 def test_the_library_loads_neither_flower_nor_ray_nor_pgmpy(module: str) -> None:
     loaded = modules_after(f"import {module}")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fedbn.errors import QuorumError
+from fedbn.federation.rounds import FederationResult
+from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.graphs.files import structure_text
-from fedbn.rounds import FederationResult
-from fedbn.settings import ConsensusSettings, Experiment
 from server.server_app import Federated
 from simulations.flower.processes import app_log
 from simulations.flower.run import Runtime, outcome_of

@@ -13,8 +13,8 @@ from fedbn.consensus.threshold import select_consensus
 from fedbn.fusion.minimal_imap import minimal_imap
 from fedbn.fusion.union import fuse
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import shd, smhd
 from fedbn.graphs.pdag import dag_to_cpdag
-from fedbn.metrics import shd, smhd
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score, total_score
 from fedbn.search.ges import ges

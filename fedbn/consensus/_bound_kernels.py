@@ -37,8 +37,7 @@ from fedbn.consensus._engine import (
     Y,
 )
 from fedbn.consensus._slot_kernels import free_chain, new_slot, size_of
-from fedbn.fusion._kernels import inner
-from fedbn.graphs._kernels import ONE, ZERO, Bits, first_bit, has_bit, popcount
+from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, first_bit, has_bit, inner, popcount
 
 
 @inner

@@ -29,17 +29,19 @@ from fedbn.consensus._engine import (
     USED,
     Scratch,
 )
-from fedbn.fusion._kernels import ancestors_bits, inner, inner_with_arrays
-from fedbn.graphs._kernels import (
+from fedbn.graphs._bit_kernels import (
     ONE,
     ZERO,
     Bits,
     clear_bit,
     first_bit,
     has_bit,
+    inner,
+    inner_with_arrays,
     set_bit,
     transposed_bits,
 )
+from fedbn.graphs._cpdag_kernels import ancestors_bits
 
 
 @inner

@@ -22,8 +22,7 @@ from fedbn.consensus._engine import (
     Scratch,
     U,
 )
-from fedbn.fusion._kernels import inner
-from fedbn.graphs._kernels import ONE, ZERO, Bits, clear_bit, first_bit, has_bit, set_bit
+from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, clear_bit, first_bit, has_bit, inner, set_bit
 
 
 @inner

@@ -24,18 +24,18 @@ from fedbn.consensus._engine import (
     Y,
 )
 from fedbn.consensus._slot_kernels import free_chain
-from fedbn.fusion._kernels import inner, inner_with_arrays
-from fedbn.graphs._kernels import (
+from fedbn.graphs._bit_kernels import (
     ONE,
     ZERO,
     Bits,
     clear_bit,
-    cpdag_bits,
-    extend_bits,
     first_bit,
     has_bit,
+    inner,
+    inner_with_arrays,
     set_bit,
 )
+from fedbn.graphs._cpdag_kernels import cpdag_bits, extend_bits
 
 
 @inner_with_arrays

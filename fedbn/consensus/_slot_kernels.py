@@ -26,8 +26,7 @@ from fedbn.consensus._engine import (
     X,
     Y,
 )
-from fedbn.fusion._kernels import inner
-from fedbn.graphs._kernels import ONE, ZERO, Bits, first_bit, popcount
+from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, first_bit, inner, popcount
 
 
 @inner

@@ -39,8 +39,16 @@ from fedbn.consensus._slot_kernels import (
     operator_of,
     size_of,
 )
-from fedbn.fusion._kernels import inner
-from fedbn.graphs._kernels import ONE, ZERO, Bits, clear_bit, first_bit, popcount, set_bit
+from fedbn.graphs._bit_kernels import (
+    ONE,
+    ZERO,
+    Bits,
+    clear_bit,
+    first_bit,
+    inner,
+    popcount,
+    set_bit,
+)
 
 
 @inner

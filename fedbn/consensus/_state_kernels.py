@@ -15,17 +15,10 @@ from numpy.typing import NDArray
 
 from fedbn.consensus._cut_kernels import moral_bits
 from fedbn.consensus._pattern_kernels import delete_bits
-from fedbn.fusion._kernels import copy_rows, order_bits, union_bits, write_imap
-from fedbn.graphs._kernels import (
-    ONE,
-    ZERO,
-    Bits,
-    clear_bit,
-    cpdag_bits,
-    extend_bits,
-    first_bit,
-    transposed_bits,
-)
+from fedbn.fusion._imap_kernels import copy_rows, union_bits, write_imap
+from fedbn.fusion._order_kernels import order_bits
+from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, clear_bit, first_bit, transposed_bits
+from fedbn.graphs._cpdag_kernels import cpdag_bits, extend_bits
 
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]

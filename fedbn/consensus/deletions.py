@@ -9,6 +9,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.consensus._best_deletion_kernels import (
+    BROKEN,
+    DONE,
+    LIMIT,
+    NO_SLOT,
+    advance,
+    collapse,
+    prepare,
+)
 from fedbn.consensus._engine import (
     AFTER,
     CH,
@@ -23,10 +32,10 @@ from fedbn.consensus._engine import (
     Engine,
     make_scratch,
 )
-from fedbn.consensus._kernels import BROKEN, DONE, LIMIT, NO_SLOT, advance, collapse, prepare
 from fedbn.errors import SearchError
 from fedbn.fusion.inputs import MergedInputs
-from fedbn.graphs._kernels import cpdag_bits, transposed_bits
+from fedbn.graphs._bit_kernels import transposed_bits
+from fedbn.graphs._cpdag_kernels import cpdag_bits
 
 __all__ = ["delete_all", "new_engine"]
 

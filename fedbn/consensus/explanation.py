@@ -13,7 +13,7 @@ import numpy as np
 
 from fedbn.consensus.mcbnc import McbncPath
 from fedbn.graphs.dag import DAG
-from fedbn.metrics import smhd
+from fedbn.graphs.distances import smhd
 
 __all__ = ["EdgeHistory", "client_distances", "edge_histories"]
 

@@ -209,7 +209,7 @@ def mcbnc_path(
     [('b', 'c', '2/3'), ('a', 'b', '1')]
     """
     from fedbn.consensus.deletions import delete_all, new_engine
-    from fedbn.graphs._kernels import unpack
+    from fedbn.graphs._bit_kernels import unpack
 
     _check(k_max, seconds, pooling)
     bound = None if threshold is None else as_threshold(threshold)
@@ -261,7 +261,7 @@ def _watched(stages: Report | None, seconds: float | None, end: float | None) ->
 
 def _steps(engine: Engine, inputs: MergedInputs) -> tuple[Step, ...]:
     """The recorded deletions with names and exact fractions."""
-    from fedbn.graphs._kernels import unpack
+    from fedbn.graphs._bit_kernels import unpack
 
     count = int(engine.counters[2])
     names = inputs.names

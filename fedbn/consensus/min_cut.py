@@ -48,7 +48,7 @@ def min_cut(dag: DAG, x: str, y: str, given: Iterable[str] = ()) -> MinCut:
     """
     from fedbn.consensus._cut_kernels import cut_of_dag
     from fedbn.consensus._engine import CH, PA, make_scratch
-    from fedbn.graphs._kernels import pack
+    from fedbn.graphs._bit_kernels import pack
 
     place = {name: i for i, name in enumerate(dag.names)}
     s = tuple(given)

@@ -14,7 +14,7 @@ from fedbn.consensus.mcbnc import McbncPath
 from fedbn.consensus.threshold import Consensus
 from fedbn.fusion.median import descend_to_median
 from fedbn.graphs.dag import DAG
-from fedbn.metrics import mean_smhd
+from fedbn.graphs.distances import mean_smhd
 
 __all__ = ["Polished", "polish"]
 

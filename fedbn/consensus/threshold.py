@@ -56,7 +56,7 @@ class PathState:
     @cached_property
     def dag(self) -> DAG:
         """The structure."""
-        from fedbn.graphs._kernels import unpack
+        from fedbn.graphs._bit_kernels import unpack
 
         return DAG(self.names, unpack(self.parents, len(self.names)).T)
 
@@ -185,7 +185,7 @@ def _deletions(path: McbncPath) -> NDArray[np.int64]:
 
 def _recorded(path: McbncPath) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint64]]:
     """G+ as parents' bits, and x, y and H of the deletions for the kernels."""
-    from fedbn.graphs._kernels import pack
+    from fedbn.graphs._bit_kernels import pack
 
     place = {name: i for i, name in enumerate(path.names)}
     left_out = np.zeros((len(path.steps), len(path.names)), dtype=np.bool_)

@@ -1,7 +1,7 @@
 """Candidate parent sets that no credible DAG can be without, and their exchange files.
 
 Safe rules for BIC and AIC (theorems 4 and 7), BDeu (theorem 8) and Gaussian BIC (a bound by all
-variables); see `fedbn.search.optimal.parent_sets`. BGe has no such rule: give `max_parents`.
+variables); see `fedbn.search.families.parent_sets`. BGe has no such rule: give `max_parents`.
 Lemma 3 drops only the set itself: P is kept iff no subset is better by more than ε = ln BF.
 
 A categorical variable with one agreed state ties everywhere and nothing could be pruned: it is set
@@ -20,8 +20,8 @@ import numpy as np
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError
 from fedbn.scores import make_score
-from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.parent_sets import TOLERANCE, parent_sets
+from fedbn.search.families.families import Families
+from fedbn.search.families.parent_sets import TOLERANCE, parent_sets
 
 __all__ = [
     "PAPER_EPSILON",

@@ -31,7 +31,7 @@ from fedbn.credible.limits import DiagramLimit, Limits
 from fedbn.credible.listed import Listed
 from fedbn.credible.sizes import class_size
 from fedbn.graphs.dag import DAG
-from fedbn.search.optimal.families import Families
+from fedbn.search.families.families import Families
 
 __all__ = ["CredibleClass", "MarkovClasses", "markov_classes"]
 

@@ -21,7 +21,7 @@ from fedbn.credible.superstructure import superstructure_candidates
 from fedbn.data.dataset import Dataset
 from fedbn.errors import SearchError
 from fedbn.graphs.dag import DAG
-from fedbn.search.optimal.subset_dp import free_memory
+from fedbn.limits import free_memory
 
 __all__ = ["CredibleStructures", "credible_structures"]
 

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from fedbn.credible.limits import DiagramLimit, Limits
 from fedbn.errors import SearchError
-from fedbn.search.optimal.cluster_lp import ClusterBound
-from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.parent_sets import TOLERANCE
+from fedbn.search.families.cluster_lp import ClusterBound
+from fedbn.search.families.families import Families
+from fedbn.search.families.parent_sets import TOLERANCE
 
 __all__ = ["Barred", "Diagram", "Problem", "Profile", "build_diagram"]
 
@@ -438,7 +438,7 @@ def _bound_arrays(
 ) -> Any:
     """The arrays that the kernel reads; without either bound, no cluster binds."""
     from fedbn.credible._state_kernels import Bound
-    from fedbn.search.optimal._cluster_kernels import coverage
+    from fedbn.search.families._cluster_kernels import coverage
 
     none, words = np.zeros(0), families.bits.shape[1]
     if bound is None:

@@ -23,7 +23,7 @@ from fedbn.credible.filter import Component, filtered_components
 from fedbn.credible.limits import DiagramLimit, Limits
 from fedbn.credible.listed import Listed, depth_first
 from fedbn.graphs.dag import DAG
-from fedbn.search.optimal.parent_sets import TOLERANCE
+from fedbn.search.families.parent_sets import TOLERANCE
 
 __all__ = ["CredibleSet", "RankedDAG", "combined", "credible_set", "ordered_sums"]
 

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from fedbn.credible.limits import Limits
 from fedbn.credible.probing import integer_probe, relaxed_probe
-from fedbn.graphs._kernels import pack, unpack
-from fedbn.search.optimal.cluster_lp import ClusterBound, ClusterLP
-from fedbn.search.optimal.components import components
-from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.ordering import ordering_search
-from fedbn.search.optimal.parent_sets import TOLERANCE, is_interrupt
-from fedbn.search.optimal.subset_dp import best_choice, subset_bytes, subset_tables
+from fedbn.graphs._bit_kernels import pack, unpack
+from fedbn.search.families.cluster_lp import ClusterBound, ClusterLP
+from fedbn.search.families.components import components
+from fedbn.search.families.families import Families
+from fedbn.search.families.ordering import ordering_search
+from fedbn.search.families.parent_sets import TOLERANCE, is_interrupt
+from fedbn.search.families.subset_dp import best_choice, subset_bytes, subset_tables
 
 __all__ = ["Component", "filtered_components"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fedbn.errors import SearchError
-from fedbn.search.optimal.subset_dp import free_memory
+from fedbn.limits import free_memory
 
 __all__ = ["DiagramLimit", "Limits"]
 

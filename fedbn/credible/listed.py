@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from fedbn.credible.diagram import BLUR, TOGETHER, Problem, Profile
 from fedbn.credible.limits import Limits
-from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.parent_sets import TOLERANCE
+from fedbn.search.families.families import Families
+from fedbn.search.families.parent_sets import TOLERANCE
 
 __all__ = ["Listed", "depth_first"]
 

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from fedbn.credible.limits import Limits
 from fedbn.errors import SearchError
-from fedbn.graphs._kernels import pack
-from fedbn.search.optimal.cluster_lp import ClusterBound, ClusterLP
-from fedbn.search.optimal.families import Families
+from fedbn.graphs._bit_kernels import pack
+from fedbn.search.families.cluster_lp import ClusterBound, ClusterLP
+from fedbn.search.families.families import Families
 
 __all__ = ["FamilyProgram", "Probe", "integer_probe", "relaxed_probe"]
 
@@ -131,7 +131,7 @@ class FamilyProgram:
     def _cut(self, cluster: NDArray[np.uint64]) -> None:
         import highspy
 
-        from fedbn.search.optimal._cluster_kernels import coverage
+        from fedbn.search.families._cluster_kernels import coverage
 
         columns = np.flatnonzero(coverage(self.families.node, self.families.bits, cluster))
         self._solver.addRow(

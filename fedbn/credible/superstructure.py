@@ -16,9 +16,9 @@ from fedbn.credible.candidates import Candidates, log_bayes_factor
 from fedbn.data.dataset import Dataset
 from fedbn.scores import make_score
 from fedbn.scores.base import TabulatedScore
+from fedbn.search.families.families import Families
+from fedbn.search.families.parent_sets import TOLERANCE
 from fedbn.search.ges import ges
-from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.parent_sets import TOLERANCE
 
 __all__ = ["superstructure_candidates"]
 

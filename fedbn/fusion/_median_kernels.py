@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedbn.fusion._kernels import ancestors_bits
-from fedbn.graphs._kernels import ONE, ZERO, Bits, clear_bit, first_bit, has_bit, set_bit
+from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, clear_bit, first_bit, has_bit, set_bit
+from fedbn.graphs._cpdag_kernels import ancestors_bits
 
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]

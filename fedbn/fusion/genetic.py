@@ -35,8 +35,8 @@ from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.union import fuse_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG, positions
+from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
-from fedbn.metrics import mean_smhd, smhd
 
 __all__ = ["genetic_inputs", "genetic_union"]
 
@@ -147,8 +147,8 @@ def _chances(votes: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _fused(inputs: MergedInputs, arcs: NDArray[np.int64], sigma: NDArray[np.int64]) -> DAG:
     """Union of the I-maps, under σ, of the inputs with just these arcs (input, a, b)."""
-    from fedbn.fusion._kernels import imaps_bits, union_bits
-    from fedbn.graphs._kernels import set_bit, unpack
+    from fedbn.fusion._imap_kernels import imaps_bits, union_bits
+    from fedbn.graphs._bit_kernels import set_bit, unpack
 
     pa, ch = (np.zeros_like(bits) for bits in inputs.bits)
     for i, a, b in arcs:

@@ -65,7 +65,7 @@ class MergedInputs:
     @cached_property
     def bits(self) -> tuple[Bits, Bits]:
         """Parents and children of every node as uint64 [r, n, W]. Not to be changed."""
-        from fedbn.graphs._kernels import pack
+        from fedbn.graphs._bit_kernels import pack
 
         r, n, _ = self.adjacency.shape
         shape = (r, n, max(1, (n + 63) // 64))

@@ -48,7 +48,7 @@ def median_dag(
 def descend_to_median(inputs: MergedInputs, start: DAG) -> DAG:
     """`median_dag` of merged inputs from a start; names sorted as text."""
     from fedbn.fusion._median_kernels import descend
-    from fedbn.graphs._kernels import pack, unpack
+    from fedbn.graphs._bit_kernels import pack, unpack
 
     adjacency = start.reordered(inputs.names).adjacency
     votes = np.zeros(adjacency.shape, dtype=np.int64)

@@ -37,8 +37,8 @@ def minimal_imap(dag: DAG, order: Sequence[str]) -> DAG:
     >>> minimal_imap(collider, "cab").edges
     (('a', 'b'), ('c', 'a'), ('c', 'b'))
     """
-    from fedbn.fusion._kernels import imap_bits
-    from fedbn.graphs._kernels import pack, unpack
+    from fedbn.fusion._imap_kernels import imap_bits
+    from fedbn.graphs._bit_kernels import pack, unpack
 
     places = positions(dag.names, order)
     parents = imap_bits(pack(dag.adjacency.T), pack(dag.adjacency), places.astype("int64"))

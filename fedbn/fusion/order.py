@@ -44,7 +44,7 @@ def heuristic_order(
     >>> heuristic_order([DAG.from_edges("wxyz", [("w", "x"), ("x", "y"), ("y", "z")])])
     ('w', 'x', 'y', 'z')
     """
-    from fedbn.fusion._kernels import order_bits
+    from fedbn.fusion._order_kernels import order_bits
 
     inputs = merge_inputs(dags, weights)
     draws = np.empty(0) if rng is None else rng.random(len(inputs.names))

@@ -73,8 +73,9 @@ def fuse_inputs(
     inputs: MergedInputs, rng: np.random.Generator | None = None
 ) -> tuple[tuple[str, ...], tuple[DAG, ...], DAG]:
     """Order, I-map of every distinct input, and union."""
-    from fedbn.fusion._kernels import imaps_bits, order_bits, union_bits
-    from fedbn.graphs._kernels import unpack
+    from fedbn.fusion._imap_kernels import imaps_bits, union_bits
+    from fedbn.fusion._order_kernels import order_bits
+    from fedbn.graphs._bit_kernels import unpack
 
     n = len(inputs.names)
     draws = np.empty(0) if rng is None else rng.random(n)
@@ -93,7 +94,8 @@ def fuse_in_stages(
     report : called as report("order" or "I-maps", done, of how many) every second or so; may raise
         to stop.
     """
-    from fedbn.fusion._kernels import extend_order, imaps_bits
+    from fedbn.fusion._imap_kernels import imaps_bits
+    from fedbn.fusion._order_kernels import extend_order
 
     pa, ch = inputs.bits
     r, n, _ = pa.shape

@@ -107,7 +107,8 @@ def dag_to_cpdag(dag: DAG) -> PDAG:
     >>> dag_to_cpdag(DAG.from_edges("ab", [("a", "b")])).undirected_edges
     (('a', 'b'),)
     """
-    from fedbn.graphs._kernels import cpdag_bits, pack, unpack
+    from fedbn.graphs._bit_kernels import pack, unpack
+    from fedbn.graphs._cpdag_kernels import cpdag_bits
 
     _, ch, ne = cpdag_bits(pack(dag.adjacency.T), pack(dag.adjacency))
     return PDAG(dag.names, unpack(ch | ne, dag.n))
@@ -122,7 +123,8 @@ def consistent_extension(pdag: PDAG) -> DAG:
     ------
     StructureError : the PDAG has no consistent extension.
     """
-    from fedbn.graphs._kernels import extend_bits, pack, unpack
+    from fedbn.graphs._bit_kernels import pack, unpack
+    from fedbn.graphs._cpdag_kernels import extend_bits
 
     undirected = pdag.adjacency & pdag.adjacency.T
     directed = pdag.adjacency & ~undirected

@@ -19,8 +19,17 @@ from fedbn.scores.gaussian import bge, gaussian_aic, gaussian_bic
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
+    from fedbn.graphs.dag import DAG
 
-__all__ = ["SCORES", "LocalScore", "ScoreEntry", "TabulatedScore", "make_score", "total_score"]
+__all__ = [
+    "SCORES",
+    "LocalScore",
+    "ScoreEntry",
+    "TabulatedScore",
+    "dag_score",
+    "make_score",
+    "total_score",
+]
 
 
 @dataclass(frozen=True)
@@ -71,3 +80,16 @@ def make_score(
     if name not in SCORES:
         raise ConfigError(f"the score must be one of {', '.join(SCORES)}, not {name!r}")
     return SCORES[name].make(dataset, ess, memory_mb)
+
+
+def dag_score(dag: DAG, dataset: Dataset, name: str = "bdeu", ess: float = 1.0) -> float:
+    """Score of a DAG on a table, higher is better: the sum of its local scores.
+
+    Parameters
+    ----------
+    dag : over the columns of `dataset`.
+    dataset : the table.
+    name : a score's name (bdeu, bic, aic, gaussian-bic, ...).
+    ess : equivalent sample size, for scores that have one.
+    """
+    return float(total_score(make_score(name, dataset, ess=ess), dag.reordered(dataset.names)))

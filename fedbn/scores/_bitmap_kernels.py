@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._kernels import popcount
+from fedbn.graphs._bit_kernels import popcount
 from fedbn.scores._tables import ZERO, Integer, Tables, inlined
 
 

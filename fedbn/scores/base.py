@@ -71,7 +71,7 @@ class TabulatedScore:
         ------
         StructureError : an index is out of range, repeated, or the node is its own parent.
         """
-        from fedbn.scores._kernels import local_score
+        from fedbn.scores._joint_kernels import local_score
 
         family = np.array(sorted(parents), dtype=np.int64)
         whole = [node, *family.tolist()]

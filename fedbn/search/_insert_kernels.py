@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbn.graphs._kernels import popcount, set_bit
-from fedbn.scores._kernels import joint_pairs, local
+from fedbn.graphs._bit_kernels import popcount, set_bit
+from fedbn.scores._joint_kernels import joint_pairs, local
 from fedbn.scores._tables import Integer, Tables, inlined, inner
 from fedbn.search._clique_kernels import family, next_clique
 from fedbn.search._record_kernels import close_row, drop_stale, keep, void_row

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from fedbn.graphs._kernels import clear_bit, extend_bits, has_bit, set_bit, transposed_bits
+from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit, transposed_bits
+from fedbn.graphs._cpdag_kernels import extend_bits
 from fedbn.scores._tables import inner
 from fedbn.search._set_kernels import first
 from fedbn.search._state import ZERO, Bits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbn.graphs._kernels import has_bit, set_bit
+from fedbn.graphs._bit_kernels import has_bit, set_bit
 from fedbn.scores._tables import Integer, inlined, inner
 from fedbn.search._set_kernels import first
 from fedbn.search._state import ALL, INSERT, TURN, ZERO, Bits, Graph, Record

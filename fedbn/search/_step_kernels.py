@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._kernels import clear_bit, cpdag_bits, has_bit, set_bit
+from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit
+from fedbn.graphs._cpdag_kernels import cpdag_bits
 from fedbn.scores._tables import Integer, inlined, inner
 from fedbn.search._record_kernels import mark_new_neighbour, mark_stale, raise_ceilings
 from fedbn.search._set_kernels import first, members

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbn.graphs._kernels import clear_bit, has_bit, popcount
-from fedbn.scores._kernels import local
+from fedbn.graphs._bit_kernels import clear_bit, has_bit, popcount
+from fedbn.scores._joint_kernels import local
 from fedbn.scores._tables import Integer, Tables, inlined
 from fedbn.search._clique_kernels import family, family_without, next_clique
 from fedbn.search._record_kernels import close_row, drop_stale, keep

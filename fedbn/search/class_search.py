@@ -73,7 +73,7 @@ class ClassSearch:
         ------
         ConfigError : a limit is out of range, or start and knowledge contradict each other.
         """
-        from fedbn.search import _kernels
+        from fedbn.search import _greedy_kernels
 
         _require_limits(max_parents, max_t, seconds)
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -92,7 +92,7 @@ class ClassSearch:
             scratch=empty_scratch(score.n),
             knowledge=knowledge,
             deadline=deadline,
-            total=np.array([_kernels.total(score.tables, graph.dag_pa)]),
+            total=np.array([_greedy_kernels.total(score.tables, graph.dag_pa)]),
             steps=np.zeros(len(KINDS), dtype=np.int64),
         )
         search._require_member()
@@ -107,14 +107,14 @@ class ClassSearch:
         ------
         SearchError : an operator that passed its tests was not valid; that is a bug.
         """
-        from fedbn.search import _kernels
+        from fedbn.search import _greedy_kernels
         from fedbn.search._state import BROKEN, DONE, FULL
 
         codes = np.array([KINDS.index(kind) for kind in kinds], dtype=np.int64)
         budget = -1 if self.deadline is None else _SETS_BETWEEN_LOOKS_AT_THE_CLOCK
         before = int(self.steps.sum())
         while not self.out_of_time:
-            outcome = _kernels.climb(
+            outcome = _greedy_kernels.climb(
                 self.score.tables,
                 self.graph,
                 self.record,
@@ -137,13 +137,13 @@ class ClassSearch:
 
     def result(self) -> SearchResult:
         """What has been found so far."""
-        from fedbn.graphs._kernels import unpack
-        from fedbn.search import _kernels
+        from fedbn.graphs._bit_kernels import unpack
+        from fedbn.search import _greedy_kernels
 
         graph, n = self.graph, self.score.n
         cpdag = PDAG(self.score.names, unpack(graph.ch | graph.ne, n))
         if self.knowledge is None:
-            if not _kernels.settle(graph):
+            if not _greedy_kernels.settle(graph):
                 raise SearchError("a chain component is not chordal: a bug in fedbn")
             children = graph.dag_ch
         else:
@@ -153,7 +153,7 @@ class ClassSearch:
         counters: dict[str, int] = {"sets counted": counted, "store emptied": emptied}
         for kind, count in zip(KINDS, self.steps, strict=True):
             counters[kind] = int(count)
-        score = float(_kernels.total(self.score.tables, graph.dag_pa))
+        score = float(_greedy_kernels.total(self.score.tables, graph.dag_pa))
         return SearchResult(dag, cpdag, score, self._status(), counters)
 
     def _require_member(self) -> np.ndarray:
@@ -190,7 +190,8 @@ def _require_limits(max_parents: int | None, max_t: int | None, seconds: float |
 
 
 def begin_graph(dag: DAG) -> Graph:
-    from fedbn.graphs._kernels import cpdag_bits, pack
+    from fedbn.graphs._bit_kernels import pack
+    from fedbn.graphs._cpdag_kernels import cpdag_bits
     from fedbn.search._state import Graph
 
     children, parents = pack(dag.adjacency), pack(dag.adjacency.T)
@@ -246,7 +247,7 @@ def search_rules(
     knowledge: Knowledge | None,
     rng: np.random.Generator | None,
 ) -> Rules:
-    from fedbn.graphs._kernels import pack
+    from fedbn.graphs._bit_kernels import pack
     from fedbn.search._state import Rules
 
     known = Knowledge() if knowledge is None else knowledge

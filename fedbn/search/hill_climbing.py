@@ -123,7 +123,7 @@ class _Climber:
         deadline: float | None,
         hit: NDArray[np.int64],
     ) -> None:
-        from fedbn.graphs._kernels import pack
+        from fedbn.graphs._bit_kernels import pack
         from fedbn.search._hill_kernels import HillRules
 
         self.score = score
@@ -139,7 +139,7 @@ class _Climber:
 
     def run(self, dag: DAG) -> tuple[DAG, bool, int]:
         """The best DAG met from `dag`, whether the climb came to its end, and its steps."""
-        from fedbn.graphs._kernels import pack, unpack
+        from fedbn.graphs._bit_kernels import pack, unpack
         from fedbn.search._hill_kernels import Hill, climb_hill
 
         n = self.score.n

@@ -5,8 +5,9 @@ and 34 (a directed one). Notation: Ne(y) undirected neighbours, Pa(y) parents, A
 adjacent, NA_yx = Ne(y) ∩ Adj(x). Nodes are indices; `adjacency[i, j]` means i -> j, both
 directions an undirected edge.
 
-The searches enumerate these operators in `_kernels.py`; `operators_on_record` shows what they see,
-and the tests compare the two with each other and with the definition by members of the class.
+The searches enumerate these operators in `_greedy_kernels.py`; `operators_on_record` shows what
+they see, and the tests compare the two with each other and with the definition by members of the
+class.
 """
 
 from __future__ import annotations
@@ -180,22 +181,22 @@ def operators_on_record(
     ------
     StructureError : `cpdag` has no consistent extension, or an operator does not apply.
     """
-    from fedbn.graphs._kernels import unpack
-    from fedbn.search import _kernels
+    from fedbn.graphs._bit_kernels import unpack
+    from fedbn.search import _greedy_kernels
 
     code, n = KINDS.index(kind), score.n
     graph = begin_graph(consistent_extension(cpdag))
     rules = search_rules(score.names, None, None, None, None)._replace(floor=-np.inf)
     record, scratch = empty_record(n), empty_scratch(n)
     for y in range(n):
-        while not _kernels.look_at_row(score.tables, graph, record, rules, scratch, code, y):
+        while not _greedy_kernels.look_at_row(score.tables, graph, record, rules, scratch, code, y):
             record = doubled(record)
     found = []
     for y, x in np.argwhere(record.head[code] >= 0).tolist():
         entry = int(record.head[code, y, x])
         while entry >= 0:
             moved = begin_graph(consistent_extension(cpdag))
-            outcome = _kernels.lead_to(moved, record, code, y, x, entry)
+            outcome = _greedy_kernels.lead_to(moved, record, code, y, x, entry)
             chosen = frozenset(np.flatnonzero(unpack(record.sets[[entry]], n)[0]).tolist())
             if outcome < 0:
                 raise StructureError(f"{kind} of {x}, {y}, {sorted(chosen)} does not apply")

@@ -40,8 +40,8 @@ from rich.text import Text
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError, FedbnError, ResultsError, StructureError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import shd
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
-from fedbn.metrics import shd
 from fedbn.networks.catalog import load_network
 from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
 from fedbn.search.ges import ges

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
-from fedbn.metrics import dag_score
 from fedbn.networks.catalog import load_network
-from fedbn.outcome import Outcome, summarise
-from fedbn.settings import Experiment
+from fedbn.results.outcome import Outcome, summarise
+from fedbn.scores import dag_score
 from simulations.run import run_experiment
 
 __all__ = ["federated_cases", "run_federated"]

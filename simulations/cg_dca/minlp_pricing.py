@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbn.search.cg_dca.pricing import NEGATIVE, Priced
-from fedbn.search.cg_dca.set_functions import Floats, PricingProblem, pricing_model
+from fedbn.search.cg_dca.submodular_difference import Floats, PricingProblem, pricing_model
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore

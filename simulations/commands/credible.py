@@ -271,7 +271,7 @@ def _found(
     notify: Callable[[str], None],
 ) -> CredibleSet:  # fmt: skip
     from fedbn.credible.enumerate import credible_set
-    from fedbn.search.optimal.parent_sets import INTERRUPTION
+    from fedbn.search.families.parent_sets import INTERRUPTION
 
     left = None if seconds is None else max(0.0, began + seconds - time.monotonic())
     if candidates.limit == INTERRUPTION:
@@ -283,7 +283,7 @@ def _content(
     found: CredibleSet, wanted: _Wanted, memory: int | None, notify: Callable[[str], None]
 ) -> dict[str, Any]:
     """The counts and whatever else is wanted; Ctrl-C leaves out what was not done."""
-    from fedbn.search.optimal.parent_sets import is_interrupt
+    from fedbn.search.families.parent_sets import is_interrupt
 
     content: dict[str, Any] = {
         "epsilon": found.epsilon,

@@ -97,8 +97,8 @@ def _matrix(found: CredibleSet, edges: list[dict[str, Any]]) -> Any:
 
 
 def _draw(found: CredibleSet, edges: list[dict[str, Any]], folder: Path) -> None:
-    from fedbn.credible_plots import edge_posterior_figure, rank_figure
-    from fedbn.plots import save_figure
+    from fedbn.results.credible_plots import edge_posterior_figure, rank_figure
+    from fedbn.results.plots import save_figure
 
     folder.mkdir(parents=True)
     save_figure(edge_posterior_figure(_matrix(found, edges), found.names), folder / "edges")

@@ -24,7 +24,7 @@ from simulations.terminal import (
 if TYPE_CHECKING:
     from fedbn.consensus.mcbnc import McbncPath
     from fedbn.consensus.threshold import Consensus
-    from fedbn.outcome import Outcome
+    from fedbn.results.outcome import Outcome
 
 __all__ = [
     "FuseOptions",
@@ -73,8 +73,8 @@ def fuse_and_report(
     inputs: Sequence[NamedDAG], options: FuseOptions, gold: Path | None = None
 ) -> None:
     """Fuse, write the results folder if one is wanted, and print what happened."""
-    from fedbn.outcome import summarise
-    from fedbn.report import check_results_folder
+    from fedbn.results.outcome import summarise
+    from fedbn.results.report import check_results_folder
 
     truth = None if gold is None else one_structure(str(gold), nodes=inputs[0].dag.names)
     if options.out is not None:
@@ -149,7 +149,7 @@ def _searched(
 def _outcome(
     inputs: Sequence[NamedDAG], path: McbncPath, consensus: Consensus, truth: DAG | None
 ) -> Outcome:
-    from fedbn.outcome import Client, Outcome
+    from fedbn.results.outcome import Client, Outcome
 
     clients = tuple(
         Client(entry.label, (entry.dag.reordered(path.names),), (entry.weight,)) for entry in inputs
@@ -160,7 +160,7 @@ def _outcome(
 
 
 def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> None:
-    from fedbn.report import versions, write_results
+    from fedbn.results.report import versions, write_results
 
     assert options.out is not None
     run = {
@@ -180,7 +180,7 @@ def settings_of(options: FuseOptions) -> dict[str, Any]:
 
 
 def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
-    from fedbn.outcome import client_rows, edge_rows
+    from fedbn.results.outcome import client_rows, edge_rows
 
     if options.out is not None:
         print(f"Results are in {options.out}: consensus.csv, path.csv, edges.csv, clients.csv ...")
@@ -208,7 +208,7 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
 
 def explanation_json(outcome: Outcome) -> dict[str, Any]:
     """Per pair that somebody joins: support, clients, and when it went; per client: its SMHD."""
-    from fedbn.outcome import client_rows, edge_rows
+    from fedbn.results.outcome import client_rows, edge_rows
 
     return {
         "pairs": [

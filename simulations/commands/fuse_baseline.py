@@ -17,9 +17,9 @@ from fedbn.fusion.baselines import BASELINES, fuse_by
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.median import descend_to_median
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.graphs.files import NamedDAG, write_structure
-from fedbn.metrics import mean_smhd, smhd
-from fedbn.report import results_folder, versions
+from fedbn.results.report import results_folder, versions
 from simulations.commands.fuse import FuseOptions, settings_of
 from simulations.terminal import print_json, print_table, rows_table
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset, Schema
     from fedbn.graphs.dag import DAG
     from fedbn.networks.network import BayesianNetwork
-    from fedbn.outcome import Client, Outcome, Summary
+    from fedbn.results.outcome import Client, Outcome, Summary
     from simulations.run import ExperimentRun
 
 __all__ = ["run_and_report"]
@@ -38,9 +38,9 @@ def run_and_report(
     ------
     FedbnError : a wrong input or setting, found before anything is started where possible.
     """
-    from fedbn.checkpoint import result_files
-    from fedbn.outcome import Outcome, summarise
-    from fedbn.report import check_results_folder
+    from fedbn.federation.checkpoint import result_files
+    from fedbn.results.outcome import Outcome, summarise
+    from fedbn.results.report import check_results_folder
     from server.checkpoint import forget
     from simulations.run import run_experiment
 
@@ -116,7 +116,7 @@ def _with_tables(run: ExperimentRun, experiment: Experiment) -> BayesianNetwork 
     schema = run.result.schema
     if schema.kind != "categorical":
         return None
-    from fedbn.parameters import fit_parameters
+    from fedbn.networks.fitting import fit_parameters
 
     pooled = _pooled([site.dataset for site in run.simulation.sites], schema)
     try:
@@ -142,8 +142,8 @@ def _write(
     timings: dict[str, Any],
     files: dict[str, str],
 ) -> None:
-    from fedbn.report import versions, write_results
-    from fedbn.settings import to_run_config
+    from fedbn.federation.settings import to_run_config
+    from fedbn.results.report import versions, write_results
 
     run = {
         "command": "simulate",
@@ -158,7 +158,7 @@ def _write(
 
 def _extra(outcome: Outcome, target: Path) -> dict[str, Any]:
     """What the JSON of `simulate` has beyond that of `fuse`."""
-    from fedbn.outcome import client_rows, summarise
+    from fedbn.results.outcome import client_rows, summarise
 
     summary = summarise(outcome)
     return {

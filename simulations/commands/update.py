@@ -7,15 +7,15 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from fedbn.checkpoint import STATE_FILE, Checkpoint, read_checkpoint, result_files
 from fedbn.data.dataset import Schema
 from fedbn.data.tables import table_stem
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError, StructureError
+from fedbn.federation.checkpoint import STATE_FILE, Checkpoint, read_checkpoint, result_files
+from fedbn.federation.rounds import ClientReply, load_kernels, updated
+from fedbn.federation.settings import to_run_config
 from fedbn.graphs.files import read_structures
-from fedbn.outcome import Outcome, summarise
-from fedbn.report import check_results_folder, versions, write_results
-from fedbn.rounds import ClientReply, load_kernels, updated
-from fedbn.settings import to_run_config
+from fedbn.results.outcome import Outcome, summarise
+from fedbn.results.report import check_results_folder, versions, write_results
 from simulations.commands.fuse import consensus_json
 from simulations.terminal import print_json, print_table, summary_table
 

@@ -17,13 +17,13 @@ import numpy as np
 from fedbn.credible.client import credible_structures
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
+from fedbn.federation.rounds import ClientReply, fuse_replies
+from fedbn.federation.settings import ConsensusSettings
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
 from fedbn.learners import LearnerSettings, learn
-from fedbn.metrics import smhd
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
-from fedbn.rounds import ClientReply, fuse_replies
-from fedbn.settings import ConsensusSettings
 
 __all__ = ["METHODS", "federation_cases", "run_federation"]
 
@@ -83,7 +83,7 @@ def run_federation(study: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bic(table: Dataset, dag: DAG) -> float:
-    from fedbn.metrics import dag_score
+    from fedbn.scores import dag_score
 
     return dag_score(dag, table, "bic")
 

@@ -59,7 +59,7 @@ def app_folder(
 
     Where the data are is no setting of a deployed run: each site's SuperNode says it by itself.
     """
-    from fedbn.settings import to_run_config
+    from fedbn.federation.settings import to_run_config
     from simulations.experiment import experiment_from, with_absolute_paths
     from simulations.flower.bundle import write_bundle
     from simulations.inputs import set_options
@@ -79,7 +79,7 @@ def disclosures(
     as_json: Json = False,
 ) -> None:
     """Show what left a site: every message, with its size, its SHA-256 and plain words."""
-    from fedbn.disclosure import read_log
+    from fedbn.federation.disclosure import read_log
     from simulations.terminal import print_json, print_table, rows_table
 
     entries = read_log(log)
@@ -145,7 +145,7 @@ def deploy_demo(
     Starts a SuperLink and three SuperNodes on 127.0.0.1, with TLS and authenticated nodes, runs a
     federation, stops everything, and compares both consensus files by their SHA-256.
     """
-    from fedbn.settings import Experiment
+    from fedbn.federation.settings import Experiment
     from simulations.deployment import demo
     from simulations.terminal import print_json
 

@@ -23,10 +23,10 @@ import numpy as np
 
 from fedbn.data.tables import write_table
 from fedbn.errors import FlowerRunError
+from fedbn.federation.settings import Experiment, to_run_config
 from fedbn.graphs.files import write_structure
 from fedbn.networks.catalog import load_network
-from fedbn.report import check_results_folder, results_folder
-from fedbn.settings import Experiment, to_run_config
+from fedbn.results.report import check_results_folder, results_folder
 from simulations.deployment.deployment import Deployment
 from simulations.deployment.keys import make_keys
 from simulations.flower.bundle import write_bundle

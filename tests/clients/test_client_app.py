@@ -15,8 +15,8 @@ from clients.disclosures import disclose
 from clients.mods import REDACTED, firewall, redact
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
-from fedbn.message import ARRAY_KEYS, schema_from_text, schema_to_text
-from fedbn.settings import Experiment, to_run_config
+from fedbn.federation.message import ARRAY_KEYS, schema_from_text, schema_to_text
+from fedbn.federation.settings import Experiment, to_run_config
 from simulations.in_process_grid import InProcessGrid
 
 ASIA = Experiment(network="asia", clients=2, rows=50)

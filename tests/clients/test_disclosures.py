@@ -12,9 +12,9 @@ from flwr.app import ConfigRecord, Message, RecordDict
 
 from clients.mods import REDACTED, REFUSED
 from fedbn.data.dataset import Schema
-from fedbn.disclosure import Disclosure, digest, read_log
-from fedbn.message import schema_to_text
-from fedbn.settings import Experiment, to_run_config
+from fedbn.federation.disclosure import Disclosure, digest, read_log
+from fedbn.federation.message import schema_to_text
+from fedbn.federation.settings import Experiment, to_run_config
 from simulations.in_process_grid import InProcessGrid
 
 TABLE = "Raucher,b\n" + "ja,1\nnein,2\n" * 20

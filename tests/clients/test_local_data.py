@@ -16,9 +16,9 @@ from clients.local_data import (
     site_files,
 )
 from fedbn.errors import ConfigError, DataError, SchemaError
+from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
 from fedbn.networks.catalog import load_network
-from fedbn.settings import Experiment
 
 ASIA = Experiment(network="asia", clients=4, rows=25, seed=3)
 

@@ -7,8 +7,8 @@ import numpy as np
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.polish import polish
 from fedbn.consensus.threshold import select_consensus
+from fedbn.graphs.distances import mean_smhd
 from fedbn.graphs.random import random_dag
-from fedbn.metrics import mean_smhd
 
 
 def test_polish_lowers_the_distance() -> None:

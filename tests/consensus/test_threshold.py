@@ -13,8 +13,8 @@ from fedbn.consensus.threshold import path_states, select_consensus
 from fedbn.errors import ConfigError
 from fedbn.fusion.union import fuse
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import mean_smhd
 from fedbn.graphs.random import perturbed, random_dag
-from fedbn.metrics import mean_smhd
 from tests.naive import all_dags
 from tests.strategies import dag_lists
 

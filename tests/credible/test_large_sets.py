@@ -27,10 +27,10 @@ from fedbn.credible.superstructure import superstructure_candidates
 from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.scores import make_score
-from fedbn.search.optimal import parent_sets as sets_by_levels
-from fedbn.search.optimal.cluster_lp import ClusterLP
-from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.subset_dp import subset_tables
+from fedbn.search.families import parent_sets as sets_by_levels
+from fedbn.search.families.cluster_lp import ClusterLP
+from fedbn.search.families.families import Families
+from fedbn.search.families.subset_dp import subset_tables
 from tests import naive_credible as naive
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fedbn.data.tables import write_table
+from fedbn.federation.settings import Experiment
 from fedbn.graphs.files import structure_text
 from fedbn.networks.catalog import load_network
-from fedbn.settings import Experiment
 from simulations.run import run_experiment
 
 SITES = ("east", "north", "south")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from fedbn.settings import Experiment, to_run_config
+from fedbn.federation.settings import Experiment, to_run_config
 from simulations.deployment.deployment import Deployment
 from simulations.flower.bundle import write_bundle
 from tests.deployment.conftest import SITES, Simulated

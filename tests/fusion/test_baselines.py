@@ -20,9 +20,9 @@ from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.median import median_dag
 from fedbn.fusion.union import fuse
 from fedbn.graphs.dag import DAG, find_cycle
+from fedbn.graphs.distances import mean_smhd
 from fedbn.graphs.random import perturbed, random_dag
 from fedbn.graphs.treewidth import dag_treewidth
-from fedbn.metrics import mean_smhd
 from tests.strategies import dag_lists
 
 

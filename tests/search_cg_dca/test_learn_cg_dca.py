@@ -16,9 +16,9 @@ from fedbn.search.cg_dca.choices import INNER_SOLVERS, PRICINGS, START_POINTS
 from fedbn.search.cg_dca.isolated import learn_isolated
 from fedbn.search.cg_dca.local_search import LocalSearch
 from fedbn.search.cg_dca.pricing import DCAPricing, GreedyOrder
-from fedbn.search.cg_dca.restricted import best_dag
-from fedbn.search.cg_dca.separation import Separation
-from fedbn.search.optimal.families import Families
+from fedbn.search.cg_dca.restricted_integer_master import best_dag
+from fedbn.search.cg_dca.violated_clusters import Separation
+from fedbn.search.families.families import Families
 from tests import naive_credible
 from tests.search_cg_dca.test_pricing import table
 

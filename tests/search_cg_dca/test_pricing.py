@@ -25,7 +25,7 @@ from fedbn.search.cg_dca.pricing import (
     GreedyOrder,
     RandomOrder,
 )
-from fedbn.search.cg_dca.set_functions import (
+from fedbn.search.cg_dca.submodular_difference import (
     Clusters,
     PricingProblem,
     lovasz_extension,

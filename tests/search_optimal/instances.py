@@ -9,7 +9,7 @@ import numpy as np
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.networks.random import node_names
 from fedbn.scores import TabulatedScore, make_score
-from fedbn.search.optimal.families import Families
+from fedbn.search.families.families import Families
 from tests import naive_credible as naive
 
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.scores import make_score
+from fedbn.search.families.families import Families
+from fedbn.search.families.gaussian_families import GaussianFamilies, ParentSets
+from fedbn.search.families.parent_sets import parent_sets
+from fedbn.search.families.subset_dp import subset_optimum
 from fedbn.search.optimal.column_generation import ColumnGeneration
-from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.gaussian_dp import gaussian_optimum
-from fedbn.search.optimal.gaussian_families import GaussianFamilies, ParentSets
-from fedbn.search.optimal.parent_sets import parent_sets
-from fedbn.search.optimal.subset_dp import subset_optimum
 from tests.search_optimal.instances import gaussian
 
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbn.limits import SearchLimits
+from fedbn.search.families.cluster_lp import ClusterLP
+from fedbn.search.families.families import Families
+from fedbn.search.families.parent_sets import parent_sets
+from fedbn.search.families.subset_dp import least_through, subset_optimum, subset_tables
 from fedbn.search.optimal import group_bound, parts
-from fedbn.search.optimal.cluster_lp import ClusterLP
-from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.group_bound import Group, best_start, moved, owned, solved
-from fedbn.search.optimal.limits import Limits
 from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widened
-from fedbn.search.optimal.parent_sets import parent_sets
 from fedbn.search.optimal.parts import solved_parts
-from fedbn.search.optimal.subset_dp import least_through, subset_optimum, subset_tables
 from tests import naive_optimal as naive
 from tests.search_optimal.instances import random_families, random_score
 
@@ -50,7 +50,7 @@ def test_shares_bound_every_dag(seed: int, n: int, guided: bool) -> None:
     relaxed = ClusterLP(families).close(rng=rng)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(group_bound, "CORES", (2,))
-        start = best_start(families, relaxed if guided else None, Limits())
+        start = best_start(families, relaxed if guided else None, SearchLimits())
     groups = [Group.of(families, widened(start.weights, core, 3)) for core in start.cores]
     truth = naive.least_through(families, families.cost, list(range(n)))
     keep = np.ones(families.size, dtype=np.bool_)
@@ -83,7 +83,7 @@ def test_charged_clusters_are_those_that_no_group_holds(
     rng = np.random.default_rng(seed)
     families = random_families(rng, 7, 8)
     relaxed = ClusterLP(families).close(rng=rng)
-    start = best_start(families, relaxed, Limits())
+    start = best_start(families, relaxed, SearchLimits())
     cost, constant = families.cost.copy(), 0.0
     for cluster, dual in zip(relaxed.clusters[:, 0].tolist(), relaxed.duals, strict=True):
         members = {i for i in range(7) if cluster >> i & 1}
@@ -154,7 +154,7 @@ def test_large_components_against_dynamic_programming(
     for case in range(25):
         families = parent_sets(random_score(name, rng, 4 + case % 3)).families
         best, _ = subset_optimum(families)
-        solution = solved_parts(families, "auto", Limits(), rng)
+        solution = solved_parts(families, "auto", SearchLimits(), rng)
         assert sum(part.cost for part in solution) == pytest.approx(best, abs=1e-6)
         assert sum(part.bound for part in solution) == pytest.approx(best, abs=1e-6)
         chosen = [f for part in solution for f in part.chosen]
@@ -171,7 +171,7 @@ def test_what_is_dropped_is_in_no_best_dag(seed: int, monkeypatch: pytest.Monkey
     tables = subset_tables(families)
     relaxed = ClusterLP(families).close(rng=rng)
     for best, guide in product((tables.opt, tables.opt + 1.0), (relaxed, None)):
-        found = group_bound.group_bound(families, best, guide, 1, Limits())
+        found = group_bound.group_bound(families, best, guide, 1, SearchLimits())
         assert min(found.bound, best) <= tables.opt + 1e-6
         assert found.keep[tables.marginal <= best].all()
 
@@ -179,9 +179,9 @@ def test_what_is_dropped_is_in_no_best_dag(seed: int, monkeypatch: pytest.Monkey
 def test_time_and_memory_limits_leave_a_bound() -> None:
     rng = np.random.default_rng(3)
     families = ring(rng)
-    late = solved_parts(families, "auto", Limits.of(0.0, None, None), rng)
+    late = solved_parts(families, "auto", SearchLimits.of(0.0, None, None), rng)
     assert {part.limit for part in late} == {"the time limit"}
-    small = solved_parts(families, "auto", Limits.of(None, 1 << 20, None), rng)
+    small = solved_parts(families, "auto", SearchLimits.of(None, 1 << 20, None), rng)
     for found in (late, small):
         assert sum(part.bound for part in found) <= sum(part.cost for part in found) + 1e-9
 

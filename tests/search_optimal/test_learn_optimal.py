@@ -6,11 +6,11 @@ import pytest
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError, SearchError
 from fedbn.scores import make_score, total_score
+from fedbn.search.families.cluster_lp import ClusterLP
+from fedbn.search.families.families import Families
+from fedbn.search.families.parent_sets import parent_sets
+from fedbn.search.families.subset_dp import subset_tables
 from fedbn.search.optimal import learn_optimal, parts
-from fedbn.search.optimal.cluster_lp import ClusterLP
-from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.parent_sets import parent_sets
-from fedbn.search.optimal.subset_dp import subset_tables
 from tests import naive_credible as naive
 
 

@@ -12,9 +12,9 @@ from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score, total_score
 from fedbn.scores.gaussian import gaussian_from_covariance, rounding
+from fedbn.search.families.families import Families
+from fedbn.search.families.ordering import ordering_search
 from fedbn.search.optimal import learn_optimal
-from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.ordering import ordering_search
 
 
 def nearly_collinear(seed: int, noise: float, rows: int, n: int = 8):

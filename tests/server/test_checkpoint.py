@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from flwr.app import Message
 
-from fedbn.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.errors import ConfigError, QuorumError, ResultsError
-from fedbn.rounds import FederationResult
-from fedbn.settings import ConsensusSettings, Experiment, to_run_config
+from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
+from fedbn.federation.rounds import FederationResult
+from fedbn.federation.settings import ConsensusSettings, Experiment, to_run_config
 from server import checkpoint as files
 from server.server_app import federate, run_and_write
 from simulations.in_process_grid import Fault, InProcessGrid

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fedbn.errors import QuorumError, SchemaError
-from fedbn.rounds import FederationResult
-from fedbn.settings import ConsensusSettings, Experiment, to_run_config
+from fedbn.federation.rounds import FederationResult
+from fedbn.federation.settings import ConsensusSettings, Experiment, to_run_config
 from server.server_app import federate
 from simulations.in_process_grid import InProcessGrid
 

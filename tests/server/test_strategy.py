@@ -17,9 +17,9 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRec
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, QuorumError, SchemaError
-from fedbn.message import Limits, schema_to_text
-from fedbn.rounds import FederationResult
-from fedbn.settings import ConsensusSettings, Experiment, to_run_config
+from fedbn.federation.message import Limits, schema_to_text
+from fedbn.federation.rounds import FederationResult
+from fedbn.federation.settings import ConsensusSettings, Experiment, to_run_config
 from server.handshake import client_names
 from server.server_app import federate
 from simulations.in_process_grid import Fault, InProcessGrid

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import precision_recall_f1, shd
 from fedbn.graphs.pdag import dag_to_cpdag
-from fedbn.metrics import precision_recall_f1, shd
 from fedbn.scores import make_score
-from fedbn.search.cg_dca.set_functions import Clusters, PricingProblem
+from fedbn.search.cg_dca.submodular_difference import Clusters, PricingProblem
 from simulations.cg_dca.cases import (
     METHODS,
     accuracy,

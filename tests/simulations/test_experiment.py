@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fedbn.errors import ConfigError
-from fedbn.settings import Experiment
+from fedbn.federation.settings import Experiment
 from simulations.experiment import experiment_from, result_name, with_absolute_paths
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fedbn.errors import FlowerRunError, ResultsError
-from fedbn.settings import Experiment
+from fedbn.federation.settings import Experiment
 from simulations.flower import run as runs
 from simulations.flower.processes import free_ports, new_home, require_running, start, stop
 

@@ -4,6 +4,6 @@ Yang & Chen, "Inexact Column Generation for Bayesian Network Structure Learning 
 Difference-of-Submodular Optimization", 2025. `loop` is its Algorithm 2.
 """
 
-from fedbn.search.cg_dca.loop import CGDCAResult, learn_cg_dca
+from fedbn.search.cg_dca.algorithm2 import CGDCAResult, learn_cg_dca
 
 __all__ = ["CGDCAResult", "learn_cg_dca"]

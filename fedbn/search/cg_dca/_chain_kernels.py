@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedbn.scores._kernels import joint
+from fedbn.scores._joint_kernels import joint
 from fedbn.scores._tables import GAUSSIAN, Tables
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from fedbn.scores._kernels import local
+from fedbn.scores._joint_kernels import local
 from fedbn.search.cg_dca._chain_kernels import Bools, Floats, Ints, Model
 
 

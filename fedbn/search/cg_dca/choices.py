@@ -17,8 +17,8 @@ from fedbn.search.cg_dca.pricing import (
     Pricing,
     RandomOrder,
 )
-from fedbn.search.cg_dca.set_functions import is_penalised_likelihood
 from fedbn.search.cg_dca.start_points import Hybrid, Random, StartPoint, Warm
+from fedbn.search.cg_dca.submodular_difference import is_penalised_likelihood
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fedbn.search.cg_dca.set_functions import Floats, Ints, PricingProblem
+from fedbn.search.cg_dca.submodular_difference import Floats, Ints, PricingProblem
 
 __all__ = ["InnerSolver", "Point", "decided"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbn.search.cg_dca.loop import CGDCAResult, learn_cg_dca
+from fedbn.search.cg_dca.algorithm2 import CGDCAResult, learn_cg_dca
 from fedbn.search.child_process import answer_of, serve
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedbn.search.cg_dca.inner import Point, decided
-from fedbn.search.cg_dca.set_functions import Floats, Ints, PricingProblem
+from fedbn.search.cg_dca.submodular_difference import Floats, Ints, PricingProblem
 
 __all__ = ["Kelley"]
 

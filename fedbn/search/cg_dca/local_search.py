@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbn.scores.gaussian import require_regular
 from fedbn.search.cg_dca.pricing import NEGATIVE, Priced
-from fedbn.search.cg_dca.set_functions import Bools, Floats, PricingProblem
+from fedbn.search.cg_dca.submodular_difference import Bools, Floats, PricingProblem
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbn.search.cg_dca.inner import Point, decided
-from fedbn.search.cg_dca.set_functions import Floats, PricingProblem
+from fedbn.search.cg_dca.submodular_difference import Floats, PricingProblem
 
 __all__ = ["MinimumNorm"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.search.cg_dca.set_functions import Bools, Floats
-from fedbn.search.optimal.families import Families
+from fedbn.search.cg_dca.submodular_difference import Bools, Floats
+from fedbn.search.families.families import Families
 
 __all__ = ["ColumnPool"]
 
@@ -62,6 +62,6 @@ class ColumnPool:
 
     def families(self) -> Families:
         """All columns as families, for the exact searches."""
-        from fedbn.graphs._kernels import pack
+        from fedbn.graphs._bit_kernels import pack
 
         return Families.of(self.names, self.node, self.cost, pack(self.parents))

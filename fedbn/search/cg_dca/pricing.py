@@ -14,7 +14,7 @@ import numpy as np
 
 from fedbn.search.cg_dca.inner import InnerSolver, Point
 from fedbn.search.cg_dca.minimum_norm import MinimumNorm
-from fedbn.search.cg_dca.set_functions import (
+from fedbn.search.cg_dca.submodular_difference import (
     Bools,
     Floats,
     Ints,

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.scores._gaussian_kernels import ABSOLUTE_FLOOR, RELATIVE_FLOOR
-from fedbn.search.optimal._subset_kernels import minimise
+from fedbn.search.families._subset_kernels import minimise
 
 Floats = NDArray[np.float64]
 

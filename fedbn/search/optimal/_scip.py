@@ -14,10 +14,10 @@ from pyscipopt import (  # type: ignore[attr-defined]
     quicksum,
 )
 
-from fedbn.search.optimal._cluster_kernels import coverage, violated_clusters
+from fedbn.search.families._cluster_kernels import coverage, violated_clusters
+from fedbn.search.families.cluster_lp import support_seeds
+from fedbn.search.families.families import Families
 from fedbn.search.optimal.branch_and_cut import CHOSEN, TOLERANCE, cycle_clusters
-from fedbn.search.optimal.cluster_lp import support_seeds
-from fedbn.search.optimal.families import Families
 
 RANKS = (1, 2, 3)  # k of the k-clusters
 ROOT_ROUNDS = 200

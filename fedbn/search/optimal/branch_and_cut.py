@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._kernels import pack
-from fedbn.search.optimal.families import Families
+from fedbn.graphs._bit_kernels import pack
+from fedbn.search.families.families import Families
 
 __all__ = ["BranchResult", "branch_and_cut", "cycle_clusters"]
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._kernels import unpack
+from fedbn.graphs._bit_kernels import unpack
 from fedbn.graphs.dag import DAG
-from fedbn.search.optimal.cluster_lp import ClusterLP
-from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.gaussian_families import GaussianFamilies, ParentSets
-from fedbn.search.optimal.limits import Limits
-from fedbn.search.optimal.ordering import ordering_search
+from fedbn.limits import SearchLimits
+from fedbn.search.families.cluster_lp import ClusterLP
+from fedbn.search.families.families import Families
+from fedbn.search.families.gaussian_families import GaussianFamilies, ParentSets
+from fedbn.search.families.ordering import ordering_search
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
@@ -183,7 +183,7 @@ class Pool:
     limit: str
 
 
-def generated_pool(score: TabulatedScore, limits: Limits, rng: np.random.Generator) -> Pool:
+def generated_pool(score: TabulatedScore, limits: SearchLimits, rng: np.random.Generator) -> Pool:
     """Columns until the relaxation is solved, then all families within its gap to the best DAG.
 
     Parameters

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import SearchError
+from fedbn.limits import require_memory
 from fedbn.scores.gaussian import require_regular
-from fedbn.search.optimal.subset_dp import MAX_NODES, require_memory
+from fedbn.search.families.subset_dp import MAX_NODES
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
@@ -43,8 +44,8 @@ def gaussian_optimum(
     DataError : columns are constant or collinear.
     SearchError : too many variables, or too little memory.
     """
+    from fedbn.search.families import _subset_kernels as subsets
     from fedbn.search.optimal import _gaussian_subset_kernels as gaussian
-    from fedbn.search.optimal import _subset_kernels as subsets
 
     n = score.n
     if n > MAX_NODES:
@@ -60,7 +61,7 @@ def gaussian_optimum(
 
 def _parents(table: NDArray[np.float64], order: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
     """The smallest set of predecessors that reaches the least cost among all, for each node."""
-    from fedbn.search.optimal._subset_kernels import without
+    from fedbn.search.families._subset_kernels import without
 
     parents: list[tuple[int, ...]] = [()] * order.size
     placed = 0

@@ -23,13 +23,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._kernels import unpack
-from fedbn.search.optimal.cluster_lp import ClusterBound, covered_families
-from fedbn.search.optimal.components import components
-from fedbn.search.optimal.families import Families
-from fedbn.search.optimal.limits import Limits
+from fedbn.graphs._bit_kernels import unpack
+from fedbn.limits import SearchLimits
+from fedbn.search.families.cluster_lp import ClusterBound, covered_families
+from fedbn.search.families.components import components
+from fedbn.search.families.families import Families
+from fedbn.search.families.subset_dp import least_cost, least_through, subset_bytes
 from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widened
-from fedbn.search.optimal.subset_dp import least_cost, least_through, subset_bytes
 
 __all__ = ["Group", "GroupBound", "Shares", "Start", "best_start", "group_bound", "group_bytes"]
 
@@ -108,7 +108,7 @@ def group_bytes(families: Families) -> int:
 
 
 def group_bound(
-    families: Families, best: float, guide: ClusterBound | None, enough: int, limits: Limits
+    families: Families, best: float, guide: ClusterBound | None, enough: int, limits: SearchLimits
 ) -> GroupBound:
     """Shares bettered until the bound meets `best`, little is gained or time ends.
 
@@ -145,7 +145,7 @@ def group_bound(
     return GroupBound(known.bound + start.constant, keep)
 
 
-def best_start(families: Families, guide: ClusterBound | None, limits: Limits) -> Start:
+def best_start(families: Families, guide: ClusterBound | None, limits: SearchLimits) -> Start:
     """The start of greatest bound: groups by either weights, up to each of the sizes `CORES`."""
     weights = [pair_weights(families)]
     clusters, duals = np.zeros((0, families.n), dtype=np.bool_), np.zeros(0)

@@ -25,16 +25,16 @@ from numpy.typing import NDArray
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
+from fedbn.limits import SearchLimits
 from fedbn.scores.base import total_score
 from fedbn.scores.gaussian import require_regular, rounding
+from fedbn.search.families.families import Families
+from fedbn.search.families.gaussian_families import GaussianFamilies
+from fedbn.search.families.parent_sets import TOLERANCE, parent_sets
+from fedbn.search.families.subset_dp import table_seconds
 from fedbn.search.optimal.column_generation import generated_pool
-from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.gaussian_dp import gaussian_bytes, gaussian_optimum
-from fedbn.search.optimal.gaussian_families import GaussianFamilies
-from fedbn.search.optimal.limits import Limits
-from fedbn.search.optimal.parent_sets import TOLERANCE, parent_sets
 from fedbn.search.optimal.parts import TABLE_NODES, Part, solved_parts
-from fedbn.search.optimal.subset_dp import table_seconds
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
@@ -119,7 +119,7 @@ def learn_optimal(
     """
     if method not in METHODS:
         raise ConfigError(f"the method must be one of {', '.join(METHODS)}, not {method!r}")
-    limits = Limits.of(seconds, memory, max_parents)
+    limits = SearchLimits.of(seconds, memory, max_parents)
     rng = np.random.default_rng(0) if rng is None else rng
     used = score.varying()
     found = _solved(score.over(used) if used.size < score.n else score, method, limits, rng)
@@ -158,7 +158,9 @@ def _canonical(dag: DAG, max_parents: int | None) -> DAG:
     return chosen if chosen.adjacency.sum(axis=0).max() <= cap else dag
 
 
-def _solved(score: TabulatedScore, method: str, limits: Limits, rng: np.random.Generator) -> _Found:
+def _solved(
+    score: TabulatedScore, method: str, limits: SearchLimits, rng: np.random.Generator
+) -> _Found:
     from fedbn.scores._tables import GAUSSIAN
 
     if score.tables.kind != GAUSSIAN:
@@ -182,7 +184,7 @@ def _solved(score: TabulatedScore, method: str, limits: Limits, rng: np.random.G
     return _listed(score, method, limits, rng)
 
 
-def _gaussian(score: TabulatedScore, limits: Limits, rng: np.random.Generator) -> _Found:
+def _gaussian(score: TabulatedScore, limits: SearchLimits, rng: np.random.Generator) -> _Found:
     """Gaussian BIC and AIC: by subsets, by listed parent sets or by columns."""
     dense = _dense_fits(score.n, limits)
     if dense and score.n <= SMALL:
@@ -205,18 +207,18 @@ def _gaussian(score: TabulatedScore, limits: Limits, rng: np.random.Generator) -
 
 
 def _components(families: Families) -> list[NDArray[np.intp]]:
-    from fedbn.search.optimal.components import components
+    from fedbn.search.families.components import components
 
     return components(families)
 
 
-def _dense_fits(n: int, limits: Limits) -> bool:
+def _dense_fits(n: int, limits: SearchLimits) -> bool:
     return (
         n <= TABLE_NODES and gaussian_bytes(n) <= limits.bytes and limits.allows(table_seconds(n))
     )
 
 
-def _dense(score: TabulatedScore, limits: Limits) -> _Found:
+def _dense(score: TabulatedScore, limits: SearchLimits) -> _Found:
     cost, parents = gaussian_optimum(score, limits.memory)
     n = score.n
     counters = {"parent_sets": n << (n - 1), "scored": 1 << n, "components": 1}
@@ -224,7 +226,7 @@ def _dense(score: TabulatedScore, limits: Limits) -> _Found:
     return _Found(parents, cost, cost, proof, counters=counters | {"largest_component": n})
 
 
-def _generated(score: TabulatedScore, limits: Limits, rng: np.random.Generator) -> _Found:
+def _generated(score: TabulatedScore, limits: SearchLimits, rng: np.random.Generator) -> _Found:
     """Columns first; then the families that can be in a better DAG than the best one known."""
     pool = generated_pool(score, limits, rng)
     if not pool.complete:
@@ -241,7 +243,9 @@ def _generated(score: TabulatedScore, limits: Limits, rng: np.random.Generator) 
     )
 
 
-def _listed(score: TabulatedScore, method: str, limits: Limits, rng: np.random.Generator) -> _Found:
+def _listed(
+    score: TabulatedScore, method: str, limits: SearchLimits, rng: np.random.Generator
+) -> _Found:
     """Every undominated parent set, then component by component."""
     listing = parent_sets(
         score, max_parents=limits.max_parents, memory=limits.bytes, seconds=limits.left

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.search.optimal.families import Families
+from fedbn.search.families.families import Families
 
 __all__ = ["joined_groups", "pair_weights", "shared_duals", "widened"]
 

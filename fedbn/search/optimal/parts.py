@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.limits import SearchLimits
+from fedbn.search.families.cluster_lp import ClusterBound, ClusterLP
+from fedbn.search.families.components import components
+from fedbn.search.families.families import Families
+from fedbn.search.families.ordering import ordering_search
+from fedbn.search.families.parent_sets import TOLERANCE
+from fedbn.search.families.subset_dp import subset_bytes, subset_optimum, table_seconds
 from fedbn.search.optimal.branch_and_cut import branch_and_cut
-from fedbn.search.optimal.cluster_lp import ClusterBound, ClusterLP
-from fedbn.search.optimal.components import components
-from fedbn.search.optimal.families import Families
 from fedbn.search.optimal.group_bound import MARGIN, group_bound, group_bytes
-from fedbn.search.optimal.limits import Limits
-from fedbn.search.optimal.ordering import ordering_search
-from fedbn.search.optimal.parent_sets import TOLERANCE
-from fedbn.search.optimal.subset_dp import subset_bytes, subset_optimum, table_seconds
 
 __all__ = ["Part", "solved_parts"]
 
@@ -54,7 +54,7 @@ class Part:
 def solved_parts(
     families: Families,
     method: str,
-    limits: Limits,
+    limits: SearchLimits,
     rng: np.random.Generator,
     order: tuple[int, ...] | None = None,
 ) -> list[Part]:
@@ -80,7 +80,7 @@ def _within(order: tuple[int, ...], nodes: NDArray[np.intp]) -> NDArray[np.int64
 def _solved(
     part: Families,
     method: str,
-    limits: Limits,
+    limits: SearchLimits,
     rng: np.random.Generator,
     start: NDArray[np.int64] | None,
 ) -> Part:
@@ -99,7 +99,7 @@ def _solved(
 
 
 def _relaxed(
-    part: Families, known: Part, method: str, limits: Limits, rng: np.random.Generator
+    part: Families, known: Part, method: str, limits: SearchLimits, rng: np.random.Generator
 ) -> Part:
     """What the relaxation and groups leave, by components or by branch and cut."""
     relaxed = ClusterLP(part).close(rng=rng, seconds=limits.left, target=known.cost - TOLERANCE)
@@ -127,7 +127,7 @@ def _grouped(
     known: Part,
     relaxed: ClusterBound,
     keep: NDArray[np.bool_],
-    limits: Limits,
+    limits: SearchLimits,
 ) -> tuple[Part, NDArray[np.bool_]]:
     """The bound and the families left by groups, first with the relaxation's clusters charged."""
     for guide in (relaxed, None):
@@ -146,7 +146,7 @@ def _of_kept(
     keep: NDArray[np.bool_],
     known: Part,
     method: str,
-    limits: Limits,
+    limits: SearchLimits,
     rng: np.random.Generator,
 ) -> Part:
     """The best DAG known, or of the families kept; no other one costs less than the known."""
@@ -168,7 +168,7 @@ def _branched(
     part: Families,
     known: Part,
     clusters: NDArray[np.uint64] | None,
-    limits: Limits,
+    limits: SearchLimits,
     rng: np.random.Generator,
 ) -> Part:
     """Branch and cut, where there is time for it."""
@@ -181,7 +181,7 @@ def _branched(
     return replace(_bounded(known, found.bound, "branch and cut", limits), limit=found.limit)
 
 
-def _bounded(known: Part, bound: float, proof: str, limits: Limits) -> Part:
+def _bounded(known: Part, bound: float, proof: str, limits: SearchLimits) -> Part:
     """The same with one more lower bound on all DAGs."""
     bound = min(known.cost, max(known.bound, bound))
     return replace(
@@ -194,7 +194,7 @@ def _least(part: Families) -> float:
     return float(part.cost[part.start[:-1]].sum())
 
 
-def _late(limits: Limits) -> str:
+def _late(limits: SearchLimits) -> str:
     return "the time limit" if limits.over else ""
 
 
@@ -211,7 +211,7 @@ def _component(families: Families, nodes: NDArray[np.intp]) -> tuple[Families, N
     return part.select(first), origin[first]
 
 
-def _table_fits(nodes: int, method: str, limits: Limits) -> bool:
+def _table_fits(nodes: int, method: str, limits: SearchLimits) -> bool:
     """Whether dynamic programming is for a component of so many nodes."""
     most = {"auto": TABLE_NODES, "clusters": QUICK_NODES}.get(method, 1)
     fits = nodes <= most and subset_bytes(nodes) <= limits.bytes

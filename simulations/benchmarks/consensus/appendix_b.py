@@ -25,7 +25,7 @@ import numpy as np
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import path_states
 from fedbn.fusion.baselines import edge_vote
-from fedbn.metrics import smhd
+from fedbn.graphs.distances import smhd
 from simulations.benchmarks.consensus.inputs import around_random
 
 __all__ = ["Point", "draw", "medians", "run", "study"]

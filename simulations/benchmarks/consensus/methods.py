@@ -14,8 +14,8 @@ from fedbn.consensus.threshold import READINGS, lower_bound, select_consensus
 from fedbn.fusion.baselines import BASELINES, fuse_by
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import mean_smhd, shd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
-from fedbn.metrics import mean_smhd, shd, smhd
 
 __all__ = ["MethodRow", "compared"]
 

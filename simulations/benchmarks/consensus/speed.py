@@ -14,7 +14,7 @@ import numpy as np
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
 from fedbn.graphs.dag import DAG
-from fedbn.metrics import smhd
+from fedbn.graphs.distances import smhd
 from simulations.benchmarks.consensus.inputs import Inputs
 
 __all__ = ["Row", "draw_growth", "growth", "measured", "warm_up"]

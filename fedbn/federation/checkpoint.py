@@ -1,0 +1,166 @@
+"""The server's state between two rounds as text, so that a run can go on in another process.
+
+One JSON object with the settings, the agreed schema, every good reply of the last round and the
+whole path of its fusion, all exact: a run that goes on from it gives the same bytes as one that was
+never interrupted. The same text is `state.json` of a results folder, from which a consensus is
+updated with one client more or fewer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from fedbn.consensus.path_files import path_from_dict, path_to_dict
+from fedbn.consensus.threshold import Reading, select_consensus
+from fedbn.data.dataset import Schema
+from fedbn.errors import ConfigError, FedbnError, ResultsError
+from fedbn.federation.rounds import ClientReply, FederationResult, ServerState
+from fedbn.federation.settings import Experiment, from_run_config, to_run_config
+from fedbn.graphs.dag import DAG
+
+__all__ = [
+    "STATE_FILE",
+    "Checkpoint",
+    "checkpoint_text",
+    "read_checkpoint",
+    "require_same_settings",
+    "result_files",
+]
+
+FORMAT = "fedbn-checkpoint-1"
+
+STATE_FILE = "state.json"
+"""What a results folder calls the state."""
+
+FREE_SETTINGS = {
+    "out-dir",
+    "checkpoint",
+    "resume",
+    "rounds-limit",
+    "connect-seconds",
+    "reply-seconds",
+    "min-replies",
+    "min-fraction",
+}
+"""What may differ when a run goes on: it changes no byte of the rounds that are done."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A run after some round: its settings and its state."""
+
+    experiment: Experiment
+    state: ServerState
+
+
+def checkpoint_text(checkpoint: Checkpoint) -> str:
+    """The checkpoint as JSON; equal checkpoints have equal text."""
+    state = checkpoint.state
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "settings": to_run_config(checkpoint.experiment),
+        "schema": state.schema.to_dict(),
+        "n_clients": state.n_clients,
+        "refused": [list(pair) for pair in state.refused],
+    }
+    if state.result is not None:
+        content |= {
+            "rounds": state.result.rounds,
+            "converged": state.result.converged,
+            "replies": [_reply_to_dict(reply) for reply in state.result.replies],
+            "path": path_to_dict(state.result.path),
+        }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def result_files(result: FederationResult, experiment: Experiment) -> dict[str, str]:
+    """Name -> text of the files that a results folder has for an update; no times, no own paths."""
+    plain = replace(experiment, out_dir=None, checkpoint=None, resume=False)
+    replies = tuple(replace(reply, seconds=None) for reply in result.replies)
+    timeless = replace(result, replies=replies)
+    state = ServerState(result.schema, len(replies), result.refused, timeless)
+    schema = json.dumps(result.schema.to_dict(), ensure_ascii=False, indent=1) + "\n"
+    return {STATE_FILE: checkpoint_text(Checkpoint(plain, state)), "schema.json": schema}
+
+
+def read_checkpoint(text: str, source: str) -> Checkpoint:
+    """The inverse of `checkpoint_text`.
+
+    Raises
+    ------
+    ResultsError : naming `source`, when the text is no checkpoint.
+    """
+    try:
+        content = json.loads(text)
+        if content["format"] != FORMAT:
+            raise ValueError(f"the format must be {FORMAT!r}, not {content['format']!r}")
+        experiment = from_run_config(content["settings"])
+        schema = Schema.from_dict(content["schema"])
+        refused = tuple((str(client), str(reason)) for client, reason in content["refused"])
+        result = _result(content, schema, refused, experiment) if "path" in content else None
+        state = ServerState(schema, int(content["n_clients"]), refused, result)
+    except (ValueError, KeyError, TypeError, IndexError, FedbnError) as error:
+        raise ResultsError(f"{source} must be a checkpoint of fedbn: {error!r}") from None
+    return Checkpoint(experiment, state)
+
+
+def require_same_settings(experiment: Experiment, checkpoint: Checkpoint, source: str) -> None:
+    """Raise ConfigError unless `experiment` may go on from the checkpoint: one setting differs."""
+    now, then = to_run_config(experiment), to_run_config(checkpoint.experiment)
+    for key in now:
+        if key not in FREE_SETTINGS and now[key] != then[key]:
+            raise ConfigError(
+                f"a run goes on with its own settings: {key} is {now[key]!r}, in {source} it is "
+                f"{then[key]!r}"
+            )
+
+
+def _result(
+    content: Mapping[str, Any],
+    schema: Schema,
+    refused: tuple[tuple[str, str], ...],
+    experiment: Experiment,
+) -> FederationResult:
+    path = path_from_dict(content["path"])
+    return FederationResult(
+        schema=schema,
+        replies=tuple(_reply_from_dict(reply, schema.names) for reply in content["replies"]),
+        refused=refused,
+        path=path,
+        consensus=select_consensus(path, cast(Reading, experiment.consensus.reading)),
+        rounds=int(content["rounds"]),
+        converged=bool(content["converged"]),
+    )
+
+
+def _reply_to_dict(reply: ClientReply) -> dict[str, Any]:
+    return {
+        "client": reply.client,
+        "status": reply.status,
+        "rows": reply.rows,
+        "seconds": reply.seconds,
+        "weights": list(reply.weights),
+        "dags": [np.argwhere(dag.adjacency).tolist() for dag in reply.dags],
+    }
+
+
+def _reply_from_dict(content: Mapping[str, Any], names: tuple[str, ...]) -> ClientReply:
+    dags = []
+    for edges in content["dags"]:
+        adjacency = np.zeros((len(names), len(names)), dtype=np.bool_)
+        for parent, child in edges:
+            adjacency[parent, child] = True
+        dags.append(DAG(names, adjacency))
+    return ClientReply(
+        client=str(content["client"]),
+        dags=tuple(dags),
+        weights=tuple(float(weight) for weight in content["weights"]),
+        status=str(content["status"]),
+        rows=content["rows"],
+        seconds=content["seconds"],
+    )

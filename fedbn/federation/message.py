@@ -1,0 +1,449 @@
+"""The only thing that leaves a client: structures with weights and a fixed status word.
+
+On the wire a message is four arrays, always the same, so that a deployment moves four objects per
+reply however many DAGs it holds:
+
+    header   uint8   [35]    version, status code, form, the 32 bytes of the schema's SHA-256
+    edges    int32   [M, 2]  (parent, child) indices into the agreed names, graph after graph,
+                             sorted and distinct within each graph
+    indptr   int64   [B + 1] the edges of graph b are rows indptr[b] .. indptr[b + 1]
+    weights  float64 [B]     positive and finite
+
+In form 0 the graphs are DAGs. In form 1 they are the CPDAGs of equivalence classes, an undirected
+edge being there in both directions, and the receiver takes the canonical member of each class: the
+consistent extension by Dor and Tarsi with ties by name order, which depends on the class alone.
+
+The encoding is canonical: equal messages have equal bytes. Whoever receives a message trusts none
+of it: :func:`from_arrays` checks version, schema, types, shapes, index ranges, order, in-degree,
+counts and acyclicity, and :func:`array_of_npy` refuses bytes that claim more than they hold before
+anything is allocated. Column names and states travel once, as the JSON text of a Schema.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbn.data.dataset import Schema
+from fedbn.errors import MessageError, SchemaError, StructureError
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
+from fedbn.limits import STATUSES
+
+VERSION = 2
+"""Version of the format; a message of another version is refused."""
+
+FORMS = ("dag", "cpdag")
+"""How structures travel; their positions are the codes on the wire."""
+
+ARRAY_KEYS = ("header", "edges", "indptr", "weights")
+"""The keys of a message, no more and no fewer."""
+
+_DTYPES: Mapping[str, Any] = {
+    "header": np.uint8,
+    "edges": np.int32,
+    "indptr": np.int64,
+    "weights": np.float64,
+}
+_HEADER_LENGTH = 3 + 32
+_NPY_MAGIC = b"\x93NUMPY\x01\x00"
+_NPY_HEADER = re.compile(
+    rb"\{'descr': '(?P<type>[<|][a-z]\d)', 'fortran_order': False, "
+    rb"'shape': \((?P<rows>\d{1,18}),(?: (?P<columns>\d{1,18}))?\), \} *\n"
+)
+_NPY_TYPES = {np.dtype(kind).str for kind in _DTYPES.values()}
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a receiver accepts at most.
+
+    One dense graph among many sparse ones makes the fusion dense and slow, so the limits on
+    in-degree and edges protect the consensus, those on DAGs and bytes the memory.
+
+    Attributes
+    ----------
+    max_in_degree : int
+        Parents of any node.
+    max_edges : int
+        Edges of any one DAG.
+    max_dags : int
+        DAGs of one message.
+    max_bytes : int
+        Bytes of one message, and of its DAGs once decoded (one byte per pair of variables).
+    max_states : int
+        States of any one column of a client's schema: every other client has to count them, too.
+    """
+
+    max_in_degree: int = 16
+    max_edges: int = 10_000
+    max_dags: int = 1_000
+    max_bytes: int = 32 * 1024 * 1024
+    max_states: int = 1_000
+
+
+@dataclass(frozen=True)
+class StructureMessage:
+    """DAGs over the agreed variables, with weights, as one party learned or fused them.
+
+    Parameters
+    ----------
+    schema_hash : SHA-256 (hex) of the agreed schema.
+    names : the agreed variables, sorted as text.
+    dags : at least one DAG over exactly `names`, in that order.
+    weights : one positive finite number per DAG.
+    status : one of STATUSES.
+    form : one of FORMS; for "cpdag" every DAG must be the canonical member of its class, as
+        :func:`as_classes` makes it.
+
+    Raises
+    ------
+    MessageError : something is not as above.
+    """
+
+    schema_hash: str
+    names: tuple[str, ...]
+    dags: tuple[DAG, ...]
+    weights: tuple[float, ...]
+    status: str
+    form: str = "dag"
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise MessageError(f"the status must be one of {STATUSES}, not {self.status!r}")
+        if self.form not in FORMS:
+            raise MessageError(f"the form must be one of {FORMS}, not {self.form!r}")
+        if not self.dags or len(self.dags) != len(self.weights):
+            raise MessageError(
+                "a message must have at least one DAG and one weight for each, "
+                f"not {len(self.dags)} DAGs and {len(self.weights)} weights"
+            )
+        for dag in self.dags:
+            if dag.names != self.names:
+                raise MessageError("every DAG of a message must be over its names, in their order")
+        for weight in self.weights:
+            if not (math.isfinite(weight) and weight > 0):
+                raise MessageError(f"a weight must be positive and finite, not {weight}")
+
+
+def as_classes(message: StructureMessage) -> StructureMessage:
+    """The message of the equivalence classes alone, each once, with the sum of its weights."""
+    weights: dict[DAG, float] = {}
+    for dag, weight in zip(message.dags, message.weights, strict=True):
+        member = consistent_extension(dag_to_cpdag(dag))
+        weights[member] = weights.get(member, 0.0) + weight
+    return replace(message, dags=tuple(weights), weights=tuple(weights.values()), form="cpdag")
+
+
+def to_arrays(message: StructureMessage) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a message, in the order of ARRAY_KEYS; see the module's docstring."""
+    graphs = message.dags if message.form == "dag" else map(dag_to_cpdag, message.dags)
+    edges = [np.argwhere(graph.adjacency).astype(np.int32) for graph in graphs]
+    codes = [VERSION, STATUSES.index(message.status), FORMS.index(message.form)]
+    header = bytes(codes) + bytes.fromhex(message.schema_hash)
+    return {
+        "header": np.frombuffer(header, dtype=np.uint8),
+        "edges": np.ascontiguousarray(np.concatenate(edges)),
+        "indptr": np.cumsum([0, *(len(part) for part in edges)], dtype=np.int64),
+        "weights": np.array(message.weights, dtype=np.float64),
+    }
+
+
+def from_arrays(
+    arrays: Arrays, schema: Schema, *, limits: Limits | None = None, sender: str = "message"
+) -> StructureMessage:
+    """Check the arrays of a message from another party and build it.
+
+    Parameters
+    ----------
+    arrays : mapping
+        As :func:`to_arrays` makes them, from an untrusted sender.
+    schema : Schema
+        The agreed schema, which gives names and hash.
+    limits : Limits or None
+        What is accepted at most; None for the defaults.
+    sender : str
+        Who sent it, for the error text.
+
+    Raises
+    ------
+    MessageError
+        Naming the sender and the first thing that is wrong.
+    """
+    try:
+        return _checked_message(arrays, schema, limits or Limits())
+    except (MessageError, StructureError) as error:
+        raise MessageError(f"{sender}: {error}") from None
+
+
+def array_of_npy(data: bytes, *, max_bytes: int | None = None) -> npt.NDArray[Any]:
+    """Read the bytes of a `.npy` file (format 1.0) whose claims are not trusted.
+
+    Unlike `numpy.load`, which allocates what the header claims before it looks at the data, this
+    refuses any array whose claimed shape does not match the bytes that follow.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+    max_bytes : int or None
+        The largest length accepted; None for that of the default Limits.
+
+    Raises
+    ------
+    MessageError
+        The bytes are too many, truncated, or not a plain array of one of the agreed types.
+    """
+    allowed = Limits().max_bytes if max_bytes is None else max_bytes
+    if len(data) > allowed:
+        raise MessageError(f"an array must have at most {allowed} bytes, not {len(data)}")
+    if not data.startswith(_NPY_MAGIC) or len(data) < 10:
+        raise MessageError("an array must start with the header of a .npy file")
+    start = 10 + int.from_bytes(data[8:10], "little")
+    shape, dtype = _npy_claims(data[10:start])
+    claimed = math.prod(shape) * dtype.itemsize
+    if claimed != len(data) - start:
+        raise MessageError(
+            f"an array of shape {list(shape)} must have {claimed} bytes, not {len(data) - start}"
+        )
+    return np.frombuffer(data, dtype=dtype, offset=start).reshape(shape).copy()
+
+
+def arrays_of_npy(
+    parts: Iterable[tuple[str, bytes]], *, limits: Limits | None = None, sender: str = "message"
+) -> dict[str, npt.NDArray[Any]]:
+    """Read the arrays of a message from their untrusted `.npy` bytes, keys first.
+
+    Raises MessageError, naming the sender, unless the keys are ARRAY_KEYS, the bytes together
+    keep the limit and each array is as :func:`array_of_npy` wants it.
+    """
+    most = (limits or Limits()).max_bytes
+    try:
+        given = dict(parts)
+        _require_keys(given)
+        total = sum(len(data) for data in given.values())
+        if total > most:
+            raise MessageError(f"a message must have at most {most} bytes, not {total}")
+        return {key: array_of_npy(given[key], max_bytes=most) for key in ARRAY_KEYS}
+    except MessageError as error:
+        raise MessageError(f"{sender}: {error}") from None
+
+
+def schema_to_text(schema: Schema) -> str:
+    """The JSON text of a schema, `{column: [states]}`, as the handshake carries it."""
+    return json.dumps(schema.to_dict(), ensure_ascii=True, separators=(",", ":"))
+
+
+def schema_from_text(
+    text: object, schema_hash: object, *, limits: Limits | None = None, sender: str = "message"
+) -> Schema:
+    """Check the JSON text of another party's schema, and its hash, and build it.
+
+    Parameters
+    ----------
+    text, schema_hash : as they came.
+    limits : what is accepted at most; without them only the length of the text is limited.
+    sender : who sent it, for the error text.
+
+    Raises
+    ------
+    MessageError
+        Naming the sender: no text, longer than `limits.max_bytes`, no JSON, no schema, its hash is
+        not `schema_hash`, or a column has more than `limits.max_states` states.
+    """
+    most = (limits or Limits()).max_bytes
+    try:
+        if not isinstance(text, str) or len(text) > most:
+            raise MessageError(f"a schema must be a text of at most {most} characters")
+        schema = Schema.from_dict(json.loads(text))
+    except (MessageError, SchemaError) as error:
+        raise MessageError(f"{sender}: {error}") from None
+    except (ValueError, RecursionError):
+        raise MessageError(f"{sender}: a schema must be a JSON object") from None
+    if schema.hash != schema_hash:
+        raise MessageError(f"{sender}: the schema does not have the hash that came with it")
+    if limits is not None:
+        _require_few_states(schema, limits.max_states, sender)
+    return schema
+
+
+def _require_few_states(schema: Schema, most: int, sender: str) -> None:
+    for variable in schema.variables:
+        if len(variable.states or ()) > most:
+            raise MessageError(
+                f"{sender}: a column must have at most {most} states, not "
+                f"{len(variable.states or ())}"
+            )
+
+
+def printable(text: str, most: int = 200) -> str:
+    r"""The first line of another party's text, at most so long, without control characters.
+
+    >>> printable("a\x1b[31mb\nsecond line")
+    'a[31mb'
+    """
+    line = text.strip().splitlines()[0] if text.strip() else ""
+    return "".join(letter for letter in line[:most] if letter.isprintable())
+
+
+def _npy_claims(header: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type that a `.npy` header claims, which must be written as numpy writes it."""
+    claims = _NPY_HEADER.fullmatch(header)
+    if claims is None or claims["type"].decode() not in _NPY_TYPES:
+        raise MessageError(
+            "an array must have the header of a row-major .npy file "
+            f"with one or two axes and one of the types {', '.join(sorted(_NPY_TYPES))}"
+        )
+    shape = tuple(int(claims[axis]) for axis in ("rows", "columns") if claims[axis])
+    return shape, np.dtype(claims["type"].decode())
+
+
+def _require_keys(given: Mapping[str, object]) -> None:
+    if set(given) != set(ARRAY_KEYS):
+        raise MessageError(f"a message must have exactly the arrays {', '.join(ARRAY_KEYS)}")
+
+
+def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> StructureMessage:
+    _require_keys(arrays)
+    for key in ARRAY_KEYS:
+        if arrays[key].dtype != np.dtype(_DTYPES[key]):
+            raise MessageError(f"{key} must be {np.dtype(_DTYPES[key])}, not {arrays[key].dtype}")
+    status, form = _checked_header(arrays["header"], schema)
+    edges, indptr, weights = arrays["edges"], arrays["indptr"], arrays["weights"]
+    _check_sizes(edges, indptr, weights, schema.n, limits)
+    _check_edges(edges, indptr, schema.n)
+    if form == "dag":
+        _check_graphs(edges, indptr, schema.n, limits)
+        _check_acyclic(edges, indptr, schema.n)
+    matrices = (_matrix(edges[start:end], schema.n) for start, end in pairwise(indptr.tolist()))
+    if form == "dag":
+        dags = tuple(DAG(schema.names, matrix) for matrix in matrices)
+    else:
+        dags = tuple(_member(PDAG(schema.names, matrix), limits) for matrix in matrices)
+    return StructureMessage(
+        schema.hash, schema.names, dags, tuple(float(weight) for weight in weights), status, form
+    )
+
+
+def _matrix(edges: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.bool_]:
+    adjacency = np.zeros((n, n), dtype=np.bool_)
+    adjacency[edges[:, 0], edges[:, 1]] = True
+    return adjacency
+
+
+def _member(cpdag: PDAG, limits: Limits) -> DAG:
+    """The canonical member of a class, which must be given by its CPDAG and keep the limits."""
+    dag = consistent_extension(cpdag)
+    if dag_to_cpdag(dag) != cpdag:
+        raise MessageError("a class must be given by its CPDAG: all its compelled edges directed")
+    edges = np.argwhere(dag.adjacency)
+    _check_graphs(edges, np.array([0, len(edges)], dtype=np.int64), dag.n, limits)
+    return dag
+
+
+def _checked_header(header: npt.NDArray[np.uint8], schema: Schema) -> tuple[str, str]:
+    """Status and form."""
+    if header.shape != (_HEADER_LENGTH,):
+        raise MessageError(f"header must have {_HEADER_LENGTH} bytes, not {list(header.shape)}")
+    version, code, form, schema_hash = *map(int, header[:3]), header[3:].tobytes().hex()
+    if version != VERSION:
+        raise MessageError(f"the message version must be {VERSION}, not {version}")
+    if schema_hash != schema.hash:
+        raise MessageError(
+            f"the schema hash must be {schema.hash[:12]}..., not {schema_hash[:12]}..."
+        )
+    if code >= len(STATUSES):
+        raise MessageError(f"the status code must be below {len(STATUSES)}, not {code}")
+    if form >= len(FORMS):
+        raise MessageError(f"the form must be below {len(FORMS)}, not {form}")
+    return STATUSES[code], FORMS[form]
+
+
+def _check_sizes(
+    edges: npt.NDArray[np.int32],
+    indptr: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.float64],
+    n: int,
+    limits: Limits,
+) -> None:
+    """Shapes and counts; nothing is allocated here."""
+    if weights.ndim != 1 or indptr.shape != (weights.size + 1,):
+        raise MessageError(
+            "weights must be [B] and indptr [B + 1], "
+            f"not {list(weights.shape)} and {list(indptr.shape)}"
+        )
+    if not 1 <= weights.size <= limits.max_dags:
+        raise MessageError(f"a message must have 1 to {limits.max_dags} DAGs, not {weights.size}")
+    if weights.size * n * n > limits.max_bytes:
+        raise MessageError(
+            f"{weights.size} DAGs over {n} variables must fit in {limits.max_bytes} bytes"
+        )
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise MessageError(f"edges must be [M, 2], not {list(edges.shape)}")
+    within = bool(((indptr >= 0) & (indptr <= len(edges))).all())
+    if not within or indptr[0] != 0 or indptr[-1] != len(edges) or (np.diff(indptr) < 0).any():
+        raise MessageError(f"indptr must rise from 0 to the number of edges, {len(edges)}")
+    most = int(np.diff(indptr).max())
+    if most > 2 * limits.max_edges:  # a class may have each of its edges twice
+        raise MessageError(f"a DAG must have at most {limits.max_edges} edges, not {most}")
+
+
+def _check_edges(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int) -> None:
+    """Index ranges, order and repetitions."""
+    outside = (edges < 0) | (edges >= n)
+    if outside.any():
+        raise MessageError(
+            f"an edge must join variables 0 to {n - 1}, not {int(edges[outside][0])}"
+        )
+    dag = _dag_of_edge(indptr)
+    place = (dag * n + edges[:, 0]) * n + edges[:, 1]
+    if (np.diff(place) <= 0).any():
+        raise MessageError("the edges of a DAG must be sorted and distinct")
+
+
+def _check_graphs(
+    edges: npt.NDArray[Any], indptr: npt.NDArray[np.int64], n: int, limits: Limits
+) -> None:
+    """Number of edges and in-degrees of DAGs."""
+    most = int(np.diff(indptr).max())
+    if most > limits.max_edges:
+        raise MessageError(f"a DAG must have at most {limits.max_edges} edges, not {most}")
+    dag = _dag_of_edge(indptr)
+    in_degrees = np.bincount(dag * n + edges[:, 1], minlength=1)
+    if int(in_degrees.max()) > limits.max_in_degree:
+        raise MessageError(
+            f"a node must have at most {limits.max_in_degree} parents, not {int(in_degrees.max())}"
+        )
+
+
+def _check_acyclic(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int) -> None:
+    """No cycle in any DAG, found on the edges before a matrix is made of one of them.
+
+    All DAGs together are one graph; a strong component of two nodes or more holds a cycle.
+    """
+    if (edges[:, 0] == edges[:, 1]).any():
+        raise MessageError("no variable of a DAG may be its own parent")
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    nodes = (len(indptr) - 1) * n
+    ends = (_dag_of_edge(indptr)[:, np.newaxis] * n + edges).T
+    joined = coo_array((np.ones(len(edges), dtype=np.int8), tuple(ends)), shape=(nodes, nodes))
+    components, _ = connected_components(joined, directed=True, connection="strong")
+    if components < nodes:
+        raise MessageError("a DAG must have no directed cycle")
+
+
+def _dag_of_edge(indptr: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Which DAG each edge belongs to, int64 [M]."""
+    return np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))

@@ -1,0 +1,95 @@
+"""What a site lets leave, whatever a run asks for; decided at the site, before anything is sent.
+
+A refusal says one of the words of REASONS and nothing else: no figure, no name. The full reason is
+for the site's own log. Policies bind what an honest app sends; they cannot bind code that a site
+lets in without looking at it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import ConfigError, PolicyError
+from fedbn.federation.message import StructureMessage, as_classes
+from fedbn.graphs.dag import DAG
+
+__all__ = ["FORMS", "REASONS", "SitePolicy", "refusal"]
+
+REASONS = ("min-rows", "variables", "max-in-degree", "max-dags")
+"""The words that a refusal may say: the keys of a policy that can stop a message."""
+
+FORMS = ("dag", "cpdag")
+
+
+@dataclass(frozen=True)
+class SitePolicy:
+    """The limits of one site; every limit is off unless it is given.
+
+    Attributes
+    ----------
+    min_rows : int
+        With fewer rows nothing is sent, not even column names.
+    variables : tuple of str or None
+        The columns (agreed names) that may be named; with any other, nothing is sent.
+    max_in_degree : int or None
+        Largest number of parents in a structure that is sent.
+    max_dags : int or None
+        Largest number of structures in one message.
+    structures : "dag" or "cpdag"
+        "cpdag": only equivalence classes leave (see `fedbn.federation.message`), so no
+        direction that the data do not determine.
+    diagnostics : bool
+        Whether rows and seconds may leave when the run asks for them.
+    """
+
+    min_rows: int = 0
+    variables: tuple[str, ...] | None = None
+    max_in_degree: int | None = None
+    max_dags: int | None = None
+    structures: str = "dag"
+    diagnostics: bool = False
+
+    def __post_init__(self) -> None:
+        if self.structures not in FORMS:
+            raise ConfigError(f"structures must be one of {FORMS}, not {self.structures!r}")
+        for name in ("min_rows", "max_in_degree", "max_dags"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ConfigError(f"{name.replace('_', '-')} must be at least 0, not {value}")
+
+    def require_table(self, dataset: Dataset) -> None:
+        """Raise PolicyError unless this table may take part at all."""
+        if dataset.n_rows < self.min_rows:
+            raise refusal("min-rows", f"{dataset.n_rows} rows, at least {self.min_rows} wanted")
+        self.require_schema(dataset.schema)
+
+    def require_schema(self, schema: Schema) -> None:
+        """Raise PolicyError unless every column may be named."""
+        if self.variables is None:
+            return
+        forbidden = sorted(set(schema.names) - set(self.variables))
+        if forbidden:
+            raise refusal("variables", f"column {forbidden[0]!r} is not among those allowed")
+
+    def permitted(self, message: StructureMessage) -> StructureMessage:
+        """The message in the form that may leave; raises PolicyError if none may."""
+        allowed = as_classes(message) if self.structures == "cpdag" else message
+        if self.max_dags is not None and len(allowed.dags) > self.max_dags:
+            raise refusal("max-dags", f"{len(allowed.dags)} structures, limit {self.max_dags}")
+        largest = max(_in_degree(dag) for dag in allowed.dags)
+        if self.max_in_degree is not None and largest > self.max_in_degree:
+            raise refusal("max-in-degree", f"{largest} parents, limit {self.max_in_degree}")
+        return allowed
+
+
+def refusal(reason: str, details: str) -> PolicyError:
+    """The error of a refusal: its `args` are the word that may leave, and what may not."""
+    assert reason in REASONS
+    return PolicyError(reason, details)
+
+
+def _in_degree(dag: DAG) -> int:
+    degrees: Any = dag.adjacency.sum(axis=0)
+    return int(degrees.max(initial=0))

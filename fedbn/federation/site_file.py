@@ -1,0 +1,148 @@
+"""A site's own configuration: its name, its policy, its mapping, its disclosure log.
+
+name = "north"                      # how the server may call this site; not needed
+disclosures = "north.jsonl"         # the log of what left; beside the table by default
+leave-out = ["record_id"]           # own columns that take no part
+
+[policy]                            # see fedbn.federation.policy; every key may be left out
+min-rows = 500
+variables = ["age", "smoke"]
+max-in-degree = 6
+max-dags = 20
+structures = "cpdag"
+diagnostics = true
+
+[columns]                           # own column = agreed column
+Raucher = "smoke"
+
+[states.smoke]                      # own state = agreed state, of an agreed column
+ja = "yes"
+nein = "no"
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedbn.data.mapping import SiteMapping
+from fedbn.errors import ConfigError
+from fedbn.federation.policy import SitePolicy
+
+__all__ = ["SiteFile", "read_site_file"]
+
+_KEYS = {
+    "name": str,
+    "disclosures": str,
+    "leave-out": list,
+    "policy": dict,
+    "columns": dict,
+    "states": dict,
+}
+_POLICY = {
+    "min-rows": int,
+    "variables": list,
+    "max-in-degree": int,
+    "max-dags": int,
+    "structures": str,
+    "diagnostics": bool,
+}
+
+
+@dataclass(frozen=True)
+class SiteFile:
+    """What a site decided.
+
+    Attributes
+    ----------
+    name : how the server may call the site; None: by a number.
+    policy : what may leave.
+    mapping : own names to agreed ones.
+    disclosures : path of the log; None for the default.
+    """
+
+    name: str | None = None
+    policy: SitePolicy = SitePolicy()
+    mapping: SiteMapping = SiteMapping()
+    disclosures: Path | None = None
+
+
+def read_site_file(path: str | Path) -> SiteFile:
+    """Read a site's TOML file, as in the module's docstring; its paths are relative to it.
+
+    Raises
+    ------
+    ConfigError : the file cannot be read, a key is unknown, or a value is wrong.
+    """
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    try:
+        return _site(content, Path(path).absolute().parent)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
+    _require_types(content, _KEYS)
+    policy = content.get("policy", {})
+    _require_types(policy, _POLICY)
+    limits = {key.replace("-", "_"): value for key, value in policy.items()}
+    if "variables" in limits:
+        limits["variables"] = _texts("variables", limits["variables"])
+    mapping = SiteMapping(
+        columns=_translation("columns", content.get("columns", {})),
+        states={
+            name: _translation(f"states.{name}", states)
+            for name, states in content.get("states", {}).items()
+        },
+        leave_out=_texts("leave-out", content.get("leave-out", [])),
+    )
+    log = content.get("disclosures")
+    return SiteFile(
+        name=content.get("name"),
+        policy=SitePolicy(**limits),
+        mapping=mapping,
+        disclosures=None if log is None else folder / log,
+    )
+
+
+def _require_types(content: Mapping[str, Any], types: Mapping[str, type]) -> None:
+    for key, value in content.items():
+        if key not in types:
+            raise ConfigError(f"unknown key {key!r}{_hint(key, types)}")
+        if type(value) is not types[key] or value == "":
+            raise ConfigError(f"{key!r} must be {_WORDS[types[key]]}, not {value!r}")
+
+
+_WORDS = {
+    str: "text",
+    int: "a whole number",
+    bool: "true or false",
+    list: "a list of texts",
+    dict: "a table",
+}
+
+
+def _hint(key: str, known: Iterable[str]) -> str:
+    nearest = difflib.get_close_matches(key, list(known), n=1, cutoff=0.5)
+    return f": did you mean {nearest[0]!r}?" if nearest else ""
+
+
+def _texts(key: str, values: list[Any]) -> tuple[str, ...]:
+    if not all(isinstance(value, str) for value in values):
+        raise ConfigError(f"{key!r} must be a list of texts, not {values!r}")
+    return tuple(values)
+
+
+def _translation(key: str, table: Any) -> Mapping[str, str]:
+    if not isinstance(table, dict) or not all(isinstance(v, str) and v for v in table.values()):
+        raise ConfigError(f'[{key}] must have lines of the form own = "agreed"')
+    return table

@@ -1,0 +1,112 @@
+"""Distances between structures.
+
+SMHD, the structural moral Hamming distance, counts the edges that are in exactly one of two moral
+graphs. SHD and precision, recall, F1 compare CPDAGs, so equivalent DAGs have distance 0. Both
+graphs must have the same names, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import ConfigError, StructureError
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.moral import moral_graph
+from fedbn.graphs.pdag import dag_to_cpdag
+
+__all__ = ["EdgeAccuracy", "mean_smhd", "precision_recall_f1", "shd", "smhd"]
+
+
+class EdgeAccuracy(NamedTuple):
+    """Precision, recall and F1 of the edges of a CPDAG, each in [0, 1]."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def smhd(a: DAG, b: DAG) -> int:
+    """Number of edges in exactly one of the two moral graphs.
+
+    Raises
+    ------
+    StructureError : the variables differ.
+
+    Examples
+    --------
+    >>> collider = DAG.from_edges("abc", [("a", "c"), ("b", "c")])
+    >>> smhd(collider, DAG.from_edges("abc", [("a", "c"), ("c", "b")]))
+    1
+    """
+    return int((moral_graph(a) ^ moral_graph(_aligned(b, a))).sum()) // 2
+
+
+def mean_smhd(
+    dag: DAG, dags: Sequence[DAG], weights: Sequence[int | Fraction] | None = None
+) -> Fraction:
+    """Weighted mean of `smhd(dag, d)` over `dags`, exact.
+
+    Raises
+    ------
+    StructureError : no DAG is given, or variables differ.
+    ConfigError : not one weight per DAG, or their sum is not positive.
+    """
+    if not dags:
+        raise StructureError("a mean over DAGs needs at least one DAG, got none")
+    used = [Fraction(1)] * len(dags) if weights is None else [Fraction(w) for w in weights]
+    if len(used) != len(dags) or sum(used) <= 0:
+        raise ConfigError(
+            f"one weight per DAG with a positive sum is needed: {used} for {len(dags)} DAGs"
+        )
+    total = sum((w * smhd(dag, d) for w, d in zip(used, dags, strict=True)), Fraction(0))
+    return total / sum(used)
+
+
+def shd(a: DAG, b: DAG) -> int:
+    """Number of pairs of nodes that the two CPDAGs join differently; a reversal counts once.
+
+    Raises
+    ------
+    StructureError : the variables differ.
+
+    Examples
+    --------
+    >>> shd(DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("abc", ["cb", "ba"]))
+    0
+    """
+    ours, theirs = dag_to_cpdag(a).adjacency, dag_to_cpdag(_aligned(b, a)).adjacency
+    different = ours ^ theirs
+    return int(np.triu(different | different.T).sum())
+
+
+def precision_recall_f1(dag: DAG, truth: DAG) -> EdgeAccuracy:
+    """Edges of the CPDAG of `dag` against those of `truth`.
+
+    An edge is right when both CPDAGs join the pair in the same way. Without edges, precision
+    (recall) is 1.
+
+    Raises
+    ------
+    StructureError : the variables differ.
+    """
+    ours, theirs = dag_to_cpdag(dag).adjacency, dag_to_cpdag(_aligned(truth, dag)).adjacency
+    same = (ours == theirs) & (ours == theirs).T
+    right = _pairs(ours & same)
+    found, wanted = _pairs(ours), _pairs(theirs)
+    precision = right / found if found else 1.0
+    recall = right / wanted if wanted else 1.0
+    f1 = 2 * right / (found + wanted) if found + wanted else 1.0
+    return EdgeAccuracy(precision, recall, f1)
+
+
+def _aligned(dag: DAG, like: DAG) -> DAG:
+    return dag if dag.names == like.names else dag.reordered(like.names)
+
+
+def _pairs(adjacency: NDArray[np.bool_]) -> int:
+    return int(np.triu(adjacency | adjacency.T).sum())

@@ -1,0 +1,1 @@
+"""A finished fusion as tables, files and figures."""

@@ -1,0 +1,55 @@
+"""Figures of a credible set: edge posteriors, and score against rank (Liao et al. 2019, Fig. 2).
+
+In the style of `plots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from fedbn.results.plots import BLUE, INK, STYLE
+
+__all__ = ["edge_posterior_figure", "rank_figure"]
+
+LABELLED = 60  # variables that have room for their names
+
+Floats = NDArray[np.float64]
+
+
+def edge_posterior_figure(posteriors: Floats, names: Sequence[str]) -> Figure:
+    """[n, n] shares as a matrix, parents in rows and children in columns."""
+    n = len(names)
+    side = min(9.0, 2.2 + 0.16 * n)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(side + 0.8, side), layout="constrained")
+        axes = figure.subplots()
+        image = axes.imshow(posteriors, cmap="Blues", vmin=0.0, vmax=1.0)
+        axes.set_xlabel("child")
+        axes.set_ylabel("parent")
+        if n <= LABELLED:
+            axes.set_xticks(range(n), names, rotation=90, fontsize=6)
+            axes.set_yticks(range(n), names, fontsize=6)
+        axes.spines[:].set_visible(False)
+        figure.colorbar(image, ax=axes, shrink=0.7, label="posterior of the edge")
+    return figure
+
+
+def rank_figure(best: float, excess: Floats, count: Sequence[int]) -> Figure:
+    """The score of the k-th best DAG over k; `count` DAGs have each excess [K] over the best."""
+    last = [float(total) for total in np.cumsum(np.array(count, dtype=object))]
+    first = [1.0, *(value + 1.0 for value in last[:-1])]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.4, 3.0), layout="constrained")
+        axes = figure.subplots()
+        rank = np.column_stack([first, last]).ravel()
+        axes.plot(rank, best - np.repeat(excess, 2), color=BLUE)
+        axes.axhline(best, color=INK, linewidth=0.7, linestyle=":")
+        axes.set_xscale("log")
+        axes.set_xlabel("rank of the structure")
+        axes.set_ylabel("score")
+    return figure

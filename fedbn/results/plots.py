@@ -1,0 +1,362 @@
+"""Figures of a fusion, as a paper would print them, in PNG and SVG.
+
+`smhd_figure` is the idea of Fig. 1 of the MCBNC paper (AAAI-26): distance to the inputs and to the
+true network over the threshold θ. Colours are those of Okabe and Ito, and every distinction is
+also one of dash or shape. Drawn with matplotlib's object interface on Agg: no display, no global
+state; SVG has neither dates nor random identifiers, so the bytes depend on the result alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path as FilePath
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
+from matplotlib.path import Path
+from matplotlib.ticker import MaxNLocator
+
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.layout import LayeredLayout, layered_layout
+from fedbn.results.outcome import Outcome, PathRow, Summary, edge_status
+
+__all__ = ["complexity_figure", "network_figure", "save_figure", "smhd_figure", "write_figures"]
+
+Edge = tuple[str, str]
+Point = tuple[float, float]
+
+BLUE, ORANGE, GREEN, VERMILLION, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"
+GREY, INK = "#767676", "#222222"
+READINGS = {"search": (BLUE, "-"), "refusion": (VERMILLION, (0, (4, 2)))}
+STATUS = {
+    "true": (INK, "-", "as in the true network"),
+    "reversed": (ORANGE, (0, (6, 1.5, 1, 1.5)), "other direction"),
+    "extra": (VERMILLION, (0, (3.5, 1.5)), "not in the true network"),
+    "missing": (GREY, (0, (1, 1.6)), "missing from the consensus"),
+}
+LOWER_BOUND = (GREY, ":", "no DAG can be below")
+INPUTS_MEAN = (GREEN, (0, (5, 1, 1, 1)), "mean of the inputs")
+TRUE_NETWORK = (PURPLE, (0, (2, 1.5)), "true network")
+STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "legend.fontsize": 7.5,
+    "svg.hashsalt": "fedbn",
+    "svg.fonttype": "path",
+}
+
+
+def write_figures(
+    outcome: Outcome, rows: Sequence[PathRow], summary: Summary, folder: FilePath
+) -> None:
+    """Draw every figure of a result into `folder`, which is made."""
+    folder.mkdir()
+    dag = outcome.consensus.dag
+    figures: dict[str, Callable[[], Figure]] = {
+        "smhd": lambda: smhd_figure(rows, summary),
+        "complexity": lambda: complexity_figure(rows, summary, gold=outcome.gold),
+        "consensus": lambda: _consensus_figure(outcome, dag),
+    }
+    for name, draw in figures.items():
+        with mpl.rc_context(STYLE):
+            save_figure(draw(), folder / name)
+
+
+def save_figure(figure: Figure, stem: FilePath) -> None:
+    """Write `stem`.png (200 dpi) and `stem`.svg without dates."""
+    with mpl.rc_context(STYLE):
+        figure.savefig(stem.with_suffix(".png"), dpi=200, metadata={"Software": None})
+        figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None, "Creator": None})
+
+
+# --- over θ -----------------------------------------------------------------------------------
+
+
+def smhd_figure(rows: Sequence[PathRow], summary: Summary) -> Figure:
+    """SMHD of every state to the inputs and, where the truth is known, to the truth.
+
+    Marked: the selected state, the lower bound, the mean of the inputs, and G+ (left of θ = 0).
+    """
+    known = summary.inputs_to_gold is not None
+    figure = Figure(figsize=(5.4, 5.0 if known else 2.9), layout="constrained")
+    axes = figure.subplots(2 if known else 1, 1, sharex=True, squeeze=False)[:, 0].tolist()
+    _steps(axes[0], rows, lambda row: row.mean_smhd)
+    _level(axes[0], float(summary.lower_bound), LOWER_BOUND)
+    axes[0].set_ylabel("mean SMHD to the inputs")
+    if known:
+        assert summary.inputs_to_gold is not None
+        _steps(axes[1], rows, lambda row: float(row.smhd_to_gold or 0))
+        _level(axes[1], summary.inputs_to_gold, INPUTS_MEAN)
+        axes[1].set_ylabel("SMHD to the true network")
+    _theta_axis(axes, rows)
+    _legend(figure, axes, rows)
+    return figure
+
+
+def complexity_figure(
+    rows: Sequence[PathRow], summary: Summary, *, gold: DAG | None = None
+) -> Figure:
+    """Edges and treewidth of every state, with the inputs' mean (and the truth's) beside."""
+    figure = Figure(figsize=(5.4, 5.0), layout="constrained")
+    axes = figure.subplots(2, 1, sharex=True).tolist()
+    _steps(axes[0], rows, lambda row: float(row.edges))
+    _level(axes[0], summary.inputs_edges, INPUTS_MEAN)
+    axes[0].set_ylabel("edges")
+    _steps(axes[1], rows, lambda row: float(row.treewidth))
+    axes[1].set_ylabel("treewidth")
+    if gold is not None:
+        from fedbn.graphs.treewidth import dag_treewidth
+
+        _level(axes[0], gold.n_edges, TRUE_NETWORK)
+        _level(axes[1], dag_treewidth(gold), TRUE_NETWORK)
+    _theta_axis(axes, rows)
+    _legend(figure, axes, rows)
+    return figure
+
+
+def _steps(axis: Any, rows: Sequence[PathRow], value: Callable[[PathRow], float]) -> None:
+    """Step lines over θ, one per reading; the selected state and G+ as marks."""
+    left = _left_end(rows)
+    for reading, (colour, dash) in READINGS.items():
+        states = [row for row in rows if row.reading == reading]
+        if not states:
+            continue
+        xs = [left if row.theta is None else float(row.theta) for row in states]
+        ys = [value(row) for row in states]
+        axis.step(
+            [*xs, xs[-1] - 0.5 * left],
+            [*ys, ys[-1]],
+            where="post",
+            color=colour,
+            ls=dash,
+            lw=1.5,
+            zorder=3,
+        )
+        if states[0].theta is None:
+            axis.plot(xs[0], ys[0], marker="s", ms=5, color=colour, mfc="white", zorder=4)
+    for row in rows:
+        if row.selected:
+            x = left if row.theta is None else float(row.theta)
+            axis.axvline(x, color=INK, lw=0.5, alpha=0.6, zorder=1)
+            axis.plot(x, value(row), marker="*", ms=12, color=INK, mec="white", zorder=5)
+    top = axis.get_ylim()[1]
+    axis.set_ylim(-0.035 * top, 1.02 * top)
+    axis.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+
+
+def _level(axis: Any, y: float, look: tuple[str, Any, str]) -> None:
+    colour, dash, label = look
+    axis.axhline(y, color=colour, ls=dash, lw=1.2, zorder=1, label=label)
+
+
+def _left_end(rows: Sequence[PathRow]) -> float:
+    """Where G+ stands: a little to the left of θ = 0."""
+    highest = max((float(row.theta) for row in rows if row.theta is not None), default=1.0)
+    return -0.08 * max(highest, 0.1)
+
+
+def _theta_axis(axes: Sequence[Any], rows: Sequence[PathRow]) -> None:
+    left = _left_end(rows)
+    highest = -left / 0.08
+    bottom = axes[-1]
+    bottom.set_xlim(left * 1.6, highest * 1.04)
+    ticks = [tick for tick in MaxNLocator(6).tick_values(0, highest) if 0 <= tick <= highest]
+    bottom.set_xticks([left, *ticks], ["$G^+$", *(f"{tick:g}" for tick in ticks)])
+    bottom.set_xlabel(r"threshold $\theta$")
+
+
+def _legend(figure: Figure, axes: Sequence[Any], rows: Sequence[PathRow]) -> None:
+    present = {row.reading for row in rows}
+    handles = [
+        Line2D([], [], color=colour, ls=dash, lw=1.5, label=f"{reading} reading")
+        for reading, (colour, dash) in READINGS.items()
+        if reading in present
+    ]
+    handles.append(
+        Line2D([], [], color=GREY, ls="", marker="s", mfc="white", ms=5, label="$G^+$, all kept")
+    )
+    selected = next((row for row in rows if row.selected), None)
+    if selected is not None:
+        at = "G^+" if selected.theta is None else rf"\theta = {selected.theta}"
+        handles.append(
+            Line2D([], [], color=INK, ls="", marker="*", ms=10, label=f"selected, ${at}$")
+        )
+    levels = {label: line for axis in axes for line, label in zip(*_labelled(axis), strict=True)}
+    figure.legend(handles=[*handles, *levels.values()], loc="outside upper center", ncols=3)
+
+
+def _labelled(axis: Any) -> tuple[list[Any], list[str]]:
+    handles, labels = axis.get_legend_handles_labels()
+    return handles, labels
+
+
+# --- the network ------------------------------------------------------------------------------
+
+_FONT = 7.0
+_LAYER = 0.62
+_HALF = 0.105
+# dx/dy of an edge where it passes a layer: it stays in its gap between the boxes.
+_STEEPEST = 0.4
+
+
+def network_figure(
+    dag: DAG,
+    *,
+    support: Mapping[Edge, float] | None = None,
+    status: Mapping[Edge, str] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """A DAG in layers, parents above.
+
+    Parameters
+    ----------
+    support : in [0, 1] per edge; the wider the line, the more clients have it.
+    status : per edge "true", "reversed", "extra" or "missing" (the last for edges that `dag`
+        lacks); without it all edges look alike.
+    """
+    support, status = support or {}, status or {}
+    missing = sorted(edge for edge, word in status.items() if word == "missing")
+    labels = {name: _short(name) for name in dag.names}
+    widths = {name: 0.066 * len(label) * _FONT / 7 + 0.13 for name, label in labels.items()}
+    layout = _page_layout(dag, widths, missing)
+    figure, axis = _canvas(layout)
+    ports = _ports(layout, widths)
+    for edge in [*missing, *sorted(dag.edges, key=lambda e: support.get(e, 1.0))]:
+        upside_down = layout.positions[edge[0]][1] > layout.positions[edge[1]][1]
+        _draw_edge(axis, ports[edge], upside_down, support.get(edge), status.get(edge, "true"))
+    for name, (x, y) in layout.positions.items():
+        _draw_node(axis, x, -y * _LAYER, widths[name], labels[name])
+    _network_legend(figure, set(status.values()), bool(support), title)
+    return figure
+
+
+def _consensus_figure(outcome: Outcome, dag: DAG) -> Figure:
+    status = edge_status(dag, outcome.gold)
+    support = outcome.edge_support([*dag.edges, *(e for e, w in status.items() if w == "missing")])
+    return network_figure(dag, support=support, status=status)
+
+
+def _page_layout(dag: DAG, widths: Mapping[str, float], missing: Sequence[Edge]) -> LayeredLayout:
+    """Of several layer widths, the layout that a page (7 by 9 inches) shrinks least."""
+
+    def shrinkage(layout: LayeredLayout) -> float:
+        return max(layout.width / 7.0, layout.n_layers * _LAYER / 9.0)
+
+    narrowest = max(widths.values(), default=1.0)
+    candidates = [narrowest + 0.7 * step for step in range(1, 11)]
+    layouts = [layered_layout(dag, widths, capacity=c, also=missing) for c in candidates]
+    return min(layouts, key=shrinkage)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 20 else f"{name[:11]}…{name[-8:]}"
+
+
+def _canvas(layout: LayeredLayout) -> tuple[Figure, Any]:
+    width = max(layout.width, 3.6) + 0.3
+    height = (layout.n_layers - 1) * _LAYER + 2 * _HALF + 0.2
+    legend = 0.55
+    figure = Figure(figsize=(width, height + legend))
+    axis = figure.add_axes((0, 0, 1, height / (height + legend)))
+    spare = (width - layout.width) / 2
+    axis.set_xlim(-spare, layout.width + spare)
+    axis.set_ylim(-(layout.n_layers - 1) * _LAYER - _HALF - 0.1, _HALF + 0.1)
+    axis.set_axis_off()
+    return figure, axis
+
+
+def _ports(layout: LayeredLayout, widths: Mapping[str, float]) -> dict[Edge, list[Point]]:
+    """The routes with their ends spread along the borders of the boxes, in inches, y upwards."""
+    routes = {edge: [(x, -y * _LAYER) for x, y in route] for edge, route in layout.routes.items()}
+    for at_top in (True, False):
+        ends: dict[str, list[tuple[float, Edge]]] = {}
+        for edge, route in routes.items():
+            upper_first = layout.positions[edge[0]][1] <= layout.positions[edge[1]][1]
+            node = edge[upper_first == at_top]
+            ends.setdefault(node, []).append((route[-2 if at_top else 1][0], edge))
+        for node, users in ends.items():
+            users.sort()
+            step = min(0.11, 0.8 * widths[node] / len(users))
+            for rank, (_, edge) in enumerate(users):
+                end = -1 if at_top else 0
+                x, y = routes[edge][end]
+                shift = (rank - (len(users) - 1) / 2) * step
+                routes[edge][end] = (x + shift, y + (_HALF if at_top else -_HALF))
+    return routes
+
+
+def _draw_edge(
+    axis: Any, route: Sequence[Point], upside_down: bool, share: float | None, status: str
+) -> None:
+    colour, dash, _ = STATUS[status]
+    plain = share is None or status == "missing"
+    width = 1.0 if plain else 0.4 + 1.4 * float(share or 0.0)
+    points = list(route)[::-1] if upside_down else list(route)
+    (x, y), up = points[-1], 1.0 if upside_down else -1.0
+    half, length = 0.018 + 0.012 * width, 0.052 + 0.016 * width
+    points[-1] = (x, y - up * length)
+    order = 1 if status == "missing" else 2
+    axis.add_patch(
+        PathPatch(_curve(points), fill=False, lw=width, ls=dash, ec=colour, zorder=order)
+    )
+    head = [(x, y), (x - half, y - up * length), (x + half, y - up * length)]
+    axis.add_patch(Polygon(head, closed=True, fc=colour, lw=0, zorder=order + 0.5))
+
+
+def _curve(points: Sequence[Point]) -> Path:
+    """A smooth curve through the points, vertical at both ends (cubic Hermite in y).
+
+    At a bend it is straight, and steep enough, as long as boxes of that layer are beside it.
+    """
+    (first, *bends, last) = points
+    way = [(*first, 0.0)]
+    for k, (x, y) in enumerate(bends, start=1):
+        (x0, y0), (x2, y2) = points[k - 1], points[k + 1]
+        slope = max(-_STEEPEST, min(_STEEPEST, (x2 - x0) / (y2 - y0)))
+        half = _HALF if y2 > y0 else -_HALF
+        way += [(x - slope * half, y - half, slope), (x + slope * half, y + half, slope)]
+    way.append((*last, 0.0))
+    codes, vertices = [Path.MOVETO], [first]
+    for (x0, y0, before), (x1, y1, after) in pairwise(way):
+        third = (y1 - y0) / (3.0 if bends else 2.4)
+        codes += [Path.CURVE4] * 3
+        vertices += [(x0 + before * third, y0 + third), (x1 - after * third, y1 - third), (x1, y1)]
+    return Path(vertices, codes)
+
+
+def _draw_node(axis: Any, x: float, y: float, width: float, label: str) -> None:
+    axis.add_patch(
+        FancyBboxPatch(
+            (x - width / 2, y - _HALF),
+            width,
+            2 * _HALF,
+            boxstyle="round,pad=0,rounding_size=0.06",
+            fc="#EEF3F8",
+            ec="#5B6B7B",
+            lw=0.6,
+            zorder=3,
+        )
+    )
+    axis.text(x, y - 0.005, label, ha="center", va="center", fontsize=_FONT, color=INK, zorder=4)
+
+
+def _network_legend(figure: Figure, present: set[str], weighted: bool, title: str | None) -> None:
+    handles = [
+        Line2D([], [], color=colour, ls=dash, lw=1.4, label=label)
+        for status, (colour, dash, label) in STATUS.items()
+        if status in present
+    ]
+    if weighted:
+        handles.append(Line2D([], [], color=GREY, lw=2.3, label="wider: more clients"))
+    if handles:
+        figure.legend(handles=handles, loc="upper center", ncols=2, title=title, handlelength=2.8)

@@ -1,0 +1,213 @@
+"""What a run leaves behind: one folder of tidy tables, structures, figures and `run.json`.
+
+The folder is written beside its final place and renamed, so that it is either whole or not there,
+and an older result is replaced in one step. A folder that fedbn did not write is never replaced.
+
+    consensus.csv .json .graphml .dot [.bif]   the consensus (BIF only where its tables are known)
+    path.csv       one row per state of the path and reading
+    clients.csv    one row per client
+    edges.csv      one row per pair of variables that somebody joins: who, and when it goes
+    run.json       settings, seed, versions, timings, the figures of the summary
+    figures/       PNG and SVG
+    schema.json, state.json   of a federated run: the agreed columns, and what an update needs
+
+Bytes depend on the result alone; only `run.json` and the column `seconds` hold times.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedbn.errors import ResultsError
+from fedbn.graphs.files import write_structure
+from fedbn.results.outcome import (
+    ClientRow,
+    EdgeRow,
+    Outcome,
+    PathRow,
+    Summary,
+    client_rows,
+    edge_rows,
+    path_rows,
+    summarise,
+)
+
+if TYPE_CHECKING:
+    from fedbn.networks.network import BayesianNetwork
+
+__all__ = ["check_results_folder", "results_folder", "versions", "write_results"]
+
+PROGRAM = "fedbn"
+
+
+def check_results_folder(folder: str | Path) -> Path:
+    """Return the absolute folder if results can be written there; creates its parents.
+
+    Raises
+    ------
+    ResultsError
+        It exists and is neither empty nor a result of fedbn, or its parent cannot be written.
+    """
+    target = Path(folder).expanduser().resolve()
+    try:
+        if target.is_dir():
+            if any(target.iterdir()) and not _is_result(target):
+                raise ResultsError(
+                    f"{target} exists and is not a result of fedbn: it is not replaced; "
+                    "choose another folder with --out, or remove it"
+                )
+        elif target.exists():
+            raise ResultsError(f"results need a folder, but {target} is a file")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        probe = _sibling(target, "probe")
+        probe.mkdir()
+        probe.rmdir()
+    except ResultsError:
+        raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise ResultsError(f"cannot write results to {target}: {reason}") from None
+    return target
+
+
+@contextmanager
+def results_folder(folder: str | Path) -> Iterator[Path]:
+    """A new, empty folder that takes the place of `folder` when the block ends well.
+
+    Raises
+    ------
+    ResultsError : as `check_results_folder`, or when a file cannot be written.
+    """
+    target = check_results_folder(folder)
+    fresh, old = _sibling(target, "new"), _sibling(target, "old")
+    try:
+        fresh.mkdir()
+        yield fresh
+        if target.exists():
+            target.rename(old)
+        fresh.rename(target)
+    except ResultsError:
+        raise
+    except OSError as error:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        reason = error.strerror or error
+        raise ResultsError(f"cannot write results to {target}: {reason}") from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _sibling(target: Path, role: str) -> Path:
+    return target.parent / f".{target.name}.{role}-{os.getpid()}"
+
+
+def _is_result(folder: Path) -> bool:
+    try:
+        content = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and content.get("program") == PROGRAM
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, of fedbn, and of the packages that results depend on."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": platform.python_version()}
+    for package in ("fedbn", "flwr", "numpy", "scipy", "numba", "pandas", "pgmpy", "networkx"):
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def write_results(
+    outcome: Outcome,
+    folder: str | Path,
+    *,
+    run: Mapping[str, Any],
+    network: BayesianNetwork | None = None,
+    figures: bool = True,
+    more: Mapping[str, str] | None = None,
+) -> Path:
+    """Write the whole results folder and return its absolute path.
+
+    Parameters
+    ----------
+    folder : replaced atomically; see `check_results_folder`.
+    run : what `run.json` says besides the summary: settings, seed, versions, timings.
+    network : the consensus with its tables, for BIF.
+    figures : whether to draw.
+    more : name -> text of further files.
+
+    Raises
+    ------
+    ResultsError : the folder may not be replaced or cannot be written.
+    """
+    with results_folder(folder) as place:
+        _write_structures(outcome, place, network)
+        rows = path_rows(outcome)
+        summary = summarise(outcome)
+        _write_table(place / "path.csv", PathRow, rows)
+        _write_table(place / "clients.csv", ClientRow, client_rows(outcome))
+        _write_table(place / "edges.csv", EdgeRow, edge_rows(outcome))
+        _write_run(place / "run.json", run, summary, outcome.refused)
+        for name, text in (more or {}).items():
+            (place / name).write_bytes(text.encode("utf-8"))
+        if figures:
+            from fedbn.results.plots import write_figures
+
+            write_figures(outcome, rows, summary, place / "figures")
+    return Path(folder).expanduser().resolve()
+
+
+def _write_structures(outcome: Outcome, place: Path, network: BayesianNetwork | None) -> None:
+    dag = outcome.consensus.dag
+    support = outcome.edge_support(dag.edges)
+    for suffix in (".csv", ".json", ".graphml", ".dot"):
+        write_structure(dag, place / f"consensus{suffix}", support=support)
+    if network is not None:
+        from fedbn.networks.bif import write_bif
+
+        write_bif(network, place / "consensus.bif")
+
+
+def _write_table(path: Path, row_type: type, rows: Sequence[Any]) -> None:
+    columns = [column.name for column in fields(row_type)]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        for row in rows:
+            writer.writerow([_cell(getattr(row, column)) for column in columns])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ";".join(value)
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _write_run(
+    path: Path, run: Mapping[str, Any], summary: Summary, refused: Sequence[tuple[str, str]]
+) -> None:
+    content = {
+        "program": PROGRAM,
+        **run,
+        "summary": asdict(summary),
+        "refused": [{"client": client, "reason": reason} for client, reason in refused],
+    }
+    text = json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n"
+    path.write_bytes(text.encode("utf-8"))

@@ -1,0 +1,142 @@
+"""The greedy loop over operators, and the doors to Python (see `_state.py` for the whole)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fedbn.scores._joint_kernels import local
+from fedbn.scores._tables import Integer, Tables, inlined
+from fedbn.search._choice_kernels import choose
+from fedbn.search._delete_kernels import refresh_deletes
+from fedbn.search._insert_kernels import refresh_inserts
+from fedbn.search._knowledge_kernels import constrained_extension
+from fedbn.search._path_kernels import is_valid
+from fedbn.search._set_kernels import any_in, members
+from fedbn.search._state import (
+    BROKEN,
+    DELETE,
+    DONE,
+    FULL,
+    INSERT,
+    PAUSED,
+    TOLERANCE,
+    Bits,
+    Graph,
+    Record,
+    Rules,
+    Scratch,
+)
+from fedbn.search._step_kernels import apply_operator, settle_components, step
+from fedbn.search._turn_kernels import refresh_turns
+
+
+@njit(cache=True, nogil=True, inline="always")
+def look_at_row(
+    t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, kind: Integer, y: Integer
+) -> bool:
+    """Put row y of one kind on record; False if the record is full."""
+    fits = True
+    if kind == INSERT:
+        fits = refresh_inserts(t, g, record, rules, scratch, y)
+    elif kind == DELETE:
+        fits = refresh_deletes(t, g, record, rules, scratch, y)
+    else:
+        fits = refresh_turns(t, g, record, rules, scratch, y)
+    return fits
+
+
+@njit(cache=True, nogil=True)
+def climb(
+    t: Tables,
+    g: Graph,
+    record: Record,
+    kinds: NDArray[np.int64],
+    rules: Rules,
+    scratch: Scratch,
+    score: NDArray[np.float64],
+    steps: NDArray[np.int64],
+    budget: int,
+) -> int:
+    """Take the best operator of the first kind that has one, until no kind has one.
+
+    score [1] and steps [3] (per kind) go on from where they are. A negative budget has no end;
+    otherwise PAUSED is returned once so many sets have been counted or rows looked at.
+    """
+    end = t.counters[1] + budget
+    looked, position = 0, 0
+    while position < kinds.size:
+        kind: Integer = kinds[position]
+        for y in range(g.adj.shape[0]):
+            if any_in(record.stale[kind, y]):
+                if budget >= 0 and t.counters[1] + looked > end:
+                    return PAUSED
+                if not look_at_row(t, g, record, rules, scratch, kind, y):
+                    return FULL
+                looked += 1
+        y, x, entry = choose(g, record, rules, kind, TOLERANCE * (1.0 + abs(score[0])))
+        if entry < 0:
+            position += 1
+            continue
+        if rules.constrained and not _is_permitted(g, rules, kind, y, x, record.sets[entry]):
+            record.barred[entry] = True
+            continue
+        score[0] += record.gain[entry]
+        if not step(g, record, kind, y, x, record.sets[entry].copy()):
+            return BROKEN
+        if rules.constrained:
+            record.barred[:] = False
+            record.ceiling[:] = np.inf
+        steps[kind] += 1
+        position = 0
+    return DONE
+
+
+@inlined
+def _is_permitted(
+    g: Graph, rules: Rules, kind: Integer, y: Integer, x: Integer, chosen: Bits
+) -> bool:
+    """Whether the class that an operator leads to has a member that satisfies the knowledge."""
+    trial = Graph(
+        g.dag_pa.copy(),
+        g.dag_ch.copy(),
+        g.pa.copy(),
+        g.ch.copy(),
+        g.ne.copy(),
+        g.adj.copy(),
+        g.queue,
+        g.before,
+        g.rank,
+    )
+    if not apply_operator(trial, kind, y, x, chosen):
+        return True  # the caller's own application reports it
+    found, _, _ = constrained_extension(
+        trial.pa, trial.ch, trial.ne, rules.forbidden, rules.required
+    )
+    return bool(found)
+
+
+@njit(cache=True, nogil=True)
+def settle(g: Graph) -> bool:
+    """Make the DAG of g the one that depends on the CPDAG alone; False for a bug."""
+    return bool(settle_components(g))
+
+
+@njit(cache=True, nogil=True)
+def total(t: Tables, dag_pa: Bits) -> float:
+    """Σ_y s(y, Pa(y))."""
+    n = dag_pa.shape[0]
+    parents = np.empty(n, dtype=np.int64)
+    value = 0.0
+    for y in range(n):
+        value += local(t, y, parents, members(dag_pa[y], parents))
+    return value
+
+
+@njit(cache=True, nogil=True)
+def lead_to(g: Graph, record: Record, kind: Integer, y: Integer, x: Integer, entry: Integer) -> int:
+    """Move g by an operator on record: 1 if it was done, 0 if it is not valid, -1 for a bug."""
+    if not is_valid(g, record, kind, y, x, entry):
+        return 0
+    return 1 if apply_operator(g, kind, y, x, record.sets[entry]) else -1

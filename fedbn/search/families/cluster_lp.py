@@ -1,0 +1,268 @@
+"""A bound on the optimum: linear relaxation with cluster constraints (Jaakkola et al. 2010).
+
+Variables x(i, P) ≥ 0, Σ_P x(i, P) = 1; for each cluster C of nodes, Σ_{i in C} Σ_{P ∩ C = ∅} x ≥ 1:
+in a DAG some node of C has no parent in C. Violated clusters are added as they are found. The bound
+that is reported is computed anew from the duals, not taken from the solver, so it holds whatever
+the solver's tolerances are.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import SearchError
+from fedbn.graphs._bit_kernels import pack, unpack
+from fedbn.search.families.families import Families
+
+__all__ = ["ClusterBound", "ClusterLP", "covered_families", "support_seeds"]
+
+VIOLATION = 1e-4
+
+
+@dataclass(frozen=True)
+class ClusterBound:
+    """A certificate: clusters with duals, and what they prove.
+
+    Parameters
+    ----------
+    bound : no DAG of these families costs less.
+    least : float64 [n], λ_i.
+    reduced : float64 [F] ≥ 0; a DAG with family f costs at least bound + reduced[f].
+    clusters, duals : uint64 [C, W] and float64 [C] > 0.
+    """
+
+    bound: float
+    least: NDArray[np.float64]
+    reduced: NDArray[np.float64]
+    clusters: NDArray[np.uint64]
+    duals: NDArray[np.float64]
+
+
+class ClusterLP:
+    """The relaxation of one set of families, solved and cut step by step."""
+
+    def __init__(self, families: Families) -> None:
+        import highspy
+
+        self.names = families.names
+        self.n = families.n
+        self.node, self.cost, self.bits = families.node, families.cost, families.bits
+        self.has_parent = families.has_parent
+        self.clusters: list[NDArray[np.uint64]] = []
+        self.x = np.zeros(families.size)
+        self._lowest = families.cost[families.start[:-1]]
+        make: Any = highspy.Highs
+        self._solver = make()
+        self._solver.setOptionValue("output_flag", False)
+        self._solver.setOptionValue("threads", 1)
+        size = families.size
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = size, families.n
+        model.col_cost_ = families.cost - self._lowest[families.node]
+        model.col_lower_, model.col_upper_ = np.zeros(size), np.full(size, highspy.kHighsInf)
+        model.row_lower_ = model.row_upper_ = np.ones(families.n)
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_ = np.arange(size + 1)
+        model.a_matrix_.index_ = families.node
+        model.a_matrix_.value_ = np.ones(size)
+        self._solver.passModel(model)
+
+    def solve(self) -> bool:
+        """Solve the present relaxation; False if it is infeasible.
+
+        Raises
+        ------
+        SearchError : the solver fails.
+        """
+        import highspy
+
+        self._solver.run()
+        status = self._solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return False
+        if status != highspy.HighsModelStatus.kOptimal:
+            text = self._solver.modelStatusToString(status)
+            raise SearchError(f"the linear relaxation must be solved, the solver says {text!r}")
+        self.x = np.array(self._solver.getSolution().col_value)
+        return True
+
+    def allows(self, family: int, limit: float, rng: np.random.Generator, rounds: int) -> bool:
+        """Whether the relaxation with this family costs at most `limit`; if not, it is forbidden.
+
+        Clusters that the forced solutions violate stay in the relaxation, `rounds` times at most.
+        """
+        import highspy
+
+        known = self.x
+        self._solver.changeColBounds(family, 1.0, 1.0)
+        possible = True
+        for _ in range(rounds):
+            if not self.solve() or self.forced_bound(family) > limit:
+                possible = False
+                break
+            found = self.violated(rng)
+            if not len(found):
+                break
+            self.add(found)
+        self._solver.changeColBounds(family, 0.0, highspy.kHighsInf if possible else 0.0)
+        self.x = known
+        return possible
+
+    def forced_bound(self, family: int) -> float:
+        """What the duals of the last solution prove of the DAGs with this family."""
+        bound = self.bound()
+        return bound.bound + float(bound.reduced[family])
+
+    def add(self, clusters: NDArray[np.uint64]) -> None:
+        """Add the constraints of these clusters, uint64 [k, W]."""
+        import highspy
+
+        from fedbn.search.families._cluster_kernels import coverage
+
+        for cluster in clusters:
+            columns = np.flatnonzero(coverage(self.node, self.bits, cluster))
+            self._solver.addRow(
+                1.0, highspy.kHighsInf, len(columns), columns.astype(np.int32),
+                np.ones(len(columns)),
+            )  # fmt: skip
+            self.clusters.append(cluster)
+
+    def add_columns(
+        self, node: NDArray[np.int32], cost: NDArray[np.float64], has_parent: NDArray[np.bool_]
+    ) -> None:
+        """Add families (node [k], cost [k], parents [k, n]) with their entries in every row."""
+        import highspy
+
+        from fedbn.search.families._cluster_kernels import coverage
+
+        bits = pack(has_parent)
+        rows = [np.array([i]) for i in node]
+        for c, cluster in enumerate(self.clusters):
+            for column in np.flatnonzero(coverage(node, bits, cluster)):
+                rows[column] = np.append(rows[column], self.n + c)
+        sizes = np.array([len(row) for row in rows])
+        starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+        self._solver.addCols(
+            len(node), cost - self._lowest[node], np.zeros(len(node)),
+            np.full(len(node), highspy.kHighsInf), int(sizes.sum()), starts.astype(np.int32),
+            np.concatenate(rows).astype(np.int32), np.ones(int(sizes.sum())),
+        )  # fmt: skip
+        self.node = np.concatenate((self.node, node))
+        self.cost = np.concatenate((self.cost, cost))
+        self.bits = np.concatenate((self.bits, bits))
+        self.has_parent = np.concatenate((self.has_parent, has_parent))
+
+    def duals(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """Clusters with positive duals in the last solution, uint64 [C, W], and these [C]."""
+        duals = np.maximum(np.array(self._solver.getSolution().row_dual)[self.n :], 0.0)
+        active = duals > 1e-12
+        words = self.bits.shape[1]
+        return np.array(self.clusters, dtype=np.uint64).reshape(-1, words)[active], duals[active]
+
+    def bound(self) -> ClusterBound:
+        """What the duals of the last solution prove of the families that are in."""
+        from fedbn.search.families._cluster_kernels import reduced_costs
+
+        clusters, duals = self.duals()
+        value, least, reduced = reduced_costs(
+            self.node, self.cost, self.bits, clusters, duals, self.n
+        )
+        return ClusterBound(value, least, reduced, clusters, duals)
+
+    def close(
+        self,
+        *,
+        rounds: int = 400,
+        seconds: float | None = None,
+        target: float = np.inf,
+        rng: np.random.Generator | None = None,
+    ) -> ClusterBound:
+        """Solve and cut until no violated cluster is found, a limit is met or `target` reached."""
+        began = time.monotonic()
+        rng = np.random.default_rng(0) if rng is None else rng
+        self._solve_feasible()
+        for _ in range(rounds):
+            if seconds is not None and time.monotonic() - began > seconds:
+                break
+            found = self.violated(rng)
+            if not len(found):
+                break
+            self.add(found)
+            self._solve_feasible()
+            if target < np.inf and self.bound().bound >= target:
+                break
+        return self.bound()
+
+    def _solve_feasible(self) -> None:
+        if not self.solve():
+            raise SearchError("the candidate parent sets admit no acyclic graph")
+
+    def violated(self, rng: np.random.Generator, most: int = 30) -> NDArray[np.uint64]:
+        """Clusters that the present solution violates, the most violated first.
+
+        Greedy growth from seeds; walks with setbacks from the same seeds where that finds none.
+        """
+        from fedbn.search.families._cluster_kernels import violated_clusters
+        from fedbn.search.families._tabu_kernels import tabu_clusters
+
+        some = np.flatnonzero(self.x > 1e-9)
+        node, x, has_parent = self.node[some], self.x[some], self.has_parent[some]
+        seeds = support_seeds(node, x, has_parent, rng)
+        clusters, sides = violated_clusters(node, x, self.bits[some], self.n, seeds, 1, VIOLATION)
+        if not len(clusters) and len(seeds):
+            walked = unpack(seeds, self.n)
+            sides = tabu_clusters(node, has_parent, x, 1, walked, 3 * self.n)
+            clusters, first = np.unique(pack(walked), axis=0, return_index=True)
+            low = sides[first] < 1.0 - VIOLATION
+            clusters, sides = clusters[low], sides[first[low]]
+        return clusters[np.argsort(sides, kind="stable")[:most]]
+
+
+def covered_families(families: Families, clusters: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """[C, F]: whether the node of a family is in a cluster, uint64 [C, W], and no parent is."""
+    from fedbn.search.families._cluster_kernels import coverage
+
+    covered = [coverage(families.node, families.bits, cluster) for cluster in clusters]
+    return np.array(covered, dtype=np.bool_).reshape(len(clusters), families.size)
+
+
+def support_seeds(
+    node: NDArray[np.int32],
+    x: NDArray[np.float64],
+    has_parent: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> NDArray[np.uint64]:
+    """Start sets, uint64 [s, W], for the search of clusters that a fractional point violates.
+
+    Components of the edges with much weight, pairs (node, a parent), and random sets. All nodes of
+    an integral cycle are in one component, so its cluster is always among them.
+
+    Parameters
+    ----------
+    node, x, has_parent : the families with x > 0: child [k], value [k], parents [k, n].
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = has_parent.shape[1]
+    flow = np.zeros((n, n))
+    np.add.at(flow, node, x[:, None] * has_parent)
+    seeds = []
+    for level in (0.0, 0.25, 0.5, 0.75):
+        count, label = connected_components(
+            csr_array((flow > level + 1e-9).astype(np.int8)), connection="strong"
+        )
+        seeds += [label == c for c in range(count) if (label == c).sum() > 1]
+    for i, j in np.argwhere(flow > 1e-6):
+        pair = np.zeros(n, dtype=np.bool_)
+        pair[[i, j]] = True
+        seeds.append(pair)
+    share = rng.uniform(0.1, 0.6, size=(max(8, n // 3), 1))
+    random = rng.random((len(share), n)) < share
+    seeds += list(random[random.sum(axis=1) > 2])
+    return pack(np.array(seeds, dtype=np.bool_).reshape(-1, n))

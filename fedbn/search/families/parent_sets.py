@@ -1,0 +1,504 @@
+"""Parent sets that an optimal, or a nearly optimal, structure can use, found by levels.
+
+A parent set P of node i may be dropped when a subset of it is better by more than the slack
+ε ≥ 0: no DAG within ε of the best then contains it (with ε = 0, some best DAG avoids it). The
+search extends only sets all of whose subsets may be extended; what stops it, by score:
+
+* BIC and AIC (w = ln N / 2 or 1): theorem 4 of Liao et al. (2019) with the factor w that its print
+  lacks, and the half of theorem 7 that does not follow from it; both sharpened by what no parents
+  can save, N H(i | all others);
+* BDeu: theorem 8, with the number of observed configurations of the larger set;
+* Gaussian BIC and AIC: a depth-first search instead of levels, see `gaussian_families`. BGe has no
+  such rule here: all sets up to `max_parents` are scored.
+
+All comparisons are strict and allow 1e-8, so exact ties are kept. Every set of variables is
+counted once for all nodes: local scores are differences of joint values (see `fedbn.scores`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import SearchError
+from fedbn.search.families.families import Families
+
+if TYPE_CHECKING:
+    from fedbn.scores.base import TabulatedScore
+
+__all__ = ["INTERRUPTION", "TOLERANCE", "ParentSetSearch", "is_interrupt", "parent_sets"]
+
+TOLERANCE = 1e-8  # absolute, natural logarithms: scores this close are equal
+INTERRUPTION = "an interruption"
+PIECE = 200_000  # sets that are counted between two looks at the clock
+LAST_LEVEL = 5_000_000  # families of one size from which the last level is searched by its own
+ALL_SETS_FROM = (
+    3  # parents; where nothing is pruned by then, the sets of few variables are all taken
+)
+ALL_SETS, ALL_COUNTS = 1 << 25, 1 << 28  # at most so many families, and rows times sets
+DENSE_LIMIT = 60_000_000  # sets of one size that are stored by rank without a list of ranks
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ParentSetSearch:
+    """What `parent_sets` found.
+
+    `complete` is False when `max_parents` or a limit stopped the search where the rules had not;
+    then `largest` is the size up to which the families are complete, and `limit` says why.
+    """
+
+    families: Families
+    complete: bool
+    largest: int
+    scored: int
+    seconds: float
+    limit: str = ""
+
+    def renamed(self, names: tuple[str, ...]) -> ParentSetSearch:
+        """The same with the variables in the order of `names`."""
+        return replace(self, families=self.families.reordered(names))
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether it is Ctrl-C; inside a kernel it becomes the cause of another error."""
+    return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
+
+
+class _Stopped(Exception):  # noqa: N818
+    """Time ended inside a level."""
+
+
+@dataclass
+class _Level:
+    """Joint values of the sets of one size; no ranks means that every set has its place."""
+
+    size: int
+    ranks: Ints
+    values: Floats
+    occupied: NDArray[np.int32]
+
+
+@dataclass
+class _Frontier:
+    """The sets of one size that node may extend, with the least cost within each."""
+
+    ranks: Ints
+    best: Floats
+
+
+def parent_sets(
+    score: TabulatedScore,
+    *,
+    slack: float = 0.0,
+    chained: bool = False,
+    max_parents: int | None = None,
+    memory: int | None = None,
+    seconds: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ParentSetSearch:
+    """Every family that no subset beats by more than `slack`.
+
+    Parameters
+    ----------
+    score : made by `make_score`.
+    slack : ε ≥ 0 in natural logarithms.
+    chained : the bookkeeping of Liao et al. (2019): a set is compared with its immediate subsets,
+        of which a dropped one stands for the best that dropped it. Keeps more than the exact rule.
+    max_parents : stop at this size, and say so.
+    memory : bytes that the search may hold, checked before each level; None: no check.
+    seconds : wall-clock limit. The level that it or Ctrl-C cuts off is left out. (Gaussian BIC and
+        AIC: sizes up to 2, 4, 8, ... in turn; a turn that is cut off is left out.)
+    progress : called with (size done, families kept).
+
+    Raises
+    ------
+    SearchError : the slack is negative, or a level needs more memory than allowed.
+    DataError : Gaussian BIC and AIC: columns are constant or collinear, or there are too few rows.
+    """
+    from fedbn.scores._tables import GAUSSIAN
+
+    if not slack >= 0.0:
+        raise SearchError(f"the slack must be at least 0, not {slack}")
+    deadline = None if seconds is None else time.monotonic() + seconds
+    if score.tables.kind == GAUSSIAN and score.tables.parameter > 0.0 and not chained:
+        return _by_depth(score, slack, max_parents, memory, deadline, progress)
+    order = np.argsort(np.diff(score.tables.other_start), kind="stable")  # short counts run fastest
+    search = _LevelSearch(score.over(order), slack + TOLERANCE, memory, deadline, chained)
+    return search.run(max_parents, progress).renamed(score.names)
+
+
+def _by_depth(
+    score: TabulatedScore,
+    slack: float,
+    max_parents: int | None,
+    memory: int | None,
+    deadline: float | None,
+    progress: Callable[[int, int], None] | None,
+) -> ParentSetSearch:
+    """Gaussian BIC and AIC, with 2, 4, 8, ... parents at most until no cap binds."""
+    from fedbn.search.families.gaussian_families import GaussianFamilies
+
+    began = time.monotonic()
+    search = GaussianFamilies(score)
+    most, largest, limit, scored = 1, -1, "", 0
+    families = None
+    while not limit:
+        most = min(2 * most, score.n - 1 if max_parents is None else max_parents)
+        try:
+            found, limit = search.parent_sets(
+                slack + TOLERANCE, most, memory=memory, deadline=deadline
+            )
+        except KeyboardInterrupt:
+            limit = INTERRUPTION
+        if limit:
+            break
+        families, largest = search.families(found, slack), most
+        scored = sum(part.steps for part in found)
+        if progress is not None:
+            progress(most, families.size)
+        if not any(part.capped for part in found):
+            break
+        if most == max_parents:
+            limit = f"a cap of {max_parents} parents"
+    if families is None:
+        raise SearchError(f"{limit} came before any parent set was scored")
+    seconds = time.monotonic() - began
+    return ParentSetSearch(families, not limit, largest, scored, seconds, limit)
+
+
+class _LevelSearch:
+    """The state of one search: frontiers per node, joint values of three successive sizes."""
+
+    def __init__(
+        self,
+        score: TabulatedScore,
+        slack: float,
+        memory: int | None,
+        deadline: float | None,
+        chained: bool,
+    ) -> None:
+        from fedbn.scores._joint_kernels import GAUSSIAN, INFORMATION
+
+        self.score, self.slack, self.memory = score, slack, memory
+        self.deadline, self.chained = deadline, chained
+        self.t = score.tables
+        self.n = score.n
+        self.others = self.n - 1
+        gaussian = self.t.kind == GAUSSIAN
+        self.information = self.t.kind == INFORMATION
+        counts = np.arange(self.t.n_rows + 1, dtype=np.float64)
+        counts[0] = 1.0
+        self.n_log_n = np.where(np.arange(self.t.n_rows + 1) > 0, counts * np.log(counts), 0.0)
+        self.binomial = _binomials(self.n)
+        self.workers = 1 if gaussian else (os.cpu_count() or 1)
+        self.kept: list[list[tuple[int, Ints, Floats]]] = [[] for _ in range(self.n)]
+        self.scored = 0
+        self.floors = self._floors() if self.information else np.zeros(self.n)
+
+    def run(
+        self, max_parents: int | None, progress: Callable[[int, int], None] | None
+    ) -> ParentSetSearch:
+        started = time.monotonic()
+        none = np.zeros(0, dtype=np.int64)
+        frontiers = [_Frontier(none, np.full(1, np.inf)) for _ in range(self.n)]
+        below = _Level(0, none, np.zeros(1), np.zeros(1, dtype=np.int32))
+        own = self._joint(0, [np.zeros(1, dtype=np.int64)])
+        size, limit = 0, ""
+        while size <= self.others:
+            try:
+                bounds = frontiers if size == 0 else self._all_extended(size - 1, frontiers)
+                if not any(bound.best.size for bound in bounds):
+                    break
+                if max_parents is not None and size > max_parents:
+                    limit = f"a cap of {max_parents} parents"
+                    break
+                below, own, frontiers = self._level(size, bounds, below, own)
+                size += 1
+                if progress is not None:
+                    progress(size - 1, sum(len(r) for lists in self.kept for _, r, _ in lists))
+                if max_parents is None and self._nothing_is_pruned(size - 1, frontiers):
+                    return self._of_all_sets(started)
+                if self._next_is_last(size - 1, frontiers):
+                    self._last_level(size, frontiers, own)
+                    size += 1
+                    break
+            except _Stopped:
+                limit = "the time limit"
+                break
+            except (KeyboardInterrupt, SystemError) as error:
+                if not is_interrupt(error):
+                    raise
+                limit = INTERRUPTION
+                break
+        if size == 0:
+            raise SearchError(f"{limit or 'a limit'} came before any parent set was scored")
+        return ParentSetSearch(
+            self._families(size), not limit, size - 1, self.scored,
+            time.monotonic() - started, limit,
+        )  # fmt: skip
+
+    def _require_time(self) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise _Stopped
+
+    def _level(
+        self, size: int, bounds: list[_Frontier], below: _Level, own: _Level
+    ) -> tuple[_Level, _Level, list[_Frontier]]:
+        """Score the sets of `size` with these bounds; returns the values for the next level."""
+
+        self._require_memory(size, bounds)
+        own = self._joint(size, [self._ranks(i, size, bounds[i])[0] for i in range(self.n)], own)
+        if self.information and size:
+            with ThreadPoolExecutor(self.workers) as pool:
+                bounds = list(
+                    pool.map(lambda i: self._worth(i, size, bounds[i], below, own), range(self.n))
+                )
+        above = self._joint(size + 1, [self._ranks(i, size, bounds[i])[1] for i in range(self.n)])
+
+        def one(i: int) -> _Frontier:
+            return self._scored(i, size, bounds[i], own, above)
+
+        with ThreadPoolExecutor(self.workers) as pool:
+            frontiers = list(pool.map(one, range(self.n)))
+        return own, above, frontiers
+
+    def _ranks(self, i: int, size: int, bound: _Frontier) -> tuple[Ints, Ints]:
+        """Ranks among all variables of node i's sets, and of these with i."""
+        from fedbn.search.families._level_kernels import global_ranks
+
+        return global_ranks(i, _listed(bound), size, self.others, self.binomial)
+
+    def _worth(self, i: int, size: int, bound: _Frontier, below: _Level, own: _Level) -> _Frontier:
+        """Theorem 7: the sets that may be undominated, or have undominated supersets."""
+        from fedbn.search.families._level_kernels import worth_scoring
+
+        self._require_time()
+        ranks = _listed(bound)
+        keep = worth_scoring(
+            self.t, i, ranks, size, self.binomial, self.slack, self.floors, below.ranks,
+            below.values, own.ranks, own.values,
+        )  # fmt: skip
+        return bound if keep.all() else _Frontier(ranks[keep], bound.best[keep])
+
+    def _nothing_is_pruned(self, size: int, frontiers: list[_Frontier]) -> bool:
+        """Whether BDeu has pruned nothing so far, of variables so few that all sets are counted."""
+        from fedbn.scores._tables import BDEU
+
+        return (
+            self.t.kind == BDEU
+            and not self.chained
+            and size == ALL_SETS_FROM
+            and self.n << self.n <= ALL_SETS
+            and self.t.codes.shape[1] << self.n <= ALL_COUNTS
+            and all(f.best.size == self.binomial[self.others, size] for f in frontiers)
+        )
+
+    def _of_all_sets(self, started: float) -> ParentSetSearch:
+        """The result by costs of all sets, which theorem 8 proves to be the same."""
+        from fedbn.search.families._all_sets_kernels import all_joint_values, undominated
+
+        values = all_joint_values(self.t)
+        found = [undominated(values, i, self.n, self.slack) for i in range(self.n)]
+        families = Families.of(
+            self.score.names,
+            np.repeat(np.arange(self.n, dtype=np.int32), [len(costs) for _, costs in found]),
+            np.concatenate([costs for _, costs in found]),
+            np.concatenate([masks for masks, _ in found]).astype(np.uint64)[:, None],
+        )
+        scored, seconds = self.n << self.others, time.monotonic() - started
+        return ParentSetSearch(families, True, self.others, scored, seconds)
+
+    def _next_is_last(self, size: int, frontiers: list[_Frontier]) -> bool:
+        """Whether sets of size + 2 are too large for every node (theorem 5, BIC and AIC), and sets
+        of size + 1 so many that counting all of them once is cheaper than a list per node."""
+        if not self.information or not 0 < size < self.others:
+            return False
+        pairs = sum(f.best.size for f in frontiers) * (self.others - size) / (size + 1)
+        if pairs < max(LAST_LEVEL, self.binomial[self.n, size + 2]):
+            return False
+        if self.binomial[self.n, size + 1] > DENSE_LIMIT:
+            return False
+        arities = np.sort(self.t.arities).astype(np.float64)
+        least = float(np.prod(arities[: size + 2]))
+        units = self.t.parameter * (self.t.arities - 1.0)
+        return bool(np.all(self._empty_costs() + self.slack < units * least))
+
+    def _empty_costs(self) -> Floats:
+        """The cost of the empty set, per node."""
+        return np.array([lists[0][2][0] for lists in self.kept])
+
+    def _last_level(self, size: int, frontiers: list[_Frontier], own: _Level) -> None:
+        """Keep what the slack allows of the sets of `size`, the last level."""
+        from fedbn.search.families._last_level_kernels import last_level
+
+        own = self._joint(size, [np.arange(self.binomial[self.n, size])], own)
+        start = np.cumsum([0, *(f.best.size for f in frontiers)]).astype(np.int64)
+        ranks = np.concatenate([_listed(f) for f in frontiers])
+        best = np.concatenate([f.best for f in frontiers])
+        limit = self._empty_costs() + self.slack
+        total = int(self.binomial[self.n, size + 1])
+
+        def one(first: int) -> tuple[Ints, Ints, Floats]:
+            self._require_time()
+            found: tuple[Ints, Ints, Floats] = last_level(
+                self.t, self.n_log_n, first, min(first + PIECE, total), size, self.binomial,
+                own.values, start, ranks, best, limit, self.slack,
+            )  # fmt: skip
+            return found
+
+        with ThreadPoolExecutor(self.workers) as pool:
+            found = list(pool.map(one, range(0, total, PIECE)))
+        nodes, sets, costs = (np.concatenate(column) for column in zip(*found, strict=True))
+        self.scored += total * (size + 1)
+        for i in range(self.n):
+            order = np.flatnonzero(nodes == i)
+            order = order[np.argsort(sets[order])]
+            self.kept[i].append((size, sets[order], costs[order]))
+
+    def _scored(self, i: int, size: int, bound: _Frontier, own: _Level, above: _Level) -> _Frontier:
+        """Keep what the slack allows; the frontier that may be extended."""
+        from fedbn.search.families._level_kernels import scored
+
+        self._require_time()
+        ranks = _listed(bound)
+        cost, extend = scored(
+            self.t, i, ranks, bound.best, size, self.binomial, self.slack,
+            own.ranks, own.values, own.occupied, above.ranks, above.values,
+        )  # fmt: skip
+        self.scored += ranks.size
+        keep = ~(bound.best + self.slack < cost)
+        self.kept[i].append((size, ranks[keep], cost[keep]))
+        best = np.where(keep, cost, bound.best) if self.chained else np.minimum(bound.best, cost)
+        if extend.all():
+            return _Frontier(bound.ranks, best)
+        return _Frontier(ranks[extend], best[extend])
+
+    def _all_extended(self, size: int, frontiers: list[_Frontier]) -> list[_Frontier]:
+        """The candidates of size + 1 of every node."""
+        with ThreadPoolExecutor(self.workers) as pool:
+            return list(pool.map(lambda i: self._extended(i, size, frontiers[i]), range(self.n)))
+
+    def _extended(self, i: int, size: int, frontier: _Frontier) -> _Frontier:
+        """The candidates of size + 1 of node i."""
+        from fedbn.search.families._level_kernels import extended
+
+        self._require_time()
+        if frontier.best.size == 0:
+            return frontier
+        arities = np.ones(0, dtype=np.int64)
+        unit = 0.0
+        if self.information:
+            arities = np.delete(self.t.arities, i).astype(np.int64)
+            unit = self.t.parameter * (float(self.t.arities[i]) - 1.0)
+        ranks, best = extended(
+            frontier.ranks, frontier.best, size, self.others, self.binomial, arities, unit,
+            float(self.floors[i]), self.slack,
+        )  # fmt: skip
+        if ranks.size == self.binomial[self.others, size + 1]:
+            ranks = np.zeros(0, dtype=np.int64)
+        return _Frontier(ranks, best)
+
+    def _floors(self) -> Floats:
+        """[n]: N H(i | all others), the part of a cost that no parents can save."""
+        from fedbn.search.families._level_kernels import joint_values
+
+        whole, parts = np.empty(1), np.empty(self.n)
+        seen = np.zeros(self.n, dtype=np.int32)
+        one = np.zeros(1, dtype=np.int64)
+        joint_values(self.t, self.n_log_n, one, self.n, self.binomial, whole, seen[:1])
+        without = np.arange(self.n, dtype=np.int64)  # the k-th set lacks variable n - 1 - k
+        joint_values(self.t, self.n_log_n, without, self.others, self.binomial, parts, seen)
+        return np.maximum(0.0, parts[::-1] - whole)
+
+    def _joint(self, size: int, wanted: list[Ints], known: _Level | None = None) -> _Level:
+        """Joint values of the wanted sets; those that `known` has are copied."""
+        from fedbn.search.families._level_kernels import joint_values
+
+        total = int(self.binomial[self.n, size]) if size <= self.n else 0
+        if total <= DENSE_LIMIT:
+            marked = np.zeros(total, dtype=np.bool_)
+            for ranks in wanted:
+                marked[ranks] = True
+            ranks, places = np.zeros(0, dtype=np.int64), np.flatnonzero(marked).astype(np.int64)
+            values = np.full(total, np.nan)
+            occupied = np.zeros(total, dtype=np.int32)
+        else:
+            ranks = np.unique(np.concatenate(wanted))
+            places = ranks
+            values = np.full(ranks.size, np.nan)
+            occupied = np.zeros(ranks.size, dtype=np.int32)
+        missing = places
+        if known is not None and known.ranks.size == 0 and ranks.size == 0:
+            values, occupied = known.values, known.occupied
+            missing = places[np.isnan(values[places])]
+
+        def one(part: Ints) -> tuple[Ints, Floats, NDArray[np.int32]]:
+            if size:
+                self._require_time()
+            found, seen = np.empty(part.size), np.zeros(part.size, dtype=np.int32)
+            joint_values(self.t, self.n_log_n, part, size, self.binomial, found, seen)
+            return part, found, seen
+
+        pieces = max(1, missing.size // PIECE)
+        parts = np.array_split(missing, self.workers * pieces if missing.size > 2000 else 1)
+        with ThreadPoolExecutor(self.workers) as pool:
+            for part, found, seen in pool.map(one, parts):
+                at = part if ranks.size == 0 else np.searchsorted(ranks, part)
+                values[at], occupied[at] = found, seen
+        return _Level(size, ranks, values, occupied)
+
+    def _require_memory(self, size: int, bounds: list[_Frontier]) -> None:
+        if self.memory is None:
+            return
+        pairs = sum(bound.best.size for bound in bounds)
+        sets = min(int(self.binomial[self.n, min(size + 1, self.n)]), pairs)
+        need = 12 * (3 * sets) + 48 * pairs
+        if need > self.memory:
+            raise SearchError(
+                f"parent sets of {size} variables: {pairs} of them need about {need >> 20} MiB, "
+                f"{self.memory >> 20} MiB are allowed; set max_parents or allow more memory"
+            )
+
+    def _families(self, sizes: int) -> Families:
+        """What was kept of the levels below `sizes`."""
+        from fedbn.search.families._level_kernels import set_bits
+
+        words = max(1, (self.n + 63) // 64)
+        node, cost, bits = [], [], []
+        for i, lists in enumerate(self.kept):
+            for size, ranks, costs in lists:
+                if size >= sizes:
+                    continue
+                node.append(np.full(ranks.size, i, dtype=np.int32))
+                cost.append(costs)
+                bits.append(set_bits(i, ranks, size, self.others, self.binomial, words))
+        return Families.of(
+            self.score.names, np.concatenate(node), np.concatenate(cost), np.concatenate(bits)
+        )
+
+
+def _listed(frontier: _Frontier) -> Ints:
+    """The ranks, also where all sets of the size are present."""
+    if frontier.ranks.size == 0:
+        return np.arange(frontier.best.size, dtype=np.int64)
+    return frontier.ranks
+
+
+def _binomials(n: int) -> Ints:
+    """C(a, b) for a ≤ n + 1, b ≤ n + 1, cut off at 2^62."""
+    table = np.zeros((n + 2, n + 2), dtype=np.int64)
+    for a in range(n + 2):
+        for b in range(a + 1):
+            table[a, b] = min(math.comb(a, b), 1 << 62)
+    return table

@@ -1,0 +1,153 @@
+"""Exact optimum and min-marginals by dynamic programming over all subsets of the nodes.
+
+Silander & Myllymäki (2006), with costs from a list of families; the backward pass gives the least
+cost of a DAG through each family, which the credible sets need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import SearchError
+from fedbn.limits import require_memory
+from fedbn.search.families.families import Families
+
+__all__ = [
+    "MAX_NODES",
+    "SubsetTables",
+    "least_cost",
+    "least_through",
+    "subset_bytes",
+    "subset_optimum",
+    "subset_tables",
+    "table_seconds",
+]
+
+MAX_NODES = 28
+TABLE_SPEED = 2e7  # entries of the table of best families a second, of a slow machine
+
+
+@dataclass(frozen=True)
+class SubsetTables:
+    """What one run over the subsets gives.
+
+    opt is the least cost of a DAG; `chosen` one family per node that reaches it; `rest` [2^m] the
+    least cost of adding the nodes outside a subset after it; `marginal` [F] the least cost of a
+    DAG through each family.
+    """
+
+    opt: float
+    chosen: tuple[int, ...]
+    rest: NDArray[np.float64]
+    marginal: NDArray[np.float64]
+
+
+def subset_bytes(m: int) -> int:
+    """Peak memory of `subset_tables` for m nodes, in bytes."""
+    return 8 * (m << (m - 1)) + 3 * 8 * (1 << m)
+
+
+def table_seconds(m: int) -> float:
+    """About how long dynamic programming over the subsets of m nodes takes on a slow machine."""
+    return (m << (m - 1)) / TABLE_SPEED
+
+
+def subset_tables(families: Families, *, memory: int | None = None) -> SubsetTables:
+    """Optimum, an optimal choice, completion costs and min-marginals of at most 28 nodes.
+
+    Parameters
+    ----------
+    families : of m ≤ 28 nodes.
+    memory : bytes allowed; checked before anything large is allocated.
+
+    Raises
+    ------
+    SearchError : too many nodes, too little memory, or the families admit no DAG.
+    """
+    from fedbn.search.families import _subset_kernels as kernels
+
+    m = families.n
+    table, best = _forward(families, memory)
+    order = kernels.optimal_order(table, best, m)
+    rest = kernels.backward(table, m)
+    del table
+    mask = families.bits[:, 0].astype(np.int64)
+    marginal = kernels.marginals(families.node, families.cost, mask, best, rest, m)
+    return SubsetTables(float(best[-1]), best_choice(families, order), rest, marginal)
+
+
+def subset_optimum(
+    families: Families, *, memory: int | None = None
+) -> tuple[float, tuple[int, ...]]:
+    """The least cost and one family per node that reaches it; parameters as `subset_tables`."""
+    from fedbn.search.families import _subset_kernels as kernels
+
+    table, best = _forward(families, memory)
+    order = kernels.optimal_order(table, best, families.n)
+    return float(best[-1]), best_choice(families, order)
+
+
+def least_through(
+    families: Families, cost: NDArray[np.float64], *, memory: int | None = None
+) -> tuple[float, NDArray[np.float64]]:
+    """The least cost of a DAG, and of a DAG through each family, [F], with other costs.
+
+    Parameters
+    ----------
+    cost : float64 [F], infinite for a family that may not be used.
+    families, memory, errors : as `subset_tables`.
+    """
+    from fedbn.search.families import _subset_kernels as kernels
+
+    table, best = _forward(replace(families, cost=cost), memory)
+    rest = kernels.backward(table, families.n)
+    mask = families.bits[:, 0].astype(np.int64)
+    through = kernels.marginals(families.node, cost, mask, best, rest, families.n)
+    return float(best[-1]), through
+
+
+def least_cost(
+    families: Families, cost: NDArray[np.float64], *, memory: int | None = None
+) -> float:
+    """The least cost of a DAG with other costs; parameters and errors as `least_through`."""
+    return float(_forward(replace(families, cost=cost), memory)[1][-1])
+
+
+def _forward(
+    families: Families, memory: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """B [m, 2^(m-1)] and F [2^m] of the kernels; raises SearchError as `subset_tables`."""
+    from fedbn.search.families import _subset_kernels as kernels
+
+    m = families.n
+    if m > MAX_NODES:
+        raise SearchError(f"dynamic programming takes at most {MAX_NODES} variables, not {m}")
+    require_memory(subset_bytes(m), memory, f"dynamic programming over {m} variables")
+    mask = families.bits[:, 0].astype(np.int64)
+    table = kernels.best_families(families.node, families.cost, mask, m)
+    best = kernels.forward(table, m)
+    if not np.isfinite(best[-1]):
+        raise SearchError("the candidate parent sets admit no acyclic graph")
+    return table, best
+
+
+def best_choice(families: Families, order: NDArray[np.int64]) -> tuple[int, ...]:
+    """The best family of each node, by node, whose parents precede it in the order.
+
+    Raises
+    ------
+    SearchError : a node has no family that fits.
+    """
+    placed = np.zeros(families.n, dtype=np.bool_)
+    chosen = [-1] * families.n
+    for i in order.tolist():
+        first, last = families.start[i], families.start[i + 1]
+        fits = ~(families.has_parent[first:last] & ~placed).any(axis=1)
+        if not fits.any():
+            raise SearchError(f"no candidate parent set of {families.names[i]!r} fits the order")
+        chosen[i] = int(first + np.argmax(fits))
+        placed[i] = True
+    return tuple(chosen)

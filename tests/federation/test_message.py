@@ -1,0 +1,475 @@
+"""Messages survive the wire unchanged, and nothing that is not a message is accepted."""
+
+from __future__ import annotations
+
+import io
+import time
+import tracemalloc
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn.data.dataset import Schema
+from fedbn.errors import MessageError
+from fedbn.federation.message import (
+    ARRAY_KEYS,
+    Limits,
+    StructureMessage,
+    array_of_npy,
+    arrays_of_npy,
+    as_classes,
+    from_arrays,
+    schema_from_text,
+    schema_to_text,
+    to_arrays,
+)
+from fedbn.graphs.dag import DAG
+from fedbn.limits import STATUSES
+from tests.naive import members, same_class
+from tests.strategies import dag_lists
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def schema_of(names: tuple[str, ...]) -> Schema:
+    return Schema.categorical({name: ["no", "yes"] for name in names})
+
+
+def message_of(dags: list[DAG], status: str = "complete") -> tuple[StructureMessage, Schema]:
+    schema = schema_of(dags[0].names)
+    weights = tuple(1.0 / (i + 1) for i in range(len(dags)))
+    return StructureMessage(schema.hash, schema.names, tuple(dags), weights, status), schema
+
+
+def npy(array: npt.NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def small() -> tuple[Arrays, Schema]:
+    chain = DAG.from_edges(("a", "b", "c"), [("a", "b"), ("b", "c")])
+    fork = DAG.from_edges(("a", "b", "c"), [("b", "a"), ("b", "c")])
+    message, schema = message_of([chain, fork])
+    return to_arrays(message), schema
+
+
+@given(dag_lists(), st.sampled_from(STATUSES))
+def test_what_is_sent_is_what_arrives(dags: list[DAG], status: str) -> None:
+    message, schema = message_of(dags, status)
+    wire = {key: npy(array) for key, array in to_arrays(message).items()}
+    received = from_arrays(arrays_of_npy(wire.items()), schema)
+    assert received == message
+    assert {key: npy(array) for key, array in to_arrays(received).items()} == wire
+
+
+def test_the_wire_format_is_the_documented_one() -> None:
+    arrays, schema = small()
+    assert tuple(arrays) == ARRAY_KEYS
+    assert arrays["header"].tobytes() == bytes([2, 0, 0]) + bytes.fromhex(schema.hash)
+    assert arrays["edges"].tolist() == [[0, 1], [1, 2], [1, 0], [1, 2]]
+    assert arrays["indptr"].tolist() == [0, 2, 4]
+    assert arrays["weights"].tolist() == [1.0, 0.5]
+
+
+def changed(key: str, value: Any, dtype: Any) -> Arrays:
+    arrays, _ = small()
+    return {**arrays, key: np.array(value, dtype=dtype)}
+
+
+def with_header(position: int, value: int) -> Arrays:
+    arrays, _ = small()
+    header = arrays["header"].copy()
+    header[position] = value
+    return {**arrays, "header": header}
+
+
+BAD_ARRAYS = {
+    "a key too few": (lambda: {k: v for k, v in small()[0].items() if k != "indptr"}, "exactly"),
+    "a key too many": (lambda: {**small()[0], "scores": np.zeros(2)}, "exactly"),
+    "another version": (lambda: with_header(0, 1), "version must be 2, not 1"),
+    "an unknown status": (lambda: with_header(1, 9), "status code"),
+    "an unknown form": (lambda: with_header(2, 2), "form must be below 2, not 2"),
+    "another schema": (lambda: with_header(5, 0), "schema hash"),
+    "a short header": (lambda: changed("header", [1, 0], np.uint8), "35 bytes"),
+    "float edges": (lambda: changed("edges", [[0, 1]], np.float64), "edges must be int32"),
+    "edges in a row": (lambda: changed("edges", [0, 1, 1, 2], np.int32), r"\[M, 2\]"),
+    "an index too large": (
+        lambda: changed("edges", [[0, 1], [1, 3], [1, 0], [1, 2]], np.int32),
+        "variables 0 to 2, not 3",
+    ),
+    "a negative index": (
+        lambda: changed("edges", [[0, 1], [1, 2], [-1, 0], [1, 2]], np.int32),
+        "not -1",
+    ),
+    "a repeated edge": (
+        lambda: changed("edges", [[0, 1], [0, 1], [1, 0], [1, 2]], np.int32),
+        "sorted and distinct",
+    ),
+    "unsorted edges": (
+        lambda: changed("edges", [[1, 2], [0, 1], [1, 0], [1, 2]], np.int32),
+        "sorted and distinct",
+    ),
+    "a cycle": (
+        lambda: changed("edges", [[0, 1], [1, 0], [1, 0], [1, 2]], np.int32),
+        "no directed cycle",
+    ),
+    "a loop": (
+        lambda: changed("edges", [[0, 0], [1, 2], [1, 0], [1, 2]], np.int32),
+        "own parent",
+    ),
+    "indptr past the end": (lambda: changed("indptr", [0, 2, 5], np.int64), "indptr must rise"),
+    "indptr that falls": (lambda: changed("indptr", [0, 5, 4], np.int64), "indptr must rise"),
+    "indptr that wraps": (
+        lambda: {
+            **changed("indptr", [0, 2**63 - 1, -(2**63), -1, 4], np.int64),
+            "weights": np.ones(4),
+        },
+        "indptr must rise",
+    ),
+    "a missing weight": (lambda: changed("weights", [1.0], np.float64), r"indptr \[B \+ 1\]"),
+    "a zero weight": (lambda: changed("weights", [1.0, 0.0], np.float64), "positive"),
+    "a NaN weight": (lambda: changed("weights", [1.0, np.nan], np.float64), "positive"),
+    "no DAG": (
+        lambda: {
+            **small()[0],
+            "weights": np.zeros(0),
+            "indptr": np.zeros(1, dtype=np.int64),
+            "edges": np.zeros((0, 2), dtype=np.int32),
+        },
+        "1 to 1000 DAGs, not 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ARRAYS)
+def test_a_bad_message_is_refused_with_sender_and_reason(case: str) -> None:
+    build, reason = BAD_ARRAYS[case]
+    with pytest.raises(MessageError, match=rf"client 3: .*{reason}"):
+        from_arrays(build(), small()[1], sender="client 3")
+
+
+def test_limits_on_in_degree_edges_dags_and_bytes() -> None:
+    names = tuple("abcdef")
+    star = DAG.from_edges(names, [(name, "f") for name in names[:-1]])
+    message, schema = message_of([star, star])
+    arrays = to_arrays(message)
+    for limits, reason in [
+        (Limits(max_in_degree=4), "at most 4 parents, not 5"),
+        (Limits(max_edges=4), "at most 4 edges, not 5"),
+        (Limits(max_dags=1), "1 to 1 DAGs, not 2"),
+        (Limits(max_bytes=50), "2 DAGs over 6 variables"),
+    ]:
+        with pytest.raises(MessageError, match=reason):
+            from_arrays(arrays, schema, limits=limits)
+    assert from_arrays(arrays, schema, limits=Limits(5, 5, 2, 72)) == message
+
+
+def npy_claiming(
+    shape: str, descr: str = "'<i4'", body: bytes = b"", order: str = "False"
+) -> bytes:
+    header = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}"
+    header = header.ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + body
+
+
+BAD_BYTES = {
+    "nothing": b"",
+    "only the magic": b"\x93NUMPY\x01\x00",
+    "text": b"data: a,b\n1,2\n",
+    "a truncated header": npy_claiming("(1,)")[:60],
+    "truncated data": npy(np.zeros((5, 2), dtype=np.int32))[:-3],
+    "data to spare": npy(np.zeros((5, 2), dtype=np.int32)) + b"x",
+    "a million DAGs claimed": npy_claiming("(1000001,)", "'<i8'"),
+    "an exabyte claimed": npy_claiming("(1152921504606846976, 2)"),
+    "a negative shape": npy_claiming("(-1, 2)"),
+    "three axes": npy_claiming("(1, 1, 1)", body=b"\0" * 4),
+    "objects": npy_claiming("(1,)", "'|O'", body=b"\0" * 8),
+    "fields": npy_claiming("(1,)", "[('a', '<i4')]", body=b"\0" * 4),
+    "columns first": npy_claiming("(1,)", body=b"\0" * 4, order="True"),
+    "an expression": npy_claiming("(1).__class__"),
+    "a deep expression": npy_claiming("(" * 90),
+    "truth as a size": npy_claiming("(True,)", body=b"\0" * 4),
+}
+
+
+@pytest.mark.parametrize("case", BAD_BYTES)
+def test_bad_bytes_are_refused_before_anything_is_allocated(case: str) -> None:
+    tracemalloc.start()
+    began = time.process_time()
+    with pytest.raises(MessageError):
+        array_of_npy(BAD_BYTES[case])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
+    assert time.process_time() - began < 0.05
+
+
+def test_a_message_with_too_many_bytes_is_refused_unread() -> None:
+    arrays, _ = small()
+    wire = {key: npy(array) for key, array in arrays.items()}
+    with pytest.raises(MessageError, match="site b: a message must have at most 300 bytes"):
+        arrays_of_npy(wire.items(), limits=Limits(max_bytes=300), sender="site b")
+
+
+def pool() -> list[tuple[dict[str, bytes], Schema]]:
+    """Good messages of both forms on the wire: one to three random DAGs over one to five names."""
+    rng = np.random.default_rng(8)
+    made = []
+    for _ in range(100):
+        n = int(rng.integers(1, 6))
+        dags = []
+        for _ in range(int(rng.integers(1, 4))):
+            place = rng.permutation(n)
+            upper = np.triu(rng.random((n, n)) < 0.6, k=1)
+            dags.append(DAG(tuple(f"v{i}" for i in range(n)), upper[np.ix_(place, place)]))
+        message, schema = message_of(dags)
+        for form in (message, as_classes(message)):
+            made.append(({key: npy(array) for key, array in to_arrays(form).items()}, schema))
+    return made
+
+
+POOL = pool()
+MUTATIONS = st.lists(
+    st.tuples(st.integers(0, 10_000), st.integers(0, 255), st.sampled_from(["set", "cut", "add"])),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=4500, deadline=None)
+@given(st.sampled_from(POOL), st.sampled_from(ARRAY_KEYS), MUTATIONS)
+def test_mutated_bytes_never_crash_nor_make_an_invalid_structure(
+    good: tuple[dict[str, bytes], Schema], key: str, mutations: list[tuple[int, int, str]]
+) -> None:
+    wire, schema = dict(good[0]), good[1]
+    for place, value, what in mutations:
+        data = bytearray(wire[key])
+        at = place % (len(data) + 1)
+        if what == "set" and at < len(data):
+            data[at] = value
+        elif what == "cut":
+            del data[at : at + value]
+        else:
+            data[at:at] = bytes([value])
+        wire[key] = bytes(data)
+    accepts_only_messages(wire, schema)
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(ARRAY_KEYS), st.integers(0, 1000), st.integers(-2, 6)),
+    min_size=1,
+    max_size=3,
+)
+
+
+@settings(max_examples=4500, deadline=None)
+@given(st.sampled_from(POOL), STEPS)
+def test_mutated_records_never_make_an_invalid_structure(
+    good: tuple[dict[str, bytes], Schema], steps: list[tuple[str, int, int]]
+) -> None:
+    arrays, schema = arrays_of_npy(good[0].items()), good[1]
+    for key, place, value in steps:
+        flat = arrays[key].reshape(-1)
+        if flat.size:
+            flat[place % flat.size] = max(value, 0) if key == "header" else value
+    accepts_only_messages({key: npy(array) for key, array in arrays.items()}, schema)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), max_size=6),
+    st.lists(st.integers(-1, 7), max_size=4),
+    st.lists(st.sampled_from([1.0, 0.5, 0.0, -1.0, float("inf"), float("nan")]), max_size=3),
+    st.integers(0, 2),
+)
+def test_made_up_records_never_make_an_invalid_structure(
+    edges: list[tuple[int, int]], indptr: list[int], weights: list[float], form: int
+) -> None:
+    _, schema = small()
+    wire = {
+        "header": npy(with_header(2, form)["header"]),
+        "edges": npy(np.array(edges, dtype=np.int32).reshape(-1, 2)),
+        "indptr": npy(np.array([0, *indptr], dtype=np.int64)),
+        "weights": npy(np.array(weights, dtype=np.float64)),
+    }
+    accepts_only_messages(wire, schema)
+
+
+def accepts_only_messages(wire: dict[str, bytes], schema: Schema) -> None:
+    """Refused with a MessageError; or what arrives is sound and would be sent as it came."""
+    try:
+        arrays = arrays_of_npy(wire.items())
+        received = from_arrays(arrays, schema)
+    except MessageError:
+        return
+    again = to_arrays(received)
+    assert all(np.array_equal(again[key], arrays[key]) for key in ARRAY_KEYS)
+    assert 1 <= len(received.dags) == len(received.weights) <= 1000
+    assert all(0 < weight < float("inf") for weight in received.weights)
+    for dag in received.dags:
+        assert dag.names == schema.names
+        assert has_no_cycle(dag.adjacency.tolist())
+        assert max(map(sum, zip(*dag.adjacency.tolist(), strict=True))) <= 16
+
+
+def has_no_cycle(adjacency: list[list[bool]]) -> bool:
+    """By the definition: some order of the nodes, found by taking away those without parents."""
+    left = set(range(len(adjacency)))
+    while left:
+        sources = {j for j in left if not any(adjacency[i][j] for i in left)}
+        if not sources:
+            return False
+        left -= sources
+    return True
+
+
+def test_classes_travel_as_cpdags_and_arrive_as_their_canonical_members() -> None:
+    chain = DAG.from_edges("abc", [("a", "b"), ("b", "c")])
+    other = DAG.from_edges("abc", [("c", "b"), ("b", "a")])
+    collider = DAG.from_edges("abc", [("a", "b"), ("c", "b")])
+    message, schema = message_of([chain, collider, other])
+    sent = as_classes(message)
+    assert len(sent.dags) == 2
+    assert sent.weights == (1.0 + 1.0 / 3, 0.5)
+    arrays = to_arrays(sent)
+    assert arrays["edges"].tolist() == [[0, 1], [1, 0], [1, 2], [2, 1], [0, 1], [2, 1]]
+    received = from_arrays(arrays, schema)
+    assert received == sent
+    assert all(same_class(dag, by) for dag, by in zip(received.dags, message.dags, strict=False))
+
+
+@given(dag_lists(max_nodes=5, max_dags=3))
+def test_a_class_says_nothing_about_its_member(dags: list[DAG]) -> None:
+    message, _ = message_of(dags)
+    instead = replace(message, dags=tuple(members(dag)[0] for dag in dags))
+    assert as_classes(message) == as_classes(instead)
+
+
+def test_a_class_must_be_given_by_its_cpdag_and_keep_the_limits() -> None:
+    directed = {**changed("edges", [[0, 1], [1, 2], [0, 1], [1, 2]], np.int32)}
+    with pytest.raises(MessageError, match="by its CPDAG"):
+        from_arrays({**directed, "header": with_header(2, 1)["header"]}, small()[1])
+    star = DAG.from_edges("abcd", [(name, "d") for name in "abc"])
+    message, schema = message_of([star])
+    arrays = to_arrays(as_classes(message))
+    for limits in (Limits(max_in_degree=2), Limits(max_edges=2)):
+        with pytest.raises(MessageError, match="at most 2"):
+            from_arrays(arrays, schema, limits=limits)
+
+
+def large(edges: npt.NDArray[np.int32], n: int, count: int = 1) -> tuple[dict[str, bytes], Schema]:
+    """A message of graphs over n variables on the wire: the same edges, so many times."""
+    schema = schema_of(tuple(f"v{i:04}" for i in range(n)))
+    header = bytes([2, 0, 0]) + bytes.fromhex(schema.hash)
+    arrays = {
+        "header": np.frombuffer(header, dtype=np.uint8),
+        "edges": np.ascontiguousarray(np.tile(edges, (count, 1))),
+        "indptr": np.arange(count + 1, dtype=np.int64) * len(edges),
+        "weights": np.ones(count),
+    }
+    return {key: npy(array) for key, array in arrays.items()}, schema
+
+
+def million_edges() -> tuple[dict[str, bytes], Schema]:
+    return large(
+        np.argwhere(np.triu(np.ones((1450, 1450)), k=1)).astype(np.int32)[:1_000_000], 1450
+    )
+
+
+def million_claimed() -> tuple[dict[str, bytes], Schema]:
+    wire, schema = large(np.zeros((0, 2), dtype=np.int32), 1000)
+    return {**wire, "edges": npy_claiming("(1000000, 2)")}, schema
+
+
+def long_cycle() -> tuple[dict[str, bytes], Schema]:
+    ring = [[i, (i + 1) % 1000] for i in range(1000)]
+    return large(np.array(ring, dtype=np.int32), 1000)
+
+
+def cycle_in_the_last_of_many() -> tuple[dict[str, bytes], Schema]:
+    chain = [[i, i + 1] for i in range(179)]
+    wire, schema = large(np.array(chain, dtype=np.int32), 180, 1000)
+    edges = array_of_npy(wire["edges"])
+    edges[-1] = (178, 0)
+    return {**wire, "edges": npy(edges)}, schema
+
+
+def wrong_hash() -> tuple[dict[str, bytes], Schema]:
+    wire, _ = long_cycle()
+    return wire, schema_of(("a", "b"))
+
+
+HOSTILE = {
+    "a million edges": (million_edges, "at most 10000 edges, not 1000000"),
+    "a million edges claimed": (million_claimed, "must have 8000000 bytes, not 0"),
+    "a cycle of a thousand": (long_cycle, "no directed cycle"),
+    "a cycle in the last of many": (cycle_in_the_last_of_many, "no directed cycle"),
+    "another schema": (wrong_hash, "schema hash must be"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_message_is_refused_in_50_ms_and_50_mb(case: str) -> None:
+    build, reason = HOSTILE[case]
+    wire, schema = build()
+    from_arrays(*small())  # whatever the first call loads
+    tracemalloc.start()
+    began = time.process_time()
+    with pytest.raises(MessageError, match=reason):
+        from_arrays(arrays_of_npy(wire.items()), schema)
+    seconds, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50_000_000
+    assert seconds < 0.05
+
+
+def test_a_schema_survives_the_handshake() -> None:
+    for schema in [schema_of(("b", "a")), Schema.gaussian(("x", "y"))]:
+        assert schema_from_text(schema_to_text(schema), schema.hash) == schema
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "{",
+        "[" * 100_000,
+        '{"a": 1}',
+        '{"a": ["x", "x"]}',
+        '{"a": [1]}',
+        b"{}",
+        None,
+    ],
+)
+def test_a_bad_schema_text_is_refused(text: object) -> None:
+    with pytest.raises(MessageError, match="site a: "):
+        schema_from_text(text, "00", sender="site a")
+
+
+def test_a_schema_must_have_its_hash() -> None:
+    with pytest.raises(MessageError, match="site a: the schema does not have the hash"):
+        schema_from_text('{"a": ["x"]}', "00", sender="site a")
+
+
+def test_a_schema_with_too_many_states_is_refused() -> None:
+    many = Schema.categorical({"a": map(str, range(1001))})
+    with pytest.raises(MessageError, match="site a: a column must have at most 1000 states"):
+        schema_from_text(schema_to_text(many), many.hash, limits=Limits(), sender="site a")
+
+
+def test_a_message_of_our_own_is_checked_too() -> None:
+    chain = DAG.from_edges(("a", "b"), [("a", "b")])
+    with pytest.raises(MessageError, match="status"):
+        StructureMessage("00", ("a", "b"), (chain,), (1.0,), "done: 12 rows")
+    with pytest.raises(MessageError, match="over its names"):
+        StructureMessage("00", ("a", "c"), (chain,), (1.0,), "complete")
+    with pytest.raises(MessageError, match="at least one DAG"):
+        StructureMessage("00", ("a", "b"), (), (), "complete")

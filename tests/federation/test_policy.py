@@ -1,0 +1,125 @@
+"""What a site's policy lets leave, and its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import ConfigError, PolicyError
+from fedbn.federation.message import StructureMessage
+from fedbn.federation.policy import SitePolicy
+from fedbn.federation.site_file import SiteFile, read_site_file
+from fedbn.graphs.dag import DAG
+
+SCHEMA = Schema.categorical(dict.fromkeys("abc", ("0", "1")))
+DATA = Dataset(SCHEMA, np.zeros((10, 3), dtype=np.int32))
+CHAIN = DAG.from_edges("abc", [("a", "b"), ("b", "c")])
+COLLIDER = DAG.from_edges("abc", [("a", "b"), ("c", "b")])
+
+
+def message(*dags: DAG) -> StructureMessage:
+    return StructureMessage(SCHEMA.hash, SCHEMA.names, dags, (1.0,) * len(dags), "complete")
+
+
+def code(error: pytest.ExceptionInfo[PolicyError]) -> str:
+    return str(error.value.args[0])
+
+
+def test_without_limits_everything_passes_as_it_is() -> None:
+    SitePolicy().require_table(DATA)
+    assert SitePolicy().permitted(message(CHAIN, COLLIDER)) == message(CHAIN, COLLIDER)
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        (SitePolicy(min_rows=11), "min-rows"),
+        (SitePolicy(variables=("a", "b")), "variables"),
+        (SitePolicy(min_rows=11, variables=()), "min-rows"),
+    ],
+)
+def test_a_table_is_refused_with_the_word_of_the_limit(policy: SitePolicy, reason: str) -> None:
+    with pytest.raises(PolicyError) as error:
+        policy.require_table(DATA)
+    assert code(error) == reason
+
+
+def test_limits_are_met_at_the_limit() -> None:
+    SitePolicy(min_rows=10, variables=("c", "b", "a", "z")).require_table(DATA)
+    policy = SitePolicy(max_in_degree=2, max_dags=2)
+    assert policy.permitted(message(CHAIN, COLLIDER)) == message(CHAIN, COLLIDER)
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [(SitePolicy(max_in_degree=1), "max-in-degree"), (SitePolicy(max_dags=1), "max-dags")],
+)
+def test_structures_are_refused_with_the_word_of_the_limit(policy: SitePolicy, reason: str) -> None:
+    with pytest.raises(PolicyError) as error:
+        policy.permitted(message(CHAIN, COLLIDER))
+    assert code(error) == reason
+
+
+def test_classes_only() -> None:
+    allowed = SitePolicy(structures="cpdag", max_dags=1).permitted(message(CHAIN, CHAIN))
+    assert (allowed.form, len(allowed.dags), allowed.weights) == ("cpdag", 1, (2.0,))
+
+
+def test_a_site_file_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "north.toml"
+    file.write_text(
+        """
+        name = "north"
+        disclosures = "north.jsonl"
+        leave-out = ["id"]
+        [policy]
+        min-rows = 500
+        variables = ["age", "smoke"]
+        max-in-degree = 6
+        max-dags = 20
+        structures = "cpdag"
+        diagnostics = true
+        [columns]
+        Raucher = "smoke"
+        [states.smoke]
+        ja = "yes"
+        """
+    )
+    read = read_site_file(file)
+    assert (read.name, read.disclosures) == ("north", tmp_path / "north.jsonl")
+    assert read.policy == SitePolicy(500, ("age", "smoke"), 6, 20, "cpdag", True)
+    assert read.mapping.columns == {"Raucher": "smoke"}
+    assert read.mapping.states == {"smoke": {"ja": "yes"}}
+    assert read.mapping.leave_out == ("id",)
+    file.write_text("")
+    assert read_site_file(file) == SiteFile()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[polic]", "unknown key 'polic': did you mean 'policy'"),
+        ("[policy]\nmin-row = 5", "did you mean 'min-rows'"),
+        ("[policy]\nmin-rows = '5'", "'min-rows' must be a whole number, not '5'"),
+        ("[policy]\nmin-rows = -1", "min-rows must be at least 0"),
+        ("[policy]\nstructures = 'pdag'", "structures must be one of"),
+        ("[policy]\nvariables = [1]", "'variables' must be a list of texts"),
+        ("[columns]\na = 1", r"\[columns\] must have lines"),
+        ("[states]\na = 'x'", r"\[states.a\] must have lines"),
+        ("name = ''", "'name' must be text"),
+        ("name = ", "not valid TOML"),
+    ],
+)
+def test_a_wrong_site_file_is_one_clear_error(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "site.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=words):
+        read_site_file(file)
+
+
+def test_a_missing_site_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read"):
+        read_site_file(tmp_path / "nowhere.toml")

@@ -1,0 +1,124 @@
+"""The federated method as functions, without any transport."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.threshold import select_consensus
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import QuorumError, SchemaError
+from fedbn.federation.rounds import (
+    ClientReply,
+    ServerState,
+    client_round,
+    fuse_replies,
+    server_round,
+)
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.graphs.dag import DAG
+from fedbn.learners import LearnerSettings
+from tests.strategies import dag_lists
+
+SCHEMA = Schema.categorical(dict.fromkeys("abc", ("0", "1")))
+CHAIN = DAG.from_edges("abc", [("a", "b"), ("b", "c")])
+COLLIDER = DAG.from_edges("abc", [("a", "b"), ("c", "b")])
+EMPTY = DAG.empty("abc")
+
+
+def reply(client: str, *dags: DAG) -> ClientReply:
+    return ClientReply(client, dags, (1.0,) * len(dags), "complete")
+
+
+@settings(max_examples=60, deadline=None)
+@given(dag_lists(max_nodes=5), st.randoms(use_true_random=False))
+def test_neither_order_nor_names_of_clients_matter(dags: list[DAG], rng: random.Random) -> None:
+    replies = [reply(f"client {i}", dag) for i, dag in enumerate(dags)]
+    path, consensus = fuse_replies(replies, ConsensusSettings())
+    renamed = [replace(r, client=f"site {rng.random()}") for r in replies]
+    rng.shuffle(renamed)
+    other_path, other = fuse_replies(sorted(renamed, key=lambda r: r.client), ConsensusSettings())
+    assert (other.dag, other.theta, other.mean_smhd) == (
+        consensus.dag,
+        consensus.theta,
+        consensus.mean_smhd,
+    )
+    assert other_path.steps == path.steps
+
+
+def test_one_dag_per_client_is_the_plain_consensus() -> None:
+    dags = [CHAIN, CHAIN, COLLIDER, EMPTY]
+    replies = [reply(str(i), dag) for i, dag in enumerate(dags)]
+    _, consensus = fuse_replies(replies, ConsensusSettings(reading="search"))
+    plain = select_consensus(mcbnc_path(dags), "search")
+    assert (consensus.dag, consensus.theta) == (plain.dag, plain.theta)
+    assert consensus.mean_smhd == plain.mean_smhd
+
+
+def test_a_client_with_many_dags_has_no_more_weight_than_another() -> None:
+    chatty = reply("a", *(EMPTY,) * 50)
+    _, consensus = fuse_replies([chatty, reply("b", CHAIN), reply("c", CHAIN)], ConsensusSettings())
+    assert {frozenset(e) for e in consensus.dag.edges} == {frozenset("ab"), frozenset("bc")}
+
+
+def test_a_dag_whose_share_rounds_to_nothing_is_left_out() -> None:
+    lopsided = ClientReply("a", (CHAIN, EMPTY), (1.0, 1e-12), "complete")
+    path, _ = fuse_replies([lopsided], ConsensusSettings())
+    assert len(path.inputs.dags) == 1
+
+
+def test_rounds_end_when_the_consensus_stays() -> None:
+    state = ServerState(SCHEMA, n_clients=2)
+    first = server_round(state, [reply("a", CHAIN), reply("b", CHAIN)], [], ConsensusSettings())
+    assert first.result is not None
+    assert (first.result.rounds, first.converged) == (1, False)
+    second = server_round(first, [reply("b", CHAIN), reply("a", CHAIN)], [], ConsensusSettings())
+    assert second.result is not None
+    assert (second.result.rounds, second.converged) == (2, True)
+    assert [r.client for r in second.result.replies] == ["a", "b"]
+    assert state.result is None
+
+
+def test_refusals_of_all_rounds_are_kept() -> None:
+    state = ServerState(SCHEMA, n_clients=3, refused=(("c", "handshake: c: no reply"),))
+    quorum = ConsensusSettings(min_fraction=0.3)
+    first = server_round(state, [reply("a", CHAIN)], [("b", "round 1: b: a cycle")], quorum)
+    assert first.result is not None
+    assert [client for client, _ in first.result.refused] == ["c", "b"]
+
+
+@pytest.mark.parametrize(
+    ("good", "clients", "minimum", "fraction", "enough"),
+    [(2, 4, 1, 0.5, True), (1, 4, 1, 0.5, False), (2, 4, 3, 0.0, False), (0, 4, 1, 0.0, False)],
+)
+def test_the_quorum_is_a_count_and_a_fraction(
+    good: int, clients: int, minimum: int, fraction: float, enough: bool
+) -> None:
+    state = ServerState(SCHEMA, n_clients=clients)
+    rule = ConsensusSettings(min_replies=minimum, min_fraction=fraction)
+    replies = [reply(str(i), CHAIN) for i in range(good)]
+    if enough:
+        server_round(state, replies, [], rule)
+        return
+    with pytest.raises(QuorumError, match=f"not {good}; x: a cycle"):
+        server_round(state, replies, [("x", "x: a cycle")], rule)
+
+
+def test_a_client_learns_under_the_agreed_schema() -> None:
+    rng = np.random.default_rng(1)
+    local = Schema.categorical({"a": ["0", "1"], "b": ["1"], "c": ["0", "1"]})
+    codes = rng.integers(0, 2, size=(200, 3)) * np.array([1, 0, 1])
+    dataset = Dataset(local, codes)
+    message, learned = client_round(dataset, SCHEMA, LearnerSettings(), rng)
+    assert message.names == SCHEMA.names
+    assert message.schema_hash == SCHEMA.hash
+    assert message.dags == learned.dags
+    narrow = Schema.categorical({"a": ["0"], "b": ["1"], "c": ["0", "1"]})
+    with pytest.raises(SchemaError, match="'a'"):
+        client_round(dataset, narrow, LearnerSettings(), rng)

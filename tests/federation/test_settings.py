@@ -1,0 +1,99 @@
+"""The flat run config: every setting has a key, and what comes back is what went in."""
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fedbn.errors import ConfigError
+from fedbn.federation.settings import (
+    ConsensusSettings,
+    Experiment,
+    from_run_config,
+    run_config_keys,
+    to_run_config,
+)
+from fedbn.learners import LearnerSettings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+FULL = Experiment(
+    sites=("b.csv", "a,b [1].csv"),
+    clients=3,
+    partition="dirichlet",
+    partition_column="region",
+    alpha=0.1,
+    missing=("?",),
+    schema="states.json",
+    learner=LearnerSettings(score="bic", max_parents=4, seconds=2.5, turning=True),
+    consensus=ConsensusSettings(reading="search", min_fraction=1.0, seconds=9.0),
+    rounds_limit=3,
+    share_diagnostics=True,
+    seed=7,
+)
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        Experiment(),
+        FULL,
+        Experiment(network="asia", missing=("none",)),
+        Experiment(sites=("[x.csv",)),
+        Experiment(network="asia", missing=("",)),
+    ],
+)
+def test_a_run_config_is_flat_complete_and_comes_back(experiment: Experiment) -> None:
+    flat = to_run_config(experiment)
+    assert tuple(flat) == run_config_keys()
+    assert all(type(value) in (str, int, float, bool) for value in flat.values())
+    assert "" not in flat.values()
+    assert from_run_config(flat) == experiment
+
+
+def test_how_it_is_executed_is_not_in_the_run_config() -> None:
+    experiment = replace(FULL, engine="in-process", processes=2)
+    assert to_run_config(experiment) == to_run_config(FULL)
+    back = from_run_config(to_run_config(experiment), engine="in-process", processes=2)
+    assert back == experiment
+
+
+def test_absent_keys_keep_their_defaults() -> None:
+    assert from_run_config({"network": "asia"}) == Experiment(network="asia")
+    assert from_run_config({"alpha": 1}).alpha == 1.0
+
+
+def test_the_app_has_every_key_so_that_any_can_be_overridden() -> None:
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    config = content["tool"]["flwr"]["app"]["config"]
+    assert set(config) == set(run_config_keys())
+    from_run_config(config)
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"lerner": "ges"}, "unknown setting 'lerner': did you mean 'learner'"),
+        ({"min_replies": 2}, "did you mean 'min-replies'"),
+        ({"rows": "many"}, "'rows' must be a whole number, not 'many'"),
+        ({"rows": True}, "'rows' must be a whole number, not True"),
+        ({"turning": 1}, "'turning' must be true or false"),
+        ({"network": ""}, "'network' must be text, not ''"),
+        ({"sites": "[1, 2]"}, "'sites' must be a list of texts"),
+        ({"sites": "[oops"}, "'sites' must be a list of texts"),
+        ({"clients": 0}, "clients must be at least 1, not 0"),
+        ({"rows": 0}, "rows must be at least 1"),
+        ({"alpha": 0.0}, "alpha must be positive, not 0.0"),
+        ({"alpha": float("nan")}, "alpha must be positive, not nan"),
+        ({"partition": "dirichlet"}, "needs a partition-column"),
+        ({"partition": "idd"}, "unknown partition 'idd'.*did you mean 'iid'"),
+        ({"reading": "worst"}, "unknown reading 'worst'"),
+        ({"min-fraction": 1.5}, "min-fraction must lie between 0 and 1"),
+        ({"network": "asia", "table": "t.csv"}, "network and table are given"),
+        ({"ess": 0}, "ess must be positive"),
+    ],
+)
+def test_wrong_settings_are_refused_with_a_hint(config: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        from_run_config(config)

@@ -1,0 +1,169 @@
+"""The results folder: its tables on an example computed by hand, and that it is whole or absent."""
+
+import csv
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.threshold import select_consensus
+from fedbn.errors import ResultsError
+from fedbn.graphs.dag import DAG
+from fedbn.results.outcome import (
+    Client,
+    Outcome,
+    client_rows,
+    edge_rows,
+    edge_status,
+    path_rows,
+    summarise,
+)
+from fedbn.results.report import check_results_folder, results_folder, write_results
+
+# Two clients agree on the chain w -> x -> y, a third has w -> x and a stray edge x -> z.
+CHAIN = DAG.from_edges("wxyz", ["wx", "xy"])
+STRAY = DAG.from_edges("wxyz", ["wx", "xz"])
+RUN = {"command": "test", "seed": 1}
+
+
+@pytest.fixture
+def outcome() -> Outcome:
+    dags = [CHAIN, CHAIN, STRAY]
+    path = mcbnc_path(dags)
+    clients = tuple(
+        Client(label, (dag,), (Fraction(1),), rows=100, seconds=0.5)
+        for label, dag in zip(("a", "b", "c"), dags, strict=True)
+    )
+    return Outcome(clients, path, select_consensus(path), gold=CHAIN)
+
+
+def test_the_summary_has_the_figures_of_the_example(outcome: Outcome) -> None:
+    summary = summarise(outcome)
+    assert outcome.consensus.dag.n_edges == 2
+    assert summary.theta == Fraction(1, 3)
+    assert summary.mean_smhd == summary.lower_bound == Fraction(2, 3)
+    assert summary.gap == 0
+    assert (summary.smhd_to_gold, summary.shd_to_gold) == (0, 0)
+    assert summary.inputs_to_gold == pytest.approx(2 / 3)
+    assert summary.inputs_edges == 2.0
+    assert (summary.fusion_edges, summary.fusion_to_gold) == (3, 1)
+    assert (summary.edges, summary.treewidth) == (2, 1)
+
+
+def test_a_path_row_per_state_and_one_is_selected(outcome: Outcome) -> None:
+    rows = path_rows(outcome)
+    assert [row.selected for row in rows].count(True) == 1
+    search = [row for row in rows if row.reading == "search"]
+    assert [str(row.theta) for row in search] == ["None", "1/3", "2/3", "1"]
+    assert [row.edges for row in search] == [3, 2, 1, 0]
+    assert [row.smhd_to_gold for row in search] == [1, 0, 1, 2]
+    assert search[1].psi == Fraction(1, 3)
+    assert search[0].psi is None
+
+
+def test_edges_tell_who_has_them_and_when_they_go(outcome: Outcome) -> None:
+    rows = {frozenset((row.parent, row.child)): row for row in edge_rows(outcome)}
+    assert set(rows) == {frozenset("wx"), frozenset("xy"), frozenset("xz")}
+    stray = rows[frozenset("xz")]
+    assert (stray.same + stray.reversed, stray.supporters) == (1, ("c",))
+    assert (stray.theta, stray.in_fusion, stray.in_consensus) == (Fraction(1, 3), True, False)
+    assert stray.support == pytest.approx(1 / 3)
+    assert rows[frozenset("wx")].support == 1.0
+    assert rows[frozenset("wx")].status == "true"
+
+
+def test_clients_are_compared_with_consensus_and_truth(outcome: Outcome) -> None:
+    first, _, third = client_rows(outcome)
+    assert (first.smhd_to_consensus, first.smhd_to_gold) == (0.0, 0.0)
+    assert (third.smhd_to_consensus, third.smhd_to_gold) == (2.0, 2.0)
+    assert (third.rows, third.seconds, third.edges) == (100, 0.5, 2.0)
+
+
+def test_several_dags_of_a_client_are_averaged_by_share(outcome: Outcome) -> None:
+    both = Client("both", (CHAIN, STRAY), (Fraction(3, 4), Fraction(1, 4)))
+    (row,) = client_rows(replace(outcome, clients=(both,)))
+    assert (row.dags, row.smhd_to_gold) == (2, 0.5)
+
+
+def test_edge_status_counts_what_shd_counts() -> None:
+    truth = DAG.from_edges("abcd", ["ac", "bc", "cd"])
+    learned = DAG.from_edges("abcd", ["ca", "cb", "ad"])
+    assert edge_status(learned, truth) == {
+        ("c", "a"): "reversed",
+        ("c", "b"): "reversed",
+        ("a", "d"): "extra",
+        ("c", "d"): "missing",
+    }
+    chain, other = DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("abc", ["cb", "ba"])
+    assert set(edge_status(chain, other).values()) == {"true"}
+    assert edge_status(chain, None) == {}
+
+
+def test_the_folder_holds_everything(outcome: Outcome, tmp_path: Path) -> None:
+    out = write_results(outcome, tmp_path / "result", run=RUN)
+    names = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    tables = {"path.csv", "clients.csv", "edges.csv", "run.json"}
+    structures = {f"consensus.{suffix}" for suffix in ("csv", "json", "graphml", "dot")}
+    figures = {
+        f"figures/{name}.{suffix}"
+        for name in ("smhd", "complexity", "consensus")
+        for suffix in ("png", "svg")
+    }
+    assert names == tables | structures | figures
+    with (out / "path.csv").open(newline="") as file:
+        selected = [row for row in csv.DictReader(file) if row["selected"] == "true"]
+    assert [row["theta"] for row in selected] == ["1/3"]
+    run = json.loads((out / "run.json").read_text())
+    assert (run["program"], run["command"]) == ("fedbn", "test")
+    assert run["summary"]["gap"] == "0"
+
+
+def test_without_truth_its_columns_are_empty(outcome: Outcome, tmp_path: Path) -> None:
+    out = write_results(replace(outcome, gold=None), tmp_path / "r", run=RUN, figures=False)
+    with (out / "path.csv").open(newline="") as file:
+        assert {row["smhd_to_gold"] for row in csv.DictReader(file)} == {""}
+
+
+def test_the_bytes_depend_on_the_result_alone(outcome: Outcome, tmp_path: Path) -> None:
+    one = write_results(outcome, tmp_path / "one", run=RUN)
+    two = write_results(outcome, tmp_path / "two", run=RUN)
+    for path in (path for path in one.rglob("*") if path.is_file()):
+        assert path.read_bytes() == (two / path.relative_to(one)).read_bytes(), path
+
+
+def test_an_old_result_is_replaced_and_nothing_else_is(outcome: Outcome, tmp_path: Path) -> None:
+    out = write_results(outcome, tmp_path / "result", run=RUN, figures=False)
+    (out / "stale.txt").write_text("from an older version")
+    write_results(outcome, out, run=RUN, figures=False)
+    assert not (out / "stale.txt").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    write_results(outcome, foreign, run=RUN, figures=False)  # an empty folder may be filled
+    (foreign / "run.json").write_text('{"program": "other"}')
+    with pytest.raises(ResultsError, match="is not a result of fedbn"):
+        write_results(outcome, foreign, run=RUN)
+    with pytest.raises(ResultsError, match="is a file"):
+        check_results_folder(out / "run.json")
+    with pytest.raises(ResultsError, match="cannot write results"):
+        check_results_folder(out / "run.json" / "below")
+
+
+def test_a_failure_leaves_the_old_result_and_no_trace(outcome: Outcome, tmp_path: Path) -> None:
+    out = write_results(outcome, tmp_path / "result", run=RUN, figures=False)
+    before = (out / "path.csv").read_bytes()
+    with pytest.raises(ResultsError, match="No space left"):
+        _fail_inside(out, OSError(28, "No space left on device"))
+    with pytest.raises(KeyboardInterrupt):
+        _fail_inside(out, KeyboardInterrupt())
+    assert (out / "path.csv").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]
+
+
+def _fail_inside(folder: Path, error: BaseException) -> None:
+    with results_folder(folder) as place:
+        (place / "half.csv").write_text("half")
+        raise error
