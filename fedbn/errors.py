@@ -5,6 +5,8 @@
      |- DataError        (ValueError)   a table cannot be used: missing cells, duplicate columns
      |- SchemaError      (ValueError)   columns or states differ from what was agreed
      |- NetworkError     (ValueError)   a Bayesian network cannot be read, found or sampled
+     |- QueryError       (ValueError)   a question to a network cannot be answered
+     |   `- ImpossibleEvidenceError       because what was observed has probability 0
      |- ConfigError      (ValueError)   a setting is unknown or out of range
      |- MessageError     (ValueError)   a message of another party is refused
      |- PolicyError      (RuntimeError) a site's own policy forbids to send
@@ -37,6 +39,14 @@ class SchemaError(FedbnError, ValueError):
 
 class NetworkError(FedbnError, ValueError):
     """A Bayesian network cannot be read, found or sampled."""
+
+
+class QueryError(FedbnError, ValueError):
+    """A question to a network cannot be answered."""
+
+
+class ImpossibleEvidenceError(QueryError):
+    """What was observed has probability 0 under the network."""
 
 
 class ConfigError(FedbnError, ValueError):

@@ -18,6 +18,7 @@ from fedbn.errors import ConfigError, FedbnError
 from simulations.cg_dca.reproduce import reproduce_cg_dca
 from simulations.commands.bootstrap import bootstrap
 from simulations.commands.credible import credible
+from simulations.commands.query import query
 from simulations.credible_bn.reproduce import credible as reproduce_credible
 from simulations.deployment.commands import app_folder, deploy_demo, disclosures, keys, update
 from simulations.options import (
@@ -28,6 +29,7 @@ from simulations.options import (
     Quiet,
     SchemaFile,
     Seed,
+    SeveralValues,
     examples,
     with_learning_options,
 )
@@ -518,6 +520,16 @@ app.command(
         "fedbn update results/sites --add west.json --out results/with-west",
     )
 )(update)
+app.command(
+    cls=SeveralValues,
+    epilog=examples(
+        "fedbn query results/alarm --ask HYPOVOLEMIA LVFAILURE --given HRBP=HIGH CVP=LOW",
+        "fedbn query network.bif --all --given smoke=yes --json",
+        "fedbn query results/alarm --ask CVP --given-file cases.csv --out answers.csv",
+        "fedbn query a.json b.json --weights 3,1 --ask CVP",
+        "fedbn query results/alarm --most-probable --given CVP=LOW",
+    ),
+)(query)
 app.command(
     rich_help_panel=SITES,
     epilog=examples(

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from click import Context
+from typer.core import TyperCommand, TyperOption
 
 __all__ = [
     "LEARNING",
@@ -18,6 +20,7 @@ __all__ = [
     "Quiet",
     "SchemaFile",
     "Seed",
+    "SeveralValues",
     "examples",
     "with_learning_options",
 ]
@@ -105,6 +108,31 @@ LEARNING_OPTIONS: Mapping[str, Any] = {
     ),
 }
 """Setting of the run config -> its option, in the order of `--help`."""
+
+
+class SeveralValues(TyperCommand):
+    """A command whose list options take several values: `--ask X Y` is `--ask X --ask Y`."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Say the option again before every further value, then parse as ever."""
+        several = {
+            flag
+            for option in self.params
+            if isinstance(option, TyperOption) and option.multiple
+            for flag in option.opts
+        }
+        spread: list[str] = []
+        current: str | None = None
+        for argument in args:
+            if argument.startswith("-"):
+                flag, equals, _ = argument.partition("=")
+                current = flag if flag in several else None
+                if current and not equals:
+                    continue
+                spread.append(argument)
+            else:
+                spread += [current, argument] if current else [argument]
+        return super().parse_args(ctx, spread)
 
 
 def with_learning_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,0 +1,6 @@
+"""Questions to a network with parameters: exact answers, one network or several weighted ones."""
+
+from fedbn.inference.averaging import average_query
+from fedbn.inference.queries import Answer, Explanation, most_probable, query
+
+__all__ = ["Answer", "Explanation", "average_query", "most_probable", "query"]

@@ -1,0 +1,213 @@
+"""Posterior marginals and the most probable explanation of one network, exactly.
+
+Variables without influence on question and evidence (barren ones: neither asked nor observed, nor
+an ancestor of such) are left out, observed ones are sliced off, the rest is variable elimination
+(`fedbn.inference.elimination`). Answers are equal to the last bit on one machine.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedbn.errors import ImpossibleEvidenceError, QueryError
+from fedbn.inference.elimination import MAX_CELLS, BucketTree, Factor, plan
+from fedbn.networks.network import BayesianNetwork
+
+__all__ = ["Answer", "Explanation", "most_probable", "query"]
+
+SHOWN = 10
+"""How many variables or states an error lists."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a network says.
+
+    Attributes
+    ----------
+    posteriors : variable -> state -> probability given the evidence.
+    log_evidence : natural logarithm of the probability of the evidence.
+    """
+
+    posteriors: Mapping[str, Mapping[str, float]]
+    log_evidence: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The most probable configuration of all variables that are not observed.
+
+    Attributes
+    ----------
+    states : variable -> state.
+    log_probability : natural logarithm of the probability of these states given the evidence.
+    """
+
+    states: Mapping[str, str]
+    log_probability: float
+
+
+def query(
+    network: BayesianNetwork,
+    ask: Sequence[str] | None = None,
+    given: Mapping[str, str] | None = None,
+    *,
+    max_cells: int = MAX_CELLS,
+) -> Answer:
+    """The posterior marginal of every variable asked for.
+
+    Parameters
+    ----------
+    network : with its tables.
+    ask : variables; None for all that are not observed.
+    given : observed variable -> state.
+    max_cells : cells that all tables of the elimination may have together.
+
+    Raises
+    ------
+    QueryError : a variable or state is unknown, the evidence has probability 0
+        (ImpossibleEvidenceError), or the tables would be too large.
+
+    Examples
+    --------
+    >>> from fedbn.networks.catalog import load_network
+    >>> answer = query(load_network("asia"), ["lung"], {"smoke": "yes"})
+    >>> answer.posteriors["lung"]
+    {'no': 0.9, 'yes': 0.1}
+    """
+    evidence = observed_codes(network, given or {})
+    asked = (
+        [node for node in range(network.dag.n) if node not in evidence]
+        if ask is None
+        else [_node(network, name) for name in ask]
+    )
+    tree, free = _eliminated(network, asked, evidence, max_cells)
+    found = tree.marginals(node for node in asked if node in free)
+    posteriors = {}
+    for node in asked:
+        states = network.schema.states[node]
+        if node in found:
+            probabilities = found[node].tolist()
+        else:
+            probabilities = np.eye(len(states))[evidence.get(node, 0)].tolist()
+        posteriors[network.names[node]] = dict(zip(states, probabilities, strict=True))
+    return Answer(posteriors, tree.log_total)
+
+
+def most_probable(
+    network: BayesianNetwork,
+    given: Mapping[str, str] | None = None,
+    *,
+    max_cells: int = MAX_CELLS,
+) -> Explanation:
+    """The most probable states of all that is not observed, jointly.
+
+    Of configurations that are equally probable one is returned, always the same.
+
+    Parameters
+    ----------
+    network, given, max_cells : as for `query`.
+
+    Raises
+    ------
+    QueryError : as for `query`.
+    """
+    evidence = observed_codes(network, given or {})
+    everything = list(range(network.dag.n))
+    total, _ = _eliminated(network, everything, evidence, max_cells)
+    tree, _ = _eliminated(network, everything, evidence, max_cells, maximise=True)
+    codes = {node: 0 for node in everything if node not in evidence} | tree.best_states()
+    states = {network.names[node]: network.schema.states[node][codes[node]] for node in codes}
+    return Explanation(dict(sorted(states.items())), tree.log_total - total.log_total)
+
+
+def observed_codes(network: BayesianNetwork, given: Mapping[str, str]) -> dict[int, int]:
+    """Node -> code of the evidence; raises QueryError for an unknown variable or state."""
+    codes = {}
+    for name, state in given.items():
+        node = _node(network, name)
+        states = network.schema.states[node]
+        if state not in states:
+            raise QueryError(
+                f"variable {name!r} has no state {state!r}{_near(state, states)}; its states are "
+                f"{_listed(states)}"
+            )
+        codes[node] = states.index(state)
+    return codes
+
+
+def _eliminated(
+    network: BayesianNetwork,
+    asked: Iterable[int],
+    evidence: Mapping[int, int],
+    max_cells: int,
+    *,
+    maximise: bool = False,
+) -> tuple[BucketTree, set[int]]:
+    """The tables after elimination, and the variables that they have."""
+    relevant = _with_ancestors(network, {*asked, *evidence})
+    sizes = network.schema.cardinalities
+    known = {node: 0 for node in relevant if sizes[node] == 1} | dict(evidence)
+    free = {node: int(sizes[node]) for node in sorted(relevant) if node not in known}
+    factors = [_factor(network, node, known) for node in sorted(relevant)]
+    steps = plan([factor.variables for factor in factors], free)
+    steps.require_within(max_cells)
+    tree = BucketTree(steps, factors, maximise=maximise)
+    if tree.log_total == -math.inf:
+        raise ImpossibleEvidenceError(
+            f"the evidence {_said(network, evidence)} has probability 0 under this network"
+        )
+    return tree, set(free)
+
+
+def _with_ancestors(network: BayesianNetwork, nodes: set[int]) -> set[int]:
+    found, new = set(nodes), list(nodes)
+    while new:
+        parents = set(network.dag.parents(new.pop())) - found
+        found |= parents
+        new += parents
+    return found
+
+
+def _factor(network: BayesianNetwork, node: int, known: Mapping[int, int]) -> Factor:
+    """P(node | parents) with what is known sliced off."""
+    family = (*network.dag.parents(node), node)
+    cube = network.cpts[node].reshape([network.schema.cardinalities[i] for i in family])
+    where = tuple(known.get(i, slice(None)) for i in family)
+    return Factor(tuple(i for i in family if i not in known), np.asarray(cube[where]))
+
+
+def _said(network: BayesianNetwork, evidence: Mapping[int, int]) -> str:
+    observed = [
+        f"{network.names[node]}={network.schema.states[node][code]}"
+        for node, code in sorted(evidence.items())
+    ]
+    more = f" and {len(observed) - SHOWN} more" if len(observed) > SHOWN else ""
+    return ", ".join(observed[:SHOWN]) + more
+
+
+def _node(network: BayesianNetwork, name: str) -> int:
+    if name not in network.names:
+        raise QueryError(
+            f"the network has no variable {name!r}{_near(name, network.names)}; it has "
+            f"{_listed(network.names)}"
+        )
+    return network.names.index(name)
+
+
+def _near(word: str, known: Sequence[str]) -> str:
+    nearest = difflib.get_close_matches(word.lower(), [text.lower() for text in known], n=1)
+    if not nearest:
+        return ""
+    found = next(text for text in known if text.lower() == nearest[0])
+    return f" (did you mean {found!r}?)"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    shown = ", ".join(repr(text) for text in texts[:SHOWN])
+    return shown + (f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")

@@ -1,0 +1,81 @@
+"""`fedbn query` as a user calls it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fedbn.errors import ConfigError, QueryError, ResultsError
+from fedbn.inference import average_query, most_probable, query
+from fedbn.networks.catalog import load_network
+from fedbn.networks.json_file import write_json_network
+from simulations.cli import app
+
+ASIA = load_network("asia")
+
+
+def ask(*arguments: str) -> None:
+    app(args=["query", *arguments], standalone_mode=False)
+
+
+def test_json_holds_exactly_the_posteriors(capsys: pytest.CaptureFixture[str]) -> None:
+    ask("asia", "--ask", "lung", "bronc", "--given", "smoke=yes", "xray=no", "--json")
+    expected = query(ASIA, ["lung", "bronc"], {"smoke": "yes", "xray": "no"})
+    assert json.loads(capsys.readouterr().out) == expected.posteriors
+
+
+def test_all_and_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    ask("asia", "--all", "--given", "smoke=yes")
+    lines = capsys.readouterr().out
+    for name in set(ASIA.names) - {"smoke"}:
+        assert name in lines
+    assert "0.900000" in lines
+
+
+def test_the_most_probable_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    ask("asia", "--most-probable", "--given", "smoke=yes", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["states"] == most_probable(ASIA, {"smoke": "yes"}).states
+
+
+def test_a_file_of_cases_with_empty_cells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases, out = tmp_path / "cases.csv", tmp_path / "answers.csv"
+    cases.write_text("smoke,xray\nyes,\n,no\n", encoding="utf-8")
+    ask("asia", "--ask", "lung", "--given-file", str(cases), "--out", str(out), "--json")
+    found = json.loads(capsys.readouterr().out)["cases"]
+    assert found[0] == query(ASIA, ["lung"], {"smoke": "yes"}).posteriors
+    assert found[1] == query(ASIA, ["lung"], {"xray": "no"}).posteriors
+    lines = out.read_text(encoding="utf-8").splitlines()
+    assert lines[:3] == [
+        "case,variable,state,probability",
+        "1,lung,no,0.900000",
+        "1,lung,yes,0.100000",
+    ]
+    assert len(lines) == 5
+
+
+def test_several_networks_are_averaged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "network.json"
+    write_json_network(ASIA, file)
+    ask("asia", str(tmp_path), "--weights", "3,1", "--ask", "lung", "--json")
+    expected = average_query([ASIA, ASIA], [3, 1], ["lung"])
+    assert json.loads(capsys.readouterr().out) == expected.posteriors
+
+
+def test_wrong_usage_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="say what to ask"):
+        ask("asia")
+    with pytest.raises(ConfigError, match="must be variable=state, not 'smoke'"):
+        ask("asia", "--ask", "lung", "--given", "smoke")
+    with pytest.raises(ConfigError, match="'smoke' cannot be both 'no' and 'yes'"):
+        ask("asia", "--ask", "lung", "--given", "smoke=no", "smoke=yes")
+    with pytest.raises(ResultsError, match=r"has no network\.json"):
+        ask(str(tmp_path), "--all")
+    with pytest.raises(QueryError, match="2 networks need as many weights, not 1"):
+        ask("asia", "asia", "--weights", "1", "--all")
+    cases = tmp_path / "cases.csv"
+    cases.write_text("smoke\nyes\nYes\n", encoding="utf-8")
+    with pytest.raises(QueryError, match="case 2: variable 'smoke' has no state 'Yes'"):
+        ask("asia", "--all", "--given-file", str(cases))
