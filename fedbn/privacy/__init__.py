@@ -1,0 +1,1 @@
+"""Structures under record-level differential privacy: mechanisms, accounting, the ledger."""
