@@ -104,13 +104,10 @@ def network_facts(network_dir: Path | None) -> list[dict[str, Any]]:
     ------
     NetworkError : `network_dir` is no folder, or one of its files is wrong.
     """
-    from fedbn.networks.catalog import load_network, network_names, networks_in
+    from fedbn.networks.catalog import known_networks, load_network
 
-    names = list(network_names())
-    if network_dir is not None:
-        names += [name for name in networks_in(network_dir) if name not in names]
     facts = []
-    for name in names:
+    for name in known_networks(network_dir):
         network = load_network(name, network_dir)
         facts.append(
             {

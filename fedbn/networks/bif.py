@@ -1,11 +1,11 @@
-"""BIF, the interchange format of Bayesian networks, in and out through pgmpy.
+"""BIF, the interchange format of Bayesian networks: files in and out, and pgmpy's models.
 
-pgmpy is imported when it is first needed: it takes two seconds. Its reader and writer are kept
-from what they would mangle in silence:
+Files are read by `bif_grammar.py` and written by pgmpy, which is imported when it is first needed:
+it takes two seconds. Its writer is kept from what it would mangle in silence:
 
-- it matches names without regard to case, so names that differ in case only are refused on
-  reading and renamed on writing;
-- it writes no quotes, so characters that end a word in BIF become "_" on writing;
+- pgmpy matches names without regard to case, so names that differ in case only are renamed, for
+  its users (a model of pgmpy's with such names is refused);
+- it writes no quotes, so characters that end a word in BIF become "_";
 
 and a warning says what was renamed.
 """
@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.errors import FedbnWarning, NetworkError, SchemaError
+from fedbn.errors import FedbnWarning, NetworkError
+from fedbn.networks.bif_grammar import network_from_bif
 from fedbn.networks.json_file import read_text
 from fedbn.networks.network import BayesianNetwork, ConditionalTable
 
@@ -36,19 +37,7 @@ def read_bif(path: str | Path) -> BayesianNetwork:
     ------
     NetworkError : the file cannot be read or parsed, or is no network; names the file.
     """
-    from pgmpy.readwrite import BIFReader
-
-    text = read_text(path)
-    if "variable" not in text:
-        raise NetworkError(f"{path} is not a BIF file: it declares no variable")
-    try:
-        model = BIFReader(string=text).get_model()
-    except Exception as error:  # pgmpy's reader fails with whatever it stumbles over
-        raise NetworkError(f"{path} is not a BIF file that pgmpy can read: {error}") from error
-    try:
-        return from_pgmpy(model)
-    except (NetworkError, SchemaError) as error:
-        raise NetworkError(f"{path}: {error}") from error
+    return network_from_bif(read_text(path), str(path))
 
 
 def bif_text(network: BayesianNetwork) -> str:

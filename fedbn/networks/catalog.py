@@ -1,10 +1,11 @@
-"""Networks by name: embedded, in a folder, or fetched by pgmpy; or by path; or at random."""
+"""Networks by name: embedded, in a folder, or inside pgmpy; or by path; or at random."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +21,19 @@ from fedbn.networks.random import (
     random_linear_gaussian_network,
 )
 
-__all__ = ["HUB_NAMES", "load_network", "network_names", "networks_in", "read_network"]
+__all__ = [
+    "PGMPY_NAMES",
+    "known_networks",
+    "load_network",
+    "network_names",
+    "networks_in",
+    "pgmpy_folder",
+    "read_network",
+]
 
 Network = BayesianNetwork | LinearGaussianNetwork
 
-HUB_NAMES = (
+PGMPY_NAMES = (
     "barley",
     "diabetes",
     "link",
@@ -37,7 +46,7 @@ HUB_NAMES = (
     "pathfinder",
     "water",
 )
-"""Networks of the repository that are too large to embed; pgmpy's loader can fetch them."""
+"""Networks of the repository that are too large to embed; the installed pgmpy has their files."""
 
 SUFFIXES = (".bif", ".bif.gz", ".json", ".json.gz")
 """Files that hold a network."""
@@ -63,6 +72,20 @@ def network_names() -> tuple[str, ...]:
     )
 
 
+def pgmpy_folder() -> Path | None:
+    """Where the installed pgmpy keeps networks as BIF files; None if there is no such folder.
+
+    pgmpy is not imported: that takes seconds. The folder is no interface of pgmpy's, so its absence
+    is no error here, but of the network that is looked for.
+    """
+    found = find_spec("pgmpy")
+    for place in () if found is None else found.submodule_search_locations or ():
+        folder = Path(place) / "utils" / "example_models"
+        if folder.is_dir():
+            return folder
+    return None
+
+
 def networks_in(folder: str | Path) -> tuple[str, ...]:
     """The names under which `load_network` finds the files of this folder, sorted.
 
@@ -79,13 +102,28 @@ def networks_in(folder: str | Path) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+def known_networks(network_dir: str | Path | None = None) -> tuple[str, ...]:
+    """The names for which `load_network` has a file here: embedded, pgmpy's, then the folder's.
+
+    Raises
+    ------
+    NetworkError : there is no such folder.
+    """
+    inside = pgmpy_folder()
+    found = () if inside is None else networks_in(inside)
+    names = [*network_names(), *(name for name in PGMPY_NAMES if name in found)]
+    more = () if network_dir is None else networks_in(network_dir)
+    return tuple(dict.fromkeys((*sorted(names), *more)))
+
+
 def load_network(name_or_path: str | Path, network_dir: str | Path | None = None) -> Network:
     """The network of this name or file.
 
     Looked for in this order: an embedded network; random:NODES:EDGES[:SEED], tables with 2 to 4
     states, or random-gaussian:NODES:EDGES[:SEED], linear equations; a file, if the text ends like
-    one or has a path separator; NAME.bif, .bif.gz, .json or .json.gz in `network_dir`; pgmpy's
-    loader, for the names in `HUB_NAMES`, which needs a connection the first time.
+    one or has a path separator; NAME.bif, .bif.gz, .json or .json.gz in `network_dir`; for the
+    names in `PGMPY_NAMES` the files of the installed pgmpy, and where it has none pgmpy's loader,
+    which needs a connection.
 
     Raises
     ------
@@ -106,12 +144,13 @@ def load_network(name_or_path: str | Path, network_dir: str | Path | None = None
         return _random(name)
     if name.lower().endswith(SUFFIXES) or Path(name).name != name:
         return read_network(name)
-    if network_dir is not None:
-        for suffix in SUFFIXES:
-            file = Path(network_dir) / f"{name}{suffix}"
-            if file.is_file():
-                return read_network(file)
-    if name in HUB_NAMES:
+    for folder in (network_dir, pgmpy_folder() if name in PGMPY_NAMES else None):
+        if folder is not None:
+            files = [Path(folder) / f"{name}{suffix}" for suffix in SUFFIXES]
+            found = next((file for file in files if file.is_file()), None)
+            if found is not None:
+                return read_network(found)
+    if name in PGMPY_NAMES:
         return _fetched(name)
     raise NetworkError(_unknown(name, network_dir))
 
@@ -159,7 +198,8 @@ def _fetched(name: str) -> BayesianNetwork:
     except Exception as error:  # no connection shows as any of a dozen exceptions
         reason = str(error).strip().partition("\n")[0]
         raise NetworkError(
-            f"network {name!r} is not embedded and could not be fetched ({reason}); "
+            f"network {name!r} is not embedded, the installed pgmpy has no file of it in "
+            f"utils/example_models, and it could not be fetched ({reason}); "
             f"give the path of {name}.bif, or the folder that has it with --network-dir"
         ) from error
     try:
@@ -169,7 +209,7 @@ def _fetched(name: str) -> BayesianNetwork:
 
 
 def _unknown(name: str, network_dir: str | Path | None) -> str:
-    known = (*network_names(), *HUB_NAMES)
+    known = (*network_names(), *PGMPY_NAMES)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     where = "" if network_dir is None else f" and not in {network_dir}"

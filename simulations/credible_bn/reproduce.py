@@ -68,22 +68,17 @@ def credible(
 
 
 def _at_hand(case: dict[str, object], network_dir: Path | None) -> bool:
-    """Whether a sample's network is embedded or in the folder."""
-    return "network" not in case or str(case["network"]) in _networks(network_dir)
+    """Whether a sample's network can be loaded by name."""
+    from fedbn.networks.catalog import known_networks
 
-
-def _networks(network_dir: Path | None) -> set[str]:
-    from fedbn.networks.catalog import network_names
-
-    names = set(network_names())
-    if network_dir is not None:
-        names |= {path.name.split(".")[0] for path in network_dir.iterdir()}
-    return names
+    return "network" not in case or str(case["network"]) in known_networks(network_dir)
 
 
 def _missing(run: Settings, data_dir: Path | None, network_dir: Path | None) -> list[str]:
     """Tables and networks of experiment.toml that are not at hand."""
-    known = _networks(network_dir)
+    from fedbn.networks.catalog import known_networks
+
+    known = known_networks(network_dir)
     tables = [
         name
         for name in run["tables"]["names"]

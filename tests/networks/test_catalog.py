@@ -14,8 +14,17 @@ from hypothesis import strategies as st
 from fedbn.errors import FedbnWarning, NetworkError
 from fedbn.graphs.random import random_dag
 from fedbn.networks import catalog
-from fedbn.networks.bif import bif_text, read_bif, write_bif
-from fedbn.networks.catalog import load_network, network_names, networks_in, read_network
+from fedbn.networks.bif import bif_text, from_pgmpy, read_bif, write_bif
+from fedbn.networks.bif_grammar import network_from_bif
+from fedbn.networks.catalog import (
+    PGMPY_NAMES,
+    known_networks,
+    load_network,
+    network_names,
+    networks_in,
+    pgmpy_folder,
+    read_network,
+)
 from fedbn.networks.json_file import network_from_json, network_to_json, write_json_network
 from fedbn.networks.network import BayesianNetwork, ConditionalTable
 from fedbn.networks.random import random_bayesian_network, random_linear_gaussian_network
@@ -152,7 +161,17 @@ def test_bif_files(tmp_path, name):
         BIF.replace("| Rain", "| Snow"),
         BIF.replace("  (no) 0.1, 0.2, 0.7;\n", ""),
         BIF.partition("probability ( wet")[0],
-        BIF + BIF[BIF.index("variable R") :].replace("Rain", "rain").replace("wet", "wet2"),
+        BIF + BIF[BIF.index("variable R") :],
+        BIF.replace("[ 2 ]", "[ 3 ]"),
+        BIF.replace("(no) 0.1", "(no, yes) 0.1"),
+        BIF.replace("0.2, 0.8", "0.2, often"),
+        BIF.replace("table 0.2, 0.8;", "table 0.2, 0.8; (yes) 0.2, 0.8;"),
+        BIF.replace("(yes) 0.333", "(no) 0.333"),
+        BIF.replace("| Rain", ", Rain"),
+        BIF.replace("type", "kind"),
+        BIF.replace('"wet"', '"wet'),
+        BIF.replace("// a", "/* a"),
+        BIF.rstrip()[:-1],
     ],
 )
 def test_bad_bif_files_are_refused(tmp_path, text):
@@ -162,6 +181,38 @@ def test_bad_bif_files_are_refused(tmp_path, text):
         read_bif(path)
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_an_error_in_a_bif_file_names_line_and_variable():
+    bad = BIF.replace("(no) 0.1", "(no) 0.1x")
+    with pytest.raises(NetworkError, match=r"file\.bif, line 11: the table of 'wet'"):
+        network_from_bif(bad, "file.bif")
+
+
+def test_bif_in_other_hands():
+    """Properties, comments, quotes, no commas, a default row, a table with parents."""
+    text = """network "n" { property author "me; you"; }
+    variable a { type discrete [2] { "0" "1" }; property position = (1, 2); }
+    variable A { /* another one */ type discrete [3] { x y z }; }
+    probability (a) { property old; table 0.5 0.5; }  // fair
+    probability (A | a) { default 0.25 0.25 0.5; ("1") 1 0 0; }"""
+    network = network_from_bif(text, "text")
+    assert network.names == ("A", "a")
+    assert network.cpts[0].tolist() == [[0.25, 0.25, 0.5], [1.0, 0.0, 0.0]]
+    rows = 'default 0.25 0.25 0.5; ("1") 1 0 0;'
+    slowest = network_from_bif(text.replace(rows, "table 0.25 1 0.25 0 0.5 0;"), "text")
+    assert slowest == network
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 10_000))
+def test_bif_is_read_as_pgmpy_reads_it(seed):
+    from pgmpy.readwrite import BIFReader
+
+    rng = np.random.default_rng(seed)
+    network = random_bayesian_network(random_dag("abcde", edges=6, rng=rng), rng=rng)
+    text = bif_text(network)
+    assert network_from_bif(text, "text") == from_pgmpy(BIFReader(string=text).get_model())
 
 
 @settings(max_examples=3, deadline=None)
@@ -210,39 +261,70 @@ def test_networks_that_cannot_be_found(tmp_path):
         read_network(spoilt)
 
 
-def test_network_dir_comes_before_the_hub(tmp_path):
+# Nodes and edges as the repository publishes them, of the networks that pgmpy brings.
+INSIDE_PGMPY = {
+    "barley": (48, 84),
+    "diabetes": (413, 602),
+    "link": (724, 1125),
+    "mildew": (35, 46),
+    "munin": (1041, 1397),
+    "munin1": (186, 273),
+    "munin2": (1003, 1244),
+    "munin3": (1041, 1306),
+    "munin4": (1038, 1388),
+    "pathfinder": (109, 195),
+    "water": (32, 66),
+}
+
+
+def test_networks_that_pgmpy_brings_are_at_hand():
+    """pgmpy promises no such folder: this fails when it is gone."""
+    assert tuple(INSIDE_PGMPY) == PGMPY_NAMES
+    assert set(known_networks()) == {*PUBLISHED, *INSIDE_PGMPY}
+
+
+@pytest.mark.parametrize("name", ["water", "pathfinder", "munin1"])
+def test_networks_inside_pgmpy_have_the_published_sizes(name):
+    network = load_network(name)
+    assert (network.dag.n, network.dag.n_edges) == INSIDE_PGMPY[name]
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_embedded_networks_are_those_of_the_files(name):
+    """The embedded files were made through pgmpy's reader, which so is the oracle of ours."""
+    assert read_bif(pgmpy_folder() / f"{name}.bif.gz") == load_network(name)
+
+
+def test_network_dir_comes_before_pgmpy(tmp_path):
     network = load_network("asia")
     write_json_network(network, tmp_path / "water.json")
     assert load_network("water", network_dir=tmp_path) == network
 
 
-def test_hub_networks_without_a_connection(monkeypatch):
+def test_without_its_file_a_network_is_fetched_or_the_error_says_what_to_do(monkeypatch):
     import pgmpy.example_models
+
+    from fedbn.networks.bif import to_pgmpy
+
+    asked = []
+    monkeypatch.setattr(catalog, "find_spec", lambda name: None)
+    monkeypatch.setattr(
+        pgmpy.example_models,
+        "load_model",
+        lambda name: asked.append(name) or to_pgmpy(network_from_bif(BIF, "text")),
+    )
+    assert known_networks() == network_names()
+    assert load_network("water") == network_from_bif(BIF, "text")
+    assert asked == ["bnlearn/water"]
 
     def offline(name):
         raise OSError(f"cannot reach the hub for {name}\nmore lines")
 
     monkeypatch.setattr(pgmpy.example_models, "load_model", offline)
-    with pytest.raises(
-        NetworkError, match=r"'water'.*could not be fetched.*--network-dir"
-    ) as error:
+    words = r"'water'.*no file of it.*could not be fetched.*--network-dir"
+    with pytest.raises(NetworkError, match=words) as error:
         load_network("water")
     assert "\n" not in str(error.value)
-
-
-def test_hub_networks_come_through_pgmpy(monkeypatch):
-    import pgmpy.example_models
-
-    from fedbn.networks.bif import to_pgmpy
-
-    asia = load_network("asia")
-    asked = []
-    monkeypatch.setattr(
-        pgmpy.example_models, "load_model", lambda name: asked.append(name) or to_pgmpy(asia)
-    )
-    assert load_network("water") == asia
-    assert asked == ["bnlearn/water"]
-    assert "water" in catalog.HUB_NAMES
 
 
 def test_random_networks_by_name():
