@@ -40,6 +40,20 @@ def bdeu(dataset: Dataset, node: int, parents: tuple[int, ...], ess: float) -> f
     )
 
 
+def weighted_bdeu(
+    dataset: Dataset, node: int, parents: tuple[int, ...], ess: float, weight: float
+) -> float:
+    """BDeu with every count multiplied by the weight, by the formula with Γ of real numbers."""
+    both, of_parents = counts(dataset, node, parents)
+    q = math.prod(int(dataset.cardinalities[p]) for p in parents)
+    cell = ess / q / int(dataset.cardinalities[node])
+    value = sum(math.lgamma(cell + weight * count) - math.lgamma(cell) for count in both.values())
+    return value + sum(
+        math.lgamma(ess / q) - math.lgamma(ess / q + weight * count)
+        for count in of_parents.values()
+    )
+
+
 def penalised(dataset: Dataset, node: int, parents: tuple[int, ...], penalty: float) -> float:
     both, of_parents = counts(dataset, node, parents)
     q = math.prod(int(dataset.cardinalities[p]) for p in parents)

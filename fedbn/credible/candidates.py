@@ -74,6 +74,7 @@ def candidate_sets(
     *,
     bayes_factor: float = 20.0,
     ess: float = 1.0,
+    row_weight: float = 1.0,
     max_parents: int | None = None,
     memory: int | None = None,
     seconds: float | None = None,
@@ -85,6 +86,7 @@ def candidate_sets(
     ----------
     dataset : two rows at least.
     score : a name of `fedbn.scores.SCORES`; ess for BDeu.
+    row_weight : by which every count is multiplied; see `make_score`.
     max_parents, memory (bytes), seconds : limits; see `parent_sets`. When time ends, or at Ctrl-C,
         the sizes that are done are returned.
 
@@ -108,8 +110,8 @@ def candidate_sets(
         variables = tuple(dataset.schema.variables[i] for i in used)
         part = Dataset(Schema(variables), dataset.table[:, used])
     found = parent_sets(
-        make_score(score, part, ess=ess), slack=epsilon, max_parents=max_parents, memory=memory,
-        seconds=seconds, progress=progress,
+        make_score(score, part, ess=ess, row_weight=row_weight), slack=epsilon,
+        max_parents=max_parents, memory=memory, seconds=seconds, progress=progress,
     )  # fmt: skip
     families = found.families
     if aside:

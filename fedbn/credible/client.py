@@ -51,6 +51,7 @@ def credible_structures(
     score: str = "bic",
     *,
     ess: float = 1.0,
+    row_weight: float = 1.0,
     bayes_factor: float = 20.0,
     max_dags: int = 20,
     max_parents: int | None = None,
@@ -62,7 +63,7 @@ def credible_structures(
 
     Parameters
     ----------
-    dataset, score, ess, bayes_factor, max_parents : see `candidate_sets`.
+    dataset, score, ess, row_weight, bayes_factor, max_parents : see `candidate_sets`.
     max_dags : how many classes at most.
     seconds : wall clock; half of it at most goes to the candidates.
     memory : bytes, by default half of what is free.
@@ -74,7 +75,7 @@ def credible_structures(
     began = time.monotonic()
     memory = free_memory() // 2 if memory is None else memory
     candidates, reason = _candidates(
-        dataset, score, ess, bayes_factor, max_parents, memory, seconds
+        dataset, score, ess, row_weight, bayes_factor, max_parents, memory, seconds
     )
     left = None if seconds is None else max(0.0, began + seconds - time.monotonic())
     found = credible_set(candidates, memory=memory, seconds=left, rng=rng)
@@ -93,14 +94,15 @@ def credible_structures(
 
 
 def _candidates(
-    dataset: Dataset, score: str, ess: float, bayes_factor: float, max_parents: int | None,
-    memory: int, seconds: float | None,
+    dataset: Dataset, score: str, ess: float, row_weight: float, bayes_factor: float,
+    max_parents: int | None, memory: int, seconds: float | None,
 ) -> tuple[Candidates, str]:  # fmt: skip
     """All candidates under the user's cap, or those of a superstructure and why."""
     try:
         candidates = candidate_sets(
-            dataset, score, bayes_factor=bayes_factor, ess=ess, max_parents=max_parents,
-            memory=memory, seconds=None if seconds is None else seconds / 2,
+            dataset, score, bayes_factor=bayes_factor, ess=ess, row_weight=row_weight,
+            max_parents=max_parents, memory=memory,
+            seconds=None if seconds is None else seconds / 2,
         )  # fmt: skip
     except SearchError as error:
         why = str(error)
@@ -109,8 +111,9 @@ def _candidates(
             return candidates, ""
         why = f"candidate parent sets: {candidates.limit}"
     smaller = superstructure_candidates(
-        dataset, score, bayes_factor=bayes_factor, ess=ess, max_parents=max_parents
-    )
+        dataset, score, bayes_factor=bayes_factor, ess=ess, row_weight=row_weight,
+        max_parents=max_parents,
+    )  # fmt: skip
     return smaller, f"{why}; sent is the credible set with {smaller.scope}"
 
 

@@ -27,7 +27,7 @@ NEIGHBOURS = 6
 
 def superstructure_candidates(
     dataset: Dataset, score: str = "bic", *, bayes_factor: float = 20.0, ess: float = 1.0,
-    neighbours: int = NEIGHBOURS, max_parents: int | None = None,
+    row_weight: float = 1.0, neighbours: int = NEIGHBOURS, max_parents: int | None = None,
 ) -> Candidates:  # fmt: skip
     """Candidates at a Bayes factor among at most `neighbours` parents per variable.
 
@@ -36,7 +36,7 @@ def superstructure_candidates(
     ConfigError : unknown score, or BF < 1.
     """
     epsilon = log_bayes_factor(bayes_factor)
-    scored = make_score(score, dataset, ess=ess)
+    scored = make_score(score, dataset, ess=ess, row_weight=row_weight)
     skeleton = ges(scored, max_parents=max_parents).dag.adjacency
     skeleton = skeleton | skeleton.T
     most = neighbours if max_parents is None else min(neighbours, max_parents)

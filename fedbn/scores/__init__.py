@@ -35,26 +35,31 @@ __all__ = [
 @dataclass(frozen=True)
 class ScoreEntry:
     """A score that can be chosen by name: the kind of data, and how it is made from (data, ess,
-    MB of memory)."""
+    row weight, MB of memory)."""
 
     kind: Literal["categorical", "gaussian"]
-    make: Callable[[Dataset, float, float], TabulatedScore]
+    make: Callable[[Dataset, float, float, float], TabulatedScore]
 
 
 SCORES: Mapping[str, ScoreEntry] = MappingProxyType(
     {
         "bdeu": ScoreEntry("categorical", bdeu),
-        "bic": ScoreEntry("categorical", lambda dataset, _, mb: bic(dataset, mb)),
-        "aic": ScoreEntry("categorical", lambda dataset, _, mb: aic(dataset, mb)),
-        "gaussian-bic": ScoreEntry("gaussian", lambda dataset, _, __: gaussian_bic(dataset)),
-        "gaussian-aic": ScoreEntry("gaussian", lambda dataset, _, __: gaussian_aic(dataset)),
-        "bge": ScoreEntry("gaussian", lambda dataset, _, __: bge(dataset)),
+        "bic": ScoreEntry("categorical", lambda dataset, _, k, mb: bic(dataset, k, mb)),
+        "aic": ScoreEntry("categorical", lambda dataset, _, k, mb: aic(dataset, k, mb)),
+        "gaussian-bic": ScoreEntry("gaussian", lambda dataset, _, k, __: gaussian_bic(dataset, k)),
+        "gaussian-aic": ScoreEntry("gaussian", lambda dataset, _, k, __: gaussian_aic(dataset, k)),
+        "bge": ScoreEntry("gaussian", lambda dataset, _, k, __: bge(dataset, k)),
     }
 )
 
 
 def make_score(
-    name: str, dataset: Dataset, *, ess: float = 1.0, memory_mb: float = MEMORY_MB
+    name: str,
+    dataset: Dataset,
+    *,
+    ess: float = 1.0,
+    row_weight: float = 1.0,
+    memory_mb: float = MEMORY_MB,
 ) -> TabulatedScore:
     """The score `name` of a data set.
 
@@ -63,12 +68,15 @@ def make_score(
     name : bdeu, bic, aic, gaussian-bic, gaussian-aic or bge.
     dataset : of the kind that the score needs.
     ess : equivalent sample size; only BDeu uses it.
+    row_weight : k ≥ 1, a real number: the score counts every row k times (counts times k; BIC's
+        ln N becomes ln k N), so it admits weaker edges.
     memory_mb : bound on the stored values and bitmaps of a categorical score; when the store is
         full it is emptied, which costs time and changes no score.
 
     Raises
     ------
-    ConfigError : no score has this name, ess is not positive, or memory_mb is below 1.
+    ConfigError : no score has this name, ess is not positive, or memory_mb or row_weight is below
+        1.
     DataError : the data are of the other kind.
 
     >>> from fedbn.data.dataset import Dataset, Schema
@@ -79,7 +87,7 @@ def make_score(
     """
     if name not in SCORES:
         raise ConfigError(f"the score must be one of {', '.join(SCORES)}, not {name!r}")
-    return SCORES[name].make(dataset, ess, memory_mb)
+    return SCORES[name].make(dataset, ess, row_weight, memory_mb)
 
 
 def dag_score(dag: DAG, dataset: Dataset, name: str = "bdeu", ess: float = 1.0) -> float:

@@ -25,7 +25,8 @@ def _log_gamma(z: float) -> float:
 def _terms_of(t: Tables, log_size: float) -> int:
     """The row of `terms` for sets with ln Π r = log_size, filled on first use.
 
-    ln Γ(m + α) - ln Γ(α) = ln α + Σ_{0<i<m} ln(i + α), also where α underflows.
+    ln Γ(m + α) - ln Γ(α) = ln α + Σ_{0<i<m} ln(i + α), also where α underflows; where k m is not
+    whole, ln α + ln Γ(k m + α) - ln Γ(1 + α).
     """
     if t.kind == INFORMATION:
         log_size = 0.0
@@ -37,7 +38,7 @@ def _terms_of(t: Tables, log_size: float) -> int:
     row[0] = 0.0
     if t.kind == INFORMATION:
         for count in range(1, TABLE_COUNTS):
-            row[count] = count * math.log(count)
+            row[count] = t.row_weight * (count * math.log(count))
         return int(slot)
     log_alpha = math.log(t.parameter) - log_size
     alpha = math.exp(log_alpha)
@@ -46,8 +47,14 @@ def _terms_of(t: Tables, log_size: float) -> int:
     for count in range(2, TABLE_COUNTS):
         total += math.log(count - 1 + alpha)
         row[count] = total
+    if t.row_weight != 1.0:
+        for count in range(1, TABLE_COUNTS):
+            weighted = t.row_weight * count + alpha
+            row[count] = log_alpha + (math.lgamma(weighted) - math.lgamma(1.0 + alpha))
+        total = row[TABLE_COUNTS - 1]
     row[TABLE_COUNTS] = alpha
-    row[TABLE_COUNTS + 1] = _log_gamma(TABLE_COUNTS - 1 + alpha) - total
+    largest = t.row_weight * (TABLE_COUNTS - 1)
+    row[TABLE_COUNTS + 1] = _log_gamma(largest + alpha) - total
     return int(slot)
 
 
@@ -55,9 +62,9 @@ def _terms_of(t: Tables, log_size: float) -> int:
 def _large_term(t: Tables, slot: Integer, count: Integer) -> float:
     """What a cell with `count` ≥ TABLE_COUNTS rows adds to J."""
     if t.kind == INFORMATION:
-        return float(count * math.log(count))
+        return float(t.row_weight * (count * math.log(count)))
     alpha = t.terms[slot, TABLE_COUNTS]
-    return float(_log_gamma(count + alpha) - t.terms[slot, TABLE_COUNTS + 1])
+    return float(_log_gamma(t.row_weight * count + alpha) - t.terms[slot, TABLE_COUNTS + 1])
 
 
 @inner

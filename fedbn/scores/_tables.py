@@ -8,10 +8,13 @@ of *sets* with
 the log-score of a complete graph over the set. One stored number per set then serves every node
 of the set as the child, and an operator's gain is a sum of four of them.
 
-    BDeu       J(A) = Σ_cells [ln Γ(n_c + α) - ln Γ(α)], α = ess / Π_{a in A} r_a; the cells are
-               the observed configurations of A, unseen ones contribute exactly 0
-    BIC, AIC   J(A) = Σ_cells n_c ln n_c - penalty (Π_{a in A} r_a - 1)
+    BDeu       J(A) = Σ_cells [ln Γ(k n_c + α) - ln Γ(α)], α = ess / Π_{a in A} r_a; the cells
+               are the observed configurations of A, unseen ones contribute exactly 0
+    BIC, AIC   J(A) = k Σ_cells n_c ln n_c - penalty (Π_{a in A} r_a - 1)
     Gaussian   J(A) = constant[|A|] - exponent[|A|] ln det gram[A, A]   (BIC and BGe)
+
+k is the row weight, by which every count is multiplied; k N ln k is left out of BIC and AIC, as it
+is the same for every set. Gaussian tables hold k in `constant`, `exponent` and `gram`.
 
 Where to find it: `_kernels.py` J of one set and of one set with many additions; `_cell_kernels.py`
 the terms of the cells; `_bitmap_kernels.py` and `_row_kernels.py` the two ways of counting;
@@ -65,6 +68,7 @@ class Tables(NamedTuple):
 
     kind: int  # BDEU, INFORMATION or GAUSSIAN
     n_rows: int
+    row_weight: float  # k ≥ 1
     parameter: float  # BDeu: ess; INFORMATION: penalty per free parameter
     codes: NDArray[np.uint16]  # [n, M]
     weights: NDArray[np.int32]  # [M] how many rows were merged

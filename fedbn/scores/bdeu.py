@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fedbn.errors import ConfigError
 from fedbn.scores.base import TabulatedScore
-from fedbn.scores.counts import MEMORY_MB, categorical_tables, require_kind
+from fedbn.scores.counts import MEMORY_MB, categorical_tables, labelled, require_kind
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -19,24 +19,27 @@ if TYPE_CHECKING:
 __all__ = ["bdeu"]
 
 
-def bdeu(dataset: Dataset, ess: float = 1.0, memory_mb: float = MEMORY_MB) -> TabulatedScore:
+def bdeu(
+    dataset: Dataset, ess: float = 1.0, row_weight: float = 1.0, memory_mb: float = MEMORY_MB
+) -> TabulatedScore:
     """BDeu of categorical data.
 
     Parameters
     ----------
     dataset : categorical.
     ess : equivalent sample size α > 0. 1, as the programs of the consensus papers have it.
+    row_weight : k ≥ 1, by which every count is multiplied: N_ijk becomes k N_ijk.
     memory_mb : bound on the store of local scores and the bitmaps of states.
 
     Raises
     ------
     DataError : the data are not categorical.
-    ConfigError : ess is not a positive number.
+    ConfigError : ess is not a positive number, or the row weight is below 1.
     """
     from fedbn.scores._tables import BDEU
 
     require_kind(dataset, "categorical", "bdeu")
     if not (ess > 0 and math.isfinite(ess)):
         raise ConfigError(f"the equivalent sample size must be a positive number, not {ess}")
-    tables = categorical_tables(dataset, BDEU, ess, memory_mb)
-    return TabulatedScore(dataset.names, f"bdeu, ess {ess:g}", tables)
+    tables = categorical_tables(dataset, BDEU, ess, row_weight, memory_mb)
+    return TabulatedScore(dataset.names, labelled(f"bdeu, ess {ess:g}", row_weight), tables)

@@ -1,7 +1,8 @@
 """BIC and AIC of categorical data: log-likelihood - penalty × free parameters.
 
 The parameters of a family are (r - 1) q with the agreed arities; the penalty is (ln N) / 2 for BIC
-(Schwarz 1978) and 1 for AIC (Akaike 1974).
+(Schwarz 1978) and 1 for AIC (Akaike 1974). With row weight k the log-likelihood is multiplied by k
+and N by k, as if every row were there k times.
 """
 
 from __future__ import annotations
@@ -10,7 +11,13 @@ import math
 from typing import TYPE_CHECKING
 
 from fedbn.scores.base import TabulatedScore
-from fedbn.scores.counts import MEMORY_MB, categorical_tables, require_kind
+from fedbn.scores.counts import (
+    MEMORY_MB,
+    categorical_tables,
+    labelled,
+    require_kind,
+    require_row_weight,
+)
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -18,19 +25,23 @@ if TYPE_CHECKING:
 __all__ = ["aic", "bic"]
 
 
-def bic(dataset: Dataset, memory_mb: float = MEMORY_MB) -> TabulatedScore:
+def bic(dataset: Dataset, row_weight: float = 1.0, memory_mb: float = MEMORY_MB) -> TabulatedScore:
     """BIC of categorical data; raises DataError for Gaussian data."""
-    return _criterion(dataset, "bic", 0.5 * math.log(dataset.n_rows), memory_mb)
+    require_row_weight(row_weight)
+    penalty = 0.5 * math.log(row_weight * dataset.n_rows)
+    return _criterion(dataset, "bic", penalty, row_weight, memory_mb)
 
 
-def aic(dataset: Dataset, memory_mb: float = MEMORY_MB) -> TabulatedScore:
+def aic(dataset: Dataset, row_weight: float = 1.0, memory_mb: float = MEMORY_MB) -> TabulatedScore:
     """AIC of categorical data; raises DataError for Gaussian data."""
-    return _criterion(dataset, "aic", 1.0, memory_mb)
+    return _criterion(dataset, "aic", 1.0, row_weight, memory_mb)
 
 
-def _criterion(dataset: Dataset, name: str, penalty: float, memory_mb: float) -> TabulatedScore:
+def _criterion(
+    dataset: Dataset, name: str, penalty: float, row_weight: float, memory_mb: float
+) -> TabulatedScore:
     from fedbn.scores._tables import INFORMATION
 
     require_kind(dataset, "categorical", name)
-    tables = categorical_tables(dataset, INFORMATION, penalty, memory_mb)
-    return TabulatedScore(dataset.names, name, tables)
+    tables = categorical_tables(dataset, INFORMATION, penalty, row_weight, memory_mb)
+    return TabulatedScore(dataset.names, labelled(name, row_weight), tables)

@@ -6,6 +6,7 @@ than a quarter of the memory allowed.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,15 @@ if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
     from fedbn.scores._tables import Tables
 
-__all__ = ["MEMORY_MB", "categorical_tables", "gaussian_tables", "require_kind", "tables_over"]
+__all__ = [
+    "MEMORY_MB",
+    "categorical_tables",
+    "gaussian_tables",
+    "labelled",
+    "require_kind",
+    "require_row_weight",
+    "tables_over",
+]
 
 MEMORY_MB = 512
 _LARGEST_ARITY = 65_535
@@ -34,8 +43,27 @@ def require_kind(dataset: Dataset, kind: str, score: str) -> None:
         raise DataError(f"{score} needs {kind} data, these are {dataset.kind}")
 
 
+def require_row_weight(row_weight: float) -> None:
+    """Checks that a row weight is a finite number of at least 1; raises ConfigError."""
+    if not 1.0 <= row_weight < math.inf:
+        raise ConfigError(f"row-weight must be at least 1 and finite, not {row_weight}")
+
+
+def labelled(label: str, row_weight: float) -> str:
+    """A score's label with its row weight, where that is not 1.
+
+    >>> labelled("bic", 1.0), labelled("bic", 2.5)
+    ('bic', 'bic, row weight 2.5')
+    """
+    return label if row_weight == 1.0 else f"{label}, row weight {row_weight:g}"
+
+
 def categorical_tables(
-    dataset: Dataset, kind: int, parameter: float, memory_mb: float = MEMORY_MB
+    dataset: Dataset,
+    kind: int,
+    parameter: float,
+    row_weight: float = 1.0,
+    memory_mb: float = MEMORY_MB,
 ) -> Tables:
     """Tables of categorical data.
 
@@ -43,17 +71,19 @@ def categorical_tables(
     ----------
     dataset : categorical.
     kind, parameter : `_kernels.BDEU` with ess, or `_kernels.INFORMATION` with the penalty.
+    row_weight : k ≥ 1, by which every count is multiplied.
     memory_mb : bound in MB on the store of scores (emptied when full) and the bitmaps.
 
     Raises
     ------
     DataError : a variable has more than 65,535 states, or rows × states reach 2^31.
-    ConfigError : `memory_mb` is below 1.
+    ConfigError : `memory_mb` or `row_weight` is below 1.
     """
     from fedbn.scores._preparation_kernels import merge_rows, rows_outside_modes, state_bitmaps
 
     if not memory_mb >= 1:
         raise ConfigError(f"the memory of a score must be at least 1 MB, not {memory_mb}")
+    require_row_weight(row_weight)
     arities = _checked_arities(dataset)
     codes = np.ascontiguousarray(dataset.codes.T, dtype=np.uint16)
     first, weights = merge_rows(codes)
@@ -71,6 +101,7 @@ def categorical_tables(
         bytes_of_store=int(memory_mb * (1 << 20)) // 2,
         kind=kind,
         n_rows=dataset.n_rows,
+        row_weight=float(row_weight),
         parameter=float(parameter),
         codes=kept,
         weights=weights,
@@ -105,10 +136,12 @@ def gaussian_tables(
     constant: NDArray[np.float64],
     exponent: NDArray[np.float64],
     penalty: float = 0.0,
+    row_weight: float = 1.0,
 ) -> Tables:
     """Tables of a Gaussian score J(A) = constant[|A|] - exponent[|A|] ln det gram[A, A].
 
-    `penalty` is that of one parent where the score has one (it is in `constant` already).
+    `penalty` is that of one parent where the score has one (it is in `constant` already); so is
+    `row_weight`, and in `exponent`.
     """
     from fedbn.scores._tables import GAUSSIAN
 
@@ -117,6 +150,7 @@ def gaussian_tables(
         bytes_of_store=0,
         kind=GAUSSIAN,
         n_rows=n_rows,
+        row_weight=float(row_weight),
         parameter=float(penalty),
         gram=np.ascontiguousarray(gram),
         constant=constant,

@@ -5,6 +5,8 @@ variance with denominator N, Λ = ln N / 2 for BIC and 1 for AIC; noise variance
 parameters. BGe: Geiger & Heckerman 2002 as corrected by Kuipers, Moffa &
 Heckerman 2014, with α_μ = 1, α_w = n + 2, T = t I and the prior mean at the sample mean.
 
+A row weight k multiplies N and the cross products, as if every row were there k times.
+
 A column that others determine exactly keeps 10^-12 of its variance, so scores stay finite.
 """
 
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from fedbn.errors import DataError
 from fedbn.scores.base import TabulatedScore
-from fedbn.scores.counts import gaussian_tables, require_kind
+from fedbn.scores.counts import gaussian_tables, labelled, require_kind, require_row_weight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,18 +40,22 @@ LEAST_PIVOT = 1e-10  # of a column's variance: what the others must leave of it
 ABSOLUTE_VARIANCE = 1e-300
 
 
-def gaussian_bic(dataset: Dataset) -> TabulatedScore:
+def gaussian_bic(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
     """Gaussian BIC; raises DataError for categorical data."""
     require_kind(dataset, "gaussian", "gaussian-bic")
     covariance = _scatter(dataset) / dataset.n_rows
-    return gaussian_from_covariance(dataset.names, covariance, dataset.n_rows)
+    return gaussian_from_covariance(
+        dataset.names, covariance, dataset.n_rows, row_weight=row_weight
+    )
 
 
-def gaussian_aic(dataset: Dataset) -> TabulatedScore:
+def gaussian_aic(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
     """Gaussian AIC; raises DataError for categorical data."""
     require_kind(dataset, "gaussian", "gaussian-aic")
     covariance = _scatter(dataset) / dataset.n_rows
-    return gaussian_from_covariance(dataset.names, covariance, dataset.n_rows, criterion="aic")
+    return gaussian_from_covariance(
+        dataset.names, covariance, dataset.n_rows, criterion="aic", row_weight=row_weight
+    )
 
 
 def gaussian_from_covariance(
@@ -58,6 +64,7 @@ def gaussian_from_covariance(
     rows: int,
     *,
     criterion: Literal["bic", "aic"] = "bic",
+    row_weight: float = 1.0,
 ) -> TabulatedScore:
     """Gaussian BIC or AIC of data of which the covariance is known.
 
@@ -66,9 +73,11 @@ def gaussian_from_covariance(
     names : the variables, sorted as text, as `covariance` has them.
     covariance : [n, n], symmetric, with denominator N.
     rows : N ≥ 1.
+    row_weight : k ≥ 1: the score is that of k N rows with this covariance.
 
     Raises
     ------
+    ConfigError : the row weight is below 1.
     DataError : the shape does not fit, an entry is not finite, the matrix is not symmetric, or the
         names are not sorted.
 
@@ -87,19 +96,23 @@ def gaussian_from_covariance(
         raise DataError("a covariance must be symmetric")
     if list(names) != sorted(names):
         raise DataError("the variables of a covariance must be sorted by name")
-    penalty = 0.5 * math.log(rows) if criterion == "bic" else 1.0
+    require_row_weight(row_weight)
+    counted = row_weight * rows
+    penalty = 0.5 * math.log(counted) if criterion == "bic" else 1.0
     size = np.arange(n + 1, dtype=np.float64)
-    constant = -0.5 * rows * (1.0 + math.log(2.0 * math.pi)) * size
+    constant = -0.5 * counted * (1.0 + math.log(2.0 * math.pi)) * size
     constant -= penalty * size * (size - 1.0) / 2.0
-    exponent = np.full(n + 1, 0.5 * rows)
-    tables = gaussian_tables(rows, (matrix + matrix.T) / 2.0, constant, exponent, penalty)
-    return TabulatedScore(tuple(names), f"gaussian-{criterion}", tables)
+    exponent = np.full(n + 1, 0.5 * counted)
+    gram = (matrix + matrix.T) / 2.0
+    tables = gaussian_tables(rows, gram, constant, exponent, penalty, row_weight)
+    return TabulatedScore(tuple(names), labelled(f"gaussian-{criterion}", row_weight), tables)
 
 
-def bge(dataset: Dataset) -> TabulatedScore:
+def bge(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
     """BGe with α_μ = 1 and α_w = n + 2; raises DataError for categorical data."""
     require_kind(dataset, "gaussian", "bge")
-    rows, n = dataset.n_rows, dataset.n
+    require_row_weight(row_weight)
+    rows, n = row_weight * dataset.n_rows, dataset.n
     mean_weight, degrees = 1.0, n + 2.0
     t = mean_weight * (degrees - n - 1.0) / (mean_weight + 1.0)
     constant = np.zeros(n + 1)
@@ -111,9 +124,9 @@ def bge(dataset: Dataset) -> TabulatedScore:
         constant[size] = size * (log_ratio - 0.5 * rows * math.log(math.pi) + prior * math.log(t))
         for j in range(size):
             constant[size] += math.lgamma(exponent[size] - 0.5 * j) - math.lgamma(prior - 0.5 * j)
-    gram = _scatter(dataset) + t * np.eye(n)
-    tables = gaussian_tables(rows, gram, constant, exponent)
-    return TabulatedScore(dataset.names, "bge", tables)
+    gram = row_weight * _scatter(dataset) + t * np.eye(n)
+    tables = gaussian_tables(dataset.n_rows, gram, constant, exponent, row_weight=row_weight)
+    return TabulatedScore(dataset.names, labelled("bge", row_weight), tables)
 
 
 def require_regular(score: TabulatedScore) -> None:
@@ -157,7 +170,8 @@ def rounding(score: TabulatedScore) -> float:
     gram, n = score.tables.gram, score.n
     scale = 1.0 / np.sqrt(np.diag(gram))
     precision = np.linalg.inv(gram * np.outer(scale, scale))
-    each = 0.5 * score.tables.n_rows * n * np.finfo(np.float64).eps * np.diag(precision).max()
+    counted = score.tables.row_weight * score.tables.n_rows
+    each = 0.5 * counted * n * np.finfo(np.float64).eps * np.diag(precision).max()
     return float(n * each)
 
 

@@ -66,10 +66,10 @@ def _discrete_chain(
     """Entropies of the prefixes times N, and the penalty apart; how many prefixes were made."""
     t = m.tables
     members = np.empty(order.size + 2, dtype=np.int64)
-    n_log_n = t.n_rows * math.log(t.n_rows)
+    n_log_n = t.row_weight * (t.n_rows * math.log(t.n_rows))
     members[0] = node
     own = joint(t, members, 1) + m.penalty * (t.arities[node] - 1.0)
-    most = t.n_rows * math.log(t.arities.max())
+    most = t.row_weight * t.n_rows * math.log(t.arities.max())
     cells, unit = 1.0, m.penalty * (t.arities[node] - 1.0)
     for k in range(order.size):
         if cut and unit * cells >= most:

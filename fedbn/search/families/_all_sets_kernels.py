@@ -34,7 +34,7 @@ def all_joint_values(t: Tables) -> Floats:
     """
     n, rows = t.codes.shape
     values = np.zeros(1 << n)
-    values[0] = math.lgamma(t.n_rows + t.parameter) - math.lgamma(t.parameter)
+    values[0] = math.lgamma(t.row_weight * t.n_rows + t.parameter) - math.lgamma(t.parameter)
     row = np.empty((n + 1, rows), dtype=np.int32)
     group = np.zeros((n + 1, rows), dtype=np.int32)
     alone = np.empty(rows, dtype=np.int32)
@@ -56,14 +56,14 @@ def all_joint_values(t: Tables) -> Floats:
         state[depth, 4] = v - 1
         sets[depth + 1] = sets[depth] | (1 << v)
         configurations[depth + 1] = configurations[depth] * t.arities[v]
-        slot = _log_gamma_terms(terms, sizes, math.log(configurations[depth + 1]), t.parameter)
+        slot = _log_gamma_terms(t, terms, sizes, math.log(configurations[depth + 1]))
         _count_groups(t, v, row[depth], group[depth], state[depth], cells)
-        total = state[depth, 2] * _term(terms, slot, 1)
+        total = state[depth, 2] * _term(t, terms, slot, 1)
         for k in range(state[depth, 3]):
-            total += _term(terms, slot, alone[k])
+            total += _term(t, terms, slot, alone[k])
         for count in cells[0, : state[depth, 0] * t.arities[v]]:
             if count > 0:
-                total += _term(terms, slot, count)
+                total += _term(t, terms, slot, count)
         values[sets[depth + 1]] = total
         if v > 0:
             _split(t, v, depth, row, group, alone, state, cells[1])

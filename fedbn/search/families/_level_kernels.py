@@ -190,26 +190,26 @@ def global_ranks(
 
 
 @njit(cache=True, nogil=True)
-def _log_gamma_terms(terms: Floats, sizes: Floats, log_size: float, ess: float) -> int:
+def _log_gamma_terms(t: Tables, terms: Floats, sizes: Floats, log_size: float) -> int:
     """The slot of BDeu terms for sets with Π r = exp(log_size); a new slot is emptied."""
     slot = int(log_size * 997.0) % TERM_SLOTS
     if sizes[slot] != log_size:
         sizes[slot] = log_size
         terms[slot, :] = np.nan
-        alpha = ess * math.exp(-log_size)
+        alpha = t.parameter * math.exp(-log_size)
         terms[slot, 0] = alpha
         terms[slot, TERM_COUNTS] = math.lgamma(alpha)
     return slot
 
 
 @njit(cache=True, nogil=True)
-def _term(terms: Floats, slot: int, count: int) -> float:
-    """ln Γ(count + α) - ln Γ(α)."""
+def _term(t: Tables, terms: Floats, slot: int, count: int) -> float:
+    """ln Γ(k count + α) - ln Γ(α), k the row weight."""
     if count < TERM_COUNTS:
         value = terms[slot, count]
         if not math.isnan(value):
             return float(value)
-    value = math.lgamma(count + terms[slot, 0]) - terms[slot, TERM_COUNTS]
+    value = math.lgamma(t.row_weight * count + terms[slot, 0]) - terms[slot, TERM_COUNTS]
     if count < TERM_COUNTS:
         terms[slot, count] = value
     return float(value)
@@ -270,12 +270,12 @@ def joint_values(
             log_size = 0.0
             for j in range(size):
                 log_size += math.log(t.arities[members[j]])
-            slot = _log_gamma_terms(terms, sizes, log_size, t.parameter)
+            slot = _log_gamma_terms(t, terms, sizes, log_size)
         total, seen = 0.0, 0
         for count in cells:
             if count > 0:
                 seen += 1
-                total += n_log_n[count] if t.kind == INFORMATION else _term(terms, slot, count)
+                total += n_log_n[count] if t.kind == INFORMATION else _term(t, terms, slot, count)
         values[a] = total
         occupied[a] = seen
 

@@ -108,7 +108,8 @@ class GaussianFamilies:
     def margin(self) -> float:
         """What rounding may add to N/2 ln σ²."""
         condition = float(np.linalg.cond(self.correlation))
-        return 32.0 * self.score.n * np.finfo(float).eps * condition * self.score.tables.n_rows
+        counted = self.score.tables.row_weight * self.score.tables.n_rows
+        return 32.0 * self.score.n * np.finfo(float).eps * condition * counted
 
     def offset(self, node: int) -> float:
         """The cost of the empty set, which prices leave out."""
@@ -240,7 +241,7 @@ class GaussianFamilies:
         n = self.score.n
         clusters = np.zeros((0, n), dtype=np.bool_) if clusters is None else clusters
         return Rules(
-            scale=0.5 * self.score.tables.n_rows,
+            scale=float(self.score.tables.exponent[0]),
             penalty=self.score.tables.parameter,
             slack=slack,
             margin=self.margin,

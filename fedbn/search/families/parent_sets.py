@@ -199,7 +199,8 @@ class _LevelSearch:
         self.information = self.t.kind == INFORMATION
         counts = np.arange(self.t.n_rows + 1, dtype=np.float64)
         counts[0] = 1.0
-        self.n_log_n = np.where(np.arange(self.t.n_rows + 1) > 0, counts * np.log(counts), 0.0)
+        counts *= self.t.row_weight * np.log(counts)
+        self.n_log_n = counts
         self.binomial = _binomials(self.n)
         self.workers = 1 if gaussian else (os.cpu_count() or 1)
         self.kept: list[list[tuple[int, Ints, Floats]]] = [[] for _ in range(self.n)]

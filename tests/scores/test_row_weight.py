@@ -1,0 +1,155 @@
+"""Row weights: every row counted k times, without copies. The twin repeats the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn.credible.client import credible_structures
+from fedbn.data.dataset import Dataset
+from fedbn.errors import ConfigError
+from fedbn.scores import SCORES, TabulatedScore, make_score
+from fedbn.search.cg_dca import learn_cg_dca
+from fedbn.search.ges import ges
+from fedbn.search.hill_climbing import hill_climbing
+from fedbn.search.optimal import learn_optimal
+from fedbn.search.optimal.parent_sets import parent_sets
+from fedbn.search.xges import xges
+from tests import naive_search as naive
+from tests.scores.test_scores import FAMILIES, categorical, gaussian
+
+CATEGORICAL = [name for name in SCORES if SCORES[name].kind == "categorical"]
+
+
+def repeated(data: Dataset, times: int) -> Dataset:
+    """The slow twin: every row `times` times."""
+    return data.take(np.repeat(np.arange(data.n_rows), times))
+
+
+def table(name: str, rows: int, seed: int) -> Dataset:
+    wanted = SCORES[name].kind
+    return categorical(rows, [2, 3, 4, 5], seed) if wanted == "categorical" else gaussian(rows, 4)
+
+
+@pytest.mark.parametrize("name", list(SCORES))
+@pytest.mark.parametrize("times", [2, 3, 7])
+@pytest.mark.parametrize("rows", [5, 64, 700])
+def test_whole_weights_equal_repeated_rows(name: str, times: int, rows: int) -> None:
+    data = table(name, rows, times)
+    weighted = make_score(name, data, ess=2.5, row_weight=times)
+    twin = make_score(name, repeated(data, times), ess=2.5)
+    for node, parents in FAMILIES:
+        expected = twin.local_score(node, parents)
+        assert weighted.local_score(node, parents) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from(CATEGORICAL),
+    st.integers(1, 400),
+    st.floats(1.0, 20.0),
+    st.sampled_from([0.01, 1.0, 50.0]),
+    st.integers(0, 99),
+)
+def test_real_weights_follow_the_formula(
+    name: str, rows: int, weight: float, ess: float, seed: int
+) -> None:
+    data = categorical(rows, [2, 3, 4, 5], seed)
+    score = make_score(name, data, ess=ess, row_weight=weight)
+    penalty = math.log(weight * rows) / 2 if name == "bic" else 1.0
+    for node, parents in FAMILIES:
+        if name == "bdeu":
+            expected = naive.weighted_bdeu(data, node, parents, ess, weight)
+        else:
+            expected = weight * naive.penalised(data, node, parents, penalty / weight)
+        assert score.local_score(node, parents) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 300), st.floats(1.0, 9.0), st.integers(0, 99))
+def test_batched_counting_knows_the_weight(rows: int, weight: float, seed: int) -> None:
+    from tests.kernel_doors import joint, joint_pairs
+
+    data = categorical(rows, [3, 2, 4, 3], seed)
+    batched = make_score("bdeu", data, row_weight=weight).tables
+    alone = make_score("bdeu", data, row_weight=weight).tables
+    full, part = np.empty(2), np.empty(2)
+    joint_pairs(batched, 1, np.array([0, 0]), 1, np.array([2, 3]), 2, full, part)
+    for i, x in enumerate((2, 3)):
+        assert part[i] == pytest.approx(joint(alone, np.array([0, x]), 2), rel=1e-12)
+        assert full[i] == pytest.approx(joint(alone, np.array([0, x, 1]), 3), rel=1e-12)
+
+
+def _optimal(score: TabulatedScore) -> object:
+    return learn_optimal(score, rng=np.random.default_rng(0)).dag
+
+
+SEARCHES: dict[str, Callable[[TabulatedScore], object]] = {
+    "ges": lambda score: ges(score).dag,
+    "xges": lambda score: xges(score).dag,
+    "hc": lambda score: hill_climbing(score).dag,
+    "optimal": _optimal,
+}
+
+
+@pytest.mark.parametrize("search", list(SEARCHES))
+@pytest.mark.parametrize("name", list(SCORES))
+def test_structures_equal_those_of_repeated_rows(search: str, name: str) -> None:
+    found = SEARCHES[search]
+    for times in (1, 2, 5):
+        data = table(name, 60, times)
+        weighted = found(make_score(name, data, row_weight=times))
+        assert weighted == found(make_score(name, repeated(data, times)))
+
+
+@pytest.mark.parametrize("name", list(SCORES))
+def test_candidate_families_equal_those_of_repeated_rows(name: str) -> None:
+    data = table(name, 60, 4)
+    weighted = parent_sets(make_score(name, data, row_weight=3), slack=2.0).families
+    twin = parent_sets(make_score(name, repeated(data, 3)), slack=2.0).families
+    assert np.array_equal(weighted.node, twin.node)
+    assert np.array_equal(weighted.bits, twin.bits)
+    assert weighted.cost == pytest.approx(twin.cost, rel=1e-9)
+
+
+def test_credible_sets_equal_those_of_repeated_rows() -> None:
+    data = table("bdeu", 60, 4)
+    rng = np.random.default_rng(0)
+    weighted = credible_structures(data, "bdeu", row_weight=2.0, rng=rng)
+    twin = credible_structures(repeated(data, 2), "bdeu", rng=rng)
+    assert weighted.dags == twin.dags
+    assert weighted.weights == pytest.approx(twin.weights, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["bic", "gaussian-bic"])
+def test_cg_dca_equals_that_of_repeated_rows(name: str) -> None:
+    data = table(name, 60, 2)
+    weighted = learn_cg_dca(make_score(name, data, row_weight=3), rng=np.random.default_rng(0))
+    twin = learn_cg_dca(make_score(name, repeated(data, 3)), rng=np.random.default_rng(0))
+    assert weighted.dag == twin.dag
+    assert weighted.score == pytest.approx(twin.score, rel=1e-9)
+
+
+def test_a_weight_admits_weaker_edges() -> None:
+    data = categorical(60, [3, 3, 3, 3, 3], 3)
+    edges = [ges(make_score("bdeu", data, row_weight=k)).dag.n_edges for k in (1.0, 1.5, 6.0)]
+    assert edges == sorted(edges)
+    assert edges[0] < edges[-1]
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.0, -1.0, math.inf, math.nan])
+@pytest.mark.parametrize("name", list(SCORES))
+def test_wrong_weights(name: str, weight: float) -> None:
+    with pytest.raises(ConfigError, match="row-weight must be at least 1 and finite"):
+        make_score(name, table(name, 30, 0), row_weight=weight)
+
+
+def test_the_label_tells_the_weight() -> None:
+    data = categorical(30, [2, 2])
+    assert make_score("bdeu", data, row_weight=2.5).label == "bdeu, ess 1, row weight 2.5"
+    assert make_score("aic", data).label == "aic"
