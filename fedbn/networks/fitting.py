@@ -14,14 +14,10 @@ from numpy.typing import NDArray
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError, NetworkError
 from fedbn.graphs.dag import DAG
-from fedbn.networks.network import (
-    BayesianNetwork,
-    LinearGaussianNetwork,
-    configuration_index,
-    table_shape,
-)
+from fedbn.networks.family_counts import FamilyCounts, count_families, families_of
+from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork, table_shape
 
-__all__ = ["fit_linear_gaussian", "fit_parameters"]
+__all__ = ["fit_linear_gaussian", "fit_parameters", "parameters_of"]
 
 
 def fit_parameters(dag: DAG, dataset: Dataset, ess: float = 1.0) -> BayesianNetwork:
@@ -51,18 +47,42 @@ def fit_parameters(dag: DAG, dataset: Dataset, ess: float = 1.0) -> BayesianNetw
     >>> fit_parameters(DAG.empty(["x"]), coin, ess=2.0).cpts[0].round(3).tolist()
     [[0.667, 0.333]]
     """
+    if dataset.kind != "categorical":
+        raise DataError("Gaussian data have values, not codes")
+    dag = dag.reordered(dataset.names)
+    for family in families_of([dag]):
+        sizes = dataset.cardinalities
+        table_shape(dag.names[family.node], sizes[list(family.parents)], int(sizes[family.node]))
+    return parameters_of(dag, count_families(dataset, families_of([dag])), ess)
+
+
+def parameters_of(dag: DAG, counts: FamilyCounts, ess: float = 1.0) -> BayesianNetwork:
+    """The network on `dag` from counts of its families, which may be sums over several sites.
+
+    Parameters
+    ----------
+    dag : over the names of the counts' schema, in any order.
+    counts : of all families of the DAG, and maybe others.
+    ess : equivalent sample size, at least 0, as in `fit_parameters`.
+
+    Raises
+    ------
+    NetworkError : ess is negative, or a family of the DAG was not counted.
+    StructureError : the variables differ.
+    """
     if not (ess >= 0 and np.isfinite(ess)):
         raise NetworkError(f"the equivalent sample size must be at least 0, not {ess}")
-    codes, sizes = dataset.codes, dataset.cardinalities
-    dag = dag.reordered(dataset.names)
-    cpts = []
-    for node in range(dag.n):
-        parents = list(dag.parents(node))
-        q, r = table_shape(dag.names[node], sizes[parents], int(sizes[node]))
-        row = configuration_index(codes[:, parents], sizes[parents])
-        counts = np.bincount(row * r + codes[:, node], minlength=q * r).reshape(q, r)
-        cpts.append(_posterior_mean(counts, ess))
-    return BayesianNetwork(dag, dataset.schema, tuple(cpts))
+    schema = counts.tables.schema
+    dag = dag.reordered(schema.names)
+    families = families_of([dag])
+    lacking = [family for family in families if family not in counts.tables.place]
+    if lacking:
+        raise NetworkError(
+            f"the counts lack the family of {dag.names[lacking[0].node]!r} with parents "
+            f"{[dag.names[p] for p in lacking[0].parents]}"
+        )
+    cpts = tuple(_posterior_mean(counts.table(family), ess) for family in families)
+    return BayesianNetwork(dag, schema, cpts)
 
 
 def fit_linear_gaussian(dag: DAG, dataset: Dataset) -> LinearGaussianNetwork:
@@ -100,7 +120,7 @@ def fit_linear_gaussian(dag: DAG, dataset: Dataset) -> LinearGaussianNetwork:
     return LinearGaussianNetwork(dag, coefficients, mean - mean @ coefficients, deviations)
 
 
-def _posterior_mean(counts: NDArray[np.intp], ess: float) -> NDArray[np.float64]:
+def _posterior_mean(counts: NDArray[np.int64], ess: float) -> NDArray[np.float64]:
     """float [q, r]: smoothed relative frequencies per row; uniform where there is nothing."""
     q, r = counts.shape
     weight = counts + ess / (q * r)

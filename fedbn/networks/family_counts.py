@@ -1,0 +1,229 @@
+"""Exact counts of families, which can be added: what sites give when they share more than graphs.
+
+A family is a variable with a set of parents. Its table counts the rows by configuration of the
+parents (in index order, the last running fastest) and state, over the *agreed* states. All that a
+decomposable score or a conditional probability table asks of the data is in these integers, and
+integers add exactly: the sum over the sites is, to the last digit, the count over all rows
+together, in any order of the sites. Parameters of a consensus, the choice between candidates and
+questions to averaged networks all ask for the same thing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import DataError, StructureError
+from fedbn.graphs.dag import DAG
+from fedbn.networks.network import MAX_CELLS, configuration_index, configurations
+
+__all__ = ["MOST_ROWS", "Family", "FamilyCounts", "FamilyTables", "count_families", "families_of"]
+
+MOST_ROWS = 1 << 52
+"""Rows of one sum at most: floating-point numbers hold counts and their sums up to here exactly."""
+
+
+class Family(NamedTuple):
+    """A variable and its parents, as indices into the agreed names; the parents ascending."""
+
+    node: int
+    parents: tuple[int, ...]
+
+
+def families_of(dags: Iterable[DAG]) -> tuple[Family, ...]:
+    """The distinct families of DAGs over the agreed names, sorted by node, then parents.
+
+    >>> chain = DAG.from_edges("abc", [("a", "b"), ("b", "c")])
+    >>> families_of([chain, DAG.empty("abc")])[:3]
+    (Family(node=0, parents=()), Family(node=1, parents=()), Family(node=1, parents=(0,)))
+    """
+    found = {
+        Family(node, parents) for dag in dags for node, parents in enumerate(dag.parent_sets())
+    }
+    return tuple(sorted(found))
+
+
+@dataclass(frozen=True)
+class FamilyTables:
+    """Which families are counted, and where the cells of each stand.
+
+    Parameters
+    ----------
+    schema : the agreed one, categorical.
+    families : at least one, sorted and distinct, over the schema's variables.
+
+    Raises
+    ------
+    DataError : the schema is Gaussian, or the tables together have more than MAX_CELLS cells.
+    StructureError : the families are not sorted, repeat, or are none of the schema's.
+    """
+
+    schema: Schema
+    families: tuple[Family, ...]
+
+    def __post_init__(self) -> None:
+        if self.schema.kind != "categorical":
+            raise DataError("families can be counted in categorical data only")
+        _require_families(self.families, self.schema.n)
+        total = sum(self.cells_of(family) for family in self.families)
+        if total > MAX_CELLS:
+            raise DataError(
+                f"the tables of all families may have at most {MAX_CELLS} cells, not {total}"
+            )
+
+    def cells_of(self, family: Family) -> int:
+        """How many cells the table of a family has: q r, exact."""
+        sizes = self.schema.cardinalities
+        return configurations(sizes[list(family.parents)]) * int(sizes[family.node])
+
+    @cached_property
+    def arity(self) -> NDArray[np.int64]:
+        """r of each family, int64 [F]."""
+        nodes = [family.node for family in self.families]
+        return self.schema.cardinalities[nodes].astype(np.int64)
+
+    @cached_property
+    def start(self) -> NDArray[np.int64]:
+        """The cells of family f are start[f] to start[f + 1] - 1, int64 [F + 1]."""
+        sizes = [self.cells_of(family) for family in self.families]
+        return np.cumsum([0, *sizes], dtype=np.int64)
+
+    @cached_property
+    def place(self) -> dict[Family, int]:
+        """The position of each family."""
+        return {family: f for f, family in enumerate(self.families)}
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyCounts:
+    """The counts of some families in some rows; `+` gives those of both tables' rows.
+
+    Parameters
+    ----------
+    tables : the families and their layout.
+    cells : int64 [tables.start[-1]], at least 0; the cells of every family sum to the same number
+        of rows. Copied, then read-only.
+
+    Raises
+    ------
+    DataError : the cells are not as above.
+
+    Examples
+    --------
+    >>> data = Dataset(Schema.categorical({"a": "01", "b": "01"}), np.array([[0, 1], [1, 1]]))
+    >>> half = count_families(data, [Family(1, (0,))])
+    >>> (half + half).table(Family(1, (0,))).tolist()
+    [[0, 2], [0, 2]]
+    """
+
+    tables: FamilyTables
+    cells: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        given = np.asarray(self.cells)
+        if given.dtype != np.int64 or given.shape != (int(self.tables.start[-1]),):
+            raise DataError(
+                f"counts must be int64 [{self.tables.start[-1]}], not {given.dtype} "
+                f"{list(given.shape)}"
+            )
+        if (given < 0).any() or (given > MOST_ROWS).any():
+            worst = given[(given < 0) | (given > MOST_ROWS)][0]
+            raise DataError(f"a count must lie between 0 and {MOST_ROWS}, not {worst}")
+        _require_one_total(self.tables, given)
+        cells = given.copy()
+        cells.flags.writeable = False
+        object.__setattr__(self, "cells", cells)
+
+    @property
+    def rows(self) -> int:
+        """How many rows were counted."""
+        return int(self.cells[: self.tables.start[1]].sum())
+
+    def table(self, family: Family) -> NDArray[np.int64]:
+        """The counts of one family, int64 [q, r]; raises KeyError where it was not counted."""
+        f = self.tables.place[family]
+        first, last = self.tables.start[f], self.tables.start[f + 1]
+        return self.cells[first:last].reshape(-1, int(self.tables.arity[f]))
+
+    def __add__(self, other: FamilyCounts) -> FamilyCounts:
+        """The counts over the rows of both.
+
+        Raises
+        ------
+        DataError : the families or the schemas differ, or the rows are more than MOST_ROWS.
+        """
+        if self.tables != other.tables:
+            raise DataError("counts can be added only of the same families under the same schema")
+        return FamilyCounts(self.tables, self.cells + other.cells)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FamilyCounts):
+            return NotImplemented
+        return self.tables == other.tables and np.array_equal(self.cells, other.cells)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"FamilyCounts({len(self.tables.families)} families, {self.cells.size} cells)"
+
+
+def count_families(dataset: Dataset, families: Iterable[Family]) -> FamilyCounts:
+    """Count families in a table.
+
+    Parameters
+    ----------
+    dataset : categorical, under the agreed schema.
+    families : over its variables, in any order; each is counted once.
+
+    Raises
+    ------
+    DataError : the data are Gaussian, or the tables are too large together.
+    StructureError : a family is none of the data's.
+    """
+    tables = FamilyTables(dataset.schema, tuple(sorted(set(families))))
+    codes, sizes = dataset.codes, dataset.cardinalities
+    cells = np.empty(int(tables.start[-1]), dtype=np.int64)
+    for f, (node, parents) in enumerate(tables.families):
+        columns = [*parents, node]
+        index = configuration_index(codes[:, columns], sizes[columns])
+        first, last = int(tables.start[f]), int(tables.start[f + 1])
+        cells[first:last] = np.bincount(index, minlength=last - first)
+    return FamilyCounts(tables, cells)
+
+
+def _require_families(families: Sequence[Family], n: int) -> None:
+    if not families:
+        raise StructureError("at least one family must be counted, got none")
+    for node, parents in families:
+        whole = [node, *parents]
+        if min(whole) < 0 or max(whole) >= n or node in parents:
+            raise StructureError(
+                f"a family must be different variables 0 to {n - 1}, not {node} with {parents}"
+            )
+        if any(left >= right for left, right in itertools.pairwise(parents)):
+            raise StructureError(f"the parents of a family must ascend, not {parents}")
+    for before, after in itertools.pairwise(families):
+        if before >= after:
+            raise StructureError(
+                f"families must be sorted and distinct, not {tuple(before)} before {tuple(after)}"
+            )
+
+
+def _require_one_total(tables: FamilyTables, cells: NDArray[np.int64]) -> None:
+    """Every family has counted the same rows; floating-point sums up to MOST_ROWS are exact."""
+    totals = np.add.reduceat(cells.astype(np.float64), tables.start[:-1])
+    if totals.min() == totals.max() <= MOST_ROWS:
+        return
+    other = int(np.argmax(totals != totals[0]))
+    raise DataError(
+        f"every family must count the same rows, at most {MOST_ROWS}: family "
+        f"{tuple(tables.families[0])} has {totals[0]:.0f}, {tuple(tables.families[other])} has "
+        f"{totals[other]:.0f}"
+    )
