@@ -15,10 +15,10 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
 from fedbn.scores import SCORES, TabulatedScore, make_score
 from fedbn.search.cg_dca import learn_cg_dca
+from fedbn.search.families.parent_sets import parent_sets
 from fedbn.search.ges import ges
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.optimal import learn_optimal
-from fedbn.search.optimal.parent_sets import parent_sets
 from fedbn.search.xges import xges
 from tests import naive_search as naive
 from tests.scores.test_scores import FAMILIES, categorical, gaussian
