@@ -142,7 +142,7 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     table.add_row("  gap", "", "", shown(s.gap))
     table.add_row("threshold θ", "", "", "G+" if s.theta is None else str(s.theta))
     table.add_row("reading", "", "", s.reading)
-    table.add_row("treewidth", "", "", shown(s.treewidth))
+    table.add_row("treewidth at most", "", "", shown(s.treewidth))
     if s.held_out is not None:
         table.add_row(
             f"{held_out} on held-out rows", shown(s.inputs_held_out), "", shown(s.held_out)

@@ -110,3 +110,44 @@ def treewidth(adjacency: np.ndarray) -> int:
             np.fill_diagonal(matrix, False)
         best = min(best, width)
     return best
+
+
+def min_fill_order(adjacency: np.ndarray) -> list[int]:
+    """Always the node that needs fewest fill edges; ties: fewest neighbours, then index."""
+    around = {v: set(np.flatnonzero(row).tolist()) for v, row in enumerate(adjacency)}
+    order = []
+    while around:
+
+        def cost(v: int) -> tuple[int, int, int]:
+            missing = sum(b not in around[a] for a, b in combinations(sorted(around[v]), 2))
+            return missing, len(around[v]), v
+
+        order.append(min(around, key=cost))
+        eliminate(around, order[-1])
+    return order
+
+
+def maximum_cardinality_order(adjacency: np.ndarray) -> list[int]:
+    """Visit the node with most visited neighbours, ties by index; the order is the reverse."""
+    visited: list[int] = []
+    while len(visited) < len(adjacency):
+        left = [v for v in range(len(adjacency)) if v not in visited]
+        visited.append(min(left, key=lambda v: (-int(adjacency[v, visited].sum()), v)))
+    return visited[::-1]
+
+
+def elimination_width(adjacency: np.ndarray, order: list[int]) -> int:
+    """Most neighbours that a node has when it is eliminated."""
+    around = {v: set(np.flatnonzero(row).tolist()) for v, row in enumerate(adjacency)}
+    width = 0
+    for node in order:
+        width = max(width, len(around[node]))
+        eliminate(around, node)
+    return width
+
+
+def eliminate(around: dict[int, set[int]], node: int) -> None:
+    """Join the neighbours of `node` pairwise and take it out."""
+    neighbours = around.pop(node)
+    for v in neighbours:
+        around[v] = (around[v] | neighbours) - {v, node}

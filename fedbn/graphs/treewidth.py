@@ -1,7 +1,8 @@
 """Upper bounds of treewidth by two elimination orders; the smaller one is reported.
 
-The width is that of a chordal completion: largest clique minus one. (The MCBNC authors report
-the clique size of maximum cardinality search, without the minus one.)
+The treewidth itself is NP-hard to find. The width of an elimination order is that of a chordal
+completion: largest clique minus one; no order has less than the treewidth. (The MCBNC authors
+report the clique size of maximum cardinality search, without the minus one.)
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 
-__all__ = ["dag_treewidth", "elimination_width", "treewidth"]
+__all__ = ["dag_treewidth", "min_fill_order", "treewidth"]
 
 
 def treewidth(adjacency: NDArray[np.bool_]) -> int:
-    """Width of an undirected graph by min-fill and by maximum cardinality search, the smaller.
+    """An upper bound: width by min-fill and by maximum cardinality search, the smaller.
 
     Parameters
     ----------
@@ -27,76 +28,28 @@ def treewidth(adjacency: NDArray[np.bool_]) -> int:
     >>> treewidth(~np.eye(4, dtype=bool))
     3
     """
-    if adjacency.shape[0] == 0:
-        return 0
-    by_fill = elimination_width(adjacency, min_fill_order(adjacency))
-    return min(by_fill, elimination_width(adjacency, maximum_cardinality_order(adjacency)))
+    from fedbn.graphs._bit_kernels import pack
+    from fedbn.graphs._elimination_kernels import cardinality_order, fill_order, order_width
+
+    around = pack(adjacency)
+    _, by_fill = fill_order(around.copy())
+    return min(int(by_fill), int(order_width(around, cardinality_order(around))))
 
 
 def dag_treewidth(dag: DAG) -> int:
-    """Treewidth of the moral graph of `dag`."""
+    """Upper bound of the treewidth of the moral graph of `dag`."""
     return treewidth(moral_graph(dag))
 
 
-def _neighbour_sets(adjacency: NDArray[np.bool_]) -> list[set[int]]:
-    return [set(np.flatnonzero(row).tolist()) for row in adjacency]
-
-
-def elimination_width(adjacency: NDArray[np.bool_], order: list[int]) -> int:
-    """Most neighbours that a node has when it is eliminated, in the given order."""
-    around = _neighbour_sets(adjacency)
-    width = 0
-    for node in order:
-        width = max(width, len(around[node]))
-        _eliminate(around, node)
-    return width
-
-
-def _eliminate(around: list[set[int]], node: int) -> None:
-    """Join the neighbours of `node` pairwise and take it out."""
-    neighbours = around[node]
-    for v in neighbours:
-        around[v] |= neighbours
-        around[v] -= {v, node}
-    around[node] = set()
-
-
 def min_fill_order(adjacency: NDArray[np.bool_]) -> list[int]:
-    """Eliminate the node that needs fewest fill edges; ties: fewest neighbours, then index."""
-    around = _neighbour_sets(adjacency)
-    left = set(range(len(around)))
-    cost = {v: _fill_cost(around, v) for v in left}
-    order = []
-    while left:
-        node = min(left, key=lambda v: (*cost[v], v))
-        stale = set(around[node])
-        for v in around[node]:
-            stale |= around[v]
-        _eliminate(around, node)
-        left.remove(node)
-        order.append(node)
-        for v in stale & left:
-            cost[v] = _fill_cost(around, v)
-    return order
+    """Eliminate the node that needs fewest fill edges; ties: fewest neighbours, then index.
 
+    Parameters
+    ----------
+    adjacency : symmetric bool [n, n].
+    """
+    from fedbn.graphs._bit_kernels import pack
+    from fedbn.graphs._elimination_kernels import fill_order
 
-def _fill_cost(around: list[set[int]], node: int) -> tuple[int, int]:
-    neighbours = around[node]
-    present = sum(len(around[v] & neighbours) for v in neighbours)
-    degree = len(neighbours)
-    return (degree * (degree - 1) - present) // 2, degree
-
-
-def maximum_cardinality_order(adjacency: NDArray[np.bool_]) -> list[int]:
-    """Elimination order of maximum cardinality search: the reverse of its visiting order."""
-    around = _neighbour_sets(adjacency)
-    seen_around = [0] * len(around)
-    left = set(range(len(around)))
-    visited = []
-    while left:
-        node = min(left, key=lambda v: (-seen_around[v], v))
-        left.remove(node)
-        visited.append(node)
-        for v in around[node] & left:
-            seen_around[v] += 1
-    return visited[::-1]
+    order, _ = fill_order(pack(adjacency))
+    return [int(node) for node in order]

@@ -113,7 +113,7 @@ def complexity_figure(
     _level(axes[0], summary.inputs_edges, INPUTS_MEAN)
     axes[0].set_ylabel("edges")
     _steps(axes[1], rows, lambda row: float(row.treewidth))
-    axes[1].set_ylabel("treewidth")
+    axes[1].set_ylabel("treewidth (upper bound)")
     if gold is not None:
         from fedbn.graphs.treewidth import dag_treewidth
 

@@ -6,13 +6,14 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fedbn.errors import StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_ancestral_graph, moral_graph
 from fedbn.graphs.random import perturbed, random_dag
 from fedbn.graphs.separation import d_separated
-from fedbn.graphs.treewidth import dag_treewidth, treewidth
+from fedbn.graphs.treewidth import dag_treewidth, min_fill_order, treewidth
 from tests import naive
 from tests.strategies import dags
 
@@ -50,6 +51,18 @@ def test_treewidth_bounds_the_exact_one_and_meets_it_on_small_graphs(dag: DAG) -
     assert dag_treewidth(dag) >= exact
     largest_clique = max(map(len, nx.find_cliques(nx.Graph(moral_graph(dag)))))
     assert dag_treewidth(dag) >= largest_clique - 1
+
+
+@given(n=st.integers(1, 90), share=st.floats(0, 0.5), seed=st.integers(0, 10_000))
+@settings(deadline=None, max_examples=40)
+def test_treewidth_is_that_of_its_slow_twin(n: int, share: float, seed: int) -> None:
+    """Beyond 64 nodes, too, where a set takes two words."""
+    upper = np.triu(np.random.default_rng(seed).random((n, n)) < share, k=1)
+    graph = upper | upper.T
+    by_fill, by_search = naive.min_fill_order(graph), naive.maximum_cardinality_order(graph)
+    assert min_fill_order(graph) == by_fill
+    widths = [naive.elimination_width(graph, order) for order in (by_fill, by_search)]
+    assert treewidth(graph) == min(widths)
 
 
 @pytest.mark.parametrize(

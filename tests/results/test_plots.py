@@ -50,7 +50,7 @@ def test_smhd_over_theta_marks_selection_bound_and_inputs(known: bool) -> None:
 def test_complexity_over_theta(tmp_path: Path) -> None:
     outcome = outcome_of(10)
     figure = complexity_figure(path_rows(outcome), summarise(outcome), gold=outcome.gold)
-    assert [axis.get_ylabel() for axis in figure.axes] == ["edges", "treewidth"]
+    assert [axis.get_ylabel() for axis in figure.axes] == ["edges", "treewidth (upper bound)"]
 
 
 @pytest.mark.parametrize("n", [1, 8, 76])
