@@ -1,10 +1,11 @@
 # Two commands do everything on a machine with Python 3.11, git, make and gcc:
 #   make demo   runs the main job on the embedded network alarm into results/demo
 #   make test   runs all that continuous integration runs
+# For daily work: make check, the same without the tests marked slow.
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test lint install clean
+.PHONY: demo test check lint install clean
 
 install: .venv/installed
 
@@ -16,14 +17,17 @@ install: .venv/installed
 demo: install
 	$(BIN)/fedbn simulate --config simulations/demo.toml --out results/demo
 
-test: install lint
-	$(BIN)/lint-imports
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2
+test: lint
+	$(BIN)/python -m pytest -n 2 --durations=20
+
+check: lint
+	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
 
 clean:
 	rm -rf .venv results build dist *.egg-info

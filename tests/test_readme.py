@@ -22,7 +22,7 @@ def test_the_commands_run_in_order_in_an_empty_folder(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     for command in commands:
         done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     assert (tmp_path / "results" / "asia" / "consensus.bif").is_file()

@@ -19,6 +19,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturbed, random_dag
 from tests import naive_consensus as naive
 from tests.strategies import dag_lists
+from tests.work import clock_that_counts
 
 # How many random cases the twin is asked about: FEDBN_TWIN_CASES=10000 for a long run.
 CASES = int(os.environ.get("FEDBN_TWIN_CASES", "60"))
@@ -205,10 +206,13 @@ def test_time_budget_ends_with_the_path_so_far(monkeypatch) -> None:
     names = [f"v{i:02d}" for i in range(40)]
     rng = np.random.default_rng(0)
     dags = [random_dag(names, edge_probability=0.4, rng=rng) for _ in range(6)]
-    path = mcbnc_path(dags, seconds=0.1)
+    whole = mcbnc_path(dags)
+    clock_that_counts(monkeypatch, "fedbn.consensus.mcbnc", "fedbn.consensus.deletions")
+    path = mcbnc_path(dags, seconds=1000)
     assert path.status == "time limit"
     assert not path.complete
-    assert path.steps == mcbnc_path(dags).steps[: len(path.steps)]
+    assert 0 < len(path.steps) < len(whole.steps)
+    assert path.steps == whole.steps[: len(path.steps)]
 
 
 def test_time_budget_covers_what_comes_before_the_deletions() -> None:

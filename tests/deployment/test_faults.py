@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from fedbn.federation.settings import Experiment, to_run_config
 from simulations.deployment.deployment import Deployment
 from simulations.flower.bundle import write_bundle
@@ -94,8 +96,9 @@ def refused(out: Path) -> list[dict[str, str]]:
     return entries
 
 
-def wait_for(there: Callable[[], bool], seconds: float = 240.0) -> None:
-    until = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < until
+def wait_for(there: Callable[[], bool], looks: int = 1200) -> None:
+    for _ in range(looks):
+        if there():
+            return
         time.sleep(0.2)
+    pytest.fail(f"it was not there after {looks} looks")

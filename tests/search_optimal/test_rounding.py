@@ -15,6 +15,7 @@ from fedbn.scores.gaussian import gaussian_from_covariance, rounding
 from fedbn.search.families.families import Families
 from fedbn.search.families.ordering import ordering_search
 from fedbn.search.optimal import learn_optimal
+from tests.work import clock_that_counts
 
 
 def nearly_collinear(seed: int, noise: float, rows: int, n: int = 8):
@@ -52,9 +53,12 @@ def test_an_optimum_is_not_claimed_beyond_rounding() -> None:
     assert "nearly collinear" in found.proof
 
 
-def test_column_generation_ends_where_prices_and_costs_differ_by_rounding() -> None:
+def test_column_generation_ends_where_prices_and_costs_differ_by_rounding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     score = nearly_collinear(1, 1e-3, 5_000)
-    found = learn_optimal(score, "columns", seconds=60.0)
+    clock_that_counts(monkeypatch, "fedbn.limits", "fedbn.search.optimal.column_generation")
+    found = learn_optimal(score, "columns", seconds=1000)
     assert found.limit == ""
     assert found.score == pytest.approx(learn_optimal(score, "subsets").score, abs=1e-3)
 
