@@ -17,7 +17,8 @@ from fedbn.errors import ConfigError
 
 __all__ = ["epsilon_of", "rho_of", "rho_of_choice", "rho_of_gaussian"]
 
-_BISECTIONS = 200
+_BISECTIONS = 60
+_SECTIONS = 80
 _LOG_RANGE = (-60.0, 60.0)
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -49,7 +50,7 @@ def epsilon_of(rho: float, delta: float) -> float:
         return rho * order + rest + t - math.log(order)
 
     low, high = _LOG_RANGE
-    for _ in range(_BISECTIONS):
+    for _ in range(_SECTIONS):
         a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         if bound(a) < bound(b):
             high = b

@@ -1,0 +1,59 @@
+"""What a private structure promises, in words: never ε alone.
+
+Threats by name: S a curious server, C curious other sites, S+m the server with m sites, P the
+public that sees the consensus. A structure that is private when it leaves its site is so against
+all of them: whatever is computed from it later costs no row any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from fedbn.errors import ConfigError
+from fedbn.privacy.zcdp import rho_of
+
+__all__ = ["ADJACENCY", "THREATS", "UNIT", "Guarantee"]
+
+UNIT = "row"
+ADJACENCY = "add or remove"
+THREATS = "S, C, S+m, P"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(ε, δ) per row of one site's table, one row added or removed, against `THREATS`.
+
+    Attributes
+    ----------
+    epsilon, delta : of the run at one site.
+    seeded : the noise came from a known seed, as in a simulation: then nothing is promised.
+
+    Raises
+    ------
+    ConfigError : ε is not positive and finite, or δ does not lie between 0 and 1.
+
+    Examples
+    --------
+    >>> Guarantee(1.0, 1e-6).words
+    'ε 1 at δ 1e-06 per row (add or remove), against S, C, S+m, P'
+    """
+
+    epsilon: float
+    delta: float
+    seeded: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.rho > 0:
+            raise ConfigError(f"ε {self.epsilon} at δ {self.delta} leaves nothing to draw with")
+
+    @cached_property
+    def rho(self) -> float:
+        """The zCDP that may be spent: the largest whose ε is not above this one."""
+        return rho_of(self.epsilon, self.delta)
+
+    @property
+    def words(self) -> str:
+        """The promise with its unit, adjacency, δ and threats."""
+        figures = f"ε {self.epsilon:g} at δ {self.delta:g} per {UNIT} ({ADJACENCY})"
+        return f"{figures}: seeded, not private" if self.seeded else f"{figures}, against {THREATS}"
