@@ -3,7 +3,8 @@
     --node-config 'data-path="/srv/north.csv" policy="/srv/north.toml"'
 
 Without a policy file nothing is limited, and no diagnostics are shared. A deployed site always
-keeps a disclosure log: where its file says, or beside its table. In a simulation there is neither.
+keeps a disclosure log, and a ledger of private runs: where its file says, or beside its table. In a
+simulation there is neither.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from fedbn.federation.policy import SitePolicy
 from fedbn.federation.site_file import SiteFile, read_site_file
+from fedbn.privacy.ledger import ledger_beside
 
 SIMULATED = SiteFile(policy=SitePolicy(diagnostics=True))
 """A simulated client has no will of its own."""
@@ -28,7 +30,11 @@ def site_file(node_config: Mapping[str, Any]) -> SiteFile:
         given = SiteFile()
     else:
         return SIMULATED
-    if given.disclosures is None and "data-path" in node_config:
-        table = Path(str(node_config["data-path"]))
-        return replace(given, disclosures=table.with_name(f"{table.name}.disclosures.jsonl"))
-    return given
+    if "data-path" not in node_config:
+        return given
+    table = Path(str(node_config["data-path"]))
+    return replace(
+        given,
+        disclosures=given.disclosures or table.with_name(f"{table.name}.disclosures.jsonl"),
+        ledger=given.ledger or ledger_beside(table),
+    )

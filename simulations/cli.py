@@ -17,6 +17,7 @@ import typer
 from fedbn.errors import ConfigError, FedbnError
 from simulations.cg_dca.reproduce import reproduce_cg_dca
 from simulations.commands.bootstrap import bootstrap
+from simulations.commands.budget import budget
 from simulations.commands.credible import credible
 from simulations.commands.query import query
 from simulations.credible_bn.reproduce import credible as reproduce_credible
@@ -548,6 +549,13 @@ app.command(
 app.command(
     rich_help_panel=SITES, epilog=examples("fedbn disclosures north.csv.disclosures.jsonl")
 )(disclosures)
+app.command(
+    rich_help_panel=SITES,
+    epilog=examples(
+        "fedbn budget patients.csv.privacy.jsonl",
+        "fedbn budget patients.csv.privacy.jsonl --max-epsilon 3 --json",
+    ),
+)(budget)
 app.command(
     rich_help_panel=SITES,
     epilog=examples("fedbn deploy-demo", "fedbn deploy-demo --insecure --json"),

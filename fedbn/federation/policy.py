@@ -14,10 +14,11 @@ from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.message import StructureMessage, as_classes
 from fedbn.graphs.dag import DAG
+from fedbn.privacy.guarantee import Guarantee
 
 __all__ = ["FORMS", "REASONS", "SitePolicy", "refusal"]
 
-REASONS = ("min-rows", "variables", "max-in-degree", "max-dags")
+REASONS = ("min-rows", "variables", "max-in-degree", "max-dags", "max-epsilon")
 """The words that a refusal may say: the keys of a policy that can stop a message."""
 
 FORMS = ("dag", "cpdag")
@@ -42,6 +43,9 @@ class SitePolicy:
         direction that the data do not determine.
     diagnostics : bool
         Whether rows and seconds may leave when the run asks for them.
+    max_epsilon, delta : float or None
+        With `max_epsilon`, only private structures leave, and all runs on the site's tables
+        together stay within this ε at `delta` (see `fedbn.privacy.ledger`).
     """
 
     min_rows: int = 0
@@ -50,6 +54,8 @@ class SitePolicy:
     max_dags: int | None = None
     structures: str = "dag"
     diagnostics: bool = False
+    max_epsilon: float | None = None
+    delta: float = 1e-6
 
     def __post_init__(self) -> None:
         if self.structures not in FORMS:
@@ -58,6 +64,16 @@ class SitePolicy:
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise ConfigError(f"{name.replace('_', '-')} must be at least 0, not {value}")
+        if self.max_epsilon is not None:
+            Guarantee(self.max_epsilon, self.delta)
+
+    def require_private(self, guarantee: Guarantee | None) -> None:
+        """Raise PolicyError where only private structures may leave and these are not.
+
+        Whether the sum over all runs is within the limits is the ledger's to say.
+        """
+        if guarantee is None and self.max_epsilon is not None:
+            raise refusal("max-epsilon", "the run's learner is not private")
 
     def require_table(self, dataset: Dataset) -> None:
         """Raise PolicyError unless this table may take part at all."""

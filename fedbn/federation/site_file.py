@@ -2,6 +2,7 @@
 
 name = "north"                      # how the server may call this site; not needed
 disclosures = "north.jsonl"         # the log of what left; beside the table by default
+ledger = "north.privacy.jsonl"      # what private runs have spent; beside the table by default
 leave-out = ["record_id"]           # own columns that take no part
 
 [policy]                            # see fedbn.federation.policy; every key may be left out
@@ -11,6 +12,8 @@ max-in-degree = 6
 max-dags = 20
 structures = "cpdag"
 diagnostics = true
+max-epsilon = 3.0                   # then only private structures leave
+delta = 1e-6
 
 [columns]                           # own column = agreed column
 Raucher = "smoke"
@@ -38,6 +41,7 @@ __all__ = ["SiteFile", "read_site_file"]
 _KEYS = {
     "name": str,
     "disclosures": str,
+    "ledger": str,
     "leave-out": list,
     "policy": dict,
     "columns": dict,
@@ -50,6 +54,8 @@ _POLICY = {
     "max-dags": int,
     "structures": str,
     "diagnostics": bool,
+    "max-epsilon": float,
+    "delta": float,
 }
 
 
@@ -62,13 +68,14 @@ class SiteFile:
     name : how the server may call the site; None: by a number.
     policy : what may leave.
     mapping : own names to agreed ones.
-    disclosures : path of the log; None for the default.
+    disclosures, ledger : paths of the log and of the ledger; None for the default.
     """
 
     name: str | None = None
     policy: SitePolicy = SitePolicy()
     mapping: SiteMapping = SiteMapping()
     disclosures: Path | None = None
+    ledger: Path | None = None
 
 
 def read_site_file(path: str | Path) -> SiteFile:
@@ -105,12 +112,13 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
         },
         leave_out=_texts("leave-out", content.get("leave-out", [])),
     )
-    log = content.get("disclosures")
+    log, ledger = content.get("disclosures"), content.get("ledger")
     return SiteFile(
         name=content.get("name"),
         policy=SitePolicy(**limits),
         mapping=mapping,
         disclosures=None if log is None else folder / log,
+        ledger=None if ledger is None else folder / ledger,
     )
 
 
@@ -118,13 +126,15 @@ def _require_types(content: Mapping[str, Any], types: Mapping[str, type]) -> Non
     for key, value in content.items():
         if key not in types:
             raise ConfigError(f"unknown key {key!r}{_hint(key, types)}")
-        if type(value) is not types[key] or value == "":
+        fits = type(value) is types[key] or (types[key] is float and type(value) is int)
+        if not fits or value == "":
             raise ConfigError(f"{key!r} must be {_WORDS[types[key]]}, not {value!r}")
 
 
 _WORDS = {
     str: "text",
     int: "a whole number",
+    float: "a number",
     bool: "true or false",
     list: "a list of texts",
     dict: "a table",

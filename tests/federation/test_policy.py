@@ -13,6 +13,7 @@ from fedbn.federation.message import StructureMessage
 from fedbn.federation.policy import SitePolicy
 from fedbn.federation.site_file import SiteFile, read_site_file
 from fedbn.graphs.dag import DAG
+from fedbn.privacy.guarantee import Guarantee
 
 SCHEMA = Schema.categorical(dict.fromkeys("abc", ("0", "1")))
 DATA = Dataset(SCHEMA, np.zeros((10, 3), dtype=np.int32))
@@ -68,12 +69,23 @@ def test_classes_only() -> None:
     assert (allowed.form, len(allowed.dags), allowed.weights) == ("cpdag", 1, (2.0,))
 
 
+def test_only_private_structures_may_leave_where_the_site_says_so() -> None:
+    SitePolicy().require_private(None)
+    SitePolicy(max_epsilon=3).require_private(Guarantee(5, 1e-6))  # the ledger adds it up
+    with pytest.raises(PolicyError) as error:
+        SitePolicy(max_epsilon=3).require_private(None)
+    assert error.value.args[0] == "max-epsilon"
+    with pytest.raises(ConfigError, match="δ must lie between 0 and 1"):
+        SitePolicy(max_epsilon=3, delta=2)
+
+
 def test_a_site_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "north.toml"
     file.write_text(
         """
         name = "north"
         disclosures = "north.jsonl"
+        ledger = "north.privacy.jsonl"
         leave-out = ["id"]
         [policy]
         min-rows = 500
@@ -82,6 +94,8 @@ def test_a_site_file_is_read(tmp_path: Path) -> None:
         max-dags = 20
         structures = "cpdag"
         diagnostics = true
+        max-epsilon = 3
+        delta = 1e-7
         [columns]
         Raucher = "smoke"
         [states.smoke]
@@ -90,7 +104,8 @@ def test_a_site_file_is_read(tmp_path: Path) -> None:
     )
     read = read_site_file(file)
     assert (read.name, read.disclosures) == ("north", tmp_path / "north.jsonl")
-    assert read.policy == SitePolicy(500, ("age", "smoke"), 6, 20, "cpdag", True)
+    assert read.ledger == tmp_path / "north.privacy.jsonl"
+    assert read.policy == SitePolicy(500, ("age", "smoke"), 6, 20, "cpdag", True, 3.0, 1e-7)
     assert read.mapping.columns == {"Raucher": "smoke"}
     assert read.mapping.states == {"smoke": {"ja": "yes"}}
     assert read.mapping.leave_out == ("id",)
@@ -107,6 +122,8 @@ def test_a_site_file_is_read(tmp_path: Path) -> None:
         ("[policy]\nmin-rows = -1", "min-rows must be at least 0"),
         ("[policy]\nstructures = 'pdag'", "structures must be one of"),
         ("[policy]\nvariables = [1]", "'variables' must be a list of texts"),
+        ("[policy]\nmax-epsilon = 'little'", "'max-epsilon' must be a number"),
+        ("[policy]\nmax-epsilon = -3", "ε must be positive"),
         ("[columns]\na = 1", r"\[columns\] must have lines"),
         ("[states]\na = 'x'", r"\[states.a\] must have lines"),
         ("name = ''", "'name' must be text"),
