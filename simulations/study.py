@@ -1,11 +1,12 @@
 """A long study: one JSON line per case, written as soon as the case is done, and a report.
 
 A study is a list of cases, each a flat mapping that says everything its result depends on (table,
-size, seed, method). `rows.jsonl` in the study's folder holds case and result together; a study that
-is started again computes only the cases that have no line yet.
+size, seed, method). `rows.jsonl` in the study's folder holds case and result together, with CPU
+seconds, versions and machine; a study that is started again computes only the cases that have no
+line yet.
 
     study = Study(folder)
-    rows = study.collect(cases, run_case, progress)
+    rows = study.collect(cases, run_case, progress, jobs=2)
     write_study_report(folder, "Title", [Section("Table 1", "What it shows.", rows_of_table)])
 """
 
@@ -13,19 +14,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from warnings import warn
 
 from fedbn.errors import FedbnWarning, ResultsError
+from simulations.study_cases import Case, Cost, Row, Run, Tick, finished
 
-Case = Mapping[str, Any]
-Row = dict[str, Any]
-Progress = Callable[[int, int], None]
+Progress = Callable[[Tick], None]
 
-__all__ = ["Section", "Study", "write_study_report"]
+__all__ = ["Progress", "Row", "Section", "Study", "Tick", "counted", "write_study_report"]
 
 
 class Study:
@@ -34,15 +33,16 @@ class Study:
     Parameters
     ----------
     folder : made if it is not there.
+    name : of the file of rows.
 
     Raises
     ------
-    ResultsError : the folder cannot be written, or a line of its rows.jsonl is not a JSON object
+    ResultsError : the folder cannot be written, or a line of its rows is not a JSON object
         (only the last line may be cut off: it is dropped with a warning, and computed again).
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "rows.jsonl"
+    def __init__(self, folder: Path, name: str = "rows.jsonl") -> None:
+        self.path = folder / name
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._rows = _read_rows(self.path)
@@ -57,28 +57,35 @@ class Study:
     def collect(
         self,
         cases: Iterable[Case],
-        run: Callable[[Case], Mapping[str, Any]],
+        run: Run,
         progress: Progress | None = None,
         again: Callable[[Row], bool] = lambda row: False,
+        *,
+        jobs: int = 1,
+        cost: Cost | None = None,
+        seconds: float | None = None,
     ) -> list[Row]:
         """The rows of these cases in their order; cases without a line are run and written.
 
-        `run` gets the case and gives its result, whose keys are not among those of the case. A case
-        is also run where `again` says so of its row; of several lines of a case the last counts.
+        Parameters
+        ----------
+        run : gets a case and gives its result, whose keys are not among those of the case.
+        progress : called before the first case and after each.
+        again : of a row: whether its case is run again. Of several lines the last counts.
+        jobs, cost, seconds : see `finished`; this process alone writes. With `seconds` the answer
+            lacks the rows of the cases for which there was no time.
         """
         wanted = [dict(case) for case in cases]
-        found = []
-        for done, case in enumerate(wanted):
-            if progress is not None:
-                progress(done, len(wanted))
-            row = self._row_of(case)
-            if row is None or again(row):
-                row = case | dict(run(case))
-                self._append(row)
-            found.append(row)
-        if progress is not None:
-            progress(len(wanted), len(wanted))
-        return found
+        found = {place: self._row_of(case) for place, case in enumerate(wanted)}
+        missing = [place for place, row in found.items() if row is None or again(row)]
+        tell = progress or (lambda tick: None)
+        tell(Tick(len(wanted) - len(missing), len(wanted)))
+        ending = finished([wanted[place] for place in missing], run, jobs, cost, seconds)
+        for done, (k, row, left) in enumerate(ending, start=1):
+            self._append(row)
+            found[missing[k]] = row
+            tell(Tick(len(wanted) - len(missing) + done, len(wanted), left))
+        return [row for row in found.values() if row is not None]
 
     def _row_of(self, case: Row) -> Row | None:
         plain = json.loads(json.dumps(case))
@@ -96,6 +103,11 @@ class Study:
         except OSError as error:
             raise ResultsError(f"{self.path} cannot be written: {error}") from error
         self._rows.append(json.loads(json.dumps(row)))
+
+
+def counted(bar: Callable[[int, int], None]) -> Progress:
+    """A bar of done and total as a study's progress."""
+    return lambda tick: bar(tick.done, tick.total)
 
 
 def _read_rows(path: Path) -> list[Row]:

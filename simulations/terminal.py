@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from fedbn.results.outcome import Summary
+    from simulations.study_cases import Tick
 
 PIPE_WIDTH = 200
 Progress = Callable[[int, int], None]
@@ -80,6 +83,30 @@ def progress_bars(shown: bool) -> Iterator[Tracker]:
             return lambda done, total: bars.update(task, completed=done, total=total)
 
         yield tracker
+
+
+def study_line(shown: bool) -> Callable[[Tick], None]:
+    """A study's progress on standard error: cases done, and hours and minutes left.
+
+    One line that is written over on a terminal; elsewhere a new line, every half minute at most.
+    """
+    last = -math.inf
+
+    def tell(tick: Tick) -> None:
+        nonlocal last
+        ended = tick.done == tick.total
+        terminal = sys.stderr.isatty()
+        if not shown or (not terminal and not ended and time.monotonic() - last < 30.0):
+            return
+        last = time.monotonic()
+        text = f"{tick.done} of {tick.total} cases"
+        if tick.seconds_left is not None and not ended:
+            hours, minutes = divmod(round(tick.seconds_left / 60.0), 60)
+            text += f", {hours:02d}:{minutes:02d} left"
+        end = "" if terminal and not ended else "\n"
+        print(f"\r{text:<60}" if terminal else text, end=end, file=sys.stderr, flush=True)
+
+    return tell
 
 
 @contextmanager

@@ -28,7 +28,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -205,7 +205,9 @@ def measure(options: argparse.Namespace) -> list[Row]:
         ended = row["limit"] < options.limit if too_long else row.get("seconds") is None
         return row["program"] in OWN or ended
 
-    return [Row(**row) for row in Study(options.output).collect(cases, run, again=again)]
+    found = Study(options.output).collect(cases, run, again=again)
+    names = [field.name for field in fields(Row)]
+    return [Row(**{name: row[name] for name in names if name in row}) for row in found]
 
 
 def write(rows: Sequence[Row], folder: Path) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,10 +11,9 @@ from warnings import warn
 import typer
 
 from fedbn.errors import ConfigError, FedbnWarning
+from simulations.options import Quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simulations.cg_dca.cases import Settings
     from simulations.study import Study
 
@@ -50,6 +48,8 @@ def reproduce_cg_dca(
     network_dir: Annotated[
         Path | None, typer.Option(help="Folder with networks that are not embedded (lucas).")
     ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    quiet: Quiet = False,
 ) -> None:
     """CG-DCA: section 5.1, Tables 1 to 8, start points, pricings, and the consensus on top.
 
@@ -58,6 +58,7 @@ def reproduce_cg_dca(
     """
     from simulations.cg_dca.cases import METHODS, settings
     from simulations.study import Study
+    from simulations.terminal import study_line
 
     run = settings(smoke)
     _require_known("--part", part, PARTS)
@@ -67,8 +68,13 @@ def reproduce_cg_dca(
     }  # fmt: skip
     run["gaussian"] |= {key: value for key, value in limits.items() if value}
     study = Study(out)
-    for case in _until(minutes, _wanted(run, network_dir, part, method)):
-        study.collect([case], partial(_result, run=run, network_dir=network_dir))
+    study.collect(
+        _wanted(run, network_dir, part, method),
+        partial(_result, run=run, network_dir=network_dir),
+        study_line(not quiet),
+        seconds=None if minutes is None else 60.0 * minutes,
+        jobs=jobs,
+    )
     print(_written_report(study, out))
 
 
@@ -119,14 +125,6 @@ def _written_report(study: Study, out: Path) -> Path:
     names = write_figures(rows, out)
     title = "CG-DCA: the paper's tables and ours"
     return write_study_report(out, title, sections(rows, names))
-
-
-def _until(minutes: float | None, cases: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    began = time.monotonic()
-    for case in cases:
-        if minutes is not None and time.monotonic() - began > 60.0 * minutes:
-            return
-        yield case
 
 
 @cache

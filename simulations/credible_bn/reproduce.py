@@ -45,7 +45,7 @@ def credible(
     from simulations.credible_bn.cases import cases, run_case, settings
     from simulations.credible_bn.federation import federation_cases, run_federation
     from simulations.credible_bn.report import federation_sections, table_sections
-    from simulations.study import Section, Study, write_study_report
+    from simulations.study import Section, Study, counted, write_study_report
     from simulations.terminal import progress_bars
 
     if data_dir is not None and not data_dir.is_dir():
@@ -57,11 +57,15 @@ def credible(
         if part is not Part.federation:
             wanted = [case for case in cases(run, data_dir) if _at_hand(case, network_dir)]
             rows = study.collect(
-                wanted, lambda case: run_case(case, data_dir, network_dir), tracker("tables")
+                wanted,
+                lambda case: run_case(case, data_dir, network_dir),
+                counted(tracker("tables")),
             )
             sections += table_sections(rows, out, _missing(run, data_dir, network_dir))
         if part is not Part.tables:
-            rows = study.collect(federation_cases(run), run_federation, tracker("federation"))
+            rows = study.collect(
+                federation_cases(run), run_federation, counted(tracker("federation"))
+            )
             sections += federation_sections(rows, out)
     path = write_study_report(out, "All credible structures", sections)
     typer.echo(f"report: {path}", err=True)

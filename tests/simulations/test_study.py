@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fedbn.errors import FedbnWarning, ResultsError
-from simulations.study import Section, Study, write_study_report
+from fedbn.errors import ConfigError, FedbnWarning, ResultsError
+from simulations.study import Section, Study, Tick, write_study_report
+from simulations.study_cases import PROVENANCE
+from simulations.terminal import study_line
 
 CASES = [{"n": n, "seed": seed} for n in (3, 4) for seed in (1, 2)]
 
 
 def square(case: dict[str, int]) -> dict[str, int]:
     return {"answer": case["n"] ** 2 + case["seed"]}
+
+
+def result_of(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in PROVENANCE}
 
 
 def test_a_second_start_computes_only_what_is_missing(tmp_path: Path) -> None:
@@ -24,12 +33,13 @@ def test_a_second_start_computes_only_what_is_missing(tmp_path: Path) -> None:
         asked.append(case)
         return square(case)
 
-    ticks: list[tuple[int, int]] = []
-    rows = Study(tmp_path).collect(CASES, counted, lambda *tick: ticks.append(tick))
+    ticks: list[Tick] = []
+    rows = Study(tmp_path).collect(CASES, counted, ticks.append)
     assert asked == [CASES[3]]
     assert rows[:3] == first
     assert [row["answer"] for row in rows] == [10, 11, 17, 18]
-    assert ticks[-1] == (4, 4)
+    assert ticks[0] == (3, 4, None)
+    assert ticks[-1] == (4, 4, 0.0)
 
 
 def test_rows_that_will_not_do_are_computed_again(tmp_path: Path) -> None:
@@ -47,11 +57,73 @@ def test_a_line_that_was_cut_off_is_computed_again(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[:-7])
+    rows = [json.loads(line) for line in whole.splitlines()]
     with pytest.warns(FedbnWarning, match="cut off"):
         study = Study(tmp_path)
     assert len(study.rows) == 3
     study.collect(CASES, square)
-    assert path.read_bytes() == whole
+    again = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert list(map(result_of, again)) == list(map(result_of, rows))
+    assert path.read_bytes()[: len(whole) // 2] == whole[: len(whole) // 2]
+
+
+def test_processes_give_the_rows_of_one(tmp_path: Path) -> None:
+    """The same rows in the same order; the file is whole, whatever the order of its lines."""
+    alone = Study(tmp_path / "one").collect(CASES, square)
+    study = Study(tmp_path / "two")
+    together = study.collect(CASES, square, jobs=2, cost=lambda case: case["n"])
+    assert list(map(result_of, together)) == list(map(result_of, alone))
+    lines = [json.loads(line) for line in study.path.read_text().splitlines()]
+    assert sorted(map(str, lines)) == sorted(map(str, together))
+    assert Study(tmp_path / "two").collect(CASES, square, jobs=2) == together
+
+
+def fails_at_four(case: dict[str, int]) -> dict[str, int]:
+    if case["n"] == 4:
+        raise ConfigError("n must not be 4")
+    return square(case)
+
+
+def test_what_was_done_before_an_error_is_kept(tmp_path: Path) -> None:
+    for jobs in (1, 2):
+        folder = tmp_path / str(jobs)
+        with pytest.raises(ConfigError, match="must not be 4"):
+            Study(folder).collect(CASES, fails_at_four, jobs=jobs, cost=lambda case: 1 / case["n"])
+        assert {row["n"] for row in Study(folder).rows} == {3}
+    with pytest.raises(ConfigError, match="at least 1"):
+        Study(tmp_path).collect(CASES, square, jobs=0)
+
+
+def test_no_case_begins_after_the_time(tmp_path: Path) -> None:
+    for jobs in (1, 2):
+        assert Study(tmp_path).collect(CASES, square, seconds=0.0, jobs=jobs) == []
+
+
+def test_time_left_is_told_after_every_case(tmp_path: Path) -> None:
+    ticks: list[Tick] = []
+    Study(tmp_path).collect(CASES, square, ticks.append, cost=lambda case: 9.0 * case["seed"])
+    left = [tick.seconds_left for tick in ticks[1:]]
+    assert all(a is not None and a >= 0.0 for a in left)
+    assert left[-1] == 0.0
+
+
+def test_a_row_says_where_it_comes_from(tmp_path: Path) -> None:
+    (row,) = Study(tmp_path, "inputs.jsonl").collect(CASES[:1], square)
+    assert (tmp_path / "inputs.jsonl").is_file()
+    assert set(row) == {"n", "seed", "answer", *PROVENANCE}
+    assert row["fedbn"] == version("fedbn")
+
+
+def test_progress_is_lines_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    tell = study_line(True)
+    for tick in (Tick(0, 3), Tick(1, 3, 8000.0), Tick(3, 3, 0.0)):
+        tell(tick)
+    assert capsys.readouterr().err == "0 of 3 cases\n3 of 3 cases\n"
+    later = study_line(True)
+    later(Tick(1, 3, 8000.0))
+    assert capsys.readouterr().err == "1 of 3 cases, 02:13 left\n"
+    study_line(False)(Tick(1, 3))
+    assert capsys.readouterr().err == ""
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
