@@ -30,7 +30,7 @@ Ints = NDArray[np.int64]
 
 
 @inner
-def _cost(pa: Bits, ch: Bits, v: int, marry: Bits) -> int:
+def sink_cost(pa: Bits, ch: Bits, v: int, marry: Bits) -> int:
     """What making v a sink costs in one DAG, as in the order heuristic; `marry` is scratch.
 
     (children - 1) + #{(p, c): p parent, c child, not adjacent}
@@ -116,7 +116,7 @@ def _reverse_covered(pa: Bits, ch: Bits, v: int, c: int, changed: Bits) -> None:
 
 
 @inner
-def _remove_as_sink(pa: Bits, ch: Bits, v: int, changed: Bits, scratch: Bits) -> None:
+def remove_as_sink(pa: Bits, ch: Bits, v: int, changed: Bits, scratch: Bits) -> None:
     """Make v a sink by covered reversals, then remove it; `changed` = nodes with new edges."""
     words = pa.shape[1]
     for w in range(words):
@@ -178,7 +178,7 @@ def extend_order(
         order[place] = v
         left[v] = False
         for i in range(r):
-            _remove_as_sink(pa[i], ch[i], v, changed, scratch)
+            remove_as_sink(pa[i], ch[i], v, changed, scratch)
             _collect_dirty(pa[i], ch[i], changed, dirty)
             for w in range(words):
                 word = dirty[w]
@@ -194,7 +194,7 @@ def _update_cost(
     pa: Bits, ch: Bits, v: int, i: int, weights: Ints, costs: Ints, scratch: Bits
 ) -> None:
     """The cost of v in graph i, and the sum over the graphs."""
-    new = _cost(pa, ch, v, scratch)
+    new = sink_cost(pa, ch, v, scratch)
     costs[-1, v] += weights[i] * (new - costs[i, v])
     costs[i, v] = new
 

@@ -20,7 +20,7 @@ from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.weights import Weight, checked_weights, common_scale
 from fedbn.graphs.dag import DAG, positions
 
-__all__ = ["MergedInputs", "merge_inputs"]
+__all__ = ["MergedInputs", "merge_inputs", "stacked_bits"]
 
 Bits = NDArray[np.uint64]
 
@@ -65,18 +65,23 @@ class MergedInputs:
     @cached_property
     def bits(self) -> tuple[Bits, Bits]:
         """Parents and children of every node as uint64 [r, n, W]. Not to be changed."""
-        from fedbn.graphs._bit_kernels import pack
-
-        r, n, _ = self.adjacency.shape
-        shape = (r, n, max(1, (n + 63) // 64))
-        ch = pack(self.adjacency.reshape(r * n, n)).reshape(shape)
-        pa = pack(self.adjacency.transpose(0, 2, 1).reshape(r * n, n)).reshape(shape)
-        return pa, ch
+        return stacked_bits(self.adjacency)
 
     @cached_property
     def weight_array(self) -> NDArray[np.int64]:
         """The integer weights as int64 [r]."""
         return np.array(self.weights, dtype=np.int64)
+
+
+def stacked_bits(adjacency: NDArray[np.bool_]) -> tuple[Bits, Bits]:
+    """Parents and children of several DAGs, bool [r, n, n], as bits [r, n, W] each."""
+    from fedbn.graphs._bit_kernels import pack
+
+    r, n, _ = adjacency.shape
+    shape = (r, n, max(1, (n + 63) // 64))
+    ch = pack(adjacency.reshape(r * n, n)).reshape(shape)
+    pa = pack(adjacency.transpose(0, 2, 1).reshape(r * n, n)).reshape(shape)
+    return pa, ch
 
 
 def merge_inputs(dags: Sequence[DAG], weights: Sequence[Weight] | None = None) -> MergedInputs:

@@ -1,0 +1,179 @@
+"""A site's answers: vectors of integers, of which only the sums over the sites are ever read.
+
+`answer` depends on the request and the site's own DAGs alone, so the same request gives the same
+answer. The kernels are those of the fusion and of the consensus, run over one site's DAGs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import ConfigError
+from fedbn.fusion.inputs import stacked_bits
+from fedbn.graphs.dag import DAG
+from fedbn.secure.pattern import after, operators_of, pattern_of, set_bits
+from fedbn.secure.requests import (
+    CutPath,
+    CutRequest,
+    Deletion,
+    Deletions,
+    OrderRequest,
+    SumRequest,
+    UnionRequest,
+    VoteRequest,
+)
+from fedbn.secure.votes import asked_pairs, own_votes
+
+__all__ = ["answer"]
+
+Bits = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+
+UNCLIPPED = 2**31
+"""More than any cut."""
+
+
+class OwnInputs(NamedTuple):
+    """A site's DAGs as parents and children, bits [k, n, W], and their weights, int64 [k]."""
+
+    pa: Bits
+    ch: Bits
+    weights: Ints
+
+
+def answer(request: SumRequest, dags: Sequence[DAG], weights: Sequence[int]) -> Ints:
+    """The vector that this site adds to the sum.
+
+    Parameters
+    ----------
+    request : what is asked; one that `guard.require_allowed` let pass.
+    dags : the site's own, all over the agreed names in name order.
+    weights : a positive whole number for each; of every site the same sum.
+
+    Returns
+    -------
+    int64 [L]. Of a union: 1 where one of the DAGs has the arc, else 0.
+
+    Raises
+    ------
+    ConfigError : DAGs and weights do not match.
+    MessageError : the request names nodes that are not there, or a deletion that P does not allow.
+    SearchError : P has too many operators.
+    """
+    if not dags or len(dags) != len(weights) or min(weights) < 1:
+        raise ConfigError(f"a site needs DAGs and positive weights, got {len(dags)}, {weights}")
+    pa, ch = stacked_bits(np.stack([dag.adjacency for dag in dags]))
+    own = OwnInputs(pa, ch, np.array(weights, dtype=np.int64))
+    return np.concatenate([np.empty(0, np.int64), *_parts(request, own)])
+
+
+@singledispatch
+def _parts(request: object, own: OwnInputs) -> Iterator[Ints]:
+    raise TypeError(f"no request for a sum: {request!r}")
+
+
+@_parts.register
+def _costs(request: OrderRequest, own: OwnInputs) -> Iterator[Ints]:
+    """For every state and along its chain: the summed costs of the nodes left, by index."""
+    from fedbn.secure._answer_kernels import cost_sums
+
+    pruned = _pruned(request.paths, [(s.path, s.deletions) for s in request.states], own)
+    for state in request.states:
+        pa, ch = pruned[state.path, state.deletions]
+        taken, chain = (np.array(v, dtype=np.int64) for v in (state.taken, state.chain))
+        left = np.ones(pa.shape[1], np.bool_)
+        left[taken] = False
+        for level, costs in enumerate(cost_sums(pa, ch, own.weights, taken, chain)):
+            if level > 0:
+                left[chain[level - 1]] = False
+            yield costs[left]
+
+
+@_parts.register
+def _arcs(request: UnionRequest, own: OwnInputs) -> Iterator[Ints]:
+    """For every state and pair of places i < j of its order: 1 where an I-map has the arc."""
+    from fedbn.fusion._imap_kernels import imaps_bits, union_bits
+    from fedbn.graphs._bit_kernels import unpack
+
+    pruned = _pruned(request.paths, [(s.path, s.deletions) for s in request.states], own)
+    for state in request.states:
+        order = np.array(state.order, dtype=np.int64)
+        parents = union_bits(imaps_bits(*pruned[state.path, state.deletions], order))
+        arcs = unpack(parents, len(order)).T[np.ix_(order, order)]
+        yield arcs[np.triu_indices(len(order), k=1)].astype(np.int64)
+
+
+@_parts.register
+def _cuts(request: CutRequest, own: OwnInputs) -> Iterator[Ints]:
+    """For every path that is asked and along its chain: the cuts of all operators of P."""
+    p = pattern_of(request.union, own.pa.shape[1])
+    for path in request.paths:
+        if path.asked:
+            yield from _cuts_along(path, p, request.k_max, own)
+
+
+def _cuts_along(path: CutPath, p: Bits, k_max: int, own: OwnInputs) -> Iterator[Ints]:
+    from fedbn.consensus._engine import make_scratch
+    from fedbn.secure._answer_kernels import cut_sums
+
+    graphs, scratch = _graphs(own), make_scratch(*own.pa.shape[1:])
+    for deletion in path.deletions:
+        p, _ = after(p, deletion, k_max)
+        _prune(graphs, deletion)
+    largest = 1 if path.clip else UNCLIPPED
+    for level in range(len(path.chain) + 1):
+        if level > 0:
+            p, _ = after(p, path.chain[level - 1], k_max)
+            _prune(graphs, path.chain[level - 1])
+        asked = operators_of(p, k_max)
+        yield cut_sums(graphs, own.weights, asked.xy, asked.given, largest, scratch)
+
+
+@_parts.register
+def _votes(request: VoteRequest, own: OwnInputs) -> Iterator[Ints]:
+    yield own_votes(asked_pairs(request, own.pa.shape[1]), *own)
+
+
+def _graphs(own: OwnInputs) -> Bits:
+    """The inputs as the kernels of cuts want them: bits [k, 5, n, W]."""
+    from fedbn.consensus._engine import CH, PA
+    from fedbn.secure._answer_kernels import fill_graphs
+
+    k, n, words = own.pa.shape
+    graphs = np.zeros((k, 5, n, words), np.uint64)
+    graphs[:, PA], graphs[:, CH] = own.pa, own.ch
+    fill_graphs(graphs)
+    return graphs
+
+
+def _prune(graphs: Bits, deletion: Deletion) -> None:
+    from fedbn.consensus._engine import make_scratch
+    from fedbn.secure._answer_kernels import prune
+
+    n, words = graphs.shape[2:]
+    given = set_bits(deletion.given, words)
+    prune(graphs, deletion.x, deletion.y, given, make_scratch(n, words))
+
+
+def _pruned(
+    paths: Sequence[Deletions], wanted: Sequence[tuple[int, int]], own: OwnInputs
+) -> dict[tuple[int, int], tuple[Bits, Bits]]:
+    """(path, number of deletions) -> parents and children of the inputs after them."""
+    from fedbn.consensus._engine import CH, PA
+
+    found = {state: (own.pa, own.ch) for state in wanted if state[1] == 0}
+    for number, deletions in enumerate(paths):
+        counts = {count for path, count in wanted if path == number and count > 0}
+        if not counts:
+            continue
+        graphs = _graphs(own)
+        for done, deletion in enumerate(deletions[: max(counts)], start=1):
+            _prune(graphs, deletion)
+            if done in counts:
+                found[number, done] = graphs[:, PA].copy(), graphs[:, CH].copy()
+    return found

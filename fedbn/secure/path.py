@@ -1,0 +1,390 @@
+"""MCBNC for a server that hears sums only.
+
+The order heuristic, the union of the I-maps, the choice of every deletion and the choice of θ need
+sums over the sites and nothing else ("Bayesian Network Structural Consensus via Greedy Min-Cut
+Analysis", AAAI-26, names this as future work). So the search here asks for sums, and its result is
+that of `mcbnc_path` and `select_consensus` on the same inputs, exactly.
+
+`secure_path` is a generator that yields requests (`requests.py`) and is sent the sums of the sites'
+answers (`answers.py`). It knows nothing of networks, masks or sites:
+
+    order      the costs of the nodes left, until one is left            n - 1 rounds at most
+    union      which arcs the minimal I-maps under σ have: G+            1
+    cuts       the cuts of all operators of P, until it is empty         edges of G+, at most
+    order, union on the inputs pruned at every θ, all of them at once    n, at most
+    votes      on the moral edges and the CPDAGs of the original inputs  1
+
+What differs from the open run: no random ties, no median of cuts (that is no sum), and with a
+quorum above 1 a union has only the arcs that so many sites have, so it is no I-map of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.consensus.mcbnc import Pooling, Status, Step
+from fedbn.consensus.threshold import Reading
+from fedbn.errors import ConfigError
+from fedbn.graphs.dag import DAG
+from fedbn.secure.pattern import pattern_of
+from fedbn.secure.requests import (
+    MAX_CHAIN,
+    Arcs,
+    CutRequest,
+    Deletions,
+    OrderRequest,
+    OrderState,
+    SumRequest,
+    UnionRequest,
+    UnionState,
+    VoteRequest,
+)
+from fedbn.secure.searches import DeletionSearch, OrderSearch
+from fedbn.secure.votes import Votes, asked_pairs, votes_of
+
+__all__ = ["ROBUST", "SecureBranch", "SecurePath", "SecureSums", "secure_path", "secure_votes"]
+
+Bits = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+SecureSums = Generator[SumRequest, Ints, "SecurePath"]
+Orders = tuple[tuple[int, ...], ...]
+
+ROBUST: dict[str, tuple[Pooling, ...]] = {
+    "best": ("mean", "clip"),
+    "mean": ("mean",),
+    "clip": ("clip",),
+}
+"""What the setting `robust` means here: the poolings whose paths are compared."""
+
+LARGEST_SUM = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class SecureBranch:
+    """The deletions of one pooling, and the fusions of the inputs pruned on its way.
+
+    Attributes
+    ----------
+    pooling : "mean" or "clip".
+    steps : the deletions.
+    status : "complete" or "time limit".
+    cuts : numbers of deletions: 0, and for every distinct θ those with running maximum <= θ.
+    refusions : bits [len(cuts), n, W], the parents in the fusion of the inputs after so many; empty
+        when only the reading `search` is wanted.
+    """
+
+    pooling: Pooling
+    steps: tuple[Step, ...]
+    status: Status
+    cuts: tuple[int, ...]
+    refusions: Bits
+
+
+@dataclass(frozen=True, eq=False)
+class SecurePath:
+    """What the server knows at the end: of the sites, sums only.
+
+    Attributes
+    ----------
+    names : the variables, sorted as text.
+    clients : number of sites.
+    order, union : σ and G+.
+    k_max : largest |H|.
+    branches : one per pooling.
+    votes : of the original inputs.
+    total : the sum of all weights.
+    quorum : how many sites an arc of a union needs.
+    rounds : how many sums were asked.
+    integers : how many integers every site sent.
+    """
+
+    names: tuple[str, ...]
+    clients: int
+    order: tuple[str, ...]
+    union: DAG
+    k_max: int
+    branches: tuple[SecureBranch, ...]
+    votes: Votes
+    total: int
+    quorum: int
+    rounds: int
+    integers: int
+
+
+@dataclass
+class _Tally:
+    """Counts what was asked, and checks that the sums have the length of the question."""
+
+    rounds: int = 0
+    integers: int = 0
+
+    def ask(self, request: SumRequest, length: int) -> Generator[SumRequest, Ints, Ints]:
+        sums = yield request
+        if sums.shape != (length,) or sums.dtype != np.int64:
+            raise ConfigError(f"the sums must be {length} int64, not {sums.dtype} {sums.shape}")
+        self.rounds += 1
+        self.integers += length
+        return sums
+
+
+def _never() -> bool:
+    return False
+
+
+def secure_path(
+    names: Sequence[str],
+    clients: int,
+    units: int,
+    *,
+    k_max: int = 10,
+    look_ahead: int = 8,
+    quorum: int = 1,
+    reading: Reading = "best",
+    robust: str = "best",
+    stop: Callable[[], bool] = _never,
+) -> SecureSums:
+    """Ask for sums until the path is known; a generator that is sent int64 vectors.
+
+    Parameters
+    ----------
+    names : the agreed variables, sorted as text.
+    clients : number of sites, whose answers are summed.
+    units : what the weights of every site's DAGs sum to.
+    k_max : largest |H| of an operator, >= 0.
+    look_ahead : how many choices are guessed ahead, 0 to 16; without effect on the result.
+    quorum : how many sites must have an arc for a union to have it.
+    reading : "search" spares the rounds of the refusion.
+    robust : "mean", "clip", or "best" of both.
+    stop : asked before every round of cuts; when it says yes, the path ends there.
+
+    Raises
+    ------
+    ConfigError : a parameter is out of its range, or exact sums could overflow 64 bits.
+    SearchError : P has too many operators.
+
+    Examples
+    --------
+    >>> from fedbn.secure.answers import answer
+    >>> sites = [DAG.from_edges("abc", [("a", "b"), ("b", "c")]), DAG.from_edges("abc", ["ab"])]
+    >>> search = secure_path("abc", 2, 1, robust="mean")
+    >>> request = next(search)
+    >>> try:
+    ...     while True:
+    ...         request = search.send(sum(answer(request, [dag], [1]) for dag in sites))
+    ... except StopIteration as end:
+    ...     path = end.value
+    >>> [(s.x, s.y, str(s.psi)) for s in path.branches[0].steps]
+    [('b', 'c', '1/2'), ('a', 'b', '1')]
+    """
+    _check(names, clients, units, k_max, look_ahead, quorum, robust)
+    n, total, tally = len(names), clients * units, _Tally()
+    start: tuple[Deletions, ...] = ((),)
+    (order,) = yield from _orders(start, [(0, 0)], [OrderSearch(n)], look_ahead, tally)
+    (union,) = yield from _unions(start, [(0, 0)], (order,), quorum, tally)
+    arcs = tuple((int(a), int(b)) for a, b in np.argwhere(union))
+    searches = [
+        DeletionSearch(pattern_of(arcs, n), k_max, pooling == "clip") for pooling in ROBUST[robust]
+    ]
+    yield from _deletions(arcs, k_max, searches, look_ahead, stop, tally)
+    thetas = [_ends(search) for search in searches]
+    refusions = [np.empty((0, 0, 0), np.uint64)] * len(searches)
+    if reading != "search":
+        refusions = yield from _refusions(union, order, searches, thetas, look_ahead, quorum, tally)
+    request = VoteRequest(arcs if quorum == 1 else None, classes=True)
+    votes = yield from _voted(request, n, tally)
+    return SecurePath(
+        names=tuple(names),
+        clients=clients,
+        order=tuple(names[v] for v in order),
+        union=DAG(tuple(names), union),
+        k_max=k_max,
+        branches=tuple(
+            SecureBranch(
+                pooling=pooling,
+                steps=_steps(search, names, total),
+                status="complete" if search.done else "time limit",
+                cuts=ends,
+                refusions=parents,
+            )
+            for pooling, search, ends, parents in zip(
+                ROBUST[robust], searches, thetas, refusions, strict=True
+            )
+        ),
+        votes=votes,
+        total=total,
+        quorum=quorum,
+        rounds=tally.rounds,
+        integers=tally.integers,
+    )
+
+
+def secure_votes(
+    names: Sequence[str], clients: int, units: int
+) -> Generator[SumRequest, Ints, Votes]:
+    """Ask for the moral votes alone: one round."""
+    _check(names, clients, units, 0, 0, 1, "mean")
+    return (yield from _voted(VoteRequest(None, classes=False), len(names), _Tally()))
+
+
+def _check(
+    names: Sequence[str],
+    clients: int,
+    units: int,
+    k_max: int,
+    look_ahead: int,
+    quorum: int,
+    robust: str,
+) -> None:
+    if list(names) != sorted(set(names)) or not names:
+        raise ConfigError("the names must be sorted as text and distinct, at least one")
+    if clients < 1 or units < 1:
+        raise ConfigError(f"clients and units must be at least 1, got {clients} and {units}")
+    if k_max < 0:
+        raise ConfigError(f"k-max must be >= 0, got {k_max}")
+    if not 0 <= look_ahead <= MAX_CHAIN:
+        raise ConfigError(f"look-ahead must be 0 to {MAX_CHAIN}, got {look_ahead}")
+    if not 1 <= quorum <= clients:
+        raise ConfigError(f"the vote quorum must be 1 to {clients} clients, got {quorum}")
+    if robust not in ROBUST:
+        raise ConfigError(
+            f"secure sums know the poolings {', '.join(ROBUST)}, got {robust!r}: others are no sums"
+        )
+    n = len(names)
+    if clients * units * (n * n + n) >= LARGEST_SUM:
+        raise ConfigError(f"sums over {clients} clients and {n} variables must stay below 2^62")
+
+
+def _orders(
+    paths: tuple[Deletions, ...],
+    states: Sequence[tuple[int, int]],
+    searches: Sequence[OrderSearch],
+    look_ahead: int,
+    tally: _Tally,
+) -> Generator[SumRequest, Ints, Orders]:
+    """σ of every state (path, number of deletions); each advances at its own pace."""
+    while waiting := [pair for pair in zip(states, searches, strict=True) if not pair[1].done]:
+        asked = []
+        for (path, count), search in waiting:
+            search.ask(look_ahead)
+            asked.append(OrderState(path, count, tuple(search.taken), search.chain))
+        length = sum(search.length for _, search in waiting)
+        sums = yield from tally.ask(OrderRequest(paths, tuple(asked)), length)
+        for _, search in waiting:
+            sums = search.hear(sums)
+    return tuple(search.order for search in searches)
+
+
+def _unions(
+    paths: tuple[Deletions, ...],
+    states: Sequence[tuple[int, int]],
+    orders: Orders,
+    quorum: int,
+    tally: _Tally,
+) -> Generator[SumRequest, Ints, list[NDArray[np.bool_]]]:
+    """The union of the I-maps under every order, as bool [n, n]."""
+    asked = tuple(
+        UnionState(path, count, order) for (path, count), order in zip(states, orders, strict=True)
+    )
+    n = len(orders[0])
+    pairs = n * (n - 1) // 2
+    sums = yield from tally.ask(UnionRequest(paths, asked), len(asked) * pairs)
+    first, second = np.triu_indices(n, k=1)
+    unions = []
+    for order, part in zip(orders, sums.reshape(len(asked), pairs), strict=True):
+        adjacency = np.zeros((n, n), np.bool_)
+        sigma = np.array(order)
+        adjacency[sigma[first], sigma[second]] = part != 0 if quorum == 1 else part >= quorum
+        unions.append(adjacency)
+    return unions
+
+
+def _deletions(
+    union: Arcs,
+    k_max: int,
+    searches: Sequence[DeletionSearch],
+    look_ahead: int,
+    stop: Callable[[], bool],
+    tally: _Tally,
+) -> Generator[SumRequest, Ints, None]:
+    """Delete until P is empty on every path, or the time is over."""
+    while not all(search.done for search in searches) and not stop():
+        asked = tuple(search.ask(look_ahead) for search in searches)
+        length = sum(search.length for search in searches)
+        sums = yield from tally.ask(CutRequest(union, k_max, asked), length)
+        for search in searches:
+            sums = search.hear(sums)
+
+
+def _ends(search: DeletionSearch) -> tuple[int, ...]:
+    """0, and for every distinct running maximum of Ψ the number of deletions up to it."""
+    maxima = np.maximum.accumulate([step.psi for step in search.steps] or [0])
+    last = np.flatnonzero(np.diff(maxima, append=2**62))
+    return (0, *(int(k) + 1 for k in last if search.steps))
+
+
+def _refusions(
+    union: NDArray[np.bool_],
+    order: tuple[int, ...],
+    searches: Sequence[DeletionSearch],
+    ends: Sequence[tuple[int, ...]],
+    look_ahead: int,
+    quorum: int,
+    tally: _Tally,
+) -> Generator[SumRequest, Ints, list[Bits]]:
+    """The fusions of the inputs as pruned at every θ; equal deletions are asked for once.
+
+    Where P is empty and every arc of an input was in G+, no input has an arc left: a cut between x
+    and y parts them, so it holds the arc that joins them.
+    """
+    from fedbn.graphs._bit_kernels import pack
+
+    paths = tuple(tuple(step.deletion for step in search.steps) for search in searches)
+    fused: dict[Deletions, Bits] = {(): pack(union.T)}
+    states: dict[Deletions, tuple[int, int]] = {}
+    for number, (deletions, counts) in enumerate(zip(paths, ends, strict=True)):
+        for count in counts[1:]:
+            if quorum == 1 and searches[number].done and count == len(deletions):
+                fused[deletions] = np.zeros_like(fused[()])
+            else:
+                states.setdefault(deletions[:count], (number, count))
+    if states:
+        guesses = [OrderSearch(len(order), order) for _ in states]
+        wanted = list(states.values())
+        orders = yield from _orders(paths, wanted, guesses, look_ahead, tally)
+        unions = yield from _unions(paths, wanted, orders, quorum, tally)
+        fused |= {key: pack(made.T) for key, made in zip(states, unions, strict=True)}
+    return [
+        np.stack([fused[deletions[:count]] for count in counts])
+        for deletions, counts in zip(paths, ends, strict=True)
+    ]
+
+
+def _voted(request: VoteRequest, n: int, tally: _Tally) -> Generator[SumRequest, Ints, Votes]:
+    pairs = asked_pairs(request, n)
+    sums = yield from tally.ask(request, len(pairs.moral) + 3 * len(pairs.classes))
+    return votes_of(pairs, sums, n)
+
+
+def _steps(search: DeletionSearch, names: Sequence[str], total: int) -> tuple[Step, ...]:
+    """The deletions with names and exact fractions."""
+    from fedbn.graphs._bit_kernels import unpack
+
+    steps, largest = [], 0
+    for deletion, h, psi in search.steps:
+        largest = max(largest, psi)
+        left_out = np.flatnonzero(unpack(h[None], len(names))[0]).tolist()
+        steps.append(
+            Step(
+                x=names[deletion.x],
+                y=names[deletion.y],
+                h=tuple(names[v] for v in left_out),
+                psi=Fraction(psi, total),
+                theta=Fraction(largest, total),
+            )
+        )
+    return tuple(steps)

@@ -1,0 +1,190 @@
+"""The searches of MCBNC on sums: the order heuristic, and the deletions from G+.
+
+Both choose the smallest of some sums again and again. A round of a deployment costs seconds and its
+bytes next to nothing, so a search asks along a chain of choices that it guesses: the sums for the
+next choice, those that will be wanted if it is the first of the chain, and so on. What was asked
+along a wrong guess is thrown away. The result cannot depend on the guesses: every choice is made on
+the sums of the state that it is made in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.secure.pattern import Operators, after, operators_of
+from fedbn.secure.requests import MAX_CHAIN, CutPath, Deletion
+
+__all__ = ["DeletionSearch", "OrderSearch", "Taken"]
+
+Bits = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+
+
+class OrderSearch:
+    """The order of Puerta et al. (2021) from summed costs; ties go to the smallest index.
+
+    One of many orders that are asked for together, which has a guess to begin with, looks ahead
+    two choices further than it was right before: far fewer bytes for a round more.
+
+    Attributes
+    ----------
+    taken : the nodes removed so far: σ from its end.
+    chain : those that were guessed to follow, in the question that is open.
+    """
+
+    def __init__(self, n: int, guess: Sequence[int] | None = None) -> None:
+        """guess: an order that this one may be near to."""
+        self.taken: list[int] = []
+        self.chain: tuple[int, ...] = ()
+        self._reach = MAX_CHAIN  # how far it pays to look ahead
+        self._thrifty = guess is not None
+        self._costs = np.zeros(n, np.int64)  # as last heard; at first, ranks of the guess
+        if guess is not None:
+            self._costs[list(guess)[::-1]] = np.arange(n)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """σ, once one node is left."""
+        return (*self._left(), *reversed(self.taken))
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing to choose any more."""
+        return len(self._costs) - len(self.taken) <= 1
+
+    @property
+    def length(self) -> int:
+        """How many sums the open question asks for."""
+        left = len(self._left())
+        return sum(range(left - len(self.chain), left + 1))
+
+    def ask(self, look_ahead: int) -> None:
+        """Guess the chain of the next question."""
+        left = self._left()
+        ranked = sorted(left, key=lambda v: (self._costs[v], v))
+        length = min(look_ahead, self._reach, len(left) - 2)
+        self.chain = tuple(ranked[: max(0, length)])
+
+    def hear(self, sums: Ints) -> Ints:
+        """Take the answer from the front of `sums` and choose; the rest of `sums`."""
+        left, before = self._left(), len(self.taken)
+        guessed_right = True
+        for level in range(len(self.chain) + 1):
+            costs, sums = sums[: len(left)], sums[len(left) :]
+            guess = self.chain[level] if level < len(self.chain) else -1
+            if guessed_right:
+                self._costs[left] = costs
+                chosen = left[int(np.argmin(costs))]
+                self.taken.append(chosen)
+                guessed_right = chosen == guess
+            left = [v for v in left if v != guess]
+        if self._thrifty:
+            self._reach = len(self.taken) - before + 1
+        return sums
+
+    def _left(self) -> list[int]:
+        gone = set(self.taken)
+        return [v for v in range(len(self._costs)) if v not in gone]
+
+
+class Taken(NamedTuple):
+    """A deletion, its H as bits [W], and its Ψ times the total weight."""
+
+    deletion: Deletion
+    h: Bits
+    psi: int
+
+
+class DeletionSearch:
+    """Greedy Delete from G+ by summed cuts; ties go to the smallest (x, y, |H|, H).
+
+    A deletion with Ψ = 0 changes no input, so what is known of the others stays true; after any
+    other deletion nothing is known.
+
+    Attributes
+    ----------
+    p : the CPDAG after the deletions.
+    steps : the deletions done.
+    """
+
+    def __init__(self, p: Bits, k_max: int, clip: bool) -> None:
+        self.p = p
+        self.steps: list[Taken] = []
+        self._k_max, self._clip = k_max, clip
+        self._known: dict[bytes, int] = {}  # the sums that are true now
+        self._heard: dict[bytes | frozenset[int], int] = {}  # of (x, y, S), and of the pair, ever
+        self._levels: list[Operators] = []
+        self._chain: tuple[Deletion, ...] = ()
+
+    @property
+    def done(self) -> bool:
+        """Whether P has no edge any more."""
+        return not self.p.any()
+
+    @property
+    def length(self) -> int:
+        """How many sums the open question asks for."""
+        return sum(len(operators.xy) for operators in self._levels)
+
+    def ask(self, look_ahead: int) -> CutPath:
+        """The next question, with the chain as guessed."""
+        chain: list[Deletion] = []
+        self._levels, p = [], self.p
+        while not self.done:
+            operators = operators_of(p, self._k_max)
+            self._levels.append(operators)
+            if len(chain) == look_ahead:
+                break
+            expected = self._expected(operators)
+            guess = operators.deletion(expected.index(min(expected)))
+            p, _ = after(p, guess, self._k_max)
+            if not p.any():
+                break
+            chain.append(guess)
+        self._chain = tuple(chain)
+        done = tuple(step.deletion for step in self.steps)
+        return CutPath(self._clip, done, self._chain, asked=not self.done)
+
+    def hear(self, sums: Ints) -> Ints:
+        """Take the answer from the front of `sums` and delete; the rest of `sums`."""
+        guessed_right = True
+        for level, operators in enumerate(self._levels):
+            cuts, sums = sums[: len(operators.xy)], sums[len(operators.xy) :]
+            if guessed_right:
+                self._note(operators, cuts)
+                chosen = self._delete(operators, cuts)
+                guessed_right = level < len(self._chain) and chosen == self._chain[level]
+        while not self.done and self._known:
+            operators = operators_of(self.p, self._k_max)
+            known = [self._known.get(key) for key in operators.labels()]
+            if None in known:
+                break
+            self._delete(operators, np.array(known, dtype=np.int64))
+        return sums
+
+    def _note(self, operators: Operators, cuts: Ints) -> None:
+        pairs = operators.xy.tolist()
+        for key, pair, cut in zip(operators.labels(), pairs, cuts.tolist(), strict=True):
+            self._known[key] = self._heard[key] = self._heard[frozenset(pair)] = cut
+
+    def _delete(self, operators: Operators, cuts: Ints) -> Deletion:
+        """Apply the operator of the smallest cut: the first of them, as they are sorted."""
+        best = int(np.argmin(cuts))
+        deletion = operators.deletion(best)
+        self.p, h = after(self.p, deletion, self._k_max)
+        self.steps.append(Taken(deletion, h, int(cuts[best])))
+        if cuts[best] > 0:
+            self._known.clear()
+        return deletion
+
+    def _expected(self, operators: Operators) -> list[float]:
+        """A guess at every cut: as last heard, else as last of this pair, else large."""
+        pairs = operators.xy.tolist()
+        return [
+            self._heard.get(key, self._heard.get(frozenset(pair), float("inf")))
+            for key, pair in zip(operators.labels(), pairs, strict=True)
+        ]

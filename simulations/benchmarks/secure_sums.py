@@ -1,0 +1,136 @@
+"""Secure sums on given structures: equality with the open run, rounds, bytes and CPU per site.
+
+    python -m simulations.benchmarks.secure_sums shared/data/mcbnc/alarm.r100.txt.gz --first 10
+
+Every DAG is a site of its own; masks are on. `up` are the masked bytes that one site sends, `down`
+those of the requests that it gets.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from fedbn.fusion.weights import UNITS_PER_CLIENT
+from fedbn.graphs.dag import DAG
+from fedbn.secure.masks import Masked, unmasked_sum
+from fedbn.secure.requests import SumRequest, to_bytes
+from fedbn.secure.session import Member, Terms
+from fedbn.secure.site import Site, begin, join, reply
+
+T = TypeVar("T")
+Watch = Callable[[bytes, Sequence[Masked]], None]
+
+
+@dataclass
+class Cost:
+    """What a run cost: rounds of sums, bytes and CPU seconds of one site (their mean)."""
+
+    rounds: int = 0
+    up: int = 0
+    down: int = 0
+    site_seconds: float = 0.0
+
+
+def cohort(
+    sites: Sequence[Site],
+    *,
+    aggregation: str = "secure-sums",
+    k_max: int = 10,
+    quorum: int = 1,
+    poolings: tuple[str, ...] = ("mean", "clip"),
+) -> tuple[Site, ...]:
+    """The sites in one run, as they are after they were told its terms."""
+    members = [Member(f"site {i:03}", site.key.public.hex()) for i, site in enumerate(sites)]
+    terms = Terms(
+        run="1",
+        schema="00" * 32,
+        aggregation=aggregation,
+        units=UNITS_PER_CLIENT,
+        k_max=k_max,
+        quorum=quorum,
+        poolings=poolings,
+        members=tuple(members),
+    )
+    return tuple(join(site, terms) for site in sites)
+
+
+def masked_run(
+    search: Generator[SumRequest, Any, T], sites: Sequence[Site], watch: Watch | None = None
+) -> tuple[T, Cost]:
+    """Drive a search over sites of one cohort in this process; what it finds and what it cost.
+
+    watch : called with the bytes of every request and the masked replies: all that a server sees.
+    """
+    cost, joined = Cost(), list(sites)
+    assert joined[0].terms is not None
+    session = joined[0].terms.session
+    try:
+        request = next(search)
+        while True:
+            cost.rounds += 1
+            data = to_bytes(request, session, cost.rounds)
+            parts = []
+            began = time.process_time()
+            for number, site in enumerate(joined):
+                part, joined[number] = reply(site, data)
+                parts.append(part)
+            cost.site_seconds += (time.process_time() - began) / len(joined)
+            cost.up += parts[0].nbytes
+            cost.down += len(data)
+            if watch is not None:
+                watch(data, parts)
+            request = search.send(unmasked_sum(parts))
+    except StopIteration as end:
+        return end.value, cost
+
+
+def compare(dags: Sequence[DAG], look_ahead: int, robust: str) -> dict[str, Any]:
+    """The secure and the open path of the same DAGs, one site each."""
+    from fedbn.consensus.mcbnc import mcbnc_path
+    from fedbn.secure.path import ROBUST, secure_path
+
+    names = tuple(sorted(dags[0].names))
+    sites = [begin([dag.reordered(names)], [1.0]) for dag in dags]
+    joined = cohort(sites, poolings=ROBUST[robust])
+    search = secure_path(names, len(dags), UNITS_PER_CLIENT, look_ahead=look_ahead, robust=robust)
+    path, cost = masked_run(search, joined)
+    plain = [mcbnc_path(dags, pooling=branch.pooling) for branch in path.branches]
+    return {
+        "sites": len(dags),
+        "variables": len(names),
+        "edges of G+": path.union.n_edges,
+        "equal to the open run": all(
+            (path.order, path.union, branch.steps) == (open_.order, open_.union, open_.steps)
+            for branch, open_ in zip(path.branches, plain, strict=True)
+        ),
+        "rounds, with that of the keys": cost.rounds + 1,
+        "up, MB per site": cost.up / 1e6,
+        "down, MB per site": cost.down / 1e6,
+        "CPU, ms per site and round": 1000 * cost.site_seconds / cost.rounds,
+    }
+
+
+def main(
+    file: Annotated[Path, typer.Argument(help="Several DAGs in one file, as `fedbn fuse` reads.")],
+    first: Annotated[int | None, typer.Option(min=1, help="Use the first R DAGs only.")] = None,
+    look_ahead: Annotated[int, typer.Option(min=0, max=16, help="Choices guessed ahead.")] = 8,
+    robust: Annotated[str, typer.Option(help="best, mean or clip.")] = "best",
+) -> None:
+    """Run secure sums over the DAGs of a file, with masks, and print what it took."""
+    from simulations.inputs import read_inputs
+
+    entries = read_inputs([file], nodes=None, first=first, weights=None)
+    dags = [entry.dag for entry in entries]
+    compare(dags[:2], 0, robust)  # compiles or loads the kernels
+    for name, value in compare(dags, look_ahead, robust).items():
+        print(f"{name:30} {value:.3f}" if isinstance(value, float) else f"{name:30} {value}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
