@@ -18,9 +18,9 @@ import numpy as np
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.privacy.dependence import Dependence, penalty
-from fedbn.privacy.draws import STOP, Chooser, Transcript, run_privately
+from fedbn.privacy.draws import STOP, Chooser, Mechanism, Transcript, run_privately
 
-__all__ = ["dp_climb"]
+__all__ = ["ROWS_PER_CELL", "climbing", "dp_climb", "stop_utility"]
 
 ROWS_PER_CELL = 5
 """A dependence is looked at only in tables with at least so many (noisy) rows per cell."""
@@ -49,13 +49,18 @@ def dp_climb(
     ConfigError : ρ is too small for so many draws.
     DataError : the data are not categorical.
     """
-    limit = 2 if max_parents is None else max_parents
+    draws = math.ceil(edges * dataset.n)
+    mechanism = climbing(2 if max_parents is None else max_parents)
+    return run_privately(mechanism, dataset, rho=rho, draws=draws, source=source)
+
+
+def climbing(max_parents: int) -> Mechanism:
+    """The mechanism with this largest in-degree."""
 
     def mechanism(table: Dataset, rows: int, chooser: Chooser) -> DAG:
-        return _climbed(table, rows, chooser, limit)
+        return _climbed(table, rows, chooser, max_parents)
 
-    draws = math.ceil(edges * dataset.n)
-    return run_privately(mechanism, dataset, rho=rho, draws=draws, source=source)
+    return mechanism
 
 
 def _climbed(table: Dataset, rows: int, chooser: Chooser, max_parents: int) -> DAG:

@@ -1,0 +1,99 @@
+"""Mechanisms that are wrong on purpose, and their right counterparts: audits must tell them apart.
+
+half the width     the rate is that of utilities that move half as much
+budget undivided   every draw is made as if it were the only one
+filtered           candidates are left out because of the data
+seeded             the noise comes from a seed that the server knows
+only adds          randomised response that never takes a true edge away, as in the federated
+                   fusion program that this study is compared with
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.data.dataset import Dataset
+from fedbn.graphs.dag import DAG
+from fedbn.privacy.draws import STOP, Budget, Chooser, Mechanism
+
+__all__ = [
+    "filtered",
+    "flips_all_pairs",
+    "half_the_width",
+    "one_draw_tables",
+    "only_adds",
+    "seeded",
+    "undivided",
+]
+
+
+def half_the_width(rho: Fraction, draws: int) -> Budget:
+    """A budget whose draws think that the width is 128."""
+    right = Budget.of(rho, draws)
+    return replace(right, rate=2 * right.rate)
+
+
+def undivided(rho: Fraction, draws: int) -> Budget:
+    """A budget that gives every draw all of ρ."""
+    return replace(Budget.of(rho, draws), rate=Budget.of(rho, 1).rate)
+
+
+def filtered(mechanism: Mechanism) -> Mechanism:
+    """The mechanism, but candidates of negative utility are not offered."""
+
+    def broken(table: Dataset, rows: int, chooser: Chooser) -> DAG:
+        return mechanism(table, rows, _Filter(chooser))
+
+    return broken
+
+
+class _Filter:
+    """A chooser that looks at the data before it draws."""
+
+    def __init__(self, chooser: Chooser) -> None:
+        self._chooser = chooser
+
+    @property
+    def rate(self) -> Fraction:
+        return self._chooser.rate
+
+    @property
+    def left(self) -> int:
+        return self._chooser.left
+
+    def choose(self, candidates: Sequence[Hashable], utilities: Sequence[int]) -> int:
+        kept = [i for i, u in enumerate(utilities) if u >= 0 or candidates[i] == STOP]
+        chosen = self._chooser.choose([candidates[i] for i in kept], [utilities[i] for i in kept])
+        return kept[chosen]
+
+
+def only_adds(present: bool, epsilon: float, rng: np.random.Generator, runs: int) -> NDArray:
+    """Outputs for one pair: an edge stays; without one, it is added with 1 / (1 + exp ε)."""
+    added = rng.random(runs) < 1 / (1 + np.exp(epsilon))
+    return np.asarray(np.where(present, 1, added), dtype=float)
+
+
+def flips_all_pairs(present: bool, epsilon: float, rng: np.random.Generator, runs: int) -> NDArray:
+    """Outputs for one pair: what is there is turned round with 1 / (1 + exp ε); ε-DP per pair."""
+    flipped = rng.random(runs) < 1 / (1 + np.exp(epsilon))
+    return np.asarray(flipped ^ present, dtype=float)
+
+
+def one_draw_tables(with_row: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Two tables of counts whose dependences one row moves by +127 and -123 64ths."""
+    first = np.array([[10_060, 0], [0, 0]])
+    second = np.array([[9_660, 200], [200, 0]])
+    first[1, 1] += with_row
+    second[1, 1] += with_row
+    return first, second
+
+
+def seeded(run_seed: int) -> Random:
+    """The noise of a run whose seed the server knows."""
+    return Random(run_seed)
