@@ -16,6 +16,7 @@ from fedbn.attacks.samples import with_row, without_row
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
 from fedbn.networks.catalog import load_network
+from fedbn.privacy.class_climb import class_climbing
 from fedbn.privacy.climb import climbing, dp_climb
 from fedbn.privacy.dependence import WIDTH
 from fedbn.privacy.draws import Budget, Mechanism, PrivateChooser, Transcript
@@ -54,7 +55,7 @@ def caught(mechanism: Mechanism, make: Callable[[Fraction, int], Budget]) -> int
     return found
 
 
-MECHANISMS = {"dp-climb": climbing(2)}
+MECHANISMS = {"dp-climb": climbing(2), "dp-ges": class_climbing(4, 2)}
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
