@@ -26,6 +26,7 @@ from fedbn.data.partition import (
     partition_dirichlet_latent,
     partition_iid,
 )
+from fedbn.data.preparation import Preparation
 from fedbn.data.tables import TABLE_SUFFIXES, column_values, read_dataset, table_stem
 from fedbn.errors import ConfigError, DataError
 from fedbn.federation.settings import Experiment
@@ -130,7 +131,8 @@ def site_files(experiment: Experiment) -> tuple[str, ...]:
 
 def _read(experiment: Experiment, path: str, exclude: Sequence[str] = ()) -> Dataset:
     kind = cast(Kind, kind_of_score(experiment.learner.score))
-    return read_dataset(path, kind, missing=experiment.missing, exclude=exclude)
+    how = Preparation(missing=experiment.missing, leave_out=tuple(exclude))
+    return read_dataset(path, kind, how)
 
 
 def _split_site(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.errors import SchemaError
 
 __all__ = ["SiteMapping"]
@@ -42,7 +42,7 @@ class SiteMapping:
     def applied(self, dataset: Dataset) -> Dataset:
         """The same cases under the agreed names.
 
-        `leave_out` is for the reader of the table (`read_dataset(exclude=)`), not for this.
+        `leave_out` is for the reader of the table (`Preparation.leave_out`), not for this.
 
         Raises
         ------
@@ -53,15 +53,16 @@ class SiteMapping:
         renamed = [self.columns.get(name, name) for name in dataset.names]
         order = sorted(range(dataset.n), key=renamed.__getitem__)
         names = [renamed[i] for i in order]
+        cuts = [dataset.schema.variables[i].cuts for i in order]
         if dataset.kind == "gaussian":
             return Dataset(Schema.gaussian(names), dataset.values[:, order])
         maps = [self.states.get(name, {}) for name in names]
         own = [dataset.schema.states[i] for i in order]
-        schema = Schema.categorical(
-            {
-                name: {states.get(state, state) for state in texts}
-                for name, states, texts in zip(names, maps, own, strict=True)
-            }
+        schema = Schema(
+            tuple(
+                Variable(name, tuple({states.get(state, state) for state in texts}), points)
+                for name, states, texts, points in zip(names, maps, own, cuts, strict=True)
+            )
         )
         codes = np.empty(dataset.codes.shape, dtype=np.int32, order="F")
         for k, i in enumerate(order):
@@ -74,6 +75,7 @@ class SiteMapping:
         for name in sorted(self.columns):
             schema.index(name)
         renamed = [self.columns.get(name, name) for name in schema.names]
+        cut = {self.columns.get(name, name) for name in schema.cuts}
         twice = sorted({name for name in renamed if renamed.count(name) > 1})
         if twice:
             raise SchemaError(f"two columns must not both be mapped to {twice[0]!r}")
@@ -82,6 +84,8 @@ class SiteMapping:
                 raise SchemaError(f"states are mapped for column {name!r}, which is not there")
             if schema.kind == "gaussian":
                 raise SchemaError(f"column {name!r} has floats, no states to be mapped")
+            if name in cut:
+                raise SchemaError(f"column {name!r} has cuts, no states to be mapped")
             own = schema.states[renamed.index(name)]
             unknown = sorted(set(self.states[name]) - set(own))
             if unknown:

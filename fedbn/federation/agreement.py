@@ -39,16 +39,18 @@ class Mismatch:
     unknown : columns of the site that are not agreed.
     kind : "categorical" or "gaussian" where the site has columns of the other kind.
     states : column -> states of the site that the given schema does not have.
+    cuts : columns that the site does not cut as agreed.
     """
 
     missing: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     kind: str = ""
     states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cuts: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether there is any difference."""
-        return bool(self.missing or self.unknown or self.kind or self.states)
+        return bool(self.missing or self.unknown or self.kind or self.states or self.cuts)
 
     def words(self) -> str:
         """The report, for people.
@@ -63,6 +65,8 @@ class Mismatch:
             parts.append(f"has column {_listed(self.unknown)}, which is not agreed")
         if self.kind:
             parts.append(f"its columns are not {self.kind}")
+        if self.cuts:
+            parts.append(f"does not cut column {_listed(self.cuts)} as agreed")
         parts += [
             f"column {name!r} has state {_listed(states)}, which is not agreed"
             for name, states in self.states.items()
@@ -153,13 +157,13 @@ def own_states(schemas: Mapping[str, Schema]) -> dict[str, dict[str, tuple[str, 
     counts = Counter(
         (name, state)
         for schema in schemas.values()
-        for name, states in schema.to_dict().items()
-        for state in states or ()
+        for name, states in zip(schema.names, schema.states, strict=True)
+        for state in states
     )
     for site, schema in schemas.items():
         alone = {
-            name: tuple(state for state in states or () if counts[name, state] == 1)
-            for name, states in schema.to_dict().items()
+            name: tuple(state for state in states if counts[name, state] == 1)
+            for name, states in zip(schema.names, schema.states, strict=True)
         }
         if any(alone.values()):
             found[site] = {name: states for name, states in alone.items() if states}
@@ -178,15 +182,18 @@ def _mismatch(schema: Schema, reference: Schema, *, given: bool) -> Mismatch:
     unknown = tuple(sorted(set(schema.names) - set(reference.names)))
     if schema.kind != reference.kind:
         return Mismatch(missing, unknown, reference.kind)
-    if not given or schema.kind == "gaussian":
+    if schema.kind == "gaussian":
         return Mismatch(missing, unknown)
-    known, own = reference.to_dict(), schema.to_dict()
+    own = {variable.name: variable for variable in schema.variables}
+    both = [(known, own[known.name]) for known in reference.variables if known.name in own]
+    cuts = tuple(known.name for known, found in both if known.cuts != found.cuts)
     foreign = {
-        name: tuple(sorted(set(own[name] or ()) - set(known[name] or ())))
-        for name in reference.names
-        if name in own
+        known.name: tuple(sorted(set(found.states or ()) - set(known.states or ())))
+        for known, found in both
+        if given and known.cuts == found.cuts
     }
-    return Mismatch(missing, unknown, "", {name: found for name, found in foreign.items() if found})
+    states = {name: found for name, found in foreign.items() if found}
+    return Mismatch(missing, unknown, "", states, cuts)
 
 
 def _listed(texts: tuple[str, ...]) -> str:

@@ -244,12 +244,13 @@ def _candidates(
 
 
 def _dataset(table: Path, score: str, schema: Path | None, missing: Any) -> Any:
+    from fedbn.data.preparation import Preparation
     from fedbn.data.tables import read_dataset, read_schema
     from fedbn.learners import kind_of_score
 
     kind: Any = kind_of_score(score)
     agreed = None if schema is None else read_schema(schema)
-    return read_dataset(table, kind, schema=agreed, missing=missing)
+    return read_dataset(table, kind, Preparation(missing=tuple(missing)), schema=agreed)
 
 
 def _paper_sets(

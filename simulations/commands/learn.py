@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
+from fedbn.data.preparation import Preparation
 from fedbn.data.tables import read_dataset, read_schema
 from fedbn.errors import ConfigError
 from fedbn.graphs.files import require_structure_file, structure_text, write_structure
@@ -40,7 +41,7 @@ def read_table(
     """
     agreed = None if schema is None else read_schema(schema)
     kind: Any = kind_of_score(score)
-    return read_dataset(table, kind, schema=agreed, missing=missing or ())
+    return read_dataset(table, kind, Preparation(missing=tuple(missing or ())), schema=agreed)
 
 
 def learn_and_report(

@@ -1,0 +1,339 @@
+"""From the columns of a file to a data set: which columns, missing cells, cut points.
+
+Nothing is dropped, filled or cut unless the caller says so. Where something looks wrong (an empty
+cell, 'NA' as a state, a state of its own in most rows) the message names the option that says what
+is meant.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.data.columns import LARGEST_EXACT, Column, TableFormat, masked
+from fedbn.data.cuts import Cuts, checked_cuts, interval_codes
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import MISSING_STATE, Kind, Schema, Variable
+from fedbn.errors import ConfigError, DataError, FedbnWarning
+
+__all__ = ["MISSING_CELLS", "NA_LIKE", "Preparation", "Prepared", "prepared"]
+
+MISSING_CELLS = ("refuse", "state", "drop-rows")
+
+NA_LIKE = frozenset(
+    ["na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", ".", "unknown", "missing"]
+)
+"""Texts, in lower case and without outer blanks, that often stand for a missing value."""
+
+FEWEST_ROWS = 20  # to judge a column by
+OWN_STATES = 0.5  # of the rows: with more states than that, a column is hardly a category
+MANY_DROPPED = 0.05  # of the rows
+
+_NUMBER_CHARACTERS = re.compile(r"[0-9eE+., \t-]*")
+"""`float` would also take '1_000', 'nan', 'infinity' and the digits of other scripts."""
+
+_DIGITS = re.compile(r"[+-]?[0-9]+")
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How a table is prepared; by default not at all.
+
+    Parameters
+    ----------
+    columns : the columns to read; empty for all.
+    leave_out : columns that take no part.
+    missing : tokens, besides the empty cell, that stand for a missing value.
+    missing_cells : "refuse"; "state": a missing cell is the state MISSING_STATE; "drop-rows": its
+        row is left out, which is right where cells are missing completely at random.
+    cuts : column -> cut points; such a column holds numbers, its states are intervals.
+    form : how a CSV file is written.
+
+    Raises
+    ------
+    ConfigError : `missing_cells` is none of these words, or a column is both wanted and left out.
+    SchemaError : cuts do not increase.
+    """
+
+    columns: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    missing_cells: str = "refuse"
+    cuts: Mapping[str, Cuts] = field(default_factory=dict)
+    form: TableFormat = TableFormat()
+
+    def __post_init__(self) -> None:
+        if self.missing_cells not in MISSING_CELLS:
+            raise ConfigError(
+                f"missing-cells must be one of {', '.join(MISSING_CELLS)}, "
+                f"not {self.missing_cells!r}"
+            )
+        both = sorted(set(self.columns) & set(self.leave_out))
+        if both:
+            raise ConfigError(f"column {both[0]!r} cannot be both chosen and left out")
+        cuts = {name: checked_cuts(name, found) for name, found in self.cuts.items()}
+        object.__setattr__(self, "cuts", cuts)
+
+    def renamed(self, own: Mapping[str, str]) -> Preparation:
+        """The same for a table whose columns have other names: agreed name -> own name."""
+
+        def names(agreed: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(own.get(name, name) for name in agreed)
+
+        cuts = {own.get(name, name): found for name, found in self.cuts.items()}
+        return Preparation(
+            names(self.columns),
+            names(self.leave_out),
+            self.missing,
+            self.missing_cells,
+            cuts,
+            self.form,
+        )
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A data set, and how many rows of its table were left out."""
+
+    dataset: Dataset
+    rows_dropped: int
+
+
+def prepared(source: str, columns: Mapping[str, Column], kind: Kind, how: Preparation) -> Prepared:
+    """The data set of these columns.
+
+    Parameters
+    ----------
+    source : the file, for messages.
+    columns : as read.
+    kind : "categorical" or "gaussian".
+    how : what to do with missing cells and numbers; its `columns` and `leave_out` are done with.
+
+    Raises
+    ------
+    DataError : as for `fedbn.data.tables.read_dataset`.
+
+    Warns
+    -----
+    FedbnWarning : a state looks like a missing value, many rows were dropped, a column is constant
+        or has a state of its own in most rows.
+    """
+    gone = {name: _missing_cells(column, how.missing) for name, column in columns.items()}
+    rows = next(iter(columns.values())).n_rows
+    lacking = np.logical_or.reduce(list(gone.values()))
+    dropped = 0
+    if lacking.any():
+        columns, dropped = _without_missing(source, columns, gone, lacking, kind, how)
+    if dropped:
+        gone = {name: cells[~lacking] for name, cells in gone.items()}
+    if kind == "gaussian":
+        data = _gaussian(source, columns, how.form)
+    else:
+        data = _categorical(source, columns, gone, how)
+        _warn_of_na(source, columns, how)
+        _warn_of_numbers(source, data)
+    _warn_of_constants(source, data)
+    if dropped > MANY_DROPPED * rows:
+        _warn(f"{source}: {dropped} of {rows} rows are left out, as a cell is missing")
+    return Prepared(data, dropped)
+
+
+def numbers_of(source: str, name: str, column: Column, form: TableFormat) -> NDArray[np.float64]:
+    """The column as finite numbers, blanks around them allowed; raises DataError."""
+    if column.values is not None:
+        return column.values
+    numbers = np.array([_number(text, form.decimal) for text in column.texts])
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        row = int(np.argmax(bad[column.index]))
+        text = column.texts[column.index[row]]
+        other = "," if form.decimal == "." else "."
+        cure = ""
+        if np.isfinite(_number(text, other)):
+            cure = f"; if {other!r} is its decimal mark, say --decimal {other!r}"
+        raise DataError(
+            f"{source}: column {name!r}, row {row + 1}: {text!r} must be a finite number{cure}"
+        )
+    found: NDArray[np.float64] = numbers[column.index]
+    return found
+
+
+def is_number(text: str | None, form: TableFormat) -> bool:
+    """Whether the cell is a finite number."""
+    return math.isfinite(_number(text, form.decimal))
+
+
+def _number(text: str | None, decimal: str) -> float:
+    """The number, or NaN."""
+    other = "," if decimal == "." else "."
+    if text is None or other in text or not _NUMBER_CHARACTERS.fullmatch(text):
+        return math.nan
+    try:
+        return float(text.replace(decimal, "."))
+    except ValueError:
+        return math.nan
+
+
+def _missing_cells(column: Column, tokens: tuple[str, ...]) -> NDArray[np.bool_]:
+    if column.values is not None:
+        return np.zeros(column.n_rows, dtype=np.bool_)
+    missing = {"", None, *tokens}
+    cells: NDArray[np.bool_] = np.array([text in missing for text in column.texts])[column.index]
+    return cells
+
+
+def _without_missing(
+    source: str,
+    columns: Mapping[str, Column],
+    gone: Mapping[str, NDArray[np.bool_]],
+    lacking: NDArray[np.bool_],
+    kind: Kind,
+    how: Preparation,
+) -> tuple[Mapping[str, Column], int]:
+    """The columns as `missing_cells` wants them, and the number of rows dropped."""
+    if how.missing_cells == "state" and kind == "categorical":
+        return columns, 0
+    if how.missing_cells == "drop-rows":
+        if lacking.all():
+            raise DataError(
+                f"{source}: every row has a missing cell, none would be left; leave columns out "
+                "with --leave-out, or say --missing-cells state"
+            )
+        return masked(columns, ~lacking), int(lacking.sum())
+    name = next(name for name, cells in gone.items() if cells.any())
+    row = int(np.argmax(gone[name]))
+    value = columns[name].texts[columns[name].index[row]]
+    what = f"{value!r} stands for a missing value" if value else "the cell is empty"
+    cells = sum(int(found.sum()) for found in gone.values())
+    concerned = sum(bool(found.any()) for found in gone.values())
+    choices = "drop-rows" if kind == "gaussian" else "state or drop-rows"
+    raise DataError(
+        f"{source}: column {name!r}, row {row + 1}: {what}; a table must be complete: "
+        f"{cells} cells in {int(lacking.sum())} rows and {concerned} columns are missing; say "
+        f"--missing-cells {choices}, or --leave-out {name}"
+    )
+
+
+def _categorical(
+    source: str,
+    columns: Mapping[str, Column],
+    gone: Mapping[str, NDArray[np.bool_]],
+    how: Preparation,
+) -> Dataset:
+    variables, codes = [], []
+    for name in sorted(columns):
+        if name in how.cuts:
+            variable, code = _cut(source, name, columns[name], gone[name], how)
+        else:
+            variable, code = _states(source, name, columns[name], gone[name], how)
+        variables.append(variable)
+        codes.append(code)
+    return Dataset(Schema(tuple(variables)), np.array(codes).T)
+
+
+def _cut(
+    source: str, name: str, column: Column, gone: NDArray[np.bool_], how: Preparation
+) -> tuple[Variable, NDArray[np.int32]]:
+    """A column of numbers as intervals; a missing cell comes after the last of them."""
+    cuts = how.cuts[name]
+    codes = np.full(len(gone), len(cuts) + 1, dtype=np.int32)
+    present = masked({name: column}, ~gone)[name]
+    used = Column(*_used(present), present.values) if present.values is None else present
+    _require_exact(source, name, used)
+    codes[~gone] = interval_codes(cuts, numbers_of(source, name, used, how.form))
+    return Variable.cut(name, cuts, missing=bool(gone.any())), codes
+
+
+def _used(column: Column) -> tuple[list[str | None], NDArray[np.int32]]:
+    """The texts that some row has, and the index into them."""
+    codes, index = np.unique(column.index, return_inverse=True)
+    return [column.texts[code] for code in codes], index.astype(np.int32)
+
+
+def _require_exact(source: str, name: str, column: Column) -> None:
+    for text in column.texts:
+        if text and _DIGITS.fullmatch(text.strip()) and abs(int(text)) > LARGEST_EXACT:
+            raise DataError(
+                f"{source}: column {name!r}, row {column.first_row(text)}: {text!r} is beyond "
+                "2^53, where numbers are not exact; such a column is an identifier: "
+                f"--leave-out {name}"
+            )
+
+
+def _states(
+    source: str, name: str, column: Column, gone: NDArray[np.bool_], how: Preparation
+) -> tuple[Variable, NDArray[np.int32]]:
+    if column.values is not None:
+        raise DataError(f"{source}: column {name!r} holds floats; cut it with --cuts {name}=...")
+    missing = {"", None, *how.missing}
+    seen = np.bincount(column.index, minlength=len(column.texts)) > 0
+    words = [MISSING_STATE if text in missing else str(text) for text in column.texts]
+    if gone.any() and MISSING_STATE in (set(column.texts) - missing):
+        raise DataError(
+            f"{source}: column {name!r} has the text {MISSING_STATE!r} and missing cells, which "
+            f"would be the same state; if they are, say --missing {MISSING_STATE}"
+        )
+    states = sorted({word for word, there in zip(words, seen, strict=True) if there})
+    place = {state: code for code, state in enumerate(states)}
+    recode = np.array([place.get(word, -1) for word in words], dtype=np.int32)
+    return Variable(name, tuple(states)), recode[column.index]
+
+
+def _gaussian(source: str, columns: Mapping[str, Column], form: TableFormat) -> Dataset:
+    schema = Schema.gaussian(columns)
+    used = {
+        name: column if column.values is not None else Column(*_used(column))
+        for name, column in columns.items()
+    }
+    values = [numbers_of(source, name, used[name], form) for name in schema.names]
+    return Dataset(schema, np.array(values).T)
+
+
+def _warn_of_na(source: str, columns: Mapping[str, Column], how: Preparation) -> None:
+    for name in sorted(columns):
+        column = columns[name]
+        for text in column.texts:
+            if text is None or text in ("", *how.missing) or name in how.cuts:
+                continue
+            if text.strip().casefold() in NA_LIKE:
+                count = int((column.index == column.texts.index(text)).sum())
+                if count:
+                    _warn(
+                        f"{source}: column {name!r} has the state {text!r} in {count} rows; if it "
+                        f"stands for a missing value, say --missing {text!r}"
+                    )
+
+
+def _warn_of_constants(source: str, data: Dataset) -> None:
+    constant = np.flatnonzero((data.table == data.table[0]).all(axis=0))
+    for column in constant.tolist():
+        code = data.table[0, column]
+        value = code if data.kind == "gaussian" else data.schema.states[column][code]
+        _warn(f"{source}: column {data.names[column]!r} is constant ({value!s}); it is kept")
+
+
+def _warn_of_numbers(source: str, data: Dataset) -> None:
+    """Categories of which most rows have one of their own are likely numbers or identifiers."""
+    if data.n_rows < FEWEST_ROWS:
+        return
+    seen = [np.unique(data.codes[:, column]).size for column in range(data.n)]
+    most = int(np.argmax(seen))
+    if seen[most] > OWN_STATES * data.n_rows:
+        number = sum(count > OWN_STATES * data.n_rows for count in seen)
+        others = f" ({number - 1} more like it)" if number > 1 else ""
+        name = data.names[most]
+        _warn(
+            f"{source}: column {name!r} has {seen[most]} states in {data.n_rows} rows"
+            f"{others}; numbers need cuts (--discretise {name}:3) or gaussian-bic and bge, "
+            f"identifiers are left out (--leave-out {name})"
+        )
+
+
+def _warn(words: str) -> None:
+    warnings.warn(words, FedbnWarning, stacklevel=5)
