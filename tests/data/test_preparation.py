@@ -177,7 +177,14 @@ def test_parquet_doubles_are_cut_or_refused_with_the_cure(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ['a,b\nx,"y"z\n', 'a,b\n"x,y\n', 'a,b\nx,y"\n', 'a,b\n"x""",y\n', 'a,b\n""",",x\n', 'a\n"\n"\n'],
+    [
+        'a,b\nx,"y"z\n',
+        'a,b\n"x,y\n',
+        'a,b\nx,y"\n',
+        'a,b\n"x""",y\n',
+        'a,b\n""",",x\n',
+        'a\n"\n"\n',
+    ],
 )
 def test_quotes_are_read_as_the_strict_reader_does(csv_file, text):
     import csv
