@@ -210,7 +210,8 @@ def _find_best(
 
     Unless all ties are wanted (`choose`) the search ends at the first operator on top of the heap
     that is exact: no slot that is left can hold one before it in the order (Ψ, x, y, H).
-    Bounds of slots in the heap only grow.
+    Bounds of slots in the heap only grow. With `choose` that operator's Ψ is the best one, lower
+    than the `best` so far where splitting made it exact, and what is left up to it are ties.
     """
     size, best = _fill_heap(e, heap)
     tied = 0
@@ -219,6 +220,7 @@ def _find_best(
         if _is_exact_operator(e, top):
             if not choose:
                 return DONE, top, 0
+            best = e.bound[top]
             ties[tied] = top
             tied += 1
             size = _pop(e, heap, size)

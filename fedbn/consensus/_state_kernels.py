@@ -1,4 +1,4 @@
-"""Kernels that replay a path: the DAGs of its states and their SMHD to the inputs.
+"""Kernels that replay a path: the DAGs of its states and their distances to the inputs.
 
 Public caller: `threshold.py`. Rows of uint64 words, bit j of word j >> 6. `cuts` int64 [B] are
 numbers of deletions, ascending; one state per entry.
@@ -129,4 +129,58 @@ def smhd_sums(states: Bits, votes: Ints, total: int, everything: int) -> Ints:
     out = np.empty(states.shape[0], dtype=np.int64)
     for b in range(states.shape[0]):
         out[b] = smhd_sum(states[b], transposed_bits(states[b]), votes, total, everything)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def class_votes(pa: Bits, ch: Bits, weights: Ints) -> Ints:
+    """int64 [2, n, n]: weight of the inputs whose CPDAG has a -> b, at [0], or a - b, at [1]."""
+    r, n, words = pa.shape
+    votes = np.zeros((2, n, n), dtype=np.int64)
+    for i in range(r):
+        _, directed, undirected = cpdag_bits(pa[i], ch[i])
+        for a in range(n):
+            for w in range(words):
+                word = directed[a, w]
+                while word != ZERO:
+                    votes[0, a, (w << 6) + np.int64(first_bit(word))] += weights[i]
+                    word &= word - ONE
+                word = undirected[a, w]
+                while word != ZERO:
+                    votes[1, a, (w << 6) + np.int64(first_bit(word))] += weights[i]
+                    word &= word - ONE
+    return votes
+
+
+@njit(cache=True, nogil=True)
+def shd_sums(states: Bits, votes: Ints, total: int) -> Ints:
+    """Sum of weighted SHD of every state's CPDAG to those of the inputs, int64 [B].
+
+    A pair that a state does not join costs the weight of the inputs that join it; one that it joins
+    costs the weight of the inputs that do not join it in the same way.
+    """
+    count, n, words = states.shape
+    joined = votes[0] + votes[0].T + votes[1]
+    everything = np.int64(0)
+    for a in range(n):
+        for b in range(a):
+            everything += joined[a, b]
+    out = np.empty(count, dtype=np.int64)
+    for k in range(count):
+        cost = everything
+        _, directed, undirected = cpdag_bits(states[k], transposed_bits(states[k]))
+        for a in range(n):
+            for w in range(words):
+                word = directed[a, w]
+                while word != ZERO:
+                    b = (w << 6) + np.int64(first_bit(word))
+                    cost += total - votes[0, a, b] - joined[a, b]
+                    word &= word - ONE
+                word = undirected[a, w]
+                while word != ZERO:
+                    b = (w << 6) + np.int64(first_bit(word))
+                    if a < b:
+                        cost += total - votes[1, a, b] - joined[a, b]
+                    word &= word - ONE
+        out[k] = cost
     return out

@@ -21,14 +21,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.consensus.path import POOLINGS, McbncPath, Pooling, Status, Step, as_threshold
 from fedbn.errors import ConfigError, SearchError
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.union import Report, fuse_in_stages
@@ -47,107 +46,10 @@ __all__ = [
     "as_threshold",
     "mcbnc",
     "mcbnc_path",
+    "mcbnc_paths",
 ]
 
-Status = Literal["complete", "threshold", "time limit", "memory limit"]
-Pooling = Literal["mean", "clip", "median"]
-POOLINGS: tuple[Pooling, ...] = ("mean", "clip", "median")
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Step:
-    """One deletion.
-
-    Attributes
-    ----------
-    x, y, h : the operator Delete(x, y, H); h sorted as text.
-    psi : Ψ(x, y, S), the weighted mean of the minimum cuts when it was applied.
-    theta : the running maximum of `psi`.
-    """
-
-    x: str
-    y: str
-    h: tuple[str, ...]
-    psi: Fraction
-    theta: Fraction
-
-
-@dataclass(frozen=True, eq=False)
-class McbncPath:
-    """The deletions from G+ down to the empty graph, or to where the search was stopped.
-
-    Attributes
-    ----------
-    names : the variables, sorted as text.
-    order : σ of the fusion.
-    union : G+.
-    inputs : the distinct inputs and their weights.
-    k_max : largest |H|.
-    steps : the deletions.
-    lost_arcs : int32 [m, 4], read-only: (step, distinct input, a, b), a -> b removed in that step.
-    status : "complete"; or why it stopped before the empty graph: "threshold", "time limit" or
-        "memory limit".
-    pooling : how Ψ was made of the cuts, see `mcbnc_path`.
-    """
-
-    names: tuple[str, ...]
-    order: tuple[str, ...]
-    union: DAG
-    inputs: MergedInputs
-    k_max: int
-    steps: tuple[Step, ...]
-    lost_arcs: NDArray[np.int32]
-    status: Status
-    pooling: Pooling = "mean"
-
-    @property
-    def complete(self) -> bool:
-        """Whether the path goes down to the empty graph."""
-        return self.status == "complete"
-
-    @cached_property
-    def thetas(self) -> tuple[Fraction, ...]:
-        """The distinct values of θ, ascending."""
-        return tuple(dict.fromkeys(step.theta for step in self.steps))
-
-    def deletions_at(self, theta: Fraction | None) -> int:
-        """Number of deletions done at θ: all those whose running maximum is <= θ; None: 0."""
-        if theta is None:
-            return 0
-        return sum(1 for step in self.steps if step.theta <= theta)
-
-    def up_to(self, theta: Fraction | float | str) -> McbncPath:
-        """The prefix of this path that a search with the threshold θ makes."""
-        count = self.deletions_at(as_threshold(theta))
-        if count == len(self.steps):
-            return self
-        kept = self.lost_arcs[self.lost_arcs[:, 0] < count]
-        kept.flags.writeable = False
-        return replace(self, steps=self.steps[:count], lost_arcs=kept, status="threshold")
-
-    def pruned_inputs(self, deletions: int) -> tuple[DAG, ...]:
-        """The distinct inputs after the first `deletions` steps."""
-        adjacency = self.inputs.adjacency.copy()
-        gone = self.lost_arcs[self.lost_arcs[:, 0] < deletions]
-        adjacency[gone[:, 1], gone[:, 2], gone[:, 3]] = False
-        return tuple(DAG(self.names, matrix) for matrix in adjacency)
-
-
-def as_threshold(theta: Fraction | float | str) -> Fraction:
-    """θ as an exact number: 0.3 and "3/10" are the same.
-
-    Raises
-    ------
-    ConfigError : it is not a finite number >= 0.
-    """
-    try:
-        value = theta if isinstance(theta, Fraction) else Fraction(str(theta))
-    except (ValueError, ZeroDivisionError):
-        raise ConfigError(f"theta must be a number >= 0 like 0.5 or '2/3', got {theta!r}") from None
-    if value < 0:
-        raise ConfigError(f"theta must be >= 0, got {theta!r}")
-    return value
 
 
 def mcbnc(
@@ -208,24 +110,87 @@ def mcbnc_path(
     >>> [(s.x, s.y, str(s.psi)) for s in mcbnc_path([chain, chain, lone]).steps]
     [('b', 'c', '2/3'), ('a', 'b', '1')]
     """
-    from fedbn.consensus.deletions import delete_all, new_engine
-    from fedbn.graphs._bit_kernels import unpack
+    return mcbnc_paths(
+        dags,
+        weights,
+        (pooling,),
+        k_max=k_max,
+        rng=rng,
+        seconds=seconds,
+        threshold=threshold,
+        progress=progress,
+        stages=stages,
+    )[0]
 
-    _check(k_max, seconds, pooling)
+
+def mcbnc_paths(
+    dags: Sequence[DAG],
+    weights: Sequence[Weight] | None = None,
+    poolings: Sequence[Pooling] = ("mean", "clip"),
+    *,
+    k_max: int = 10,
+    rng: np.random.Generator | None = None,
+    seconds: float | None = None,
+    threshold: Fraction | float | str | None = None,
+    progress: Progress | None = None,
+    stages: Report | None = None,
+) -> tuple[McbncPath, ...]:
+    """One path per pooling, each as `mcbnc_path` makes it, from one order, I-maps and union.
+
+    With an `rng` the paths draw the same numbers. Of the time that is left each path may have an
+    equal share, and the later ones what the earlier ones did not need. Parameters and exceptions
+    are those of `mcbnc_path`; `progress` counts the deletions of all paths.
+    """
+    for pooling in poolings:
+        _check(k_max, seconds, pooling)
     bound = None if threshold is None else as_threshold(threshold)
     end = None if seconds is None else time.monotonic() + seconds
     inputs = merge_inputs(dags, weights)
     order, union_pa = fuse_in_stages(inputs, rng, _watched(stages, seconds, end))
-    engine = new_engine(inputs, union_pa, k_max, pooling)
-    draws = np.empty(0) if rng is None else rng.random(len(engine.steps))
+    edges = int(np.bitwise_count(union_pa).sum())
+    draws = np.empty(0) if rng is None else rng.random(edges)
+    start = _Start(inputs, order, union_pa, draws)
+    paths = []
+    for k, pooling in enumerate(poolings):
+        left = len(poolings) - k
+        now = time.monotonic()
+        share = None if end is None else now + max(0.0, end - now) / left
+        counted = _counted(progress, k * edges, len(poolings) * edges)
+        paths.append(_path(start, pooling, k_max, share, bound, counted))
+    return tuple(paths)
+
+
+class _Start(NamedTuple):
+    """What all paths of the same inputs share: σ as indices [n], and G+ as parents' bits."""
+
+    inputs: MergedInputs
+    order: NDArray[np.int64]
+    union_pa: NDArray[np.uint64]
+    draws: NDArray[np.float64]
+
+
+def _path(
+    start: _Start,
+    pooling: Pooling,
+    k_max: int,
+    end: float | None,
+    bound: Fraction | None,
+    progress: Progress | None,
+) -> McbncPath:
+    """The deletions from G+, until `end` of `time.monotonic()`, while Ψ <= `bound`."""
+    from fedbn.consensus.deletions import delete_all, new_engine
+    from fedbn.graphs._bit_kernels import unpack
+
+    inputs = start.inputs
+    engine = new_engine(inputs, start.union_pa, k_max, pooling)
     largest = 2**62 if bound is None else min(2**62, int(bound * inputs.total))
-    engine, status = delete_all(engine, draws, end, largest, progress)
+    engine, status = delete_all(engine, start.draws, end, largest, progress)
     lost = engine.arcs[: engine.counters[1]].copy()
     lost.flags.writeable = False
     return McbncPath(
         names=inputs.names,
-        order=tuple(inputs.names[i] for i in order),
-        union=DAG(inputs.names, unpack(union_pa, len(inputs.names)).T),
+        order=tuple(inputs.names[i] for i in start.order),
+        union=DAG(inputs.names, unpack(start.union_pa, len(inputs.names)).T),
         inputs=inputs,
         k_max=k_max,
         steps=_steps(engine, inputs),
@@ -233,6 +198,13 @@ def mcbnc_path(
         status=status,
         pooling=pooling,
     )
+
+
+def _counted(progress: Progress | None, before: int, total: int) -> Progress | None:
+    """`progress` of one path as that of all."""
+    if progress is None:
+        return None
+    return lambda done, _: progress(before + done, total)
 
 
 def _check(k_max: int, seconds: float | None, pooling: str) -> None:

@@ -78,6 +78,7 @@ def path_to_dict(path: McbncPath) -> dict[str, Any]:
         "lost_arcs": path.lost_arcs.tolist(),
         "status": path.status,
         "pooling": path.pooling,
+        "rivals": [list(rival) for rival in path.rivals],
     }
 
 
@@ -109,6 +110,7 @@ def path_from_dict(data: Mapping[str, Any]) -> McbncPath:
         lost_arcs=lost,
         status=data["status"],
         pooling=data["pooling"],
+        rivals=tuple((pooling, status) for pooling, status in data.get("rivals", ())),
     )
 
 

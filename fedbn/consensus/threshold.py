@@ -4,10 +4,17 @@ Two readings of the consensus at θ. `search`: a DAG extension of P, Algorithm 1
 `refusion`: order, I-maps and union of the inputs as pruned at θ, which is what the paper's
 published figures report though it does not say so. Neither dominates; `best` looks at both.
 
-θ is the state of smallest mean SMHD to the original inputs; ties: fewer edges, then `search`, then
-larger θ. With c_e the weight of the inputs whose moral graph has e, and W the total weight,
+θ is the state of smallest mean SMHD to the original inputs; ties: smaller mean SHD between the
+CPDAGs of the state and of the inputs, then fewer edges, then `search`, then larger θ. SHD comes
+before fewer edges because SMHD compares moral graphs: a -> c <- b is at 0 from the complete graph,
+and fewer edges would drop an edge that every input has.
+
+With c_e the weight of the inputs whose moral graph has e, and W the total weight,
 mean SMHD(G) = sum_e (c_e if e not in moral(G) else W - c_e) / W, so no DAG at all is below
 LB = sum_e min(c_e, W - c_e) / W.
+
+A path that was cut short by its limit of time or memory may have got hardly below G+. Then the
+edge vote of the inputs is one more state, the reading `vote`.
 """
 
 from __future__ import annotations
@@ -15,20 +22,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.consensus.mcbnc import McbncPath, as_threshold
+from fedbn.consensus.directions import nearest_member
+from fedbn.consensus.path import POOLINGS, McbncPath, Pooling, as_threshold
 from fedbn.errors import ConfigError
+from fedbn.fusion.baselines import edge_vote
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
 
-__all__ = ["READINGS", "Consensus", "PathState", "Reading", "path_states", "select_consensus"]
+__all__ = [
+    "READINGS",
+    "Consensus",
+    "PathState",
+    "Reading",
+    "path_states",
+    "preference",
+    "select_consensus",
+]
 
 Reading = Literal["best", "search", "refusion"]
 READINGS: tuple[Reading, ...] = ("best", "search", "refusion")
+StateReading = Literal["search", "refusion", "vote"]
+STATE_READINGS: tuple[StateReading, ...] = ("search", "refusion", "vote")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,20 +57,24 @@ class PathState:
     Attributes
     ----------
     theta : all deletions with running maximum <= θ are done; None: G+ itself.
-    reading : "search" or "refusion".
+    reading : "search" or "refusion"; "vote", the edge vote, where a path was cut short.
+    pooling : of its path.
     deletions : how many deletions that is.
     names, parents : the structure, as names and bits uint64 [n, W]; `dag` is the graph.
     n_edges : its number of edges.
     mean_smhd : its weighted mean SMHD to the original inputs, exact.
+    mean_shd : the weighted mean SHD of its CPDAG to those of the inputs, exact.
     """
 
     theta: Fraction | None
-    reading: Reading
+    reading: StateReading
+    pooling: Pooling
     deletions: int
     names: tuple[str, ...]
     parents: NDArray[np.uint64]
     n_edges: int
     mean_smhd: Fraction
+    mean_shd: Fraction
 
     @cached_property
     def dag(self) -> DAG:
@@ -67,22 +90,28 @@ class Consensus:
 
     Attributes
     ----------
-    dag : the consensus, names sorted as text.
-    theta : the θ of its state; None: G+ itself.
-    reading : the reading that it came from, "search" or "refusion".
+    dag : the consensus, names sorted as text; of its class the member `nearest_member`.
+    theta : the θ of its state; None: G+ itself, or the edge vote.
+    reading : the reading that it came from: "search", "refusion" or "vote".
+    pooling : of the path that it came from: "mean", "clip" or "median".
     mean_smhd : its weighted mean SMHD to the inputs.
     lower_bound : no DAG has a mean SMHD below this.
     gap : mean_smhd - lower_bound; 0 proves that no DAG is nearer to the inputs.
-    states : every state that was compared, by reading, then θ.
-    complete : whether the path was.
+    missing_pairs : pairs of names, sorted, that every input joins by an edge and `dag` does not.
+    state : the one that was chosen.
+    states : every state of its path that was compared, by reading, then θ.
+    complete : whether the path was, and those that it was compared with.
     """
 
     dag: DAG
     theta: Fraction | None
-    reading: Reading
+    reading: StateReading
+    pooling: Pooling
     mean_smhd: Fraction
     lower_bound: Fraction
     gap: Fraction
+    missing_pairs: tuple[tuple[str, str], ...]
+    state: PathState
     states: tuple[PathState, ...]
     complete: bool
 
@@ -96,7 +125,8 @@ def select_consensus(
 
     Parameters
     ----------
-    path : from `mcbnc_path`; one that was stopped early gives the best state so far.
+    path : from `mcbnc_path`; one that was stopped early gives the best state so far, or the edge
+        vote, if that is nearer.
     reading : "search", "refusion", or "best" of both.
     theta : use the state at this threshold; chosen after the search by default.
 
@@ -108,70 +138,131 @@ def select_consensus(
         raise ConfigError(f"reading must be one of {', '.join(READINGS)}, got {reading!r}")
     wanted = None if theta is None else as_threshold(theta)
     states = path_states(path, reading)
+    if path.cut_short:
+        states = (*states, _vote_state(path))
     eligible = states if wanted is None else _at(states, wanted)
-    chosen = min(eligible, key=_preference)
+    chosen = min(eligible, key=preference)
     bound = lower_bound(path.inputs)
     return Consensus(
-        dag=chosen.dag,
+        dag=nearest_member(chosen.dag, path.inputs),
         theta=chosen.theta,
         reading=chosen.reading,
+        pooling=chosen.pooling,
         mean_smhd=chosen.mean_smhd,
         lower_bound=bound,
         gap=chosen.mean_smhd - bound,
+        missing_pairs=_missing_pairs(chosen, path.inputs),
+        state=chosen,
         states=states,
         complete=path.complete,
     )
 
 
-def _preference(state: PathState) -> tuple[Fraction, int, bool, Fraction]:
-    """Sort key: mean SMHD, edges, `search` first, larger θ (G+ last)."""
-    theta = Fraction(-1) if state.theta is None else state.theta
-    return state.mean_smhd, state.n_edges, state.reading != "search", -theta
+def preference(state: PathState) -> tuple[Fraction, Fraction, int, int, Fraction, int]:
+    """Sort key: mean SMHD, mean SHD, edges, `search` first, larger θ (G+ last), `mean` first."""
+    return (
+        state.mean_smhd,
+        state.mean_shd,
+        state.n_edges,
+        STATE_READINGS.index(state.reading),
+        Fraction(1) if state.theta is None else -state.theta,
+        POOLINGS.index(state.pooling),
+    )
 
 
 def _at(states: tuple[PathState, ...], theta: Fraction) -> list[PathState]:
-    """The last state of every reading that is not beyond θ."""
-    last = {s.reading: s for s in states if s.theta is None or s.theta <= theta}
+    """The last state of every reading of the path that is not beyond θ."""
+    on_path = [s for s in states if s.reading != "vote"]
+    last = {s.reading: s for s in on_path if s.theta is None or s.theta <= theta}
     return list(last.values())
+
+
+def _missing_pairs(state: PathState, inputs: MergedInputs) -> tuple[tuple[str, str], ...]:
+    """The pairs that all inputs join and the state does not."""
+    from fedbn.graphs._bit_kernels import transposed_bits, unpack
+
+    pa, ch = inputs.bits
+    joined = state.parents | transposed_bits(state.parents)
+    missing = np.bitwise_and.reduce(pa | ch) & ~joined
+    if not missing.any():
+        return ()
+    pairs = np.argwhere(np.triu(unpack(missing, len(inputs.names))))
+    return tuple((inputs.names[a], inputs.names[b]) for a, b in pairs)
 
 
 def path_states(path: McbncPath, reading: Reading = "best") -> tuple[PathState, ...]:
     """G+ and one state per distinct θ, for one reading, or for both when it is "best"."""
-    from fedbn.consensus._state_kernels import (
-        moral_votes,
-        refusion_states,
-        search_states,
-        smhd_sums,
-        vote_sums,
-    )
+    from fedbn.consensus._state_kernels import refusion_states, search_states
 
     thetas: tuple[Fraction | None, ...] = (None, *path.thetas)
     cuts = _deletions(path)
     inputs = path.inputs
-    votes = moral_votes(*inputs.bits, inputs.weight_array)
-    everything, _ = vote_sums(votes, inputs.total)
+    votes = _votes(inputs)
+    kinds: tuple[StateReading, ...] = ("search", "refusion") if reading == "best" else (reading,)
     states: list[PathState] = []
-    for kind in ("search", "refusion") if reading == "best" else (reading,):
+    for kind in kinds:
         if kind == "search":
             parents = search_states(*_recorded(path), cuts)
         else:
             parents = refusion_states(*inputs.bits, inputs.weight_array, path.lost_arcs, cuts)
-        sums = smhd_sums(parents, votes, inputs.total, everything)
-        edges = np.bitwise_count(parents).sum(axis=(1, 2))
-        parents.flags.writeable = False
-        states += [
-            PathState(
-                theta=theta,
-                reading=kind,
-                deletions=int(cuts[b]),
-                names=path.names,
-                parents=parents[b],
-                n_edges=int(edges[b]),
-                mean_smhd=Fraction(int(sums[b]), inputs.total),
-            )
-            for b, theta in enumerate(thetas)
-        ]
+        states += _measured(path, kind, parents, thetas, cuts, votes)
     return tuple(states)
+
+
+def _vote_state(path: McbncPath) -> PathState:
+    """The edge vote of the inputs."""
+    from fedbn.graphs._bit_kernels import pack
+
+    inputs = path.inputs
+    parents = pack(edge_vote(inputs.dags, inputs.weights).adjacency.T)[None]
+    no_deletions = np.zeros(1, dtype=np.int64)
+    return _measured(path, "vote", parents, (None,), no_deletions, _votes(inputs))[0]
+
+
+class _Votes(NamedTuple):
+    """Votes of the inputs on moral edges [n, n], and on the edges of CPDAGs [2, n, n]."""
+
+    moral: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
+
+def _votes(inputs: MergedInputs) -> _Votes:
+    from fedbn.consensus._state_kernels import class_votes, moral_votes
+
+    given = (*inputs.bits, inputs.weight_array)
+    return _Votes(moral_votes(*given), class_votes(*given))
+
+
+def _measured(
+    path: McbncPath,
+    reading: StateReading,
+    parents: NDArray[np.uint64],
+    thetas: tuple[Fraction | None, ...],
+    cuts: NDArray[np.int64],
+    votes: _Votes,
+) -> list[PathState]:
+    """States with their distances: parents bits [B, n, W], thetas [B], deletions [B]."""
+    from fedbn.consensus._state_kernels import shd_sums, smhd_sums, vote_sums
+
+    total = path.inputs.total
+    smhd = smhd_sums(parents, votes.moral, total, vote_sums(votes.moral, total)[0])
+    shd = shd_sums(parents, votes.classes, total)
+    edges = np.bitwise_count(parents).sum(axis=(1, 2))
+    parents.flags.writeable = False
+    return [
+        PathState(
+            theta=theta,
+            reading=reading,
+            pooling=path.pooling,
+            deletions=int(cuts[b]),
+            names=path.names,
+            parents=parents[b],
+            n_edges=int(edges[b]),
+            mean_smhd=Fraction(int(smhd[b]), total),
+            mean_shd=Fraction(int(shd[b]), total),
+        )
+        for b, theta in enumerate(thetas)
+    ]
 
 
 def _deletions(path: McbncPath) -> NDArray[np.int64]:

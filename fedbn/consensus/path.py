@@ -1,0 +1,127 @@
+"""The path of a Greedy Delete: its deletions, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import ConfigError
+from fedbn.fusion.inputs import MergedInputs
+from fedbn.graphs.dag import DAG
+
+__all__ = ["POOLINGS", "McbncPath", "Pooling", "Status", "Step", "as_threshold"]
+
+Status = Literal["complete", "threshold", "time limit", "memory limit"]
+Pooling = Literal["mean", "clip", "median"]
+POOLINGS: tuple[Pooling, ...] = ("mean", "clip", "median")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One deletion.
+
+    Attributes
+    ----------
+    x, y, h : the operator Delete(x, y, H); h sorted as text.
+    psi : Ψ(x, y, S), the weighted mean of the minimum cuts when it was applied.
+    theta : the running maximum of `psi`.
+    """
+
+    x: str
+    y: str
+    h: tuple[str, ...]
+    psi: Fraction
+    theta: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class McbncPath:
+    """The deletions from G+ down to the empty graph, or to where the search was stopped.
+
+    Attributes
+    ----------
+    names : the variables, sorted as text.
+    order : σ of the fusion.
+    union : G+.
+    inputs : the distinct inputs and their weights.
+    k_max : largest |H|.
+    steps : the deletions.
+    lost_arcs : int32 [m, 4], read-only: (step, distinct input, a, b), a -> b removed in that step.
+    status : "complete"; or why it stopped before the empty graph: "threshold", "time limit" or
+        "memory limit".
+    pooling : how Ψ was made of the cuts, see `mcbnc_path`.
+    rivals : (pooling, status) of the other paths of the same inputs that were compared with it.
+    """
+
+    names: tuple[str, ...]
+    order: tuple[str, ...]
+    union: DAG
+    inputs: MergedInputs
+    k_max: int
+    steps: tuple[Step, ...]
+    lost_arcs: NDArray[np.int32]
+    status: Status
+    pooling: Pooling = "mean"
+    rivals: tuple[tuple[Pooling, Status], ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the path goes down to the empty graph, and those that it was compared with."""
+        return all(status == "complete" for status in self._statuses)
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether it, or one that it was compared with, met the limit of time or memory."""
+        return any(status in ("time limit", "memory limit") for status in self._statuses)
+
+    @property
+    def _statuses(self) -> tuple[Status, ...]:
+        return (self.status, *(status for _, status in self.rivals))
+
+    @cached_property
+    def thetas(self) -> tuple[Fraction, ...]:
+        """The distinct values of θ, ascending."""
+        return tuple(dict.fromkeys(step.theta for step in self.steps))
+
+    def deletions_at(self, theta: Fraction | None) -> int:
+        """Number of deletions done at θ: all those whose running maximum is <= θ; None: 0."""
+        if theta is None:
+            return 0
+        return sum(1 for step in self.steps if step.theta <= theta)
+
+    def up_to(self, theta: Fraction | float | str) -> McbncPath:
+        """The prefix of this path that a search with the threshold θ makes."""
+        count = self.deletions_at(as_threshold(theta))
+        if count == len(self.steps):
+            return self
+        kept = self.lost_arcs[self.lost_arcs[:, 0] < count]
+        kept.flags.writeable = False
+        return replace(self, steps=self.steps[:count], lost_arcs=kept, status="threshold")
+
+    def pruned_inputs(self, deletions: int) -> tuple[DAG, ...]:
+        """The distinct inputs after the first `deletions` steps."""
+        adjacency = self.inputs.adjacency.copy()
+        gone = self.lost_arcs[self.lost_arcs[:, 0] < deletions]
+        adjacency[gone[:, 1], gone[:, 2], gone[:, 3]] = False
+        return tuple(DAG(self.names, matrix) for matrix in adjacency)
+
+
+def as_threshold(theta: Fraction | float | str) -> Fraction:
+    """θ as an exact number: 0.3 and "3/10" are the same.
+
+    Raises
+    ------
+    ConfigError : it is not a finite number >= 0.
+    """
+    try:
+        value = theta if isinstance(theta, Fraction) else Fraction(str(theta))
+    except (ValueError, ZeroDivisionError):
+        raise ConfigError(f"theta must be a number >= 0 like 0.5 or '2/3', got {theta!r}") from None
+    if value < 0:
+        raise ConfigError(f"theta must be >= 0, got {theta!r}")
+    return value
