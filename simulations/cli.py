@@ -137,6 +137,14 @@ def simulate(
     reading: Annotated[
         str | None, typer.Option(show_default="best", help="best, search or refusion.")
     ] = None,
+    robust: Annotated[
+        str | None,
+        typer.Option(
+            show_default="best",
+            help="How the clients' cuts become one number: mean, clip, median, or the better of "
+            "mean and clip (best).",
+        ),
+    ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(show_default="1", help="At most this many rounds; 1 is one-shot."),
@@ -203,6 +211,7 @@ def simulate(
         "missing": missing or None,
         **learning,
         "reading": reading,
+        "robust": robust,
         "rounds-limit": rounds,
         "test-rows": test_rows,
         "engine": engine,
@@ -345,9 +354,9 @@ def fuse(
         str,
         typer.Option(
             help="Against hostile inputs: how the cuts of the inputs become one number. mean (the "
-            "paper), clip (each counts as at most 1), median.",
+            "paper), clip (each counts as at most 1), median; best: the better of mean and clip.",
         ),
-    ] = "mean",
+    ] = "best",
     polish: Annotated[
         bool,
         typer.Option(

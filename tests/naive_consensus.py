@@ -200,6 +200,17 @@ def pooled(sizes: list[int], weights: list[Fraction], pooling: str) -> Fraction:
     )
 
 
+def deleted(p: Matrix, x: int, y: int, h: tuple[int, ...]) -> Matrix:
+    """The CPDAG after Delete(x, y, H)."""
+    p = p.copy()
+    p[x, y] = p[y, x] = False
+    for c in h:
+        p[c, y] = False
+        if p[x, c] and p[c, x]:
+            p[c, x] = False
+    return cpdag(extension(p))
+
+
 def greedy_delete(
     union: Matrix, dags: list[Matrix], weights: list[Fraction], k_max: int, pooling: str = "mean"
 ) -> list[State]:
@@ -215,13 +226,7 @@ def greedy_delete(
             if best is None or psi < best.psi:
                 best = State(x, y, h, psi, [c[1] for c in cuts], p)
         assert best is not None
-        x, y = best.x, best.y
-        p[x, y] = p[y, x] = False
-        for c in best.h:
-            p[c, y] = False
-            if p[x, c] and p[c, x]:
-                p[c, x] = False
-        p = cpdag(extension(p))
+        p = deleted(p, best.x, best.y, best.h)
         best.cpdag = p.copy()
         for dag, arcs in zip(dags, best.arcs, strict=True):
             for a, b in arcs:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fedbn.consensus.mcbnc import McbncPath
+from fedbn.consensus.directions import nearest_member
+from fedbn.consensus.path import McbncPath
 from fedbn.consensus.threshold import Consensus
 from fedbn.fusion.median import descend_to_median
 from fedbn.graphs.dag import DAG
@@ -38,7 +39,7 @@ def polish(consensus: Consensus, path: McbncPath) -> Polished:
     consensus : chosen on `path`.
     path : gives the inputs and their weights.
     """
-    dag = descend_to_median(path.inputs, consensus.dag)
+    dag = nearest_member(descend_to_median(path.inputs, consensus.dag), path.inputs)
     after = mean_smhd(dag, path.inputs.dags, path.inputs.weights)
     return Polished(
         dag=dag,

@@ -39,6 +39,8 @@ __all__ = [
     "Consensus",
     "PathState",
     "Reading",
+    "lower_bound",
+    "missing_pairs",
     "path_states",
     "preference",
     "select_consensus",
@@ -151,7 +153,7 @@ def select_consensus(
         mean_smhd=chosen.mean_smhd,
         lower_bound=bound,
         gap=chosen.mean_smhd - bound,
-        missing_pairs=_missing_pairs(chosen, path.inputs),
+        missing_pairs=missing_pairs(chosen.dag, path.inputs),
         state=chosen,
         states=states,
         complete=path.complete,
@@ -177,17 +179,17 @@ def _at(states: tuple[PathState, ...], theta: Fraction) -> list[PathState]:
     return list(last.values())
 
 
-def _missing_pairs(state: PathState, inputs: MergedInputs) -> tuple[tuple[str, str], ...]:
-    """The pairs that all inputs join and the state does not."""
-    from fedbn.graphs._bit_kernels import transposed_bits, unpack
+def missing_pairs(dag: DAG, inputs: MergedInputs) -> tuple[tuple[str, str], ...]:
+    """The pairs of names, sorted, that every input joins by an edge and `dag` does not.
+
+    dag : over the names of `inputs`, sorted as text.
+    """
+    from fedbn.graphs._bit_kernels import pack, unpack
 
     pa, ch = inputs.bits
-    joined = state.parents | transposed_bits(state.parents)
-    missing = np.bitwise_and.reduce(pa | ch) & ~joined
-    if not missing.any():
-        return ()
-    pairs = np.argwhere(np.triu(unpack(missing, len(inputs.names))))
-    return tuple((inputs.names[a], inputs.names[b]) for a, b in pairs)
+    joined = pack(dag.adjacency | dag.adjacency.T)
+    missing = unpack(np.bitwise_and.reduce(pa | ch) & ~joined, dag.n)
+    return tuple((dag.names[a], dag.names[b]) for a, b in np.argwhere(np.triu(missing)))
 
 
 def path_states(path: McbncPath, reading: Reading = "best") -> tuple[PathState, ...]:

@@ -19,8 +19,9 @@ from typing import cast
 
 import numpy as np
 
-from fedbn.consensus.mcbnc import McbncPath, mcbnc_path
-from fedbn.consensus.threshold import Consensus, Reading, select_consensus
+from fedbn.consensus.mcbnc import McbncPath, mcbnc_paths
+from fedbn.consensus.pooling import Robust, poolings_of, select_among
+from fedbn.consensus.threshold import Consensus, Reading
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.message import StructureMessage
@@ -218,14 +219,15 @@ def fuse_replies(
         for dag, share in zip(reply.dags, of_reply, strict=True)
         if share > 0
     ]
-    path = mcbnc_path(
+    paths = mcbnc_paths(
         [dag for dag, _ in weighted],
         [share for _, share in weighted],
+        poolings_of(cast(Robust, settings.robust)),
         k_max=settings.k_max,
         seconds=settings.seconds,
         progress=progress,
     )
-    return path, select_consensus(path, cast(Reading, settings.reading))
+    return select_among(paths, cast(Reading, settings.reading))
 
 
 def require_quorum(

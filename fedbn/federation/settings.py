@@ -32,6 +32,7 @@ NOT_GIVEN = "none"
 PARTITIONS = ("iid", "dirichlet", "dirichlet-latent", "column")
 SIZES = ("equal", "skewed")
 READINGS = ("best", "search", "refusion")
+ROBUST = ("best", "mean", "clip", "median")
 ENGINES = ("flower", "in-process")
 MISMATCHES = ("stop", "leave-out")
 
@@ -59,6 +60,9 @@ class ConsensusSettings:
     ----------
     reading : "best", "search" or "refusion"
         Which DAG of a path state is the consensus (see `fedbn.consensus.threshold`).
+    robust : "best", "mean", "clip" or "median"
+        How the inputs' cuts become one number, against hostile inputs: as in the paper (mean), each
+        counting as at most 1 (clip), or the better result of both (see `fedbn.consensus.pooling`).
     k_max : int
         Largest number of neighbours that one deletion may turn away (|H| in the paper).
     min_replies, min_fraction : int, float
@@ -69,6 +73,7 @@ class ConsensusSettings:
     """
 
     reading: str = "best"
+    robust: str = "best"
     k_max: int = 10
     min_replies: int = 1
     min_fraction: float = 0.5
@@ -76,6 +81,7 @@ class ConsensusSettings:
 
     def __post_init__(self) -> None:
         one_of("reading", self.reading, READINGS)
+        one_of("robust", self.robust, ROBUST)
         at_least("k-max", self.k_max, 0)
         at_least("min-replies", self.min_replies, 1)
         at_least("consensus-seconds", self.seconds, 0)

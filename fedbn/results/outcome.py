@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.consensus.remarks import remarks
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd, shd, smhd
 from fedbn.graphs.pdag import dag_to_cpdag
@@ -333,6 +334,7 @@ class Summary:
     fusion_to_gold: int | None
     fusion_shd_to_gold: int | None
     reading: str
+    pooling: str
     theta: Fraction | None
     edges: int
     treewidth: int
@@ -344,6 +346,7 @@ class Summary:
     inputs_held_out: float | None
     held_out: float | None
     complete: bool
+    remarks: tuple[str, ...]
 
 
 def summarise(outcome: Outcome) -> Summary:
@@ -368,6 +371,7 @@ def summarise(outcome: Outcome) -> Summary:
         fusion_to_gold=None if gold is None else smhd(union, gold),
         fusion_shd_to_gold=None if gold is None else shd(union, gold),
         reading=consensus.reading,
+        pooling=consensus.pooling,
         theta=consensus.theta,
         edges=consensus.dag.n_edges,
         treewidth=dag_treewidth(consensus.dag),
@@ -379,4 +383,5 @@ def summarise(outcome: Outcome) -> Summary:
         inputs_held_out=sum(scored) / len(scored) if scored else None,
         held_out=outcome.held_out,
         complete=consensus.complete,
+        remarks=remarks(outcome.path, consensus),
     )

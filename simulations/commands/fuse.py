@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG
 from simulations.inputs import one_structure
@@ -23,7 +25,7 @@ from simulations.terminal import (
 
 if TYPE_CHECKING:
     from fedbn.consensus.mcbnc import McbncPath
-    from fedbn.consensus.threshold import Consensus
+    from fedbn.consensus.threshold import Consensus, PathState
     from fedbn.results.outcome import Outcome
 
 __all__ = [
@@ -34,19 +36,20 @@ __all__ = [
     "settings_of",
     "steps_json",
     "warm_up",
+    "warn_of",
 ]
 
 
 def warm_up() -> None:
     """Compile or load the kernels of fusion and consensus, on three variables."""
-    from fedbn.consensus.mcbnc import mcbnc_path
-    from fedbn.consensus.threshold import select_consensus
+    from fedbn.consensus.mcbnc import mcbnc_paths
+    from fedbn.consensus.pooling import select_among
 
     inputs = [
         DAG.from_edges("abc", [("a", "c"), ("b", "c")]),
         DAG.from_edges("abc", [("a", "b"), ("b", "c")]),
     ]
-    select_consensus(mcbnc_path(inputs))
+    select_among(mcbnc_paths(inputs))
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class FuseOptions:
     theta: str | None = None
     k_max: int = 10
     seconds: float | None = None
-    robust: Any = "mean"
+    robust: Any = "best"
     polish: bool = False
     seed: int = 1
     random_ties: bool = False
@@ -88,11 +91,12 @@ def fuse_and_report(
     began = time.process_time()
     path, consensus, before = _searched(inputs, options)
     times = {"seconds": time.process_time() - began, "startup_seconds": began}
+    warn_of(path, consensus)
     outcome = _outcome(inputs, path, consensus, truth)
     if options.out is not None:
         _write(outcome, options, times)
     if options.as_json:
-        content = {**consensus_json(consensus), **times}
+        content = {**consensus_json(path, consensus), **times}
         if before is not None:
             content["polished_from"] = float(before)
         if options.steps:
@@ -105,8 +109,6 @@ def fuse_and_report(
         if before is not None:
             after = shown(float(consensus.mean_smhd))
             print(f"Polished: mean SMHD {shown(float(before))} before, {after} after.")
-        if not path.complete:
-            print(f"The path is incomplete ({path.status}): the best state so far.")
         _print_structure(outcome, options)
 
 
@@ -116,9 +118,10 @@ def _searched(
     """The path, the consensus, and its mean SMHD before it was polished, if it was."""
     import numpy as np
 
-    from fedbn.consensus.mcbnc import mcbnc_path
+    from fedbn.consensus.mcbnc import mcbnc_paths
     from fedbn.consensus.polish import polish
-    from fedbn.consensus.threshold import select_consensus
+    from fedbn.consensus.pooling import poolings_of, select_among
+    from fedbn.consensus.threshold import missing_pairs
 
     with progress_bars(not (options.quiet or options.as_json)) as tracker:
         bars: dict[str, Callable[[int, int], None]] = {}
@@ -128,21 +131,27 @@ def _searched(
                 bars[stage] = tracker(stage)
             bars[stage](done, total)
 
-        path = mcbnc_path(
+        paths = mcbnc_paths(
             [entry.dag for entry in inputs],
             [entry.weight for entry in inputs],
+            poolings_of(options.robust),
             k_max=options.k_max,
             rng=np.random.default_rng(options.seed) if options.random_ties else None,
             seconds=options.seconds,
-            pooling=options.robust,
             stages=stages,
             progress=lambda done, total: stages("deleting edges", done, total),
         )
-    consensus = select_consensus(path, options.reading, options.theta)
+    path, consensus = select_among(paths, options.reading, options.theta)
     if not options.polish:
         return path, consensus, None
     better = polish(consensus, path)
-    polished = replace(consensus, dag=better.dag, mean_smhd=better.mean_smhd, gap=better.gap)
+    polished = replace(
+        consensus,
+        dag=better.dag,
+        mean_smhd=better.mean_smhd,
+        gap=better.gap,
+        missing_pairs=missing_pairs(better.dag, path.inputs),
+    )
     return path, polished, consensus.mean_smhd
 
 
@@ -234,16 +243,27 @@ def fraction_text(theta: Fraction | None) -> str | None:
     return None if theta is None else str(theta)
 
 
-def consensus_json(consensus: Consensus) -> dict[str, Any]:
+def warn_of(path: McbncPath, consensus: Consensus) -> None:
+    """Warn of all that a reader of the consensus must be told."""
+    from fedbn.consensus.remarks import remarks
+
+    for remark in remarks(path, consensus):
+        warnings.warn(remark, FedbnWarning, stacklevel=2)
+
+
+def consensus_json(path: McbncPath, consensus: Consensus) -> dict[str, Any]:
     """The keys that `fuse` and `simulate` promise, but for their times.
 
     `path` has one entry per θ, ascending, G+ (null) first: of the readings that were compared, the
-    state that is nearer to the inputs (ties: fewer edges, then search).
+    state that the rule of the choice prefers.
     """
-    nearest: dict[Fraction | None, Any] = {}
+    from fedbn.consensus.remarks import remarks
+    from fedbn.consensus.threshold import preference
+
+    nearest: dict[Fraction | None, PathState] = {}
     for state in consensus.states:
         rival = nearest.get(state.theta)
-        if rival is None or (state.mean_smhd, state.n_edges) < (rival.mean_smhd, rival.n_edges):
+        if rival is None or preference(state) < preference(rival):
             nearest[state.theta] = state
     return {
         "nodes": list(consensus.dag.names),
@@ -252,6 +272,9 @@ def consensus_json(consensus: Consensus) -> dict[str, Any]:
         "mean_smhd": float(consensus.mean_smhd),
         "lower_bound": float(consensus.lower_bound),
         "reading": consensus.reading,
+        "pooling": consensus.pooling,
+        "missing_pairs": [list(pair) for pair in consensus.missing_pairs],
+        "remarks": list(remarks(path, consensus)),
         "path": [
             {
                 "theta": fraction_text(state.theta),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnWarning, NetworkError
-from simulations.commands.fuse import consensus_json
+from simulations.commands.fuse import consensus_json, warn_of
 from simulations.experiment import Experiment, result_name, with_absolute_paths
 from simulations.inputs import one_structure
 from simulations.terminal import print_json, print_table, stages, summary_table
@@ -57,8 +57,10 @@ def run_and_report(
         files = result_files(run.result, experiment)
         _write(outcome, _with_tables(run, experiment), target, experiment, timings, files)
         forget(experiment)
+    warn_of(outcome.path, outcome.consensus)
     if as_json:
-        print_json({**consensus_json(outcome.consensus), **times, **_extra(outcome, target)})
+        shared = consensus_json(outcome.path, outcome.consensus)
+        print_json({**shared, **times, **_extra(outcome, target)})
     elif not quiet:
         _print(summarise(outcome), experiment, target)
 

@@ -16,7 +16,7 @@ from fedbn.federation.settings import to_run_config
 from fedbn.graphs.files import read_structures
 from fedbn.results.outcome import Outcome, summarise
 from fedbn.results.report import check_results_folder, versions, write_results
-from simulations.commands.fuse import consensus_json
+from simulations.commands.fuse import consensus_json, warn_of
 from simulations.terminal import print_json, print_table, summary_table
 
 __all__ = ["update_and_report"]
@@ -62,9 +62,10 @@ def update_and_report(
     outcome = Outcome.of_federation(after.result)
     write_results(outcome, target, run=run, more=result_files(after.result, before.experiment))
     clients = [client.label for client in outcome.clients]
+    warn_of(outcome.path, outcome.consensus)
     if as_json:
-        content = {**consensus_json(outcome.consensus), "seconds": seconds, "out": str(target)}
-        print_json({**content, "clients": clients})
+        content = consensus_json(outcome.path, outcome.consensus)
+        print_json({**content, "seconds": seconds, "out": str(target), "clients": clients})
     elif not quiet:
         title = f"{len(clients)} clients after the update"
         print_table(summary_table(summarise(outcome), title, ""))

@@ -194,7 +194,7 @@ def test_other_methods(fedbn: Fedbn, files: list[Path], tmp_path: Path, method: 
 def test_options_without_meaning_for_a_method_are_refused(fedbn: Fedbn, files: list[Path]) -> None:
     assert "one of mcbnc, union" in fedbn("fuse", *files, "--method", "mode").error
     assert "mcbnc only" in fedbn("fuse", *files, "--method", "vote", "--theta", "0.5").error
-    assert "one of mean, clip, median" in fedbn("fuse", *files, "--robust", "most").error
+    assert "one of best, mean, clip, median" in fedbn("fuse", *files, "--robust", "most").error
 
 
 @pytest.mark.parametrize("robust", ["clip", "median"])
