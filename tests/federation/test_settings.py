@@ -16,7 +16,7 @@ from fedbn.federation.settings import (
 )
 from fedbn.learners import LearnerSettings
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 FULL = Experiment(
     sites=("b.csv", "a,b [1].csv"),
