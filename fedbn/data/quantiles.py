@@ -1,0 +1,263 @@
+"""Cut points of equal frequency over all sites' rows, by sums of histograms alone.
+
+A number's 64 bits, turned so that their order is the numbers' own, are read in three rounds of
+twelve (radix selection). Round 1 asks every site how many of its numbers have which first twelve
+bits (sign and exponent); the sum tells in which bucket each wanted rank is, and the next round asks
+only inside those buckets. After three rounds a rank is known to 24 bits of the mantissa, a relative
+width of 2^-24, and the cut is the shortest decimal number in that last bucket (30 rather than
+29.9999998). Where the numbers have seven digits or fewer, that is the number itself:
+`numpy.quantile(pooled, j / k, method="inverted_cdf")`, else it is within 2^-24 of it. No site tells
+a number, its least or its greatest one; only sums are used, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.data.cuts import Cuts, number_text
+from fedbn.errors import DataError
+
+__all__ = ["ROUNDS", "Histogram", "Question", "Selection", "histogram"]
+
+ROUNDS = 3
+BITS = 12
+"""Bits of a number that a round reads."""
+
+_SIGN = np.uint64(1 << 63)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a round asks of every site.
+
+    Parameters
+    ----------
+    round : 1, 2 or 3.
+    prefixes : column -> the leading bits, as found so far, of the buckets to look into, ascending.
+        In round 1 there is one bucket without any bits, 0.
+    """
+
+    round: int
+    prefixes: Mapping[str, tuple[int, ...]]
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.round <= ROUNDS:
+            raise DataError(f"a histogram's round must be 1 to {ROUNDS}, not {self.round}")
+        for name, prefixes in self.prefixes.items():
+            top = 1 << (BITS * (self.round - 1))
+            if list(prefixes) != sorted(set(prefixes)) or not all(0 <= p < top for p in prefixes):
+                raise DataError(f"the buckets of {name!r} must ascend below {top}")
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many numbers are in which bucket; `+` is that of both sites' numbers.
+
+    Parameters
+    ----------
+    counts : column -> bucket (its leading bits, those of this round included) -> numbers in it,
+        above 0.
+    """
+
+    counts: Mapping[str, Mapping[int, int]]
+
+    def __add__(self, other: Histogram) -> Histogram:
+        """The sum; raises DataError where the columns differ."""
+        if set(self.counts) != set(other.counts):
+            differing = sorted(set(self.counts) ^ set(other.counts))
+            raise DataError(f"histograms must have the same columns: {differing[0]!r}")
+        total = {name: dict(found) for name, found in self.counts.items()}
+        for name, found in other.counts.items():
+            for bucket, count in found.items():
+                total[name][bucket] = total[name].get(bucket, 0) + count
+        return Histogram(total)
+
+
+def histogram(question: Question, columns: Mapping[str, NDArray[np.float64]]) -> Histogram:
+    """A site's answer.
+
+    Parameters
+    ----------
+    question : of the server.
+    columns : column -> finite numbers, of at least the columns asked for.
+
+    Raises
+    ------
+    DataError : a column is not there.
+    """
+    counts = {}
+    for name, prefixes in sorted(question.prefixes.items()):
+        if name not in columns:
+            raise DataError(f"there are no numbers of column {name!r} to be cut")
+        bits = _ordered_bits(columns[name])
+        before = bits >> np.uint64(64 - BITS * (question.round - 1)) if question.round > 1 else 0
+        inside = np.isin(before, np.array(prefixes, dtype=np.uint64))
+        buckets = (bits >> np.uint64(64 - BITS * question.round))[
+            np.broadcast_to(inside, bits.shape)
+        ]
+        found, number = np.unique(buckets[inside], return_counts=True)
+        counts[name] = dict(zip(found.tolist(), number.tolist(), strict=True))
+    return Histogram(counts)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The server's side: which ranks are wanted, and in which buckets they are.
+
+    Parameters
+    ----------
+    wanted : column -> number of intervals, at least 2.
+    round : that of the next question; ROUNDS + 1 when all is known.
+    ranks : column -> ranks inside their buckets, counted from 1; empty before round 1 is done.
+    buckets : column -> the bucket of each rank.
+    rows : column -> how many numbers there are.
+    above : column -> for each rank, how many numbers are above its bucket.
+    """
+
+    wanted: Mapping[str, int]
+    round: int = 1
+    ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    buckets: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
+    above: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, intervals in self.wanted.items():
+            if intervals < 2:
+                raise DataError(f"column {name!r} must be cut into 2 intervals or more")
+
+    def question(self) -> Question:
+        """What to ask next."""
+        if self.round == 1:
+            return Question(1, dict.fromkeys(self.wanted, (0,)))
+        return Question(
+            self.round, {name: tuple(sorted(set(b))) for name, b in self.buckets.items()}
+        )
+
+    def after(self, total: Histogram) -> Selection:
+        """The state after the sum of all sites' answers to `question`.
+
+        Raises
+        ------
+        DataError : a column has no numbers at all, or the sum does not hold the ranks.
+        """
+        ranks, buckets, rows, above = {}, {}, dict(self.rows), {}
+        for name, intervals in self.wanted.items():
+            counts = total.counts.get(name, {})
+            if self.round == 1:
+                rows[name] = sum(counts.values())
+                if rows[name] == 0:
+                    raise DataError(f"column {name!r} has no numbers to be cut at any site")
+                old = [(-(-rows[name] * j // intervals), 0, 0) for j in range(1, intervals)]
+            else:
+                old = list(zip(self.ranks[name], self.buckets[name], self.above[name], strict=True))
+            placed = [_placed(name, *each, counts) for each in old]
+            ranks[name] = tuple(rank for rank, _, _ in placed)
+            buckets[name] = tuple(bucket for _, bucket, _ in placed)
+            above[name] = tuple(more for _, _, more in placed)
+        return Selection(self.wanted, self.round + 1, ranks, buckets, rows, above)
+
+    def cuts(self) -> dict[str, Cuts]:
+        """Column -> cut points, once all rounds are done; equal ones are one.
+
+        A cut above which there is no number is none.
+        """
+        assert self.round == ROUNDS + 1
+        found = {}
+        for name, buckets in self.buckets.items():
+            kept = {
+                bucket for bucket, more in zip(buckets, self.above[name], strict=True) if more > 0
+            }
+            found[name] = tuple(_shortest_in(bucket) for bucket in sorted(kept))
+        return found
+
+    def remarks(self) -> list[str]:
+        """Of every column with fewer intervals than were asked for, what there is to say."""
+        lines = []
+        for name, cuts in sorted(self.cuts().items()):
+            if len(cuts) + 1 < self.wanted[name]:
+                at = ", ".join(map(number_text, cuts)) or "none"
+                lines.append(
+                    f"column {name!r}: {self.wanted[name]} intervals asked, {len(cuts) + 1} found "
+                    f"(cuts: {at}), as many rows have the same number"
+                )
+        return lines
+
+
+def _placed(
+    name: str, rank: int, prefix: int, above: int, counts: Mapping[int, int]
+) -> tuple[int, int, int]:
+    """The rank inside its new bucket, that bucket, and how many numbers are above it."""
+    inside = [bucket for bucket in sorted(counts) if bucket >> BITS == prefix]
+    left = sum(counts[bucket] for bucket in inside)
+    for bucket in inside:
+        left -= counts[bucket]
+        if rank <= counts[bucket]:
+            return rank, bucket, above + left
+        rank -= counts[bucket]
+    raise DataError(f"the histograms of {name!r} do not hold the numbers of the round before")
+
+
+def _ordered_bits(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """uint64 that are ordered as the numbers; -0.0 is 0.0."""
+    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def _number_of(bits: int) -> float:
+    """The inverse of `_ordered_bits` for one number."""
+    plain = bits ^ (1 << 63) if bits >> 63 else ~bits & (2**64 - 1)
+    return float(np.array([plain], dtype=np.uint64).view(np.float64)[0])
+
+
+def _shortest_in(bucket: int) -> float:
+    """The decimal number with fewest digits among those of a last bucket; of several the largest.
+
+    >>> _shortest_in(int(_ordered_bits(np.array([0.1]))[0]) >> 28)
+    0.1
+    """
+    rest = 64 - BITS * ROUNDS
+    low = Decimal(_number_of(bucket << rest))
+    high = Decimal(_number_of((bucket << rest) | ((1 << rest) - 1)))
+    if low <= 0 <= high:
+        return 0.0
+    size = max(low.copy_abs(), high.copy_abs()).adjusted()
+    for digits in range(1, 40):
+        rounded = high.quantize(Decimal(1).scaleb(size - digits + 1), rounding=ROUND_FLOOR)
+        if rounded >= low:
+            return float(rounded)
+    return float(high)
+
+
+def parse_intervals(texts: Iterable[str]) -> tuple[int | None, dict[str, int]]:
+    """What `--discretise` says: intervals of every column of numbers, or of named ones.
+
+    Raises
+    ------
+    DataError : a text is neither a number nor column:number, or both forms are mixed.
+
+    >>> parse_intervals(["4"]), parse_intervals(["age:4", "bmi:3"])
+    ((4, {}), (None, {'age': 4, 'bmi': 3}))
+    """
+    whole: int | None = None
+    named: dict[str, int] = {}
+    parts: Sequence[str] = [part for text in texts for part in text.split(",")]
+    for part in parts:
+        name, colon, number = part.rpartition(":")
+        if not number.isdecimal() or int(number) < 2 or (colon and (not name or name in named)):
+            raise DataError(
+                f"discretise must be a number of intervals from 2 on, or column:number,..., "
+                f"not {part!r}"
+            )
+        if colon:
+            named[name] = int(number)
+        else:
+            whole = int(number)
+    if whole is not None and (named or len(parts) > 1):
+        raise DataError("discretise is one number for all columns, or column:number,..., not both")
+    return whole, named
