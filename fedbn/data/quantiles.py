@@ -95,11 +95,8 @@ def histogram(question: Question, columns: Mapping[str, NDArray[np.float64]]) ->
         if name not in columns:
             raise DataError(f"there are no numbers of column {name!r} to be cut")
         bits = _ordered_bits(columns[name])
-        before = bits >> np.uint64(64 - BITS * (question.round - 1)) if question.round > 1 else 0
-        inside = np.isin(before, np.array(prefixes, dtype=np.uint64))
-        buckets = (bits >> np.uint64(64 - BITS * question.round))[
-            np.broadcast_to(inside, bits.shape)
-        ]
+        buckets = bits >> np.uint64(64 - BITS * question.round)
+        inside = np.isin(buckets >> np.uint64(BITS), np.array(prefixes, dtype=np.uint64))
         found, number = np.unique(buckets[inside], return_counts=True)
         counts[name] = dict(zip(found.tolist(), number.tolist(), strict=True))
     return Histogram(counts)
@@ -135,9 +132,8 @@ class Selection:
         """What to ask next."""
         if self.round == 1:
             return Question(1, dict.fromkeys(self.wanted, (0,)))
-        return Question(
-            self.round, {name: tuple(sorted(set(b))) for name, b in self.buckets.items()}
-        )
+        prefixes = {name: tuple(sorted(set(found))) for name, found in self.buckets.items()}
+        return Question(self.round, prefixes)
 
     def after(self, total: Histogram) -> Selection:
         """The state after the sum of all sites' answers to `question`.

@@ -45,9 +45,7 @@ def test_numbers_of_few_digits_are_cut_at_their_quantiles(sites, k):
             selected({"x": k}, [{"x": np.array(site)} for site in sites])
         return
     found = selected({"x": k}, [{"x": np.array(site)} for site in sites]).cuts()["x"]
-    assert list(found) == [
-        0.0 if 0 <= cut < 1e-299 else cut for cut in inverted_cdf(pooled, k)
-    ] or (set(np.abs(pooled)) & {1e-300, 5e-324})
+    assert list(found) == inverted_cdf(pooled, k)
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 8, 10])
