@@ -13,7 +13,7 @@ import numpy as np
 
 from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.pooling import ROBUST, Robust, poolings_of, select_among
-from fedbn.consensus.threshold import missing_pairs
+from fedbn.consensus.votes import missing_pairs, votes_of
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturbed
 from tests import naive_choice as twin
@@ -99,7 +99,7 @@ def check(case: Case) -> None:
     assert twin.agreement(consensus.dag.adjacency, matrices, inputs.weights) == nearest
     if len(matrices) == 1 and case.k_max == 10:
         assert np.array_equal(consensus.dag.adjacency, matrices[0])
-    assert consensus.missing_pairs == missing_pairs(consensus.dag, inputs)
+    assert consensus.missing_pairs == missing_pairs(consensus.dag, votes_of(inputs))
     assert consensus.gap >= 0
 
 

@@ -12,37 +12,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, clear_bit, first_bit, has_bit, inner, set_bit
+from fedbn.graphs._bit_kernels import ONE, Bits, clear_bit, has_bit, inner, set_bit
 
 Ints = NDArray[np.int64]
-
-
-@njit(cache=True, nogil=True)
-def arc_margins(pa_inputs: Bits, weights: Ints, pa: Bits) -> Ints:
-    """int64 [n, n]: for every edge x -> y of a DAG, at [x, y], the weight of the inputs with
-    x -> y less that of those with y -> x; at [y, x] the negative."""
-    n, words = pa.shape
-    margins = np.zeros((n, n), dtype=np.int64)
-    for y in range(n):
-        for w in range(words):
-            word = pa[y, w]
-            while word != ZERO:
-                x = (w << 6) + np.int64(first_bit(word))
-                word &= word - ONE
-                for i in range(weights.shape[0]):
-                    if has_bit(pa_inputs[i, y], x):
-                        margins[x, y] += weights[i]
-                    elif has_bit(pa_inputs[i, x], y):
-                        margins[x, y] -= weights[i]
-                margins[y, x] = -margins[x, y]
-    return margins
 
 
 @njit(cache=True, nogil=True)
 def reverse_covered(pa: Bits, margins: Ints) -> int:
     """Reverse covered edges x -> y of negative margin, in place, until there is none; how many.
 
-    The most negative margin first, then the first (x, y).
+    margins int64 [n, n], at [x, y]: the weight of the inputs with x -> y less that of those with
+    y -> x. The most negative one first, then the first (x, y).
     """
     n = pa.shape[0]
     count = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.fusion.inputs import MergedInputs
+from fedbn.consensus.votes import Votes
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 
@@ -21,7 +21,7 @@ Arcs = tuple[tuple[int, int], ...]
 MOST_SOURCES = 20_000
 
 
-def nearest_member(dag: DAG, inputs: MergedInputs) -> DAG:
+def nearest_member(dag: DAG, votes: Votes) -> DAG:
     """The DAG equivalent to `dag` whose arcs most of the inputs' weight has, in the same direction.
 
     First, while a covered edge x -> y, one with pa(y) = pa(x) + x, is y -> x in more weight than
@@ -34,21 +34,23 @@ def nearest_member(dag: DAG, inputs: MergedInputs) -> DAG:
 
     Parameters
     ----------
-    dag : over the names of `inputs`, sorted as text.
-    inputs : the inputs and their weights.
+    dag : over the names of the votes, sorted as text.
+    votes : of the inputs.
 
     Examples
     --------
+    >>> from fedbn.consensus.votes import votes_of
     >>> from fedbn.fusion.inputs import merge_inputs
     >>> chain = DAG.from_edges("abc", ["cb", "ba"])
-    >>> nearest_member(DAG.from_edges("abc", ["ab", "bc"]), merge_inputs([chain])).edges
+    >>> votes = votes_of(merge_inputs([chain]))
+    >>> nearest_member(DAG.from_edges("abc", ["ab", "bc"]), votes).edges
     (('b', 'a'), ('c', 'b'))
     """
-    from fedbn.consensus._direction_kernels import arc_margins, reverse_covered
+    from fedbn.consensus._direction_kernels import reverse_covered
     from fedbn.graphs._bit_kernels import pack, unpack
 
     pa = pack(dag.adjacency.T)
-    margins = arc_margins(inputs.bits[0], inputs.weight_array, pa)
+    margins = votes.arcs - votes.arcs.T
     reverse_covered(pa, margins)
     reached = unpack(pa, dag.n).T
     if not np.any(margins[reached] < 0):

@@ -14,7 +14,7 @@ from fedbn.errors import ConfigError
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
 
-__all__ = ["POOLINGS", "McbncPath", "Pooling", "Status", "Step", "as_threshold"]
+__all__ = ["POOLINGS", "DeletionPath", "McbncPath", "Pooling", "Status", "Step", "as_threshold"]
 
 Status = Literal["complete", "threshold", "time limit", "memory limit"]
 Pooling = Literal["mean", "clip", "median"]
@@ -39,8 +39,8 @@ class Step:
     theta: Fraction
 
 
-@dataclass(frozen=True, eq=False)
-class McbncPath:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DeletionPath:
     """The deletions from G+ down to the empty graph, or to where the search was stopped.
 
     Attributes
@@ -48,10 +48,8 @@ class McbncPath:
     names : the variables, sorted as text.
     order : σ of the fusion.
     union : G+.
-    inputs : the distinct inputs and their weights.
     k_max : largest |H|.
     steps : the deletions.
-    lost_arcs : int32 [m, 4], read-only: (step, distinct input, a, b), a -> b removed in that step.
     status : "complete"; or why it stopped before the empty graph: "threshold", "time limit" or
         "memory limit".
     pooling : how Ψ was made of the cuts, see `mcbnc_path`.
@@ -61,10 +59,8 @@ class McbncPath:
     names: tuple[str, ...]
     order: tuple[str, ...]
     union: DAG
-    inputs: MergedInputs
     k_max: int
     steps: tuple[Step, ...]
-    lost_arcs: NDArray[np.int32]
     status: Status
     pooling: Pooling = "mean"
     rivals: tuple[tuple[Pooling, Status], ...] = ()
@@ -88,11 +84,31 @@ class McbncPath:
         """The distinct values of θ, ascending."""
         return tuple(dict.fromkeys(step.theta for step in self.steps))
 
+    @cached_property
+    def state_ends(self) -> tuple[int, ...]:
+        """Numbers of deletions: 0, and for every distinct θ those with running maximum <= θ."""
+        last = {step.theta: number for number, step in enumerate(self.steps, start=1)}
+        return (0, *last.values())
+
     def deletions_at(self, theta: Fraction | None) -> int:
         """Number of deletions done at θ: all those whose running maximum is <= θ; None: 0."""
         if theta is None:
             return 0
         return sum(1 for step in self.steps if step.theta <= theta)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class McbncPath(DeletionPath):
+    """A path of inputs that are known.
+
+    Attributes
+    ----------
+    inputs : the distinct inputs and their weights.
+    lost_arcs : int32 [m, 4], read-only: (step, distinct input, a, b), a -> b removed in that step.
+    """
+
+    inputs: MergedInputs
+    lost_arcs: NDArray[np.int32]
 
     def up_to(self, theta: Fraction | float | str) -> McbncPath:
         """The prefix of this path that a search with the threshold θ makes."""

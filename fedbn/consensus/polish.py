@@ -13,6 +13,7 @@ from fractions import Fraction
 from fedbn.consensus.directions import nearest_member
 from fedbn.consensus.path import McbncPath
 from fedbn.consensus.threshold import Consensus
+from fedbn.consensus.votes import votes_of
 from fedbn.fusion.median import descend_to_median
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd
@@ -39,7 +40,7 @@ def polish(consensus: Consensus, path: McbncPath) -> Polished:
     consensus : chosen on `path`.
     path : gives the inputs and their weights.
     """
-    dag = nearest_member(descend_to_median(path.inputs, consensus.dag), path.inputs)
+    dag = nearest_member(descend_to_median(path.inputs, consensus.dag), votes_of(path.inputs))
     after = mean_smhd(dag, path.inputs.dags, path.inputs.weights)
     return Polished(
         dag=dag,

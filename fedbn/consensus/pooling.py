@@ -9,17 +9,18 @@ both, ties to "mean". Which path that was is `Consensus.pooling`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, TypeVar
 
-from fedbn.consensus.path import POOLINGS, McbncPath, Pooling
+from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling
 from fedbn.consensus.threshold import Consensus, Reading, preference, select_consensus
 from fedbn.errors import ConfigError
 
-__all__ = ["ROBUST", "Robust", "poolings_of", "select_among"]
+__all__ = ["ROBUST", "Robust", "poolings_of", "preferred", "select_among"]
 
+P = TypeVar("P", bound=DeletionPath)
 Robust = Literal["best", "mean", "clip", "median"]
 ROBUST: tuple[Robust, ...] = ("best", *POOLINGS)
 
@@ -57,9 +58,17 @@ def select_among(
     >>> path.pooling, consensus.dag.edges
     ('mean', (('a', 'b'),))
     """
+    return preferred(paths, lambda path: select_consensus(path, reading, theta))
+
+
+def preferred(paths: Sequence[P], choose: Callable[[P], Consensus]) -> tuple[P, Consensus]:
+    """The path whose consensus is preferred to those of the others, and that.
+
+    choose : of a path, the consensus; the path knows its rivals.
+    """
     candidates = []
     for path in paths:
         others = tuple((other.pooling, other.status) for other in paths if other is not path)
         told = replace(path, rivals=others)
-        candidates.append((told, select_consensus(told, reading, theta)))
+        candidates.append((told, choose(told)))
     return min(candidates, key=lambda candidate: preference(candidate[1].state))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedbn.consensus.path import McbncPath
+from fedbn.consensus.path import DeletionPath
 from fedbn.consensus.threshold import Consensus
 
 __all__ = ["remarks"]
@@ -10,7 +10,7 @@ __all__ = ["remarks"]
 PAIRS_NAMED = 10
 
 
-def remarks(path: McbncPath, consensus: Consensus) -> tuple[str, ...]:
+def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
     """Warnings about a consensus on `path`: none where all is well.
 
     - A path was cut short by its limit of time or memory, and what the consensus is instead.
@@ -34,7 +34,7 @@ def remarks(path: McbncPath, consensus: Consensus) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _cut_short(path: McbncPath, consensus: Consensus) -> str:
+def _cut_short(path: DeletionPath, consensus: Consensus) -> str:
     ends = [(path.pooling, path.status), *path.rivals]
     stopped = " and ".join(f"{pooling} ({status})" for pooling, status in ends if _cut(status))
     source = f"a state of the path {consensus.pooling}"

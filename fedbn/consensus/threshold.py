@@ -22,16 +22,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.consensus.directions import nearest_member
-from fedbn.consensus.path import POOLINGS, McbncPath, Pooling, as_threshold
+from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling, as_threshold
+from fedbn.consensus.votes import Votes, lower_bound, missing_pairs, votes_of
 from fedbn.errors import ConfigError
-from fedbn.fusion.baselines import edge_vote
-from fedbn.fusion.inputs import MergedInputs
+from fedbn.fusion.baselines import elected, threshold_of
 from fedbn.graphs.dag import DAG
 
 __all__ = [
@@ -139,21 +139,39 @@ def select_consensus(
     if reading not in READINGS:
         raise ConfigError(f"reading must be one of {', '.join(READINGS)}, got {reading!r}")
     wanted = None if theta is None else as_threshold(theta)
-    states = path_states(path, reading)
+    votes = votes_of(path.inputs)
+    return chosen_among(path, path_states(path, reading, votes), votes, wanted)
+
+
+def chosen_among(
+    path: DeletionPath,
+    states: tuple[PathState, ...],
+    votes: Votes,
+    theta: Fraction | None = None,
+) -> Consensus:
+    """The consensus on a path, by the votes of its inputs.
+
+    Parameters
+    ----------
+    path : whose states these are; one that was cut short may give the edge vote.
+    states : G+ and one state per distinct θ, of every reading that is compared.
+    votes : of the original inputs.
+    theta : take the state at this threshold.
+    """
     if path.cut_short:
-        states = (*states, _vote_state(path))
-    eligible = states if wanted is None else _at(states, wanted)
+        states = (*states, _vote_state(path, votes))
+    eligible = states if theta is None else _at(states, theta)
     chosen = min(eligible, key=preference)
-    bound = lower_bound(path.inputs)
+    bound = lower_bound(votes)
     return Consensus(
-        dag=nearest_member(chosen.dag, path.inputs),
+        dag=nearest_member(chosen.dag, votes),
         theta=chosen.theta,
         reading=chosen.reading,
         pooling=chosen.pooling,
         mean_smhd=chosen.mean_smhd,
         lower_bound=bound,
         gap=chosen.mean_smhd - bound,
-        missing_pairs=missing_pairs(chosen.dag, path.inputs),
+        missing_pairs=missing_pairs(chosen.dag, votes),
         state=chosen,
         states=states,
         complete=path.complete,
@@ -179,104 +197,82 @@ def _at(states: tuple[PathState, ...], theta: Fraction) -> list[PathState]:
     return list(last.values())
 
 
-def missing_pairs(dag: DAG, inputs: MergedInputs) -> tuple[tuple[str, str], ...]:
-    """The pairs of names, sorted, that every input joins by an edge and `dag` does not.
+def path_states(
+    path: McbncPath, reading: Reading = "best", votes: Votes | None = None
+) -> tuple[PathState, ...]:
+    """G+ and one state per distinct θ, for one reading, or for both when it is "best".
 
-    dag : over the names of `inputs`, sorted as text.
+    votes : of the path's inputs, if they are known already.
     """
-    from fedbn.graphs._bit_kernels import pack, unpack
+    from fedbn.consensus._state_kernels import refusion_states
 
-    pa, ch = inputs.bits
-    joined = pack(dag.adjacency | dag.adjacency.T)
-    missing = unpack(np.bitwise_and.reduce(pa | ch) & ~joined, dag.n)
-    return tuple((dag.names[a], dag.names[b]) for a, b in np.argwhere(np.triu(missing)))
-
-
-def path_states(path: McbncPath, reading: Reading = "best") -> tuple[PathState, ...]:
-    """G+ and one state per distinct θ, for one reading, or for both when it is "best"."""
-    from fedbn.consensus._state_kernels import refusion_states, search_states
-
-    thetas: tuple[Fraction | None, ...] = (None, *path.thetas)
-    cuts = _deletions(path)
     inputs = path.inputs
-    votes = _votes(inputs)
-    kinds: tuple[StateReading, ...] = ("search", "refusion") if reading == "best" else (reading,)
+    fused = None
+    if reading != "search":
+        cuts = np.array(path.state_ends, dtype=np.int64)
+        fused = refusion_states(*inputs.bits, inputs.weight_array, path.lost_arcs, cuts)
+    return states_of(path, reading, fused, votes or votes_of(inputs))
+
+
+def states_of(
+    path: DeletionPath, reading: Reading, fused: NDArray[np.uint64] | None, votes: Votes
+) -> tuple[PathState, ...]:
+    """`path_states` from the votes of the inputs and the fusions of the pruned ones.
+
+    fused : parents as bits [B, n, W], one fusion per entry of `path.state_ends`; None where only
+        "search" is read.
+    """
+    from fedbn.consensus._state_kernels import search_states
+
     states: list[PathState] = []
-    for kind in kinds:
-        if kind == "search":
-            parents = search_states(*_recorded(path), cuts)
-        else:
-            parents = refusion_states(*inputs.bits, inputs.weight_array, path.lost_arcs, cuts)
-        states += _measured(path, kind, parents, thetas, cuts, votes)
+    if reading != "refusion":
+        cuts = np.array(path.state_ends, dtype=np.int64)
+        states += _measured(path, "search", search_states(*_recorded(path), cuts), votes)
+    if fused is not None:
+        states += _measured(path, "refusion", fused, votes)
     return tuple(states)
 
 
-def _vote_state(path: McbncPath) -> PathState:
+def _vote_state(path: DeletionPath, votes: Votes) -> PathState:
     """The edge vote of the inputs."""
     from fedbn.graphs._bit_kernels import pack
 
-    inputs = path.inputs
-    parents = pack(edge_vote(inputs.dags, inputs.weights).adjacency.T)[None]
-    no_deletions = np.zeros(1, dtype=np.int64)
-    return _measured(path, "vote", parents, (None,), no_deletions, _votes(inputs))[0]
-
-
-class _Votes(NamedTuple):
-    """Votes of the inputs on moral edges [n, n], and on the edges of CPDAGs [2, n, n]."""
-
-    moral: NDArray[np.int64]
-    classes: NDArray[np.int64]
-
-
-def _votes(inputs: MergedInputs) -> _Votes:
-    from fedbn.consensus._state_kernels import class_votes, moral_votes
-
-    given = (*inputs.bits, inputs.weight_array)
-    return _Votes(moral_votes(*given), class_votes(*given))
+    least = threshold_of(votes.arcs, votes.total) * votes.total
+    parents = pack(elected(path.names, votes.arcs, least).adjacency.T)[None]
+    return _measured(path, "vote", parents, votes)[0]
 
 
 def _measured(
-    path: McbncPath,
-    reading: StateReading,
-    parents: NDArray[np.uint64],
-    thetas: tuple[Fraction | None, ...],
-    cuts: NDArray[np.int64],
-    votes: _Votes,
+    path: DeletionPath, reading: StateReading, parents: NDArray[np.uint64], votes: Votes
 ) -> list[PathState]:
-    """States with their distances: parents bits [B, n, W], thetas [B], deletions [B]."""
+    """States with their distances; parents: bits [B, n, W], at the first B thresholds."""
     from fedbn.consensus._state_kernels import shd_sums, smhd_sums, vote_sums
 
-    total = path.inputs.total
+    total = votes.total
     smhd = smhd_sums(parents, votes.moral, total, vote_sums(votes.moral, total)[0])
     shd = shd_sums(parents, votes.classes, total)
     edges = np.bitwise_count(parents).sum(axis=(1, 2))
     parents.flags.writeable = False
+    thetas = (None, *path.thetas)
     return [
         PathState(
-            theta=theta,
+            theta=thetas[b],
             reading=reading,
             pooling=path.pooling,
-            deletions=int(cuts[b]),
+            deletions=path.state_ends[b],
             names=path.names,
             parents=parents[b],
             n_edges=int(edges[b]),
             mean_smhd=Fraction(int(smhd[b]), total),
             mean_shd=Fraction(int(shd[b]), total),
         )
-        for b, theta in enumerate(thetas)
+        for b in range(len(parents))
     ]
 
 
-def _deletions(path: McbncPath) -> NDArray[np.int64]:
-    """Numbers of deletions: 0, and for every distinct θ those with running maximum <= θ."""
-    ends = [0]
-    for k, step in enumerate(path.steps):
-        if k + 1 == len(path.steps) or path.steps[k + 1].theta != step.theta:
-            ends.append(k + 1)
-    return np.array(ends, dtype=np.int64)
-
-
-def _recorded(path: McbncPath) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint64]]:
+def _recorded(
+    path: DeletionPath,
+) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint64]]:
     """G+ as parents' bits, and x, y and H of the deletions for the kernels."""
     from fedbn.graphs._bit_kernels import pack
 
@@ -287,11 +283,3 @@ def _recorded(path: McbncPath) -> tuple[NDArray[np.uint64], NDArray[np.int32], N
             left_out[k, place[name]] = True
     xy = np.array([(place[s.x], place[s.y]) for s in path.steps], dtype=np.int32).reshape(-1, 2)
     return pack(path.union.adjacency.T), xy, pack(left_out)
-
-
-def lower_bound(inputs: MergedInputs) -> Fraction:
-    """LB: the least mean SMHD to the inputs that a DAG could have, by votes on moral edges."""
-    from fedbn.consensus._state_kernels import moral_votes, vote_sums
-
-    votes = moral_votes(*inputs.bits, inputs.weight_array)
-    return Fraction(int(vote_sums(votes, inputs.total)[1]), inputs.total)

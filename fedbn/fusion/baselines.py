@@ -27,10 +27,13 @@ from fedbn.graphs.dag import DAG
 
 __all__ = [
     "BASELINES",
+    "arc_votes",
     "automatic_threshold",
     "edge_vote",
+    "elected",
     "fuse_by",
     "intersection",
+    "threshold_of",
     "union",
 ]
 
@@ -91,15 +94,22 @@ def edge_vote(
     inputs = merge_inputs(dags, weights)
     if threshold is not None and not 0 <= threshold <= 1:
         raise ConfigError(f"the threshold must be a share in [0, 1], got {threshold}")
-    votes = _arc_votes(inputs)
-    strengths = votes + votes.T
     least = automatic_threshold(inputs) if threshold is None else Fraction(threshold)
-    n = len(inputs.names)
+    return elected(inputs.names, arc_votes(inputs), least * inputs.total)
+
+
+def elected(names: tuple[str, ...], votes: NDArray[np.int64], least: Fraction) -> DAG:
+    """The edges whose weight is above `least`, as `edge_vote` takes them.
+
+    votes : int64 [n, n], weight of the inputs with a -> b.
+    """
+    strengths = votes + votes.T
+    n = len(names)
     pairs = [
         (-int(strengths[a, b]), a, b)
         for a in range(n)
         for b in range(a + 1, n)
-        if strengths[a, b] > least * inputs.total
+        if strengths[a, b] > least
     ]
     chosen = np.zeros((n, n), dtype=np.bool_)
     reach = np.eye(n, dtype=np.bool_)
@@ -108,7 +118,7 @@ def edge_vote(
         if not reach[y, x]:
             chosen[x, y] = True
             reach |= np.outer(reach[:, x], reach[y])
-    return DAG(inputs.names, chosen)
+    return DAG(names, chosen)
 
 
 def automatic_threshold(inputs: MergedInputs) -> Fraction:
@@ -118,14 +128,17 @@ def automatic_threshold(inputs: MergedInputs) -> Fraction:
     |F(p) - t| over [0, 1], and the threshold is the smallest strength s with F(s) >= t. Edges are
     significant above it.
     """
-    n = len(inputs.names)
-    votes = _arc_votes(inputs)
-    both = (votes + votes.T)[np.triu_indices(n, k=1)]
+    return threshold_of(arc_votes(inputs), inputs.total)
+
+
+def threshold_of(votes: NDArray[np.int64], total: int) -> Fraction:
+    """`automatic_threshold` from int64 [n, n], weight of the inputs with a -> b, and the total."""
+    both = (votes + votes.T)[np.triu_indices(len(votes), k=1)]
     if not both.size:
         return Fraction(0)
     strengths, counts = np.unique(both, return_counts=True)
     levels = [Fraction(int(c), int(both.size)) for c in np.cumsum(counts)]
-    shares = [Fraction(int(s), inputs.total) for s in strengths]
+    shares = [Fraction(int(s), total) for s in strengths]
     widths = [b - a for a, b in zip([Fraction(0), *shares], [*shares, Fraction(1)], strict=True)]
     heights = [Fraction(0), *levels]
 
@@ -137,7 +150,7 @@ def automatic_threshold(inputs: MergedInputs) -> Fraction:
     return next(s for s, level in zip(shares, levels, strict=True) if level >= best)
 
 
-def _arc_votes(inputs: MergedInputs) -> NDArray[np.int64]:
+def arc_votes(inputs: MergedInputs) -> NDArray[np.int64]:
     """int64 [n, n]: weight of the inputs with a -> b."""
     return np.tensordot(inputs.weight_array, inputs.adjacency.astype(np.int64), axes=1)
 

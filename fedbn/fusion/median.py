@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 
-__all__ = ["descend_to_median", "median_dag"]
+__all__ = ["descend_by_votes", "descend_to_median", "median_dag"]
 
 
 def median_dag(
@@ -47,13 +48,21 @@ def median_dag(
 
 def descend_to_median(inputs: MergedInputs, start: DAG) -> DAG:
     """`median_dag` of merged inputs from a start; names sorted as text."""
+    n = len(inputs.names)
+    votes = np.zeros((n, n), dtype=np.int64)
+    for dag, weight in zip(inputs.dags, inputs.weights, strict=True):
+        votes += weight * moral_graph(dag)
+    return descend_by_votes(start.reordered(inputs.names), votes, inputs.total)
+
+
+def descend_by_votes(start: DAG, votes: NDArray[np.int64], total: int) -> DAG:
+    """`descend_to_median` from what it needs of the inputs: votes on moral edges, and their weight.
+
+    start : names sorted as text. votes : int64 [n, n], symmetric: c_e. total : W.
+    """
     from fedbn.fusion._median_kernels import descend
     from fedbn.graphs._bit_kernels import pack, unpack
 
-    adjacency = start.reordered(inputs.names).adjacency
-    votes = np.zeros(adjacency.shape, dtype=np.int64)
-    for dag, weight in zip(inputs.dags, inputs.weights, strict=True):
-        votes += weight * moral_graph(dag)
-    pa, ch = pack(adjacency.T), pack(adjacency)
-    descend(pa, ch, inputs.total - 2 * votes)
-    return DAG(inputs.names, unpack(ch, len(inputs.names)))
+    pa, ch = pack(start.adjacency.T), pack(start.adjacency)
+    descend(pa, ch, total - 2 * votes)
+    return DAG(start.names, unpack(ch, start.n))

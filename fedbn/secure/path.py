@@ -21,14 +21,16 @@ quorum above 1 a union has only the arcs that so many sites have, so it is no I-
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.consensus.mcbnc import Pooling, Status, Step
+from fedbn.consensus.path import DeletionPath, Step
+from fedbn.consensus.pooling import Robust, poolings_of
 from fedbn.consensus.threshold import Reading
+from fedbn.consensus.votes import Votes
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.secure.pattern import pattern_of
@@ -45,44 +47,29 @@ from fedbn.secure.requests import (
     VoteRequest,
 )
 from fedbn.secure.searches import DeletionSearch, OrderSearch
-from fedbn.secure.votes import Votes, asked_pairs, votes_of
+from fedbn.secure.votes import asked_pairs, summed_votes
 
-__all__ = ["ROBUST", "SecureBranch", "SecurePath", "SecureSums", "secure_path", "secure_votes"]
+__all__ = ["SecureBranch", "SecurePath", "SecureSums", "secure_path", "secure_votes"]
 
 Bits = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 SecureSums = Generator[SumRequest, Ints, "SecurePath"]
 Orders = tuple[tuple[int, ...], ...]
 
-ROBUST: dict[str, tuple[Pooling, ...]] = {
-    "best": ("mean", "clip"),
-    "mean": ("mean",),
-    "clip": ("clip",),
-}
-"""What the setting `robust` means here: the poolings whose paths are compared."""
-
 LARGEST_SUM = 2**62
 
 
-@dataclass(frozen=True, eq=False)
-class SecureBranch:
-    """The deletions of one pooling, and the fusions of the inputs pruned on its way.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SecureBranch(DeletionPath):
+    """The deletions of one pooling.
 
     Attributes
     ----------
-    pooling : "mean" or "clip".
-    steps : the deletions.
-    status : "complete" or "time limit".
-    cuts : numbers of deletions: 0, and for every distinct θ those with running maximum <= θ.
-    refusions : bits [len(cuts), n, W], the parents in the fusion of the inputs after so many; empty
-        when only the reading `search` is wanted.
+    fusions : bits [B, n, W], the parents in the fusion of the inputs as pruned after every entry of
+        `state_ends`; None where only the reading `search` is wanted.
     """
 
-    pooling: Pooling
-    steps: tuple[Step, ...]
-    status: Status
-    cuts: tuple[int, ...]
-    refusions: Bits
+    fusions: Bits | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,26 +78,17 @@ class SecurePath:
 
     Attributes
     ----------
-    names : the variables, sorted as text.
-    clients : number of sites.
-    order, union : σ and G+.
-    k_max : largest |H|.
-    branches : one per pooling.
+    branches : the path of every pooling.
     votes : of the original inputs.
-    total : the sum of all weights.
+    clients : number of sites.
     quorum : how many sites an arc of a union needs.
     rounds : how many sums were asked.
     integers : how many integers every site sent.
     """
 
-    names: tuple[str, ...]
-    clients: int
-    order: tuple[str, ...]
-    union: DAG
-    k_max: int
     branches: tuple[SecureBranch, ...]
     votes: Votes
-    total: int
+    clients: int
     quorum: int
     rounds: int
     integers: int
@@ -145,7 +123,7 @@ def secure_path(
     look_ahead: int = 8,
     quorum: int = 1,
     reading: Reading = "best",
-    robust: str = "best",
+    robust: Robust = "best",
     stop: Callable[[], bool] = _never,
 ) -> SecureSums:
     """Ask for sums until the path is known; a generator that is sent int64 vectors.
@@ -159,7 +137,7 @@ def secure_path(
     look_ahead : how many choices are guessed ahead, 0 to 16; without effect on the result.
     quorum : how many sites must have an arc for a union to have it.
     reading : "search" spares the rounds of the refusion.
-    robust : "mean", "clip", or "best" of both.
+    robust : "mean", "clip", or "best" of both; a median is no sum.
     stop : asked before every round of cuts; when it says yes, the path ends there.
 
     Raises
@@ -181,54 +159,47 @@ def secure_path(
     >>> [(s.x, s.y, str(s.psi)) for s in path.branches[0].steps]
     [('b', 'c', '1/2'), ('a', 'b', '1')]
     """
-    _check(names, clients, units, k_max, look_ahead, quorum, robust)
+    poolings = poolings_of(robust)
+    _check(names, clients, units, k_max, look_ahead, quorum, poolings)
     n, total, tally = len(names), clients * units, _Tally()
     start: tuple[Deletions, ...] = ((),)
     (order,) = yield from _orders(start, [(0, 0)], [OrderSearch(n)], look_ahead, tally)
     (union,) = yield from _unions(start, [(0, 0)], (order,), quorum, tally)
     arcs = tuple((int(a), int(b)) for a, b in np.argwhere(union))
-    searches = [
-        DeletionSearch(pattern_of(arcs, n), k_max, pooling == "clip") for pooling in ROBUST[robust]
-    ]
+    searches = [DeletionSearch(pattern_of(arcs, n), k_max, word == "clip") for word in poolings]
     yield from _deletions(arcs, k_max, searches, look_ahead, stop, tally)
-    thetas = [_ends(search) for search in searches]
-    refusions = [np.empty((0, 0, 0), np.uint64)] * len(searches)
+    branches = [
+        SecureBranch(
+            names=tuple(names),
+            order=tuple(names[v] for v in order),
+            union=DAG(tuple(names), union),
+            k_max=k_max,
+            steps=_steps(search, names, total),
+            status="complete" if search.done else "time limit",
+            pooling=pooling,
+            fusions=None,
+        )
+        for pooling, search in zip(poolings, searches, strict=True)
+    ]
     if reading != "search":
-        refusions = yield from _refusions(union, order, searches, thetas, look_ahead, quorum, tally)
+        ends = [branch.state_ends for branch in branches]
+        fused = yield from _refusions(union, order, searches, ends, look_ahead, quorum, tally)
+        branches = [
+            replace(branch, fusions=fusions)
+            for branch, fusions in zip(branches, fused, strict=True)
+        ]
     request = VoteRequest(arcs if quorum == 1 else None, classes=True)
-    votes = yield from _voted(request, n, tally)
-    return SecurePath(
-        names=tuple(names),
-        clients=clients,
-        order=tuple(names[v] for v in order),
-        union=DAG(tuple(names), union),
-        k_max=k_max,
-        branches=tuple(
-            SecureBranch(
-                pooling=pooling,
-                steps=_steps(search, names, total),
-                status="complete" if search.done else "time limit",
-                cuts=ends,
-                refusions=parents,
-            )
-            for pooling, search, ends, parents in zip(
-                ROBUST[robust], searches, thetas, refusions, strict=True
-            )
-        ),
-        votes=votes,
-        total=total,
-        quorum=quorum,
-        rounds=tally.rounds,
-        integers=tally.integers,
-    )
+    votes = yield from _voted(request, names, total, tally)
+    return SecurePath(tuple(branches), votes, clients, quorum, tally.rounds, tally.integers)
 
 
 def secure_votes(
     names: Sequence[str], clients: int, units: int
 ) -> Generator[SumRequest, Ints, Votes]:
     """Ask for the moral votes alone: one round."""
-    _check(names, clients, units, 0, 0, 1, "mean")
-    return (yield from _voted(VoteRequest(None, classes=False), len(names), _Tally()))
+    _check(names, clients, units, 0, 0, 1, ())
+    request = VoteRequest(None, classes=False)
+    return (yield from _voted(request, names, clients * units, _Tally()))
 
 
 def _check(
@@ -238,7 +209,7 @@ def _check(
     k_max: int,
     look_ahead: int,
     quorum: int,
-    robust: str,
+    poolings: Sequence[str],
 ) -> None:
     if list(names) != sorted(set(names)) or not names:
         raise ConfigError("the names must be sorted as text and distinct, at least one")
@@ -250,10 +221,8 @@ def _check(
         raise ConfigError(f"look-ahead must be 0 to {MAX_CHAIN}, got {look_ahead}")
     if not 1 <= quorum <= clients:
         raise ConfigError(f"the vote quorum must be 1 to {clients} clients, got {quorum}")
-    if robust not in ROBUST:
-        raise ConfigError(
-            f"secure sums know the poolings {', '.join(ROBUST)}, got {robust!r}: others are no sums"
-        )
+    if "median" in poolings:
+        raise ConfigError("a median is no sum: robust must be best, mean or clip")
     n = len(names)
     if clients * units * (n * n + n) >= LARGEST_SUM:
         raise ConfigError(f"sums over {clients} clients and {n} variables must stay below 2^62")
@@ -320,13 +289,6 @@ def _deletions(
             sums = search.hear(sums)
 
 
-def _ends(search: DeletionSearch) -> tuple[int, ...]:
-    """0, and for every distinct running maximum of Ψ the number of deletions up to it."""
-    maxima = np.maximum.accumulate([step.psi for step in search.steps] or [0])
-    last = np.flatnonzero(np.diff(maxima, append=2**62))
-    return (0, *(int(k) + 1 for k in last if search.steps))
-
-
 def _refusions(
     union: NDArray[np.bool_],
     order: tuple[int, ...],
@@ -364,10 +326,12 @@ def _refusions(
     ]
 
 
-def _voted(request: VoteRequest, n: int, tally: _Tally) -> Generator[SumRequest, Ints, Votes]:
-    pairs = asked_pairs(request, n)
-    sums = yield from tally.ask(request, len(pairs.moral) + 3 * len(pairs.classes))
-    return votes_of(pairs, sums, n)
+def _voted(
+    request: VoteRequest, names: Sequence[str], total: int, tally: _Tally
+) -> Generator[SumRequest, Ints, Votes]:
+    pairs = asked_pairs(request, len(names))
+    sums = yield from tally.ask(request, pairs.length)
+    return summed_votes(pairs, sums, names, total)
 
 
 def _steps(search: DeletionSearch, names: Sequence[str], total: int) -> tuple[Step, ...]:

@@ -1,22 +1,24 @@
-"""Votes of the sites on pairs of variables: what the choice among the states of a path needs.
+"""Votes of the sites on pairs of variables, as vectors to be summed.
 
-c_e is the weight of the inputs whose moral graph has e: it gives the mean SMHD of any DAG and the
-bound below which none can be. For ties the CPDAGs of the inputs are voted on, too: a -> b, b -> a
-or a - b. G+ is an I-map of every input, so no pair outside its moral graph can have a moral vote,
-and none outside its skeleton can be joined in an input: those pairs are not asked.
+They are those of `consensus/votes.py`: on moral edges; on how the CPDAGs join a pair (a -> b,
+b -> a or a - b), for ties; and on the arc a -> b, for the directions in which a class is written,
+those on b -> a following. G+ is an I-map of every input, so no pair outside its moral graph can
+have a moral vote, and none outside its skeleton can be joined in an input: these are not asked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.consensus.votes import Votes
 from fedbn.secure.pattern import matrix_of
 from fedbn.secure.requests import VoteRequest
 
-__all__ = ["Pairs", "Votes", "asked_pairs", "own_votes", "votes_of"]
+__all__ = ["Pairs", "asked_pairs", "own_votes", "summed_votes"]
 
 Bits = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -28,13 +30,10 @@ class Pairs(NamedTuple):
     moral: Ints
     classes: Ints
 
-
-class Votes(NamedTuple):
-    """Weights, int64 [n, n]: moral and open (a - b) are symmetric; compelled[a, b] is of a -> b."""
-
-    moral: Ints
-    compelled: Ints
-    open: Ints
+    @property
+    def length(self) -> int:
+        """How many integers a site answers."""
+        return len(self.moral) + 4 * len(self.classes)
 
 
 def asked_pairs(request: VoteRequest, n: int) -> Pairs:
@@ -58,29 +57,30 @@ def _upper(pairs: NDArray[np.bool_]) -> Ints:
 
 
 def own_votes(pairs: Pairs, pa: Bits, ch: Bits, weights: Ints) -> Ints:
-    """The vector of a site: moral votes, then those on a -> b, on b -> a and on a - b."""
-    from fedbn.consensus._state_kernels import moral_votes
+    """The vector of a site: moral votes, then those on a -> b, b -> a and a - b in CPDAGs, then
+    those on the arc a -> b."""
+    from fedbn.consensus._state_kernels import class_votes, moral_votes
     from fedbn.graphs._bit_kernels import unpack
-    from fedbn.graphs._cpdag_kernels import cpdag_bits
 
+    (a, b), (c, d) = pairs.moral.T, pairs.classes.T
+    moral: Ints = moral_votes(pa, ch, weights)[a, b]
+    if not len(pairs.classes):
+        return moral
+    compelled, reversible = class_votes(pa, ch, weights)
     n = pa.shape[1]
-    compelled, undirected = np.zeros((n, n), np.int64), np.zeros((n, n), np.int64)
-    if len(pairs.classes):
-        for i, weight in enumerate(weights):
-            _, children, neighbours = cpdag_bits(pa[i], ch[i])
-            compelled += weight * unpack(children, n)
-            undirected += weight * unpack(neighbours, n)
-    (a, b), (c, d) = pairs.moral.T, pairs.classes.T
-    moral = moral_votes(pa, ch, weights)
-    return np.concatenate([moral[a, b], compelled[c, d], compelled[d, c], undirected[c, d]])
+    arcs = sum(w * unpack(rows, n)[c, d] for w, rows in zip(weights, ch, strict=True))
+    return np.concatenate([moral, compelled[c, d], compelled[d, c], reversible[c, d], arcs])
 
 
-def votes_of(pairs: Pairs, sums: Ints, n: int) -> Votes:
-    """The summed vectors as matrices."""
-    votes = Votes(*(np.zeros((n, n), np.int64) for _ in range(3)))
-    m, s = len(pairs.moral), len(pairs.classes)
+def summed_votes(pairs: Pairs, sums: Ints, names: Sequence[str], total: int) -> Votes:
+    """The summed vectors as votes; `total` is the weight of all sites."""
+    n, m = len(names), len(pairs.moral)
+    moral, arcs = np.zeros((n, n), np.int64), np.zeros((n, n), np.int64)
+    classes = np.zeros((2, n, n), np.int64)
     (a, b), (c, d) = pairs.moral.T, pairs.classes.T
-    votes.moral[a, b] = votes.moral[b, a] = sums[:m]
-    votes.compelled[c, d], votes.compelled[d, c] = sums[m : m + s], sums[m + s : m + 2 * s]
-    votes.open[c, d] = votes.open[d, c] = sums[m + 2 * s :]
-    return votes
+    moral[a, b] = moral[b, a] = sums[:m]
+    forward, back, reversible, arc = sums[m:].reshape(4, len(pairs.classes))
+    classes[0, c, d], classes[0, d, c] = forward, back
+    classes[1, c, d] = classes[1, d, c] = reversible
+    arcs[c, d], arcs[d, c] = arc, forward + back + reversible - arc
+    return Votes(tuple(names), total, moral, classes, arcs)

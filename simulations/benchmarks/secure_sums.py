@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
+from fedbn.consensus.pooling import Robust
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
 from fedbn.secure.masks import Masked, unmasked_sum
@@ -90,25 +91,29 @@ def masked_run(
         return end.value, cost
 
 
-def compare(dags: Sequence[DAG], look_ahead: int, robust: str) -> dict[str, Any]:
+def compare(dags: Sequence[DAG], look_ahead: int, robust: Robust) -> dict[str, Any]:
     """The secure and the open path of the same DAGs, one site each."""
-    from fedbn.consensus.mcbnc import mcbnc_path
-    from fedbn.secure.path import ROBUST, secure_path
+    from fedbn.consensus.mcbnc import mcbnc_paths
+    from fedbn.consensus.pooling import poolings_of, select_among
+    from fedbn.secure.path import secure_path
+    from fedbn.secure.selection import secure_consensus
 
     names = tuple(sorted(dags[0].names))
     sites = [begin([dag.reordered(names)], [1.0]) for dag in dags]
-    joined = cohort(sites, poolings=ROBUST[robust])
+    joined = cohort(sites, poolings=poolings_of(robust))
     search = secure_path(names, len(dags), UNITS_PER_CLIENT, look_ahead=look_ahead, robust=robust)
     path, cost = masked_run(search, joined)
-    plain = [mcbnc_path(dags, pooling=branch.pooling) for branch in path.branches]
+    plain = mcbnc_paths(dags, poolings=poolings_of(robust))
+    (_, ours), (_, theirs) = secure_consensus(path), select_among(plain)
     return {
         "sites": len(dags),
         "variables": len(names),
-        "edges of G+": path.union.n_edges,
-        "equal to the open run": all(
-            (path.order, path.union, branch.steps) == (open_.order, open_.union, open_.steps)
-            for branch, open_ in zip(path.branches, plain, strict=True)
+        "edges of G+": path.branches[0].union.n_edges,
+        "equal paths": all(
+            (branch.order, branch.union, branch.steps) == (other.order, other.union, other.steps)
+            for branch, other in zip(path.branches, plain, strict=True)
         ),
+        "equal consensus": ours.dag == theirs.dag and ours.gap == theirs.gap,
         "rounds, with that of the keys": cost.rounds + 1,
         "up, MB per site": cost.up / 1e6,
         "down, MB per site": cost.down / 1e6,
@@ -126,9 +131,9 @@ def main(
     from simulations.inputs import read_inputs
 
     entries = read_inputs([file], nodes=None, first=first, weights=None)
-    dags = [entry.dag for entry in entries]
-    compare(dags[:2], 0, robust)  # compiles or loads the kernels
-    for name, value in compare(dags, look_ahead, robust).items():
+    dags, pooled = [entry.dag for entry in entries], cast(Robust, robust)
+    compare(dags[:2], 0, pooled)  # compiles or loads the kernels
+    for name, value in compare(dags, look_ahead, pooled).items():
         print(f"{name:30} {value:.3f}" if isinstance(value, float) else f"{name:30} {value}")
 
 

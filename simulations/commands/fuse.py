@@ -121,7 +121,7 @@ def _searched(
     from fedbn.consensus.mcbnc import mcbnc_paths
     from fedbn.consensus.polish import polish
     from fedbn.consensus.pooling import poolings_of, select_among
-    from fedbn.consensus.threshold import missing_pairs
+    from fedbn.consensus.votes import missing_pairs, votes_of
 
     with progress_bars(not (options.quiet or options.as_json)) as tracker:
         bars: dict[str, Callable[[int, int], None]] = {}
@@ -150,7 +150,7 @@ def _searched(
         dag=better.dag,
         mean_smhd=better.mean_smhd,
         gap=better.gap,
-        missing_pairs=missing_pairs(better.dag, path.inputs),
+        missing_pairs=missing_pairs(better.dag, votes_of(path.inputs)),
     )
     return path, polished, consensus.mean_smhd
 

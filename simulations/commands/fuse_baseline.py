@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.consensus.threshold import lower_bound
+from fedbn.consensus.votes import lower_bound, votes_of
 from fedbn.errors import ConfigError
 from fedbn.fusion.baselines import BASELINES, fuse_by
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
@@ -68,7 +68,7 @@ def _facts(
     dag: DAG, inputs: MergedInputs, options: FuseOptions, truth: DAG | None
 ) -> dict[str, Any]:
     """What --json says, but for the times."""
-    distance, least = mean_smhd(dag, inputs.dags, inputs.weights), lower_bound(inputs)
+    distance, least = mean_smhd(dag, inputs.dags, inputs.weights), lower_bound(votes_of(inputs))
     facts = {
         "method": options.method,
         "nodes": list(dag.names),

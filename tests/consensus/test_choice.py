@@ -11,7 +11,8 @@ from fedbn.consensus.directions import nearest_member
 from fedbn.consensus.mcbnc import mcbnc_path, mcbnc_paths
 from fedbn.consensus.pooling import ROBUST, Robust, poolings_of, select_among
 from fedbn.consensus.remarks import remarks
-from fedbn.consensus.threshold import Consensus, lower_bound, select_consensus
+from fedbn.consensus.threshold import Consensus, select_consensus
+from fedbn.consensus.votes import lower_bound, votes_of
 from fedbn.errors import ConfigError
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
@@ -86,7 +87,7 @@ def test_the_written_member_is_the_nearest_of_its_class(inputs: list[DAG], which
     dag = inputs[which % len(inputs)]
     if len(dag_to_cpdag(dag).undirected_edges) > 8:
         return
-    written = nearest_member(dag, merged)
+    written = nearest_member(dag, votes_of(merged))
     assert dag_to_cpdag(written) == dag_to_cpdag(dag)
     matrices = [each.adjacency for each in merged.dags]
     every = [twin.agreement(m, matrices, merged.weights) for m in twin.members(dag.adjacency)]
@@ -96,7 +97,7 @@ def test_the_written_member_is_the_nearest_of_its_class(inputs: list[DAG], which
 def test_a_class_too_large_to_compare_still_has_a_member_written(monkeypatch) -> None:
     inputs = [DAG.from_edges("abcd", edges) for edges in (["ab", "bc", "cd"], ["ba", "dc", "cb"])]
     monkeypatch.setattr("fedbn.consensus.directions.MOST_SOURCES", 0)
-    written = nearest_member(inputs[0], merge_inputs([*inputs, inputs[1]]))
+    written = nearest_member(inputs[0], votes_of(merge_inputs([*inputs, inputs[1]])))
     assert dag_to_cpdag(written) == dag_to_cpdag(inputs[0])
 
 
@@ -147,7 +148,7 @@ def test_one_dense_input_does_not_empty_the_consensus(honest: int, hostile: DAG)
     consensus = chosen(inputs)
     assert consensus.pooling == "clip"
     assert dag_to_cpdag(consensus.dag) == dag_to_cpdag(ALARM)
-    assert consensus.mean_smhd == lower_bound(merge_inputs(inputs))
+    assert consensus.mean_smhd == lower_bound(votes_of(merge_inputs(inputs)))
     path = mcbnc_path(inputs)
     mean = select_consensus(path)
     assert mean.dag.n_edges < 10

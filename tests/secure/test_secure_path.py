@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import fields
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.mcbnc import McbncPath, mcbnc_paths
+from fedbn.consensus.pooling import select_among
+from fedbn.consensus.threshold import READINGS, Consensus, PathState
 from fedbn.errors import ConfigError, SearchError
 from fedbn.fusion.minimal_imap import minimal_imap
 from fedbn.fusion.weights import UNITS_PER_CLIENT
@@ -20,9 +23,10 @@ from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.random import perturbed, random_dag
 from fedbn.secure import pattern
 from fedbn.secure.answers import answer
-from fedbn.secure.path import SecurePath, secure_path
+from fedbn.secure.path import SecureBranch, SecurePath, secure_path
 from fedbn.secure.pattern import operators_of, pattern_of
 from fedbn.secure.requests import SumRequest
+from fedbn.secure.selection import secure_consensus
 from fedbn.secure.site import begin
 from simulations.benchmarks.secure_sums import cohort, masked_run
 from tests.strategies import dag_lists, dags
@@ -42,11 +46,29 @@ def driven(search: Generator[SumRequest, Any, Any], sites: Sequence[Own]) -> Any
 
 
 def require_equal(path: SecurePath, dags: list[DAG], weights: list[int]) -> None:
-    for branch in path.branches:
-        plain = mcbnc_path(dags, weights, k_max=path.k_max, pooling=branch.pooling)
-        assert (path.order, path.union) == (plain.order, plain.union)
-        assert branch.steps == plain.steps
-        assert branch.status == plain.status == "complete"
+    k_max = path.branches[0].k_max
+    plain = mcbnc_paths(dags, weights, k_max=k_max)
+    for branch, other in zip(path.branches, plain, strict=True):
+        assert (branch.order, branch.union) == (other.order, other.union)
+        assert branch.steps == other.steps
+        assert branch.status == other.status == "complete"
+    for reading in READINGS:
+        require_equal_choice(secure_consensus(path, reading), select_among(plain, reading))
+
+
+def require_equal_choice(
+    ours: tuple[SecureBranch, Consensus], theirs: tuple[McbncPath, Consensus]
+) -> None:
+    assert ours[0].pooling == theirs[0].pooling
+    for entry in fields(Consensus):
+        mine, other = (getattr(c, entry.name) for c in (ours[1], theirs[1]))
+        if entry.name in ("state", "states"):
+            mine, other = ([told(s) for s in np.atleast_1d(x)] for x in (mine, other))
+        assert mine == other, entry.name
+
+
+def told(state: PathState) -> list[Any]:
+    return [state.dag, *(getattr(state, f.name) for f in fields(PathState) if f.name != "parents")]
 
 
 @given(dag_lists(max_nodes=6, max_dags=5), st.sampled_from([0, 3, 8]), st.integers(0, 3))
@@ -102,8 +124,8 @@ def test_a_quorum_keeps_the_arcs_that_so_many_sites_have(
     quorum = data.draw(st.integers(1, len(dags)))
     search = secure_path(dags[0].names, len(dags), 1, quorum=quorum)
     path = driven(search, [([dag], [1]) for dag in dags])
-    votes = sum(minimal_imap(dag, path.order).adjacency.astype(int) for dag in dags)
-    assert np.array_equal(path.union.adjacency, votes >= quorum)
+    votes = sum(minimal_imap(dag, path.branches[0].order).adjacency.astype(int) for dag in dags)
+    assert np.array_equal(path.branches[0].union.adjacency, votes >= quorum)
 
 
 @given(dags(min_nodes=2, max_nodes=6), st.integers(0, 3))
@@ -146,7 +168,7 @@ def test_too_many_operators_are_refused(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"robust": "median"}, "others are no sums"),
+        ({"robust": "median"}, "no sum"),
         ({"look_ahead": 17}, "0 to 16"),
         ({"quorum": 4}, "1 to 3 clients"),
         ({"k_max": -1}, "k-max"),

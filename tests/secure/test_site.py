@@ -92,7 +92,7 @@ def refused(site: Site, request: SumRequest, number: int, session: bytes = SESSI
 
 def test_the_server_s_transcript_follows_from_the_sums_alone() -> None:
     sums = [np.sum(parts, axis=0, dtype=np.uint64).view(np.int64) for parts in REPLIES]
-    search = secure_path(PATH.names, 4, UNITS_PER_CLIENT, look_ahead=1)
+    search = secure_path(PATH.votes.names, 4, UNITS_PER_CLIENT, look_ahead=1)
     simulated = [next(search)]
     try:
         for vector in sums:

@@ -10,7 +10,8 @@ import numpy as np
 
 from fedbn.consensus.mcbnc import POOLINGS, McbncPath, mcbnc_path
 from fedbn.consensus.polish import polish
-from fedbn.consensus.threshold import READINGS, lower_bound, select_consensus
+from fedbn.consensus.threshold import READINGS, select_consensus
+from fedbn.consensus.votes import lower_bound, votes_of
 from fedbn.fusion.baselines import BASELINES, fuse_by
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
@@ -39,7 +40,7 @@ def compared(
     label: str, dags: Sequence[DAG], gold: DAG | None, methods: Sequence[str]
 ) -> Iterator[MethodRow]:
     """One row per method: MCBNC by reading and pooling, polished, and the baselines."""
-    least = lower_bound(merge_inputs(dags))
+    least = lower_bound(votes_of(merge_inputs(dags)))
 
     def row(method: str, dag: DAG, seconds: float) -> MethodRow:
         distance = mean_smhd(dag, dags)

@@ -1,0 +1,68 @@
+"""Votes of the inputs on pairs of variables: all that the choice on a path needs to know of them.
+
+c_e, the weight of the inputs whose moral graph has e, gives the mean SMHD of any DAG to the inputs,
+and the bound that none can be below. The votes on the CPDAGs give the mean SHD, those on arcs the
+directions in which a class is written. So a server that has sums over its clients and none of their
+structures chooses as one that has them all.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.fusion.baselines import arc_votes
+from fedbn.fusion.inputs import MergedInputs
+from fedbn.graphs.dag import DAG
+
+__all__ = ["Votes", "lower_bound", "missing_pairs", "votes_of"]
+
+Ints = NDArray[np.int64]
+
+
+class Votes(NamedTuple):
+    """Weights of inputs.
+
+    Attributes
+    ----------
+    names : of the variables, sorted as text.
+    total : weight of all inputs.
+    moral : int64 [n, n], symmetric: of those whose moral graph has the pair.
+    classes : int64 [2, n, n]: of those whose CPDAG has a -> b, at [0], or a - b, at [1].
+    arcs : int64 [n, n]: of those that have a -> b.
+    """
+
+    names: tuple[str, ...]
+    total: int
+    moral: Ints
+    classes: Ints
+    arcs: Ints
+
+
+def votes_of(inputs: MergedInputs) -> Votes:
+    """The votes of inputs that are known."""
+    from fedbn.consensus._state_kernels import class_votes, moral_votes
+
+    given = (*inputs.bits, inputs.weight_array)
+    moral, classes = moral_votes(*given), class_votes(*given)
+    return Votes(inputs.names, inputs.total, moral, classes, arc_votes(inputs))
+
+
+def lower_bound(votes: Votes) -> Fraction:
+    """LB: the least mean SMHD to the inputs that a DAG could have."""
+    from fedbn.consensus._state_kernels import vote_sums
+
+    return Fraction(int(vote_sums(votes.moral, votes.total)[1]), votes.total)
+
+
+def missing_pairs(dag: DAG, votes: Votes) -> tuple[tuple[str, str], ...]:
+    """The pairs of names, sorted, that every input joins by an edge and `dag` does not.
+
+    dag : over the names of the votes.
+    """
+    joined = dag.adjacency | dag.adjacency.T
+    missing = (votes.arcs + votes.arcs.T == votes.total) & ~joined
+    return tuple((dag.names[a], dag.names[b]) for a, b in np.argwhere(np.triu(missing, k=1)))

@@ -1,0 +1,37 @@
+"""The consensus on what secure sums have found, chosen as in the open run."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from fedbn.consensus.path import as_threshold
+from fedbn.consensus.pooling import preferred
+from fedbn.consensus.threshold import Consensus, Reading, chosen_among, states_of
+from fedbn.secure.path import SecureBranch, SecurePath
+
+__all__ = ["secure_consensus"]
+
+
+def secure_consensus(
+    path: SecurePath, reading: Reading = "best", theta: Fraction | float | str | None = None
+) -> tuple[SecureBranch, Consensus]:
+    """The branch that holds the preferred state, and the consensus on it.
+
+    Parameters
+    ----------
+    path : from `secure_path`.
+    reading, theta : as in `consensus.threshold.select_consensus`.
+
+    Raises
+    ------
+    ConfigError : θ is no number >= 0.
+    """
+    wanted = None if theta is None else as_threshold(theta)
+
+    def choose(branch: SecureBranch) -> Consensus:
+        fusions = branch.fusions
+        fused = None if reading == "search" or fusions is None else fusions
+        states = states_of(branch, reading, fused, path.votes)
+        return chosen_among(branch, states, path.votes, wanted)
+
+    return preferred(path.branches, choose)
