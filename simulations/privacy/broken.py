@@ -23,6 +23,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.privacy.draws import STOP, Budget, Chooser, Mechanism
 
 __all__ = [
+    "dependence_of",
     "filtered",
     "flips_all_pairs",
     "half_the_width",
@@ -92,6 +93,13 @@ def one_draw_tables(with_row: bool) -> tuple[NDArray[np.int64], NDArray[np.int64
     first[1, 1] += with_row
     second[1, 1] += with_row
     return first, second
+
+
+def dependence_of(counts: NDArray[np.int64]) -> int:
+    """The dependence of a table of counts, in 64ths of a row."""
+    n = int(counts.sum())
+    part = np.abs(n * counts - np.outer(counts.sum(axis=1), counts.sum(axis=0))).sum()
+    return 32 * int(part) // n
 
 
 def seeded(run_seed: int) -> Random:
