@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.consensus.mcbnc import mcbnc_path
-from fedbn.consensus.threshold import select_consensus
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.pooling import select_among
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import shd, smhd
@@ -35,7 +35,8 @@ def run_utility(case: Mapping[str, Any]) -> dict[str, Any]:
         for number, table in enumerate(sites)
     ]
     seconds = (time.process_time() - began) / len(sites)
-    consensus = select_consensus(mcbnc_path(dags)).dag
+    _, chosen = select_among(mcbnc_paths(dags), "best")
+    consensus = chosen.dag
     return {
         "site_f1": float(np.mean([skeleton_f1(dag, truth) for dag in dags])),
         "site_smhd": float(np.mean([smhd(dag, truth) for dag in dags])),
