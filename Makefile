@@ -1,4 +1,4 @@
-# Two commands do everything on a machine with Python 3.11, git, make and gcc:
+# Two commands do everything on a machine with Python 3.11, git and make:
 #   make demo   runs the main job on the embedded network alarm into results/demo
 #   make test   runs all that continuous integration runs
 # For daily work: make check, the same without the tests marked slow.
@@ -9,9 +9,9 @@ BIN := .venv/bin
 
 install: .venv/installed
 
-.venv/installed: pyproject.toml constraints.txt
+.venv/installed: pyproject.toml setup.py constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]'
 	touch $@
 
 demo: install

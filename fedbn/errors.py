@@ -13,6 +13,7 @@
      |- QuorumError      (RuntimeError) too few good replies to go on
      |- SearchError      (RuntimeError) a search cannot do what was asked
      |- FlowerRunError   (RuntimeError) Flower's own processes failed
+     |- MissingExtraError (ImportError) an optional part of fedbn is not installed
      `- ResultsError     (OSError)      results cannot be read or written
 
     FedbnWarning (UserWarning)          something that a user should know, but that stops nothing
@@ -71,6 +72,10 @@ class SearchError(FedbnError, RuntimeError):
 
 class FlowerRunError(FedbnError, RuntimeError):
     """Flower's own processes failed."""
+
+
+class MissingExtraError(FedbnError, ImportError):
+    """An optional part of fedbn is not installed; the message names the extra."""
 
 
 class ResultsError(FedbnError, OSError):

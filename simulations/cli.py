@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedbn import __version__
 from fedbn.errors import ConfigError, FedbnError
 from simulations.cg_dca.reproduce import reproduce_cg_dca
 from simulations.commands.bootstrap import bootstrap
@@ -72,6 +73,24 @@ reproduce.command(
         "fedbn reproduce cg-dca --part gaussian --variables 15 --instances 3 --minutes 10",
     ),
 )(reproduce_cg_dca)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"fedbn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clients.local_data import Simulation, simulation
+from fedbn.extras import require_installed
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.settings import ENGINES, Experiment, one_of, to_run_config
 from server.server_app import Federated, agreed_schema, federate
@@ -105,6 +106,7 @@ def _in_process(experiment: Experiment, tables: Simulation, say: Notify) -> Fede
 def _flower(experiment: Experiment, tables: Simulation, say: Notify) -> Federated:
     from simulations.flower.run import flower_run
 
+    require_installed("ray")
     return flower_run(experiment, len(tables.sites), say)
 
 

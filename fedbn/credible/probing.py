@@ -55,7 +55,7 @@ class FamilyProgram:
     """The integer programme over one set of families, solved and cut step by step."""
 
     def __init__(self, families: Families, clusters: NDArray[np.uint64]) -> None:
-        import highspy
+        from fedbn.extras import highspy
 
         self.families = families
         self._lowest = float(families.cost[families.start[:-1]].sum())
@@ -111,7 +111,9 @@ class FamilyProgram:
 
     def _solution(self, limit: float, deadline: float) -> NDArray[np.intp] | None:
         """The cheapest choice under the present constraints; None beyond the limit."""
-        from highspy import HighsModelStatus as Word
+        from fedbn.extras import highspy
+
+        Word = highspy.HighsModelStatus
 
         left = deadline - time.monotonic()
         if left <= 0.0:
@@ -129,8 +131,7 @@ class FamilyProgram:
         return np.flatnonzero(np.array(solver.getSolution().col_value) > 0.5)
 
     def _cut(self, cluster: NDArray[np.uint64]) -> None:
-        import highspy
-
+        from fedbn.extras import highspy
         from fedbn.search.families._cluster_kernels import coverage
 
         columns = np.flatnonzero(coverage(self.families.node, self.families.bits, cluster))

@@ -54,8 +54,9 @@ class MINLPPricing:
 
 def _program(problem: PricingProblem) -> tuple[Any, dict[int, Any]]:
     """The programme and its z."""
-    import pyscipopt
     from pyscipopt import scip
+
+    from fedbn.extras import pyscipopt
 
     m: Any = scip.Model("pricing")
     m.hideOutput()

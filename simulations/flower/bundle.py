@@ -6,14 +6,15 @@ found where they were cached.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import clients
 import fedbn
+import server
 
 __all__ = ["write_bundle"]
 
@@ -33,17 +34,14 @@ clientapp = "clients.client_app:app"
 
 
 def write_bundle(folder: Path, run_config: Mapping[str, Any]) -> None:
-    """Copy the installed `clients` and `server`, and write a `pyproject.toml` with the settings.
+    """Copy `clients` and `server` as they were imported, and write `pyproject.toml` with settings.
 
     Raises OSError when the folder cannot be written or has such a package already.
     """
-    for package in ("clients", "server"):
-        spec = importlib.util.find_spec(package)
-        assert spec is not None
-        assert spec.submodule_search_locations
+    for package in (clients, server):
         shutil.copytree(
-            spec.submodule_search_locations[0],
-            folder / package,
+            package.__path__[0],
+            folder / package.__name__,
             ignore=shutil.ignore_patterns("__pycache__"),
         )
     lines = [f"{key} = {_toml(value)}" for key, value in run_config.items()]

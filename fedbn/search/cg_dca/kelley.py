@@ -65,7 +65,7 @@ class _CuttingPlanes:
     """min t, t ≥ s · x for every cut s, x in [0, 1]^m."""
 
     def __init__(self, size: int) -> None:
-        import highspy
+        from fedbn.extras import highspy
 
         make: Any = highspy.Highs
         self._solver = make()

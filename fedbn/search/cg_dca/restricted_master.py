@@ -33,7 +33,7 @@ class MasterProblem:
     """
 
     def __init__(self, pool: ColumnPool) -> None:
-        import highspy
+        from fedbn.extras import highspy
 
         make: Any = highspy.Highs
         self.pool = pool
@@ -92,7 +92,7 @@ class MasterProblem:
         return starts, rows, np.ones(rows.size)
 
     def _solve(self, strategy: int) -> None:
-        import highspy
+        from fedbn.extras import highspy
 
         self._solver.setOptionValue("simplex_strategy", strategy)
         self._solver.run()

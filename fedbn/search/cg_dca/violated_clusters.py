@@ -137,7 +137,7 @@ def exact_clusters(point: FractionalPoint, k: int = 1, most: int = 5) -> Bools:
     cluster lies in one strongly connected component of the support, and each of its nodes has a
     parent in it (else that node alone counts 1).
     """
-    import pyscipopt
+    from fedbn.extras import pyscipopt
 
     model = _quiet_model(most)
     z = [model.addVar(vtype="B") for _ in range(point.n)]
@@ -166,8 +166,9 @@ def exact_clusters(point: FractionalPoint, k: int = 1, most: int = 5) -> Bools:
 
 def _quiet_model(most: int) -> Any:
     """A SCIP model that branches at once: its cuts and heuristics took most of the time."""
-    from pyscipopt import scip
+    from fedbn.extras import pyscipopt
 
+    scip = pyscipopt.scip
     model: Any = scip.Model("separation")
     model.hideOutput()
     model.setHeuristics(scip.PY_SCIP_PARAMSETTING.OFF)

@@ -47,7 +47,7 @@ class ClusterLP:
     """The relaxation of one set of families, solved and cut step by step."""
 
     def __init__(self, families: Families) -> None:
-        import highspy
+        from fedbn.extras import highspy
 
         self.names = families.names
         self.n = families.n
@@ -79,7 +79,7 @@ class ClusterLP:
         ------
         SearchError : the solver fails.
         """
-        import highspy
+        from fedbn.extras import highspy
 
         self._solver.run()
         status = self._solver.getModelStatus()
@@ -96,7 +96,7 @@ class ClusterLP:
 
         Clusters that the forced solutions violate stay in the relaxation, `rounds` times at most.
         """
-        import highspy
+        from fedbn.extras import highspy
 
         known = self.x
         self._solver.changeColBounds(family, 1.0, 1.0)
@@ -120,8 +120,7 @@ class ClusterLP:
 
     def add(self, clusters: NDArray[np.uint64]) -> None:
         """Add the constraints of these clusters, uint64 [k, W]."""
-        import highspy
-
+        from fedbn.extras import highspy
         from fedbn.search.families._cluster_kernels import coverage
 
         for cluster in clusters:
@@ -136,8 +135,7 @@ class ClusterLP:
         self, node: NDArray[np.int32], cost: NDArray[np.float64], has_parent: NDArray[np.bool_]
     ) -> None:
         """Add families (node [k], cost [k], parents [k, n]) with their entries in every row."""
-        import highspy
-
+        from fedbn.extras import highspy
         from fedbn.search.families._cluster_kernels import coverage
 
         bits = pack(has_parent)

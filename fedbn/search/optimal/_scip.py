@@ -6,18 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pyscipopt import (  # type: ignore[attr-defined]
-    SCIP_PARAMSETTING,
-    SCIP_RESULT,
-    Conshdlr,
-    Model,
-    quicksum,
-)
 
+from fedbn.extras import pyscipopt
 from fedbn.search.families._cluster_kernels import coverage, violated_clusters
 from fedbn.search.families.cluster_lp import support_seeds
 from fedbn.search.families.families import Families
 from fedbn.search.optimal.branch_and_cut import CHOSEN, TOLERANCE, cycle_clusters
+
+SCIP_RESULT: Any = pyscipopt.scip.PY_SCIP_RESULT
+SCIP_PARAMSETTING: Any = pyscipopt.scip.PY_SCIP_PARAMSETTING
 
 RANKS = (1, 2, 3)  # k of the k-clusters
 ROOT_ROUNDS = 200
@@ -26,7 +23,7 @@ VIOLATION = 1e-3
 CUTS = 20  # of one kind and round
 
 
-class Acyclic(Conshdlr):
+class Acyclic(pyscipopt.Conshdlr):
     """Cycles are refused wherever they are met; fractional points are cut at the root."""
 
     def __init__(self, families: Families, x: list[Any], rng: np.random.Generator) -> None:
@@ -108,7 +105,7 @@ def acyclic_model(
     rng: np.random.Generator,
 ) -> tuple[Any, list[Any]]:
     """The model and its variables, in the order of the families."""
-    model = Model()
+    model = pyscipopt.Model()
     model.hideOutput()
     model.setParam("misc/allowstrongdualreds", False)
     model.setParam("misc/allowweakdualreds", False)
@@ -119,10 +116,10 @@ def acyclic_model(
     x = [model.addVar(vtype="B", obj=float(c)) for c in cost]
     for i in range(families.n):
         first, last = int(families.start[i]), int(families.start[i + 1])
-        model.addCons(quicksum(x[first:last]) == 1)
+        model.addCons(pyscipopt.quicksum(x[first:last]) == 1)
     for cluster in [] if clusters is None else clusters:
         columns = np.flatnonzero(coverage(families.node, families.bits, cluster, 1))
-        model.addCons(quicksum(x[int(f)] for f in columns) >= 1)
+        model.addCons(pyscipopt.quicksum(x[int(f)] for f in columns) >= 1)
     handler = Acyclic(families, x, rng)
     model.includeConshdlr(
         handler, "acyclic", "no directed cycle", sepapriority=100, enfopriority=-10,
