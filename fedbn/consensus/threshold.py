@@ -31,7 +31,7 @@ from fedbn.consensus.directions import nearest_member
 from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling, as_threshold
 from fedbn.consensus.votes import Votes, lower_bound, missing_pairs, votes_of
 from fedbn.errors import ConfigError
-from fedbn.fusion.baselines import elected, threshold_of
+from fedbn.graphs.averaging import averaged_dag
 from fedbn.graphs.dag import DAG
 
 __all__ = [
@@ -237,8 +237,8 @@ def _vote_state(path: DeletionPath, votes: Votes) -> PathState:
     """The edge vote of the inputs."""
     from fedbn.graphs._bit_kernels import pack
 
-    least = threshold_of(votes.arcs, votes.total) * votes.total
-    parents = pack(elected(path.names, votes.arcs, least).adjacency.T)[None]
+    dag = averaged_dag(path.names, votes.arcs, votes.total)
+    parents = pack(dag.adjacency.T)[None]
     return _measured(path, "vote", parents, votes)[0]
 
 

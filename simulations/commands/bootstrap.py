@@ -15,6 +15,7 @@ from simulations.options import Json, Missing, Quiet, SchemaFile, Seed
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
+    from fedbn.graphs.dag import DAG
     from fedbn.learners import LearnerSettings
     from fedbn.search.bootstrap import Bootstrap
 
@@ -88,7 +89,7 @@ def bootstrap(
         _write(strengths, strength_table(found))
     if out is not None:
         write_structure(averaged, out)
-    _report(found, least, as_json=as_json, quiet=quiet)
+    _report(found, averaged, float(least), as_json=as_json, quiet=quiet)
 
 
 def _replicates(
@@ -163,11 +164,12 @@ def _write(path: Path, text: str) -> None:
         raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _report(found: Bootstrap, threshold: float, *, as_json: bool, quiet: bool) -> None:
+def _report(
+    found: Bootstrap, averaged: DAG, threshold: float, *, as_json: bool, quiet: bool
+) -> None:
     from fedbn.graphs.files import structure_text
     from simulations.terminal import print_json
 
-    averaged = found.averaged(threshold)
     if as_json:
         content: dict[str, Any] = {
             "nodes": list(averaged.names),
