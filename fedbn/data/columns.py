@@ -16,7 +16,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -93,12 +93,14 @@ class Column:
     ----------
     texts : distinct, in order of appearance.
     index : int32 [rows].
-    values : float [rows], instead of both, of a column of finite numbers that was asked for.
+    values : float [rows], instead of both, of a column of finite numbers.
+    refusal : why the column cannot be states, whatever its cells; empty where it can.
     """
 
     texts: Sequence[str | None]
     index: NDArray[np.int32]
     values: NDArray[np.float64] | None = None
+    refusal: str = ""
 
     def first_row(self, text: str | None) -> int:
         """The first row, counted from 1, that has the text."""
@@ -130,7 +132,7 @@ def read_columns(
     ----------
     path : a .csv, .csv.gz or .parquet file with a header.
     chosen : the file's names -> those to be read.
-    numbers : whether the column of this name is to be read as numbers.
+    numbers : whether the column of this name is wanted as numbers, which is faster for CSV.
     form : how a CSV file is written.
 
     Raises
@@ -146,9 +148,7 @@ def read_columns(
     _require_header(source, names)
     _require_rows(source, file.metadata.num_rows)
     table = file.read(columns=list(chosen(names)))
-    return {
-        name: _parquet_column(source, name, table[name], numbers(name)) for name in chosen(names)
-    }
+    return {name: _parquet_column(source, name, table[name]) for name in chosen(names)}
 
 
 def _content(path: str | Path) -> bytes:
@@ -339,33 +339,42 @@ def _parquet(source: str, content: bytes) -> Any:
         raise DataError(f"{source} is not a Parquet file: {reason}") from error
 
 
-def _parquet_column(source: str, name: str, column: Any, as_numbers: bool) -> Column:
-    """The module's rule for typed columns; numbers of float columns keep all their digits."""
+def _parquet_column(source: str, name: str, column: Any) -> Column:
+    """The module's rule for typed columns; numbers keep all their digits."""
     dtype = column.type
     if pa.types.is_dictionary(dtype):
         column, dtype = column.cast(dtype.value_type), dtype.value_type
+    rows = np.zeros(len(column), dtype=np.int32)
     if pa.types.is_null(dtype):
-        return Column([None], np.zeros(len(column), dtype=np.int32))
-    text = pa.types.is_string(dtype) or pa.types.is_large_string(dtype)
-    boolean = pa.types.is_boolean(dtype) and not as_numbers
-    floating = pa.types.is_floating(dtype)
-    if not (text or boolean or pa.types.is_integer(dtype) or (floating and as_numbers)):
-        raise DataError(_no_states(source, name, dtype, as_numbers))
-    if floating and column.null_count == 0:
+        return Column([None], rows)
+    refusal = _refusal(source, name, dtype)
+    if pa.types.is_nested(dtype):
+        return Column(["..."], rows, refusal=refusal)
+    if pa.types.is_floating(dtype) and column.null_count == 0:
         values = np.concatenate([chunk.to_numpy() for chunk in column.chunks]).astype(np.float64)
         if np.isfinite(values).all():
-            return Column((), np.zeros(len(values), dtype=np.int32), values)
+            return Column((), rows, values, refusal)
     encoded = pa.concat_arrays(column.chunks).dictionary_encode(null_encoding="encode")
     texts = [None if value is None else str(value) for value in encoded.dictionary.to_pylist()]
-    return Column(texts, encoded.indices.to_numpy().astype(np.int32))
+    return Column(texts, encoded.indices.to_numpy().astype(np.int32), refusal=refusal)
 
 
-def _no_states(source: str, name: str, dtype: Any, as_numbers: bool) -> str:
-    wanted = "numbers" if as_numbers else "text, integers or booleans"
+def _refusal(source: str, name: str, dtype: Any) -> str:
+    """Why a column of this type cannot be states; empty where it can."""
+    if (
+        pa.types.is_string(dtype)
+        or pa.types.is_large_string(dtype)
+        or pa.types.is_integer(dtype)
+        or pa.types.is_boolean(dtype)
+    ):
+        return ""
     cure = f"leave it out with --leave-out {name}"
     if pa.types.is_floating(dtype):
         cure = f"cut it with --cuts {name}=... or --discretise {name}:3, or {cure}"
-    return f"{source}: column {name!r} must hold {wanted}, its type is {dtype}: {cure}"
+    return (
+        f"{source}: column {name!r} must hold text, integers or booleans, its type is {dtype}: "
+        f"{cure}"
+    )
 
 
 # --- What both must have ------------------------------------------------------------------------
@@ -429,10 +438,10 @@ def chosen_columns(
 def masked(columns: Mapping[str, Column], keep: NDArray[np.bool_]) -> dict[str, Column]:
     """The same columns with the rows to keep."""
     return {
-        name: Column(
-            column.texts,
-            column.index[keep],
-            None if column.values is None else column.values[keep],
+        name: replace(
+            column,
+            index=column.index[keep],
+            values=None if column.values is None else column.values[keep],
         )
         for name, column in columns.items()
     }

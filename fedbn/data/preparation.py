@@ -124,7 +124,7 @@ def prepared(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepar
     FedbnWarning : a state looks like a missing value, many rows were dropped, a column is constant
         or has a state of its own in most rows.
     """
-    gone = {name: _missing_cells(column, how.missing) for name, column in columns.items()}
+    gone = {name: missing_cells(column, how.missing) for name, column in columns.items()}
     rows = next(iter(columns.values())).n_rows
     lacking = np.logical_or.reduce(list(gone.values()))
     dropped = 0
@@ -180,7 +180,8 @@ def _number(text: str | None, decimal: str) -> float:
         return math.nan
 
 
-def _missing_cells(column: Column, tokens: tuple[str, ...]) -> NDArray[np.bool_]:
+def missing_cells(column: Column, tokens: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Which cells are empty or one of the tokens, bool [rows]."""
     if column.values is not None:
         return np.zeros(column.n_rows, dtype=np.bool_)
     missing = {"", None, *tokens}
@@ -231,7 +232,7 @@ def _categorical(
         if name in how.cuts:
             variable, code = _cut(source, name, columns[name], gone[name], how)
         else:
-            variable, code = _states(source, name, columns[name], gone[name], how)
+            variable, code = _states(source, name, columns[name], gone[name], how.missing)
         variables.append(variable)
         codes.append(code)
     return Dataset(Schema(tuple(variables)), np.array(codes).T)
@@ -244,7 +245,7 @@ def _cut(
     cuts = how.cuts[name]
     codes = np.full(len(gone), len(cuts) + 1, dtype=np.int32)
     present = masked({name: column}, ~gone)[name]
-    used = Column(*_used(present), present.values) if present.values is None else present
+    used = present if present.values is not None else Column(*_used(present))
     _require_exact(source, name, used)
     codes[~gone] = interval_codes(cuts, numbers_of(source, name, used, how.form))
     return Variable.cut(name, cuts, missing=bool(gone.any())), codes
@@ -267,11 +268,11 @@ def _require_exact(source: str, name: str, column: Column) -> None:
 
 
 def _states(
-    source: str, name: str, column: Column, gone: NDArray[np.bool_], how: Preparation
+    source: str, name: str, column: Column, gone: NDArray[np.bool_], tokens: tuple[str, ...]
 ) -> tuple[Variable, NDArray[np.int32]]:
-    if column.values is not None:
-        raise DataError(f"{source}: column {name!r} holds floats; cut it with --cuts {name}=...")
-    missing = {"", None, *how.missing}
+    if column.refusal:
+        raise DataError(column.refusal)
+    missing = {"", None, *tokens}
     seen = np.bincount(column.index, minlength=len(column.texts)) > 0
     words = [MISSING_STATE if text in missing else str(text) for text in column.texts]
     if gone.any() and MISSING_STATE in (set(column.texts) - missing):

@@ -22,11 +22,22 @@ from numpy.typing import NDArray
 from fedbn.data.cuts import Cuts, number_text
 from fedbn.errors import DataError
 
-__all__ = ["ROUNDS", "Histogram", "Question", "Selection", "histogram"]
+__all__ = [
+    "MANY_NUMBERS",
+    "ROUNDS",
+    "Histogram",
+    "Question",
+    "Selection",
+    "histogram",
+    "parse_intervals",
+]
 
 ROUNDS = 3
 BITS = 12
 """Bits of a number that a round reads."""
+
+MANY_NUMBERS = 10
+"""With more distinct numbers than this at some site, a column is one to be cut."""
 
 _SIGN = np.uint64(1 << 63)
 
@@ -128,6 +139,11 @@ class Selection:
             if intervals < 2:
                 raise DataError(f"column {name!r} must be cut into 2 intervals or more")
 
+    @property
+    def done(self) -> bool:
+        """Whether the cuts are known."""
+        return self.round > ROUNDS
+
     def question(self) -> Question:
         """What to ask next."""
         if self.round == 1:
@@ -163,7 +179,7 @@ class Selection:
 
         A cut above which there is no number is none.
         """
-        assert self.round == ROUNDS + 1
+        assert self.done
         found = {}
         for name, buckets in self.buckets.items():
             kept = {

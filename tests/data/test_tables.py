@@ -245,7 +245,7 @@ def test_parquet_missing_and_float_columns(tmp_path):
         with pytest.raises(DataError, match="'x', row 2.*finite"):
             read_dataset(path, "gaussian")
     path = write_parquet(tmp_path / "flag.parquet", x=pa.array([True, False]))
-    with pytest.raises(DataError, match="'x' must hold numbers, its type is bool"):
+    with pytest.raises(DataError, match="'x', row 1: 'True' must be a finite number"):
         read_dataset(path, "gaussian")
 
 

@@ -1,0 +1,185 @@
+"""What is in a table, column by column, and what it needs before it can be learned from.
+
+For people at the site: nothing of this leaves it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.data.columns import Column, read_columns
+from fedbn.data.cuts import Cuts, cuts_text
+from fedbn.data.preparation import (
+    FEWEST_ROWS,
+    NA_LIKE,
+    OWN_STATES,
+    Preparation,
+    is_number,
+    missing_cells,
+    numbers_of,
+)
+from fedbn.data.quantiles import MANY_NUMBERS, Selection, histogram
+
+__all__ = ["ColumnFacts", "TableFacts", "column_numbers", "inspected"]
+
+INTERVALS = 4
+"""How many intervals are proposed for a column of numbers."""
+
+SHOWN = 3
+"""How many of the most common states are told."""
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """One column.
+
+    Attributes
+    ----------
+    name : as in the file.
+    kind : "categories", "numbers" (every cell is one, and there are many), "identifier" (most rows
+        have a state of their own), "constant", "empty", or "other" (dates, lists).
+    distinct, missing : different texts, and missing cells.
+    common : the most common states with their rows.
+    cuts : proposed cut points, of numbers.
+    remarks : what looks wrong.
+    """
+
+    name: str
+    kind: str
+    distinct: int
+    missing: int
+    common: tuple[tuple[str, int], ...]
+    cuts: Cuts = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """A table: its rows, its columns, and the command that learns from it."""
+
+    rows: int
+    columns: tuple[ColumnFacts, ...]
+    command: str
+
+
+def inspected(path: str | Path, how: Preparation | None = None) -> TableFacts:
+    """Look at every column of a file.
+
+    Parameters
+    ----------
+    path : a table.
+    how : its missing tokens and its form count, the rest does not.
+
+    Raises
+    ------
+    DataError : the file cannot be read.
+    """
+    how = how or Preparation()
+    columns = read_columns(path, lambda names: tuple(names), lambda _: False, how.form)
+    facts = tuple(_facts(str(path), name, column, how) for name, column in columns.items())
+    rows = next(iter(columns.values())).n_rows
+    return TableFacts(rows, facts, _command(str(path), facts, how))
+
+
+def column_numbers(
+    source: str, columns: Mapping[str, Column], how: Preparation
+) -> dict[str, NDArray[np.float64]]:
+    """Name -> the numbers of every column of which all cells that are there are numbers."""
+    found = {}
+    for name, column in columns.items():
+        gone = missing_cells(column, how.missing)
+        if gone.all() or not _all_numbers(column, how):
+            continue
+        if column.values is None:
+            present = [i for i, text in enumerate(column.texts) if is_number(text, how.form)]
+            values = np.full(len(column.texts), np.nan)
+            only = Column(
+                [column.texts[i] for i in present], np.arange(len(present), dtype=np.int32)
+            )
+            values[present] = numbers_of(source, name, only, how.form)
+            found[name] = values[column.index][~gone]
+        else:
+            found[name] = column.values
+    return found
+
+
+def _all_numbers(column: Column, how: Preparation) -> bool:
+    missing = {"", None, *how.missing}
+    return all(text in missing or is_number(text, how.form) for text in column.texts)
+
+
+def _facts(source: str, name: str, column: Column, how: Preparation) -> ColumnFacts:
+    gone = missing_cells(column, how.missing)
+    texts, counts = _counted(column, gone)
+    common = sorted(zip(texts, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
+    numbers = column_numbers(source, {name: column}, how).get(name)
+    kind = _kind(column, numbers, len(texts), len(gone))
+    remarks = []
+    for text, count in common:
+        if text.strip().casefold() in NA_LIKE:
+            remarks.append(f"{text!r} in {count} rows: a missing value? --missing {text!r}")
+    if column.refusal and kind == "other":
+        remarks.append(column.refusal)
+    cuts = _proposed(numbers) if kind == "numbers" and numbers is not None else ()
+    missing = int(gone.sum())
+    return ColumnFacts(name, kind, len(texts), missing, tuple(common[:SHOWN]), cuts, tuple(remarks))
+
+
+def _counted(column: Column, gone: NDArray[np.bool_]) -> tuple[list[str], list[int]]:
+    """The texts that are there, and how often."""
+    if column.values is not None:
+        values, number = np.unique(column.values, return_counts=True)
+        return [repr(value) for value in values.tolist()], number.tolist()
+    counts = np.bincount(column.index[~gone], minlength=len(column.texts))
+    seen = np.flatnonzero(counts).tolist()
+    return [str(column.texts[i]) for i in seen], [int(counts[i]) for i in seen]
+
+
+def _kind(column: Column, numbers: NDArray[np.float64] | None, distinct: int, rows: int) -> str:
+    if distinct == 0:
+        return "empty"
+    if numbers is None and column.refusal:
+        return "other"
+    if distinct == 1:
+        return "constant"
+    own = rows >= FEWEST_ROWS and distinct > OWN_STATES * rows
+    if numbers is None:
+        return "identifier" if own else "categories"
+    whole = own and bool((numbers == np.floor(numbers)).all()) and distinct == len(numbers)
+    if whole:
+        return "identifier"
+    return "numbers" if distinct > MANY_NUMBERS or column.refusal else "categories"
+
+
+def _proposed(numbers: NDArray[np.float64]) -> Cuts:
+    state, columns = Selection({"": INTERVALS}), {"": numbers}
+    while not state.done:
+        state = state.after(histogram(state.question(), columns))
+    return state.cuts()[""]
+
+
+def _command(path: str, facts: tuple[ColumnFacts, ...], how: Preparation) -> str:
+    words = ["fedbn", "learn", path]
+    useless = [each.name for each in facts if each.kind in ("identifier", "empty", "other")]
+    for name in useless:
+        words += ["--leave-out", name]
+    for text in cuts_text({each.name: each.cuts for each in facts if each.cuts}):
+        words += ["--cuts", text]
+    for token in how.missing:
+        words += ["--missing", token]
+    if any(each.missing for each in facts if each.name not in useless):
+        words += ["--missing-cells", "state"]
+    for option, value, usual in (
+        ("--separator", how.form.separator, ","),
+        ("--decimal", how.form.decimal, "."),
+        ("--encoding", how.form.encoding, "utf-8"),
+    ):
+        if value != usual:
+            words += [option, value]
+    return shlex.join(words)
