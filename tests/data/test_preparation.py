@@ -166,7 +166,7 @@ def test_parquet_doubles_are_cut_or_refused_with_the_cure(tmp_path):
     columns = {"x": pa.array([1.5, None, 3.0]), "y": pa.array(["a", "b", "a"])}
     pyarrow.parquet.write_table(pa.table(columns), path)
     with pytest.raises(DataError, match="--cuts x=... or --discretise x:3"):
-        read_dataset(path, "categorical")
+        read_dataset(path, "categorical", Preparation(missing_cells="state"))
     how = Preparation(cuts={"x": (2,)}, missing_cells="state")
     assert cells(read_dataset(path, "categorical", how), "x") == [
         "1: (-inf, 2]",
