@@ -15,10 +15,13 @@ from fedbn.credible._state_kernels import (
     Scratch,
     Small,
     can_end,
+    cheapest_alive,
     completion_bound,
+    demanded,
     fits,
     left_behind,
     placed_after,
+    price_of,
 )
 
 
@@ -160,3 +163,48 @@ def expand(
         new[:number].copy(), values[0, :number].copy(), values[1, :number].copy(),
         arcs[0, :size].copy(), arcs[1, :size].copy(), arcs[2, :size].copy(), True,
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def drop_unaffordable(
+    keys: Bits,
+    reach: Floats,
+    start: Ints,
+    bits: Bits,
+    bound: Bound,
+    limit: float,
+    stop: NDArray[np.uint8],
+) -> None:
+    """Take from each state [S] the families that no DAG within the limit has after it.
+
+    Parameters as in `expand`. States that differ in such families alone become equal.
+    """
+    m, words = start.size - 1, bits.shape[1]
+    scratch = Scratch(
+        np.zeros(bound.duals.size, dtype=np.uint64), np.zeros(m), np.zeros(words, dtype=np.uint64)
+    )
+    for s in range(keys.shape[0]):
+        if stop[0]:
+            break
+        key = keys[s]
+        with_k, paid = np.int64(0), 0.0
+        if bound.rest.size:
+            with_k, paid, total = demanded(key, start, words, bound)
+        else:
+            total = completion_bound(key, start, words, bound, scratch)
+        for v in range(m):
+            if (key[v >> 6] >> np.uint64(v & 63)) & ONE:
+                continue
+            if bound.rest.size == 0:
+                others = total - scratch.best[v]
+            elif (with_k >> v) & 1:
+                others = total - cheapest_alive(v, key, start, words, bound)
+            else:
+                others = paid + bound.rest[with_k | (1 << v)]
+            room = limit - reach[s] - others
+            for f in range(start[v], start[v + 1]):
+                price = bound.reduced[f]
+                if price <= room and bound.rest.size == 0:
+                    price = price_of(f, bound, scratch.met)
+                if price > room:
+                    key[words + (f >> 6)] &= ~(ONE << np.uint64(f & 63))

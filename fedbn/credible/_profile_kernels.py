@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from fedbn.credible._state_kernels import Floats, Ints, Small
 
+FITTED, UNFINISHED, UNCOUNTABLE = 0, 1, 2
+MOST_WAYS = 2**62
+
 
 @njit(cache=True, nogil=True)
 def completion(
@@ -35,13 +38,15 @@ def profiles(
     together: float,
     most: int,
     stop: NDArray[np.uint8],
-) -> tuple[Ints, Floats, Ints, bool]:
+) -> tuple[Ints, Floats, Ints, int]:
     """Per state the sorted excesses to one end and how many ways have each.
 
     `arc_start` [states + 1] groups the arcs by state, `other` is their state at the far side,
     whose profile is next_value[next_start[o] : next_start[o + 1]]. Values above room[state] are
     left out; values within `together` of the smallest of a group are merged into it.
-    Returns (starts, values, counts, whether at most `most` values sufficed and none stopped it).
+    Returns (starts, values, counts, FITTED or why not: over `most` values, or stopped; a count
+    beyond MOST_WAYS). No count exceeds the number of DAGs: all that one state's counts go with
+    the cheapest way to the far end of it.
     """
     starts = np.zeros(states + 1, dtype=np.int64)
     values = np.empty(1024)
@@ -64,7 +69,7 @@ def profiles(
                 found += 1
         order = np.argsort(value[:found])
         if stop[0] or number + found > most:
-            return starts, values[:0], counts[:0], False
+            return starts, values[:0], counts[:0], UNFINISHED
         if number + found > values.size:
             capacity = max(2 * values.size, number + found)
             longer = np.empty(capacity)
@@ -76,13 +81,15 @@ def profiles(
         first = number
         for k in order:
             if number > first and value[k] - values[number - 1] <= together:
+                if counts[number - 1] > MOST_WAYS - count[k]:
+                    return starts, values[:0], counts[:0], UNCOUNTABLE
                 counts[number - 1] += count[k]
             else:
                 values[number] = value[k]
                 counts[number] = count[k]
                 number += 1
         starts[s + 1] = number
-    return starts, values[:number].copy(), counts[:number].copy(), True
+    return starts, values[:number].copy(), counts[:number].copy(), FITTED
 
 
 @njit(cache=True, nogil=True)

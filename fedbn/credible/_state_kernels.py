@@ -24,8 +24,9 @@ ZERO = np.uint64(0)
 class Bound(NamedTuple):
     """What bounds the completion of a state from below; all costs are those of the problem.
 
-    With `rest` [2^m] the exact least cost for the placed set; else cluster duals. `lowest` [m]
-    is the least cost of each node's families, which excess costs leave out.
+    With `rest` [2^m] the exact least excess cost for the placed set (`reduced` [F] are then the
+    excess costs); else cluster duals. `lowest` [m] is the least cost of each node's families,
+    which excess costs leave out.
     """
 
     lowest: Floats
@@ -57,19 +58,55 @@ def price_of(f: int, bound: Bound, met: Bits) -> float:
 
 
 @njit(cache=True, nogil=True)
+def cheapest_alive(v: int, key: Bits, start: Ints, words: int, bound: Bound) -> float:
+    """The least `reduced` of the families that v may still take; infinite if there is none."""
+    for f in range(start[v], start[v + 1]):
+        if (key[words + (f >> 6)] >> np.uint64(f & 63)) & ONE:
+            return float(bound.reduced[f])
+    return np.inf
+
+
+@njit(cache=True, nogil=True)
+def demanded(key: Bits, start: Ints, words: int, bound: Bound) -> tuple[int, float, float]:
+    """A bound by the table `rest`: (U and K as bits, Σ_K a, the bound).
+
+    A node w that may no longer take its cheap families costs at least a(w), the cheapest of the
+    others; were it placed already, the rest would cost no more than now. Hence for each set K of
+    unplaced nodes Σ_K a(w) + rest(U and K) is a bound. K grows as long as the bound does.
+    """
+    m = start.size - 1
+    placed = np.int64(key[0])
+    paid, total = 0.0, bound.rest[placed]
+    grown = True
+    while grown:
+        grown = False
+        for v in range(m):
+            if (placed >> v) & 1:
+                continue
+            least = cheapest_alive(v, key, start, words, bound)
+            more = paid + least + bound.rest[placed | (1 << v)]
+            if more > total:
+                placed |= 1 << v
+                paid += least
+                total = more
+                grown = True
+    return placed, paid, total
+
+
+@njit(cache=True, nogil=True)
 def completion_bound(key: Bits, start: Ints, words: int, bound: Bound, scratch: Scratch) -> float:
     """A lower bound on the excess cost to complete a state; also the least price of each node.
 
     A cluster that U meets has had its node; only clusters outside U still bind.
     """
+    if bound.rest.size:
+        return float(demanded(key, start, words, bound)[2])
     m = start.size - 1
     met, best = scratch.met, scratch.best
     total = 0.0
     for v in range(m):
         if not (key[v >> 6] >> np.uint64(v & 63)) & ONE:
             total -= bound.lowest[v]
-    if bound.rest.size:
-        return float(total + bound.rest[np.int64(key[0])])
     for c in range(bound.duals.size):
         met[c] = ZERO
         for w in range(words):

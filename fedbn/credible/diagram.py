@@ -11,7 +11,7 @@ counting needs no listing. This replaces the depth-first search of Liao et al. (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -319,7 +319,7 @@ def build_diagram(problem: Problem, epsilon: float, limits: Limits) -> Diagram:
 
 def _layers_down(problem: Problem, limits: Limits) -> tuple[list[Layer], list[Floats]]:
     """Layers from the top, pruned by the bound, and the least cost to each state."""
-    from fedbn.credible._diagram_kernels import expand
+    from fedbn.credible._diagram_kernels import drop_unaffordable, expand
 
     families = problem.families
     keys = problem.root
@@ -346,9 +346,23 @@ def _layers_down(problem: Problem, limits: Limits) -> tuple[list[Layer], list[Fl
         number = np.cumsum(used_states) - 1
         layers.append(Layer(source[keep], family[keep], number[target[keep]].astype(np.int32)))
         keys, new = keys[used_states], new[used_states]
+        limits.run(
+            drop_unaffordable, keys, new, families.start, families.bits, problem.bound,
+            problem.limit,
+        )  # fmt: skip
+        keys, new, same = _merged(keys, new)
+        layers[-1] = replace(layers[-1], target=same[layers[-1].target])
         reach.append(new)
         used += 12 * int(keep.sum()) + 24 * len(keys)
     return layers, reach
+
+
+def _merged(keys: NDArray[np.uint64], reach: Floats) -> tuple[NDArray[np.uint64], Floats, Small]:
+    """The distinct states, the least cost to each, and which of them each state is."""
+    distinct, same = np.unique(keys, axis=0, return_inverse=True)
+    least = np.full(len(distinct), np.inf)
+    np.minimum.at(least, same.ravel(), reach)
+    return distinct, least, same.ravel().astype(np.int32)
 
 
 def _trimmed(
@@ -385,26 +399,12 @@ def _trimmed(
         )
         kept_reach.append(reach[depth + 1][used])
         kept_rest.append(rest[depth + 1][used])
-    _require_countable(kept_layers, kept_rest)
     down = _profiles_down(problem, float(limit), kept_layers, kept_reach, limits)
     lowest = float(problem.families.cost[problem.families.start[:-1]].sum())
     return Diagram(
         problem.families, lowest + float(rest[0][0]), budget, problem.excess, tuple(kept_layers),
         tuple(kept_reach), tuple(kept_rest), down,
     )  # fmt: skip
-
-
-def _require_countable(layers: Sequence[Layer], rest: Sequence[Floats]) -> None:
-    """Raises DiagramLimit unless every count fits 62 bits."""
-    below: Floats = np.ones(1)
-    for layer, values in zip(layers[::-1], rest[-2::-1], strict=True):
-        ways = np.bincount(layer.source, weights=below[layer.target], minlength=values.size)
-        below = ways.astype(np.float64)
-    if below[0] >= 2.0**62:
-        raise DiagramLimit(
-            f"a component of {len(layers)} variables has about {below[0]:.2g} paths, more than "
-            "2^62; lower the Bayes factor"
-        )
 
 
 def _profiles_down(
@@ -415,17 +415,22 @@ def _profiles_down(
     limits: Limits,
 ) -> list[Profiles]:
     """Profiles from each state to the end, per layer."""
-    from fedbn.credible._profile_kernels import profiles
+    from fedbn.credible._profile_kernels import FITTED, UNCOUNTABLE, profiles
 
     below = END
     found = [below]
     for depth in range(len(layers) - 1, -1, -1):
         layer, states = layers[depth], reach[depth].size
-        starts, value, count, fitted = limits.run(
+        starts, value, count, outcome = limits.run(
             profiles, states, _starts(layer.source, states), layer.family, layer.target,
             problem.excess, limit - reach[depth], *below, TOGETHER, limits.memory // 32,
         )  # fmt: skip
-        if not fitted:
+        if outcome == UNCOUNTABLE:
+            raise DiagramLimit(
+                f"a component of {len(layers)} variables has more than 2^62 credible graphs of one "
+                "score; lower the Bayes factor"
+            )
+        if outcome != FITTED:
             limits.require_time()
             raise DiagramLimit(f"the counts need more than {limits.memory >> 20} MiB")
         below = (starts, value, count)
@@ -450,10 +455,20 @@ def _bound_arrays(
     for c, cluster in enumerate(bound.clusters):
         covered[:, c] = coverage(families.node, families.bits, cluster)
     starts = np.concatenate(([0], np.cumsum(covered.sum(axis=1)))).astype(np.int64)
+    if rest is not None:
+        rest = rest - _lowest_outside(lowest)
     return Bound(
         lowest, none if rest is None else rest, bound.least, bound.reduced, bound.clusters,
         bound.duals, starts, np.nonzero(covered)[1].astype(np.int32),
     )  # fmt: skip
+
+
+def _lowest_outside(lowest: Floats) -> Floats:
+    """[2^m] the sum of `lowest` over the nodes outside each set."""
+    inside = np.zeros(1)
+    for cost in lowest:
+        inside = np.concatenate([inside, inside + cost])
+    return np.asarray(inside[-1] - inside)
 
 
 def _starts(group: Small, groups: int) -> Ints:
