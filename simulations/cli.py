@@ -35,6 +35,7 @@ from simulations.options import (
     examples,
     with_learning_options,
 )
+from simulations.privacy.reproduce import reproduce_privacy
 
 if TYPE_CHECKING:
     from fedbn.federation.settings import Experiment
@@ -73,6 +74,13 @@ reproduce.command(
         "fedbn reproduce cg-dca --part gaussian --variables 15 --instances 3 --minutes 10",
     ),
 )(reproduce_cg_dca)
+reproduce.command(
+    "privacy",
+    epilog=examples(
+        "fedbn reproduce privacy --smoke --out results/privacy-smoke",
+        "fedbn reproduce privacy --part audit --out results/privacy",
+    ),
+)(reproduce_privacy)
 
 
 def _show_version(asked: bool) -> None:

@@ -1,0 +1,90 @@
+"""The command `fedbn reproduce privacy`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simulations.options import Quiet
+
+if TYPE_CHECKING:
+    from simulations.study import Row, Section
+    from simulations.study_cases import Case, Run
+
+
+class Part(StrEnum):
+    """What is run."""
+
+    utility = "utility"
+    sums = "sums"
+    attacks = "attacks"
+    audit = "audit"
+    everything = "all"
+
+
+def reproduce_privacy(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of rows, figures and report.")],
+    part: Annotated[
+        Part, typer.Option(help="What privacy costs, secure sums, attacks, audits, or all.")
+    ] = Part.everything,
+    smoke: Annotated[bool, typer.Option("--smoke", help="A small version, in minutes.")] = False,
+    minutes: Annotated[
+        float | None, typer.Option(help="Begin no more cases of a part after so many minutes.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Privacy of structures: what it costs, what leaks without it, which claims hold.
+
+    Rows are written one by one; a run that was stopped goes on where it was. The report is
+    report.md in the folder.
+    """
+    from simulations.privacy.cases import settings
+    from simulations.study import Study, counted, write_study_report
+    from simulations.terminal import progress_bars
+
+    study, run = Study(out), settings(smoke)
+    sections: list[Section] = []
+    with progress_bars(not quiet) as tracker:
+        for name, cases, run_case, report in _parts(run, out):
+            if part in (name, Part.everything):
+                rows = study.collect(
+                    cases,
+                    run_case,
+                    counted(tracker(name)),
+                    seconds=None if minutes is None else 60 * minutes,
+                )
+                sections += report(rows)
+    path = write_study_report(out, "Privacy of structures", sections)
+    typer.echo(f"report: {path}", err=True)
+
+
+def _parts(
+    run: dict[str, object], out: Path
+) -> list[tuple[Part, list[Case], Run, Callable[[Sequence[Row]], list[Section]]]]:
+    """Name, cases, what runs a case, and the sections made of the rows."""
+    from simulations.privacy.audits import run_audit
+    from simulations.privacy.cases import audit_cases, leak_cases, sum_cases, utility_cases
+    from simulations.privacy.leaks import run_leaks
+    from simulations.privacy.report import (
+        audit_sections,
+        leak_sections,
+        sum_sections,
+        utility_sections,
+    )
+    from simulations.privacy.utility import run_sums, run_utility
+
+    return [
+        (
+            Part.utility,
+            list(utility_cases(run)),
+            run_utility,
+            lambda rows: utility_sections(rows, out),
+        ),
+        (Part.sums, list(sum_cases(run)), run_sums, sum_sections),
+        (Part.attacks, list(leak_cases(run)), run_leaks, lambda rows: leak_sections(rows, out)),
+        (Part.audit, list(audit_cases(run)), run_audit, audit_sections),
+    ]
