@@ -92,14 +92,15 @@ def sum_cases(run: Settings) -> Iterator[Case]:
 def leak_cases(run: Settings) -> Iterator[Case]:
     """Flip rates, credible sets, shadow membership, re-identification."""
     part = run["leaks"]
+    tables = {"network": part["network"], "per_table": part["per_table"]}
     for rows in part["rows"]:
         for row_weight in part["row_weights"]:
             own = {"rows": rows, "row_weight": row_weight, "removals": part["removals"]}
-            yield {"part": "leaks", "game": "flips", "network": part["network"], **own}
+            yield {"part": "leaks", "game": "flips", **tables, **own}
     for rows in part["set_rows"]:
         for factor in part["bayes_factors"]:
             own = {"rows": rows, "bf": factor, "removals": part["set_removals"]}
-            yield {"part": "leaks", "game": "sets", "network": part["network"], **own}
+            yield {"part": "leaks", "game": "sets", **tables, **own}
     shadow = {
         "part": "leaks",
         "game": "shadow",

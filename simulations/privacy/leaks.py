@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.attacks.flips import canary, flip_rate
-from fedbn.attacks.samples import Learn, Structures
+from fedbn.attacks.flips import FlipRate, canary, flip_rate
+from fedbn.attacks.samples import Learn, Share, Structures
 from fedbn.attacks.shadow import shadow_membership
 from fedbn.attacks.votes import reidentified
 from fedbn.credible.client import credible_structures
@@ -34,33 +34,39 @@ def run_leaks(case: Mapping[str, Any]) -> dict[str, Any]:
 
 def _flips(case: Mapping[str, Any]) -> dict[str, Any]:
     """Flip rate of GES, its rows counted once or several times."""
-    rng = np.random.default_rng([1, case["rows"]])
-    table = load_network(case["network"]).sample(case["rows"], rng)
-    found = flip_rate(table, partial(_ges, row_weight=case["row_weight"]), rng, case["removals"])
+    rates = _over_tables(case, partial(_ges, row_weight=case["row_weight"]))
+    total = Share.of_trials(
+        sum(rate.classes.hits for rate in rates), sum(rate.classes.of for rate in rates)
+    )
     return {
-        "flips": found.classes.hits,
-        "of": found.classes.of,
-        "low": found.classes.low,
-        "high": found.classes.high,
-        "mean_change": found.mean_change,
-        "largest_change": found.largest_change,
+        "flips": total.hits,
+        "of": total.of,
+        "low": total.low,
+        "high": total.high,
+        "mean_change": float(np.mean([rate.mean_change for rate in rates])),
+        "largest_change": max(rate.largest_change for rate in rates),
     }
 
 
 def _sets(case: Mapping[str, Any]) -> dict[str, Any]:
     """Removals that change a credible set, or its weights: exact, of two digits, or uniform."""
-    rng = np.random.default_rng([2, case["rows"]])
-    table = load_network(case["network"]).sample(case["rows"], rng)
     found = {}
     for weights in ("exact", "two digits", "uniform"):
-        rate = flip_rate(
-            table,
-            partial(_credible, factor=case["bf"], weights=weights),
-            np.random.default_rng([3, case["rows"]]),
-            case["removals"],
-        )
-        found |= {weights: rate.messages.hits, "sets": rate.classes.hits, "of": rate.classes.of}
+        rates = _over_tables(case, partial(_credible, factor=case["bf"], weights=weights))
+        found[weights] = sum(rate.messages.hits for rate in rates)
+        found["sets"] = sum(rate.classes.hits for rate in rates)
+        found["of"] = sum(rate.messages.of for rate in rates)
     return found
+
+
+def _over_tables(case: Mapping[str, Any], learn: Learn) -> list[FlipRate]:
+    """Flip rates over several tables of the network, some removals from each."""
+    network, rates = load_network(case["network"]), []
+    for number in range(case["removals"] // case["per_table"]):
+        rng = np.random.default_rng([1, case["rows"], number])
+        table = network.sample(case["rows"], rng)
+        rates.append(flip_rate(table, learn, rng, case["per_table"]))
+    return rates
 
 
 def _shadow(case: Mapping[str, Any]) -> dict[str, Any]:
