@@ -21,7 +21,7 @@ from clients.mods import LOG, firewall, may_tell, redact
 from clients.requests import consensus_of, report_of, task_of
 from clients.site import site_file
 from fedbn.federation.message import schema_to_text, to_arrays
-from fedbn.federation.settings import from_run_config
+from fedbn.federation.run_config import from_run_config
 
 LEARNER_STREAM = 4
 

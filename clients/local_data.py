@@ -80,7 +80,7 @@ def local_site(experiment: Experiment, node_config: Mapping[str, Any]) -> Site:
     if files:
         _require_part(index, len(files))
         return Site(_labels(files)[index], _split_site(experiment, files, index)[0])
-    if experiment.network is None and experiment.table is None:
+    if experiment.data.network is None and experiment.data.table is None:
         raise ConfigError("the run must name its data: network, table, sites or sites-dir")
     sites = _divided(experiment, _stamp(experiment)).sites
     _require_part(index, len(sites))
@@ -95,7 +95,7 @@ def simulation(experiment: Experiment) -> Simulation:
     """
     files = site_files(experiment)
     if not files:
-        if experiment.network is None and experiment.table is None:
+        if experiment.data.network is None and experiment.data.table is None:
             raise ConfigError("a simulation needs data: network, table, sites or sites-dir")
         return _divided(experiment, _stamp(experiment))
     pairs = [_split_site(experiment, files, index) for index in range(len(files))]
@@ -116,9 +116,9 @@ def simulated_sites(experiment: Experiment) -> list[Dataset]:
 
 def site_files(experiment: Experiment) -> tuple[str, ...]:
     """The clients' own files, if the run names files: as given, or sorted by name in the folder."""
-    if experiment.sites_dir is None:
-        return experiment.sites
-    folder = Path(experiment.sites_dir)
+    if experiment.data.sites_dir is None:
+        return experiment.data.sites
+    folder = Path(experiment.data.sites_dir)
     if not folder.is_dir():
         raise ConfigError(f"sites-dir must be a folder, {str(folder)!r} is none")
     found = sorted(path for path in folder.iterdir() if table_stem(path) is not None)
@@ -131,7 +131,7 @@ def site_files(experiment: Experiment) -> tuple[str, ...]:
 
 def _read(experiment: Experiment, path: str, exclude: Sequence[str] = ()) -> Dataset:
     kind = cast(Kind, kind_of_score(experiment.learner.score))
-    how = Preparation(missing=experiment.missing, leave_out=tuple(exclude))
+    how = Preparation(missing=experiment.data.missing, leave_out=tuple(exclude))
     return read_dataset(path, kind, how)
 
 
@@ -140,7 +140,8 @@ def _split_site(
 ) -> tuple[Dataset, Dataset | None]:
     """One site's rows, and its equal share of the held-out rows."""
     dataset = _read(experiment, files[index])
-    share = experiment.test_rows // len(files) + (index < experiment.test_rows % len(files))
+    wanted, over = divmod(experiment.data.test_rows, len(files))
+    share = wanted + (index < over)
     if share == 0:
         return dataset, None
     return _without_held_out(dataset, share, experiment.seed, index, files[index])
@@ -160,13 +161,13 @@ def _without_held_out(
 @lru_cache(maxsize=2)
 def _divided(experiment: Experiment, stamp: tuple[int, int] | None) -> Simulation:
     """One table divided over the clients; `stamp` renews it when its file has changed."""
-    if experiment.network is not None:
+    if experiment.data.network is not None:
         dataset, held_out = _sampled(experiment)
-        values = _column_of(dataset, experiment.partition_column)
+        values = _column_of(dataset, experiment.data.partition_column)
     else:
         dataset, held_out, values = _given_table(experiment)
     parts = _parts(experiment, dataset, values)
-    if experiment.partition == "column":
+    if experiment.data.partition == "column":
         labels = sorted(set(values))
     else:
         width = len(str(len(parts)))
@@ -179,22 +180,22 @@ def _divided(experiment: Experiment, stamp: tuple[int, int] | None) -> Simulatio
 
 def _sampled(experiment: Experiment) -> tuple[Dataset, Dataset | None]:
     """rows x clients cases of a network, and held-out cases from a stream of their own."""
-    assert experiment.network is not None
-    network = load_network(experiment.network, experiment.network_dir)
+    assert experiment.data.network is not None
+    network = load_network(experiment.data.network, experiment.data.network_dir)
     score, kind = experiment.learner.score, kind_of_score(experiment.learner.score)
     if network.schema.kind != kind:
         raise ConfigError(
-            f"score {score!r} is for {kind} data, network {experiment.network!r} has "
+            f"score {score!r} is for {kind} data, network {experiment.data.network!r} has "
             f"{network.schema.kind} variables"
         )
     seed = experiment.seed
     dataset = network.sample(
-        experiment.rows * experiment.clients, np.random.default_rng([seed, SAMPLE_STREAM])
+        experiment.data.rows * experiment.data.clients, np.random.default_rng([seed, SAMPLE_STREAM])
     )
-    if experiment.test_rows == 0:
+    if experiment.data.test_rows == 0:
         return dataset, None
     rng = np.random.default_rng([seed, HELD_OUT_STREAM])
-    return dataset, network.sample(experiment.test_rows, rng)
+    return dataset, network.sample(experiment.data.test_rows, rng)
 
 
 def _given_table(experiment: Experiment) -> tuple[Dataset, Dataset | None, list[str]]:
@@ -202,22 +203,22 @@ def _given_table(experiment: Experiment) -> tuple[Dataset, Dataset | None, list[
 
     A site column is no variable; nor is any partition column among float columns.
     """
-    path, column = str(experiment.table), experiment.partition_column
-    outside = experiment.partition == "column" or kind_of_score(experiment.learner.score) != (
+    path, column = str(experiment.data.table), experiment.data.partition_column
+    outside = experiment.data.partition == "column" or kind_of_score(experiment.learner.score) != (
         "categorical"
     )
     exclude = (column,) if column is not None and outside else ()
     dataset = _read(experiment, path, exclude)
     values = np.array([] if column is None else column_values(path, column), dtype=object)
-    if experiment.test_rows == 0:
+    if experiment.data.test_rows == 0:
         return dataset, None, values.tolist()
-    if experiment.test_rows >= dataset.n_rows:
+    if experiment.data.test_rows >= dataset.n_rows:
         raise DataError(
-            f"{path}: {experiment.test_rows} held-out rows must leave some, "
+            f"{path}: {experiment.data.test_rows} held-out rows must leave some, "
             f"there are {dataset.n_rows}"
         )
     order = np.random.default_rng([experiment.seed, HELD_OUT_STREAM]).permutation(dataset.n_rows)
-    held, kept = np.sort(order[: experiment.test_rows]), np.sort(order[experiment.test_rows :])
+    held, kept = (np.sort(part) for part in np.split(order, [experiment.data.test_rows]))
     return dataset.take(kept), dataset.take(held), (values[kept] if column else values).tolist()
 
 
@@ -232,8 +233,9 @@ def _column_of(dataset: Dataset, column: str | None) -> list[str]:
 
 def _parts(experiment: Experiment, dataset: Dataset, values: Sequence[str]) -> list[RowIndices]:
     rng = np.random.default_rng([experiment.seed, PARTITION_STREAM])
-    clients, alpha, sizes = experiment.clients, experiment.alpha, cast(Sizes, experiment.sizes)
-    match experiment.partition:
+    data = experiment.data
+    clients, alpha, sizes = data.clients, data.alpha, cast(Sizes, data.sizes)
+    match data.partition:
         case "column":
             return partition_by_column(values)
         case "dirichlet":
@@ -246,7 +248,7 @@ def _parts(experiment: Experiment, dataset: Dataset, values: Sequence[str]) -> l
 
 def _stamp(experiment: Experiment) -> tuple[int, int] | None:
     """Changes when the file of the table or network does; None for a network by name."""
-    path = Path(experiment.table or experiment.network or "")
+    path = Path(experiment.data.table or experiment.data.network or "")
     if not path.is_file():
         return None
     status = path.stat()

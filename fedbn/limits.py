@@ -1,24 +1,74 @@
-"""Limits of a search: wall clock, memory, parents."""
+"""Limits of a search: wall clock, memory, parents; and which of them were met."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from enum import StrEnum
 
 from fedbn.errors import ConfigError, SearchError
 
-__all__ = ["STATUSES", "SearchLimits", "free_memory", "require_memory"]
+__all__ = [
+    "NOTHING_MET",
+    "STATUSES",
+    "Limit",
+    "SearchLimits",
+    "free_memory",
+    "in_words",
+    "require_memory",
+    "status_of",
+]
 
+
+class Limit(StrEnum):
+    """What kept a search from considering everything. The value is what a person reads."""
+
+    TIME = "time limit"
+    FALLBACK = "fallback"
+    MEMORY = "memory limit"
+    PARENTS = "parent limit"
+    SETS = "set limit"
+    STEPS = "step limit"
+    INTERRUPTION = "interruption"
+
+
+NOTHING_MET: frozenset[Limit] = frozenset()
+"""No limit was met: the search considered everything."""
 
 STATUSES = (
     "complete",
-    "time limit",
-    "fallback",
-    "memory limit",
-    "parent limit",
-    "set limit",
+    Limit.TIME.value,
+    Limit.FALLBACK.value,
+    Limit.MEMORY.value,
+    Limit.PARENTS.value,
+    Limit.SETS.value,
 )
 """The words that a client may say about its search; their positions are the codes on the wire."""
+
+_SAID = {Limit.STEPS: Limit.TIME, Limit.INTERRUPTION: Limit.TIME}
+"""Limits that have no code of their own."""
+
+_GRAVEST_FIRST = (Limit.FALLBACK, Limit.TIME, Limit.MEMORY, Limit.SETS, Limit.PARENTS)
+
+
+def status_of(met: AbstractSet[Limit]) -> str:
+    """The one word of STATUSES that says which limits were met: the gravest.
+
+    >>> status_of(frozenset()), status_of({Limit.PARENTS, Limit.INTERRUPTION})
+    ('complete', 'time limit')
+    """
+    said = {_SAID.get(limit, limit) for limit in met}
+    return next((limit.value for limit in _GRAVEST_FIRST if limit in said), "complete")
+
+
+def in_words(met: AbstractSet[Limit]) -> str:
+    """All limits that were met, for a sentence; empty for none.
+
+    >>> in_words({Limit.TIME, Limit.PARENTS})
+    'the parent limit and the time limit'
+    """
+    return " and ".join(f"the {limit.value}" for limit in sorted(met))
 
 
 @dataclass(frozen=True)

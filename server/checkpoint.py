@@ -19,11 +19,11 @@ from fedbn.federation.settings import Experiment
 
 def checkpoint_file(experiment: Experiment) -> Path | None:
     """Where the run keeps its state: as set, or beside its results; None for nowhere."""
-    if experiment.checkpoint is not None:
-        return Path(experiment.checkpoint)
-    if experiment.out_dir is None:
+    if experiment.output.checkpoint is not None:
+        return Path(experiment.output.checkpoint)
+    if experiment.output.out_dir is None:
         return None
-    results = Path(experiment.out_dir).expanduser().absolute()
+    results = Path(experiment.output.out_dir).expanduser().absolute()
     return results.with_name(f"{results.name}.checkpoint.json")
 
 
@@ -64,7 +64,7 @@ def resumed(experiment: Experiment) -> ServerState | None:
     ConfigError : the run is to be resumed, but there is no checkpoint, or it has other settings.
     ResultsError : the checkpoint cannot be read.
     """
-    if not experiment.resume:
+    if not experiment.output.resume:
         return None
     file = checkpoint_file(experiment)
     if file is None:

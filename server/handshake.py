@@ -79,7 +79,7 @@ def shake_hands(
     require_quorum(len(schemas), len(asked), SOMEBODY, list(refused.items()))
     agreement = negotiate(schemas, agreed if before is None else before.schema)
     _report(grid, agreement, clients)
-    if experiment.on_mismatch == "stop":
+    if experiment.federation.on_mismatch == "stop":
         agreement.require_all()
     for client, mismatch in agreement.mismatches.items():
         refused[client] = f"handshake: {client}: {mismatch.words()}"

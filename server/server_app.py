@@ -24,7 +24,8 @@ from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError, FedbnError
 from fedbn.federation.checkpoint import result_files
 from fedbn.federation.rounds import FederationResult, Progress, ServerState, load_kernels
-from fedbn.federation.settings import Experiment, from_run_config, to_run_config
+from fedbn.federation.run_config import from_run_config, to_run_config
+from fedbn.federation.settings import Experiment
 from fedbn.learners import kind_of_score
 from server.checkpoint import forget, keep, resumed
 from server.handshake import shake_hands, wait_for_nodes
@@ -73,12 +74,12 @@ def run_and_write(grid: Grid, experiment: Experiment) -> None:
     Raises ResultsError, before anything is run, when the folder cannot be written; else as
     `federate` does.
     """
-    if experiment.out_dir is None:
+    if experiment.output.out_dir is None:
         federate(grid, experiment)
         return
     from fedbn.results.report import check_results_folder
 
-    check_results_folder(experiment.out_dir)
+    check_results_folder(experiment.output.out_dir)
     write_folder(federate(grid, experiment), experiment)
     forget(experiment)
 
@@ -112,14 +113,14 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
 
 def unfinished(state: ServerState, experiment: Experiment) -> bool:
     """Whether another round is due."""
-    return not state.converged and rounds_done(state) < experiment.rounds_limit
+    return not state.converged and rounds_done(state) < experiment.federation.rounds_limit
 
 
 def further_rounds(
     grid: Grid, experiment: Experiment, before: ServerState | None, progress: Progress | None
 ) -> tuple[ServerState, float]:
     """The state after all rounds, from the first or after those of `before`; CPU seconds."""
-    timeout = experiment.reply_seconds or DAY
+    timeout = experiment.federation.reply_seconds or DAY
     shaken = shake_hands(
         grid,
         connected_nodes(grid, experiment),
@@ -137,21 +138,21 @@ def further_rounds(
         keep=lambda state: keep(state, experiment),
         remarks=shaken.remarks,
     )
-    left = experiment.rounds_limit - rounds_done(shaken.state)
+    left = experiment.federation.rounds_limit - rounds_done(shaken.state)
     strategy.start(grid, consensus_arrays(shaken.state), num_rounds=left, timeout=timeout)
     return strategy.state, strategy.seconds
 
 
 def agreed_schema(experiment: Experiment) -> Schema | None:
     """The schema that the run's settings give, if they do."""
-    if experiment.schema is None:
+    if experiment.data.schema is None:
         return None
-    schema = read_schema(experiment.schema)
+    schema = read_schema(experiment.data.schema)
     kind = kind_of_score(experiment.learner.score)
     if schema.kind != kind:
         raise ConfigError(
             f"score {experiment.learner.score!r} is for {kind} columns, those of "
-            f"{experiment.schema!r} are {schema.kind}"
+            f"{experiment.data.schema!r} are {schema.kind}"
         )
     return schema
 
@@ -164,7 +165,9 @@ def connected_nodes(grid: Grid, experiment: Experiment) -> tuple[int, ...]:
     """
     clients = simulated_clients(experiment)
     if clients is None:
-        return wait_for_nodes(grid, experiment.consensus.min_replies, experiment.connect_seconds)
+        return wait_for_nodes(
+            grid, experiment.consensus.min_replies, experiment.federation.connect_seconds
+        )
     nodes = wait_for_nodes(grid, clients, SIMULATION_SECONDS)
     if clients and len(nodes) != clients:
         raise ConfigError(
@@ -176,11 +179,11 @@ def connected_nodes(grid: Grid, experiment: Experiment) -> tuple[int, ...]:
 
 def simulated_clients(experiment: Experiment) -> int | None:
     """How many clients the settings make; 0 if only the data tell, None in a deployment."""
-    if experiment.sites:
-        return len(experiment.sites)
-    if experiment.network or experiment.table:
-        return 0 if experiment.partition == "column" else experiment.clients
-    return 0 if experiment.sites_dir else None
+    if experiment.data.sites:
+        return len(experiment.data.sites)
+    if experiment.data.network or experiment.data.table:
+        return 0 if experiment.data.partition == "column" else experiment.data.clients
+    return 0 if experiment.data.sites_dir else None
 
 
 def write_folder(federated: Federated, experiment: Experiment) -> None:
@@ -188,7 +191,7 @@ def write_folder(federated: Federated, experiment: Experiment) -> None:
     from fedbn.results.outcome import Outcome
     from fedbn.results.report import versions, write_results
 
-    assert experiment.out_dir is not None
+    assert experiment.output.out_dir is not None
     run = {
         "settings": to_run_config(experiment),
         "seed": experiment.seed,
@@ -198,4 +201,4 @@ def write_folder(federated: Federated, experiment: Experiment) -> None:
     }
     outcome = Outcome.of_federation(federated.result)
     files = result_files(federated.result, experiment)
-    write_results(outcome, experiment.out_dir, run=run, more=files)
+    write_results(outcome, experiment.output.out_dir, run=run, more=files)

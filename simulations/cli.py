@@ -7,6 +7,7 @@ error. Exit status: 0, or 1 after an error of fedbn (one line), or 2 after wrong
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +34,9 @@ from simulations.options import (
     Seed,
     SeveralValues,
     examples,
-    with_learning_options,
+    learning_settings,
+    simulation_settings,
+    with_settings,
 )
 from simulations.privacy.reproduce import reproduce_privacy
 
@@ -125,69 +128,11 @@ def main(arguments: list[str] | None = None) -> None:
         "fedbn simulate --config experiment.toml --engine in-process",
     )
 )
-@with_learning_options
+@with_settings(simulation_settings)
 def simulate(
     more_sites: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="SITE...")] = None,
     *,
-    network: Annotated[
-        str | None, typer.Option(help="A network to sample tables from: a name or a file.")
-    ] = None,
-    table: Annotated[Path | None, typer.Option(help="One table, divided over the clients.")] = None,
-    sites: Annotated[
-        list[str] | None, typer.Option(help="Tables of the clients, one each: --sites a.csv b.csv.")
-    ] = None,
-    rows: Annotated[
-        int | None,
-        typer.Option(show_default="5000", help="Rows per client, on average, with --network."),
-    ] = None,
-    clients: Annotated[
-        int | None,
-        typer.Option(show_default="10", help="Number of clients, with --network or --table."),
-    ] = None,
-    partition: Annotated[
-        str | None,
-        typer.Option(show_default="iid", help="iid, dirichlet, dirichlet-latent or column."),
-    ] = None,
-    partition_column: Annotated[
-        str | None, typer.Option(help="Column of --partition dirichlet or column.")
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(show_default="0.5", help="Dirichlet concentration: small is uneven."),
-    ] = None,
-    sizes: Annotated[
-        str | None, typer.Option(show_default="equal", help="equal or skewed table sizes.")
-    ] = None,
-    schema: SchemaFile = None,
-    missing: Missing = None,
-    learning: Mapping[str, Any],
-    reading: Annotated[
-        str | None, typer.Option(show_default="best", help="best, search or refusion.")
-    ] = None,
-    robust: Annotated[
-        str | None,
-        typer.Option(
-            show_default="best",
-            help="How the clients' cuts become one number: mean, clip, median, or the better of "
-            "mean and clip (best).",
-        ),
-    ] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(show_default="1", help="At most this many rounds; 1 is one-shot."),
-    ] = None,
-    test_rows: Annotated[
-        int | None,
-        typer.Option(show_default="0", help="Held-out rows to score clients and consensus on."),
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(show_default="flower", help="flower (a real run) or in-process; same result."),
-    ] = None,
-    processes: Annotated[
-        int | None,
-        typer.Option(show_default="1", help="Worker processes of the in-process engine."),
-    ] = None,
+    given: Mapping[str, Any],
     gold: Annotated[
         Path | None, typer.Option(help="The true structure, to compare with (a DAG file).")
     ] = None,
@@ -202,14 +147,6 @@ def simulate(
         list[str] | None,
         typer.Option("--set", help="KEY=VALUE: any setting of the run config; may be repeated."),
     ] = None,
-    resume: Annotated[
-        bool | None,
-        typer.Option("--resume", help="Go on after the last round of a run that was interrupted."),
-    ] = None,
-    network_dir: NetworkDir = None,
-    seed: Annotated[
-        int | None, typer.Option(show_default="1", help="Seed of everything random.")
-    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -222,44 +159,27 @@ def simulate(
     from simulations.experiment import experiment_from
     from simulations.inputs import set_options
 
-    if more_sites and not sites:
+    if more_sites and not given["sites"]:
         raise typer.BadParameter(f"unexpected argument {more_sites[0]!r}; see --help")
-    options: dict[str, Any] = {
-        "network": network,
-        "table": None if table is None else str(table),
-        "sites": [*sites, *(more_sites or ())] if sites else None,
-        "rows": rows,
-        "clients": clients,
-        "partition": partition,
-        "partition-column": partition_column,
-        "alpha": alpha,
-        "sizes": sizes,
-        "schema": None if schema is None else str(schema),
-        "missing": missing or None,
-        **learning,
-        "reading": reading,
-        "robust": robust,
-        "rounds-limit": rounds,
-        "test-rows": test_rows,
-        "engine": engine,
-        "processes": processes,
-        "network-dir": None if network_dir is None else str(network_dir),
-        "seed": seed,
-        "resume": resume,
-        **set_options(setting or []),
-    }
+    sites = [*given["sites"], *(more_sites or ())] if given["sites"] else None
+    options = {**given, "sites": sites, **set_options(setting or [])}
     experiment = experiment_from(options, config=config, base={"share-diagnostics": True})
-    _check_source(experiment, rows=rows, clients=clients)
+    _check_source(experiment, rows=given["rows"], clients=given["clients"])
     run_and_report(experiment, gold=gold, out=out, as_json=as_json, quiet=quiet)
 
 
 def _check_source(experiment: Experiment, *, rows: int | None, clients: int | None) -> None:
     """Refuse a missing source, and options that the source makes meaningless."""
-    if not (experiment.network or experiment.table or experiment.sites or experiment.sites_dir):
+    if not (
+        experiment.data.network
+        or experiment.data.table
+        or experiment.data.sites
+        or experiment.data.sites_dir
+    ):
         raise ConfigError("say where the data come from: --network, --table or --sites")
-    if rows is not None and experiment.network is None:
+    if rows is not None and experiment.data.network is None:
         raise ConfigError("--rows is for --network: tables are used whole")
-    if clients is not None and (experiment.sites or experiment.sites_dir):
+    if clients is not None and (experiment.data.sites or experiment.data.sites_dir):
         raise ConfigError("--clients is for --network and --table: with --sites, each is a client")
 
 
@@ -274,13 +194,13 @@ def _check_source(experiment: Experiment, *, rows: int | None, clients: int | No
         "fedbn learn patients.csv --knowledge known.toml --turning --repeat",
     )
 )
-@with_learning_options
+@with_settings(functools.partial(learning_settings, local=True))
 def learn(
     table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
     *,
     schema: SchemaFile = None,
     missing: Missing = None,
-    learning: Mapping[str, Any],
+    given: Mapping[str, Any],
     start_dag: Annotated[
         Path | None,
         typer.Option(
@@ -306,7 +226,7 @@ def learn(
 
     learn_and_report(
         table,
-        learning,
+        given,
         schema=schema,
         missing=missing,
         start=start_dag,

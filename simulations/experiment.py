@@ -14,18 +14,18 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fedbn.errors import ConfigError
-from fedbn.federation.settings import Experiment, from_run_config
-from fedbn.learners import kind_of_score, learner_named
+from fedbn.federation.run_config import NOT_GIVEN, from_run_config, to_run_config
+from fedbn.federation.settings import Experiment, all_settings
+from fedbn.learners import kind_of_score, learner_for
 from fedbn.search.knowledge import read_knowledge
 
 __all__ = ["Experiment", "experiment_from", "result_name", "with_absolute_paths"]
 
-_LOCAL = ("engine", "processes")
+_LOCAL = tuple(each.key for _, each in all_settings() if each.local)
 _PATHS = ("table", "sites_dir", "schema", "network_dir", "out_dir", "checkpoint")
 
 
@@ -36,7 +36,7 @@ def experiment_from(
 
     Parameters
     ----------
-    options : run-config keys, `engine` and `processes`; None means not given.
+    options : keys of settings, those that no run config has too; None means not given.
     config : a TOML file.
     base : defaults that differ from those of the settings; the file overrides them.
 
@@ -50,11 +50,11 @@ def experiment_from(
     if config is not None:
         flat |= _read_config(config)
     flat |= {key: value for key, value in options.items() if value is not None}
-    local = {key: flat.pop(key) for key in _LOCAL if key in flat}
+    local = {key.replace("-", "_"): flat.pop(key) for key in _LOCAL if key in flat}
     if "processes" in local and type(local["processes"]) is not int:
         raise ConfigError(f"processes must be a whole number, not {local['processes']!r}")
     experiment = from_run_config(flat, **local)
-    learner_named(experiment.learner.learner)
+    learner_for(experiment.learner)
     kind_of_score(experiment.learner.score)
     if experiment.learner.knowledge is not None:
         read_knowledge(experiment.learner.knowledge)
@@ -63,24 +63,29 @@ def experiment_from(
 
 def with_absolute_paths(experiment: Experiment) -> Experiment:
     """The same experiment for a process with another working directory."""
+    data, flat = experiment.data, to_run_config(experiment)
+
+    def absolute(text: str) -> str:
+        return str(Path(text).expanduser().absolute())
+
     changes: dict[str, Any] = {
-        name: str(Path(value).expanduser().absolute())
+        name: absolute(str(path))
         for name in _PATHS
-        if (value := getattr(experiment, name)) is not None
+        if (path := flat[name.replace("_", "-")]) != NOT_GIVEN
     }
-    changes["sites"] = tuple(str(Path(site).expanduser().absolute()) for site in experiment.sites)
-    if experiment.network is not None and Path(experiment.network).is_file():
-        changes["network"] = str(Path(experiment.network).absolute())
-    return replace(experiment, **changes)
+    changes["sites"] = tuple(absolute(site) for site in data.sites)
+    if data.network is not None and Path(data.network).is_file():
+        changes["network"] = absolute(data.network)
+    return experiment.changed(**changes)
 
 
 def result_name(experiment: Experiment) -> str:
     """What a result is called unless the caller says: after its network, table or sites.
 
-    >>> result_name(Experiment(table="data/patients.csv.gz"))
+    >>> result_name(Experiment.of(table="data/patients.csv.gz"))
     'patients'
     """
-    source = experiment.network or experiment.table
+    source = experiment.data.network or experiment.data.table
     if source is None:
         return "sites"
     return Path(source).name.split(".")[0]

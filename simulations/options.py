@@ -1,16 +1,19 @@
-"""Options that several commands have, each said once."""
+"""Options of the command. Those that are settings are made from the settings themselves."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
 from click import Context
 from typer.core import TyperCommand, TyperOption
+
+from fedbn.setting import Setting, settings_of
 
 __all__ = [
     "LEARNING",
@@ -22,7 +25,9 @@ __all__ = [
     "Seed",
     "SeveralValues",
     "examples",
-    "with_learning_options",
+    "learning_settings",
+    "simulation_settings",
+    "with_settings",
 ]
 
 
@@ -40,74 +45,15 @@ NetworkDir = Annotated[
 SchemaFile = Annotated[
     Path | None,
     typer.Option(
-        "--schema", help='JSON file {"column": ["state", ...]}; anything else is then an error.'
+        "--schema", help="The agreed columns and states; a table with any other is refused."
     ),
 ]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(help="A cell that means missing, besides the empty cell; may be repeated."),
+    typer.Option(help="Text of a missing cell, e.g. NA, besides the empty one; may be repeated."),
 ]
 
-
 LEARNING = "Learning"
-
-
-def _option(kind: type, words: str, *flags: str, default: str | bool = True) -> Any:
-    option = typer.Option(*flags, show_default=default, rich_help_panel=LEARNING, help=words)
-    return Annotated[kind | None, option]  # type: ignore[valid-type]
-
-
-LEARNING_OPTIONS: Mapping[str, Any] = {
-    "learner": _option(
-        str,
-        "One structure: ges, xges0, xges (slower, better), hc, cg-dca, ordering, "
-        "optimal (with a proof). Several, weighted: bootstrap, credible.",
-        default="ges",
-    ),
-    "score": _option(
-        str,
-        "bdeu, bic, aic (columns are categories); gaussian-bic, gaussian-aic, bge (numbers).",
-        default="bdeu",
-    ),
-    "ess": _option(float, "Equivalent sample size of BDeu.", default="1"),
-    "max-parents": _option(int, "In-degree.", default="no limit"),
-    "max-t": _option(
-        int, "ges, xges0, xges: neighbours that one Insert may direct.", default="no limit"
-    ),
-    "memory-mb": _option(float, "MB for stored scores and bitmaps.", default="512"),
-    "knowledge": _option(
-        Path,
-        "ges, xges0, xges, hc, bootstrap: a .json or .toml file with required and forbidden edges "
-        "and tiers.",
-    ),
-    "turning": _option(bool, "GES with its turning phase.", "--turning"),
-    "repeat": _option(bool, "GES until no phase improves.", "--repeat"),
-    "random-ties": _option(bool, "Ties by --seed instead of by name.", "--random-ties"),
-    "bf": _option(
-        float, "credible: structures within this Bayes factor of the best.", default="20"
-    ),
-    "max-dags": _option(int, "credible, bootstrap: DAGs sent at most.", default="20"),
-    "replicates": _option(int, "bootstrap: resampled tables.", default="100"),
-    "learner-seconds": _option(
-        float, "Time per search.", "--learner-seconds", "--seconds", default="no limit"
-    ),
-    "pricing": _option(
-        str,
-        "cg-dca: dca, dca-random, dca-permutations, dca-greedy, local-search (any score).",
-        default="dca",
-    ),
-    "inner": _option(str, "cg-dca: or kelley.", default="minimum-norm"),
-    "start-point": _option(
-        str, "cg-dca: where DCA begins: hybrid, random, warm.", "--start", default="hybrid"
-    ),
-    "search-memory-mb": _option(
-        float,
-        "cg-dca, optimal, ordering: MB that the search may hold.",
-        "--memory",
-        default="what is free",
-    ),
-}
-"""Setting of the run config -> its option, in the order of `--help`."""
 
 
 class SeveralValues(TyperCommand):
@@ -135,37 +81,116 @@ class SeveralValues(TyperCommand):
         return super().parse_args(ctx, spread)
 
 
-def with_learning_options(command: Callable[..., None]) -> Callable[..., None]:
-    """`command` with all of LEARNING_OPTIONS in place of its parameter `learning`.
+def learning_settings(*, local: bool) -> list[tuple[str, Setting]]:
+    """(panel of the help, setting) of all that a learner takes; `local` ones too, if wanted."""
+    from fedbn.learners.settings import LearnerSettings
 
-    It is called with `learning`: setting -> value, None where the option is not given.
+    return [(LEARNING, each) for each in settings_of(LearnerSettings) if local or not each.local]
+
+
+def simulation_settings() -> list[tuple[str, Setting]]:
+    """(panel of the help, setting) of all that `simulate` takes."""
+    from fedbn.federation.settings import (
+        ConsensusSettings,
+        DataSettings,
+        Experiment,
+        OutputSettings,
+    )
+
+    own = {each.key: each for each in settings_of(Experiment)}
+    consensus = {each.key: each for each in settings_of(ConsensusSettings)}
+    rounds = _rounds_limit()
+    return [
+        *(("Data", each) for each in settings_of(DataSettings)),
+        *learning_settings(local=False),
+        *(("Consensus", consensus[key]) for key in ("reading", "robust")),
+        ("Consensus", rounds),
+        *(("Run", own[key]) for key in ("engine", "processes", "seed")),
+        *(("Run", each) for each in settings_of(OutputSettings) if each.key == "resume"),
+    ]
+
+
+def _rounds_limit() -> Setting:
+    from fedbn.federation.settings import FederationSettings
+
+    return next(each for each in settings_of(FederationSettings) if each.key == "rounds-limit")
+
+
+def with_settings(
+    settings: Callable[[], Iterable[tuple[str, Setting]]],
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator: an option for every setting in place of the command's parameter `given`.
+
+    The command is called with `given`: key -> value, None where the option is not given.
     """
-    names = {setting.replace("-", "_"): setting for setting in LEARNING_OPTIONS}
-    signature = inspect.signature(command, eval_str=True)
-    options = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=LEARNING_OPTIONS[setting],
-        )
-        for name, setting in names.items()
-    ]
-    parameters = [
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        listed = [(each, _option(each, panel)) for panel, each in settings()]
+        keys = {_parameter(each.key): each.key for each, _ in listed}
+        options = [
+            inspect.Parameter(
+                _parameter(each.key),
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=annotation,
+            )
+            for each, annotation in listed
+        ]
+        signature = inspect.signature(command, eval_str=True)
+        parameters = _replaced(signature.parameters, options)
+
+        @functools.wraps(command)
+        def with_options(**values: Any) -> None:
+            given = {key: _plain(values.pop(name)) for name, key in keys.items()}
+            command(**values, given=given)
+
+        replaced = signature.replace(parameters=parameters)
+        with_options.__signature__ = replaced  # type: ignore[attr-defined]
+        with_options.__annotations__ = {each.name: each.annotation for each in parameters}
+        return with_options
+
+    return decorate
+
+
+def _replaced(
+    parameters: Mapping[str, inspect.Parameter], options: list[inspect.Parameter]
+) -> list[inspect.Parameter]:
+    """The parameters of a command, by keyword only, with `options` in place of `given`."""
+    return [
         each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in signature.parameters.values()
-        for each in (options if parameter.name == "learning" else [parameter])
+        for parameter in parameters.values()
+        for each in (options if parameter.name == "given" else [parameter])
     ]
 
-    @functools.wraps(command)
-    def with_options(**values: Any) -> None:
-        given = {setting: values.pop(name) for name, setting in names.items()}
-        learning = {
-            setting: str(value) if isinstance(value, Path) else value
-            for setting, value in given.items()
-        }
-        command(**values, learning=learning)
 
-    with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {each.name: each.annotation for each in parameters}
-    return with_options
+def _parameter(key: str) -> str:
+    return key.replace("-", "_")
+
+
+def _plain(value: Any) -> Any:
+    """None for an option that is not given; a list may come empty."""
+    return None if value == [] else value
+
+
+def _option(each: Setting, panel: str) -> Any:
+    """The annotation of a command's parameter for a setting."""
+    kinds = get_args(each.type) if get_origin(each.type) in (Union, types.UnionType) else ()
+    kind = next((kind for kind in kinds if kind is not type(None)), each.type)
+    flags = each.flags or (f"--{each.key}",)
+    help_text = each.help + _users(each)
+    shown: str | bool = each.shown or (False if each.default is None else str(each.default))
+    if kind is bool:
+        option = typer.Option(*flags, help=help_text, show_default=False, rich_help_panel=panel)
+        return Annotated[bool | None, option]
+    option = typer.Option(*flags, help=help_text, show_default=shown, rich_help_panel=panel)
+    if get_origin(kind) is tuple:
+        return Annotated[list[str] | None, option]
+    return Annotated[kind | None, option]  # type: ignore[valid-type]
+
+
+def _users(each: Setting) -> str:
+    """Which learners a learner's setting is for, where it is not for all."""
+    from fedbn.learners.table import users_of
+
+    users = users_of(each.name)
+    return f" For {', '.join(users)}." if users else ""

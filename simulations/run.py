@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 from clients.local_data import Simulation, simulation
 from fedbn.extras import require_installed
 from fedbn.federation.agreement import negotiate
-from fedbn.federation.settings import ENGINES, Experiment, one_of, to_run_config
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import ENGINES, Experiment
+from fedbn.setting import require_one_of as one_of
 from server.server_app import Federated, agreed_schema, federate
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ def _matching(tables: Simulation, experiment: Experiment) -> Simulation:
     """Without the clients that the run will leave out; raises SchemaError if it will not start."""
     schemas = {site.label: site.dataset.schema for site in tables.sites}
     agreement = negotiate(schemas, agreed_schema(experiment))
-    if experiment.on_mismatch == "stop":
+    if experiment.federation.on_mismatch == "stop":
         agreement.require_all()
     sites = tuple(site for site in tables.sites if site.label not in agreement.mismatches)
     return replace(tables, sites=sites)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fedbn.federation.settings import Experiment, to_run_config
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -48,4 +49,4 @@ def test_help_loads_no_heavy_library() -> None:
 
 def test_the_flower_app_has_every_setting_with_its_default() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert project["tool"]["flwr"]["app"]["config"] == to_run_config(Experiment(network="alarm"))
+    assert project["tool"]["flwr"]["app"]["config"] == to_run_config(Experiment.of(network="alarm"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from simulations.flower.processes import app_log
 from simulations.flower.run import Runtime, outcome_of
 from simulations.run import run_experiment
 
-ASIA = Experiment(
+ASIA = Experiment.of(
     network="asia",
     clients=3,
     rows=300,
@@ -66,7 +65,7 @@ def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
     monkeypatch.setattr("simulations.flower.run.outcome_of", outcome_and_log)
     monkeypatch.setenv("NUMBA_DEBUG_CACHE", "1")
     monkeypatch.chdir(tmp_path)
-    there = run_experiment(replace(ASIA, engine="flower"))
+    there = run_experiment(ASIA.changed(engine="flower"))
     assert published(there.result) == published(here.result)
     assert list(tmp_path.iterdir()) == []
     assert logs[0].count("[cache] data loaded from") > 10
@@ -74,7 +73,7 @@ def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
 
 
 def test_a_failing_flower_run_raises_what_the_server_raised() -> None:
-    greedy = replace(ASIA, engine="flower", clients=2, consensus=ConsensusSettings(min_replies=3))
+    greedy = ASIA.changed(engine="flower", clients=2, consensus=ConsensusSettings(min_replies=3))
     with pytest.raises(QuorumError, match="at least 3 good replies of 2 clients"):
         run_experiment(greedy)
 
@@ -82,4 +81,4 @@ def test_a_failing_flower_run_raises_what_the_server_raised() -> None:
 def test_worker_processes_and_repetition_change_nothing() -> None:
     once = published(run_experiment(ASIA).result)
     assert published(run_experiment(ASIA).result) == once
-    assert published(run_experiment(replace(ASIA, processes=2)).result) == once
+    assert published(run_experiment(ASIA.changed(processes=2)).result) == once

@@ -19,6 +19,7 @@ import numpy as np
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError
+from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores import make_score
 from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import TOLERANCE, parent_sets
@@ -45,7 +46,7 @@ class Candidates:
     epsilon : ln BF.
     complete : False when a cap on parents, a limit or a superstructure left families out.
     scope : "" or which families are there, in words.
-    limit : "" or what cut the search short.
+    met : the limits that cut the search short.
     set_aside : variables with one state, without edges.
     """
 
@@ -53,7 +54,7 @@ class Candidates:
     epsilon: float
     complete: bool
     scope: str
-    limit: str
+    met: frozenset[Limit]
     set_aside: tuple[str, ...]
 
 
@@ -118,7 +119,7 @@ def candidate_sets(
         families = _with_isolated(families, dataset.names, used, aside)
     names = tuple(dataset.names[i] for i in aside)
     scope = "" if found.complete else f"at most {found.largest} parents per variable"
-    return Candidates(families, epsilon, found.complete, scope, found.limit, names)
+    return Candidates(families, epsilon, found.complete, scope, found.met, names)
 
 
 PAPER_EPSILON = {3.0: 1.1, 20.0: 3.1, 150.0: 5.1}
@@ -138,7 +139,7 @@ def listed_candidates(families: Families, *, bayes_factor: float = 20.0) -> Cand
         for k in range(last - first):
             better = np.flatnonzero(cost + epsilon + TOLERANCE < cost[k])
             keep[first + k] = (parents[better] & ~parents[k]).any(axis=1).all()
-    return Candidates(families.select(keep), epsilon, True, "", "", ())
+    return Candidates(families.select(keep), epsilon, True, "", NOTHING_MET, ())
 
 
 def paper_parent_sets(

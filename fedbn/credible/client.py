@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from fedbn.credible.averaging import weighted_structures
 from fedbn.credible.candidates import Candidates, candidate_sets
 from fedbn.credible.classes import markov_classes
-from fedbn.credible.enumerate import credible_set
+from fedbn.credible.enumerate import CredibleSet, credible_set
 from fedbn.credible.superstructure import superstructure_candidates
 from fedbn.data.dataset import Dataset
 from fedbn.errors import SearchError
 from fedbn.graphs.dag import DAG
-from fedbn.limits import free_memory
+from fedbn.limits import Limit, free_memory, in_words
 
 __all__ = ["CredibleStructures", "credible_structures"]
 
@@ -32,7 +31,7 @@ class CredibleStructures:
 
     Parameters
     ----------
-    status : "complete", or "fallback" when the exact set was out of reach.
+    met : FALLBACK when the exact set was out of reach, PARENTS when a cap was binding.
     score : of the best DAG, maximised.
     dropped : share of the set's weight in classes that were not sent.
     reason : "" or why it is a fallback, and what was sent instead.
@@ -40,7 +39,7 @@ class CredibleStructures:
 
     dags: tuple[DAG, ...]
     weights: tuple[float, ...]
-    status: Literal["complete", "fallback"]
+    met: frozenset[Limit]
     score: float
     dropped: float
     reason: str
@@ -79,7 +78,7 @@ def credible_structures(
     )
     left = None if seconds is None else max(0.0, began + seconds - time.monotonic())
     found = credible_set(candidates, memory=memory, seconds=left, rng=rng)
-    if not reason and not found.complete and found.limit != _cap(max_parents):
+    if not reason and not found.complete and not _as_asked(candidates, found):
         reason = f"{found.limit}; {found.proof}"
     try:
         dags, weights, dropped = weighted_structures(
@@ -89,8 +88,8 @@ def credible_structures(
         reason = reason or f"{error}; the best graph alone is sent"
         best = found.k_best(1)[0]
         dags, weights, dropped = [best.dag], [1.0], max(0.0, 1.0 - 1.0 / found.total_weight)
-    status: Literal["complete", "fallback"] = "fallback" if reason else "complete"
-    return CredibleStructures(tuple(dags), tuple(weights), status, -found.opt, dropped, reason)
+    met = frozenset({Limit.FALLBACK}) if reason else candidates.met
+    return CredibleStructures(tuple(dags), tuple(weights), met, -found.opt, dropped, reason)
 
 
 def _candidates(
@@ -107,9 +106,9 @@ def _candidates(
     except SearchError as error:
         why = str(error)
     else:
-        if candidates.complete or candidates.limit == _cap(max_parents):
+        if candidates.complete or candidates.met == {Limit.PARENTS}:
             return candidates, ""
-        why = f"candidate parent sets: {candidates.limit}"
+        why = f"candidate parent sets: {in_words(candidates.met)}"
     smaller = superstructure_candidates(
         dataset, score, bayes_factor=bayes_factor, ess=ess, row_weight=row_weight,
         max_parents=max_parents,
@@ -117,6 +116,7 @@ def _candidates(
     return smaller, f"{why}; sent is the credible set with {smaller.scope}"
 
 
-def _cap(max_parents: int | None) -> str:
-    """The limit that `parent_sets` names when the user's cap was binding."""
-    return f"a cap of {max_parents} parents"
+def _as_asked(candidates: Candidates, found: CredibleSet) -> bool:
+    """Whether the set is whole under the user's cap on parents, which alone was binding."""
+    whole = found.covered == found.epsilon and all(part.whole for part in found.parts)
+    return whole and candidates.met == {Limit.PARENTS}

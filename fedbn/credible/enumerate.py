@@ -23,6 +23,7 @@ from fedbn.credible.filter import Component, filtered_components
 from fedbn.credible.limits import DiagramLimit, Limits
 from fedbn.credible.listed import Listed, depth_first
 from fedbn.graphs.dag import DAG
+from fedbn.limits import in_words
 from fedbn.search.families.parent_sets import TOLERANCE
 
 __all__ = ["CredibleSet", "RankedDAG", "combined", "credible_set", "ordered_sums"]
@@ -176,7 +177,7 @@ def credible_set(
     limits = Limits(memory, seconds)
     rng = np.random.default_rng(0) if rng is None else rng
     epsilon = candidates.epsilon
-    limit = candidates.limit
+    limit = in_words(candidates.met)
     components = filtered_components(candidates.families, epsilon, rng, limits.half(), notify)
     parts: list[Diagram | Listed] = []
     covered = epsilon

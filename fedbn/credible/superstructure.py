@@ -14,6 +14,7 @@ import numpy as np
 
 from fedbn.credible.candidates import Candidates, log_bayes_factor
 from fedbn.data.dataset import Dataset
+from fedbn.limits import NOTHING_MET
 from fedbn.scores import make_score
 from fedbn.scores.base import TabulatedScore
 from fedbn.search.families.families import Families
@@ -48,7 +49,8 @@ def superstructure_candidates(
         allowed = _neighbours(scored, i, skeleton[i], useful)[:neighbours]
         lists[i] = _undominated(scored, i, sorted(allowed), most, epsilon)
     scope = f"parents among {neighbours} neighbours of each variable"
-    return Candidates(Families.from_parents(scored.names, lists), epsilon, False, scope, "", ())
+    families = Families.from_parents(scored.names, lists)
+    return Candidates(families, epsilon, False, scope, NOTHING_MET, ())
 
 
 def _neighbours(

@@ -20,7 +20,8 @@ from fedbn.consensus.threshold import Reading, select_consensus
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, FedbnError, ResultsError
 from fedbn.federation.rounds import ClientReply, FederationResult, ServerState
-from fedbn.federation.settings import Experiment, from_run_config, to_run_config
+from fedbn.federation.run_config import from_run_config, to_run_config
+from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 
 __all__ = [
@@ -80,7 +81,7 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
 
 def result_files(result: FederationResult, experiment: Experiment) -> dict[str, str]:
     """Name -> text of the files that a results folder has for an update; no times, no own paths."""
-    plain = replace(experiment, out_dir=None, checkpoint=None, resume=False)
+    plain = experiment.changed(out_dir=None, checkpoint=None, resume=False)
     replies = tuple(replace(reply, seconds=None) for reply in result.replies)
     timeless = replace(result, replies=replies)
     state = ServerState(result.schema, len(replies), result.refused, timeless)

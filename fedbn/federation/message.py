@@ -37,6 +37,7 @@ from fedbn.errors import MessageError, SchemaError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.limits import STATUSES
+from fedbn.setting import Settings, at_least, setting
 
 VERSION = 2
 """Version of the format; a message of another version is refused."""
@@ -65,31 +66,26 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Limits:
+class Limits(Settings):
     """What a receiver accepts at most.
 
     One dense graph among many sparse ones makes the fusion dense and slow, so the limits on
     in-degree and edges protect the consensus, those on DAGs and bytes the memory.
-
-    Attributes
-    ----------
-    max_in_degree : int
-        Parents of any node.
-    max_edges : int
-        Edges of any one DAG.
-    max_dags : int
-        DAGs of one message.
-    max_bytes : int
-        Bytes of one message, and of its DAGs once decoded (one byte per pair of variables).
-    max_states : int
-        States of any one column of a client's schema: every other client has to count them, too.
     """
 
-    max_in_degree: int = 16
-    max_edges: int = 10_000
-    max_dags: int = 1_000
-    max_bytes: int = 32 * 1024 * 1024
-    max_states: int = 1_000
+    max_in_degree: int = setting(16, "Most parents of any node of a reply's DAGs.", at_least(0))
+    max_edges: int = setting(10_000, "Most edges of any one DAG of a reply.", at_least(0))
+    max_dags: int = setting(1_000, "Most DAGs of one reply.", at_least(1), key="max-dags-per-reply")
+    max_bytes: int = setting(
+        32 * 1024 * 1024,
+        "Most bytes of one reply, and of its DAGs once decoded (one byte per pair of variables).",
+        at_least(1),
+    )
+    max_states: int = setting(
+        1_000,
+        "Most states of any one column of a client: every other client has to count them, too.",
+        at_least(1),
+    )
 
 
 @dataclass(frozen=True)

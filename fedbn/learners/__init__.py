@@ -1,35 +1,19 @@
-"""Learners: a name and a data set in, weighted DAGs out."""
+"""Learners: a data set and settings in, weighted DAGs out."""
 
-from fedbn.learners.learn import (
-    INNER_SOLVERS,
-    ISOLATED,
-    LEARNERS,
-    PRICINGS,
-    START_POINTS,
-    STARTED,
-    USERS,
-    Certificate,
-    Found,
-    LearnedStructures,
-    LearnerSettings,
-    kind_of_score,
-    learn,
-    learner_named,
-)
+from fedbn.learners.learn import LearnedStructures, learn
+from fedbn.learners.learner import Certificate, Found, Learner
+from fedbn.learners.settings import LearnerSettings
+from fedbn.learners.table import LEARNERS, kind_of_score, learner_for, learner_named
 
 __all__ = [
-    "INNER_SOLVERS",
-    "ISOLATED",
     "LEARNERS",
-    "PRICINGS",
-    "STARTED",
-    "START_POINTS",
-    "USERS",
     "Certificate",
     "Found",
     "LearnedStructures",
+    "Learner",
     "LearnerSettings",
     "kind_of_score",
     "learn",
+    "learner_for",
     "learner_named",
 ]

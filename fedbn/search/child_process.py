@@ -2,6 +2,8 @@
 
 The caller sends one pickled task to a module that is run as a program, and gets one pickled answer
 back; what the solver prints does not get between. Both ends are fedbn's own code on one machine.
+The child tells what the search took and what it took to get there: starting Python, reading the
+task, loading the kernels.
 """
 
 from __future__ import annotations
@@ -11,18 +13,30 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from fedbn.errors import FedbnError, SearchError
 
 LONGEST = 1e6  # seconds: a process cannot wait for much more
 
-__all__ = ["answer_of", "serve"]
+__all__ = ["Answer", "answer_of", "serve"]
 
 
-def answer_of(child: Sequence[str], task: object, seconds: float | None, expected: type) -> Any:
-    """What the child answers: an `expected` result.
+@dataclass(frozen=True)
+class Answer:
+    """A result, the CPU seconds of the search, and those of the child before it began."""
+
+    result: Any
+    seconds: float
+    startup_seconds: float
+
+
+def answer_of(child: Sequence[str], task: object, seconds: float | None, expected: type) -> Answer:
+    """What the child answers, its result being an `expected`.
 
     Parameters
     ----------
@@ -50,7 +64,7 @@ def answer_of(child: Sequence[str], task: object, seconds: float | None, expecte
         raise SearchError("the solver's answer cannot be read") from None
     if isinstance(answer, FedbnError):
         raise answer
-    if not isinstance(answer, expected):
+    if not isinstance(answer, Answer) or not isinstance(answer.result, expected):
         raise SearchError("the solver's answer is no result")
     return answer
 
@@ -65,14 +79,22 @@ def _end(code: int, told: str) -> str:
     return f"the solver ended with code {code}" + (f": {last[0]}" if last else "")
 
 
-def serve(compute: Callable[[Any], object]) -> None:
-    """The child's side: one task from standard input, `compute`'s result to standard output."""
+def serve(compute: Callable[[Any], object], load: Callable[[Any], object] | None = None) -> None:
+    """The child's side: one task from standard input, `compute`'s result to standard output.
+
+    `load` runs before, on the same task, to compile or load the kernels that it will need.
+    """
     task = sys.stdin.buffer.read()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a solver prints must not get between
     answer: object
     try:
-        answer = compute(pickle.loads(task))
+        given = pickle.loads(task)
+        if load is not None:
+            with suppress(FedbnError):
+                load(given)
+        ready = time.process_time()
+        answer = Answer(compute(given), time.process_time() - ready, ready)
     except FedbnError as error:
         answer = error
     with answers:

@@ -16,9 +16,10 @@ import numpy as np
 from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG
+from fedbn.limits import Limit
 from fedbn.scores.base import TabulatedScore
 from fedbn.search.knowledge import Knowledge
-from fedbn.search.result import SearchResult, Status
+from fedbn.search.result import SearchResult
 
 if TYPE_CHECKING:
     from fedbn.search._state import Graph, Record, Rules, Scratch
@@ -154,7 +155,7 @@ class ClassSearch:
         for kind, count in zip(KINDS, self.steps, strict=True):
             counters[kind] = int(count)
         score = float(_greedy_kernels.total(self.score.tables, graph.dag_pa))
-        return SearchResult(dag, cpdag, score, self._status(), counters)
+        return SearchResult(dag, cpdag, score, self._met(), counters)
 
     def _require_member(self) -> np.ndarray:
         """Children of a member of the class that satisfies the knowledge, uint64 [n, W]."""
@@ -173,12 +174,13 @@ class ClassSearch:
             )
         return np.asarray(children)
 
-    def _status(self) -> Status:
-        if self.out_of_time:
-            return "time limit"
-        if self.rules.hit[0]:
-            return "parent limit"
-        return "set limit" if self.rules.hit[1] else "complete"
+    def _met(self) -> frozenset[Limit]:
+        hit = {
+            Limit.TIME: self.out_of_time,
+            Limit.PARENTS: self.rules.hit[0],
+            Limit.SETS: self.rules.hit[1],
+        }
+        return frozenset(limit for limit, met in hit.items() if met)
 
 
 def _require_limits(max_parents: int | None, max_t: int | None, seconds: float | None) -> None:

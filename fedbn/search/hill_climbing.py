@@ -19,9 +19,10 @@ from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.random import perturbed
+from fedbn.limits import Limit
 from fedbn.scores.base import TabulatedScore, total_score
 from fedbn.search.knowledge import Knowledge
-from fedbn.search.result import SearchResult, Status
+from fedbn.search.result import SearchResult
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,10 +91,9 @@ def hill_climbing(
         value = total_score(score, found)
         if value > best_total + 1e-9 * (1.0 + abs(best_total)):
             best, best_total = found, value
-    status: Status = "complete" if not hit[0] else "parent limit"
-    if not finished:
-        status = "time limit"
-    return SearchResult(best, dag_to_cpdag(best), best_total, status, {"steps": steps})
+    limits = {Limit.PARENTS: hit[0], Limit.TIME: not finished}
+    met = frozenset(limit for limit, is_met in limits.items() if is_met)
+    return SearchResult(best, dag_to_cpdag(best), best_total, met, {"steps": steps})
 
 
 def _shaken(

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG
+from fedbn.limits import Limit, status_of
 
-__all__ = ["SearchResult", "Status"]
-
-Status = Literal["complete", "parent limit", "set limit", "time limit"]
+__all__ = ["SearchResult"]
 
 
 @dataclass(frozen=True)
@@ -25,13 +23,18 @@ class SearchResult:
         alone.
     cpdag : the class.
     score : total score of `dag`, higher is better.
-    status : "complete"; or the limit that was met: "time limit" (the search stopped early),
-        "parent limit" or "set limit" (operators were left out for `max_parents` or `max_t`).
+    met : the limits that were met: TIME (the search stopped early), PARENTS or SETS (operators were
+        left out for `max_parents` or `max_t`).
     counters : for humans: steps by kind, sets counted, how often the store was emptied.
     """
 
     dag: DAG
     cpdag: PDAG
     score: float
-    status: Status
+    met: frozenset[Limit]
     counters: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+
+    @property
+    def status(self) -> str:
+        """The word complete, or the gravest limit that was met."""
+        return status_of(self.met)

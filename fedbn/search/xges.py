@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedbn.graphs.dag import DAG
+from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores.base import TabulatedScore
 from fedbn.search.class_search import ClassSearch
 from fedbn.search.knowledge import Knowledge
-from fedbn.search.result import SearchResult, Status
+from fedbn.search.result import SearchResult
 
 if TYPE_CHECKING:
     from fedbn.search.knowledge import Edge
@@ -86,18 +87,15 @@ def xges(
     known = Knowledge() if knowledge is None else knowledge
     climbs = _Climbs(score, max_parents, max_t, known, deadline, rng)
     best = climbs.climb(start, known)
-    met, count = {best.status}, 1
+    met, count = best.met, 1
     escapes = climbs.escapes(best)
     while not climbs.late and (found := next(escapes, None)) is not None:
-        met.add(found.status)
+        met |= found.met
         count += 2
         if found.score > best.score + RELATIVE * (1.0 + abs(best.score)):
             best, escapes = found, climbs.escapes(found)
-    status: Status = "complete"
-    for word in ("set limit", "parent limit", "time limit"):
-        status = word if word in met else status
-    status = "time limit" if climbs.late else status
-    return replace(best, status=status, counters=dict(best.counters) | {"climbs": count})
+    met |= {Limit.TIME} if climbs.late else NOTHING_MET
+    return replace(best, met=met, counters=dict(best.counters) | {"climbs": count})
 
 
 @dataclass(frozen=True)

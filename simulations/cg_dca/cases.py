@@ -16,6 +16,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.limits import status_of
 from fedbn.networks.catalog import load_network
 from fedbn.scores import TabulatedScore, make_score, total_score
 from fedbn.search.cg_dca import learn_cg_dca
@@ -67,7 +68,9 @@ def _cg(start: str = "hybrid", pricing: Pricing | None = None) -> Method:
         found = learn_cg_dca(
             score, start=START_POINTS[start], pricing=pricing, seconds=seconds, rng=rng
         )
-        return _of(found.dag, found.score, status=found.limit or found.status)
+        return _of(
+            found.dag, found.score, status=status_of(found.met) if found.met else found.status
+        )
 
     return run
 

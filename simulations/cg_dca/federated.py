@@ -36,7 +36,7 @@ def run_federated(case: Mapping[str, Any]) -> dict[str, Any]:
     """SMHD and SHD of the consensus and of the clients' DAGs to the truth; their mean score."""
     edges = round(case["n"] * case["d"])
     network = f"random-gaussian:{case['n']}:{edges}:{case['repetition']}"
-    experiment = Experiment(
+    experiment = Experiment.of(
         network=network,
         rows=case["rows"],
         clients=case["clients"],

@@ -45,7 +45,7 @@ def run_peer(
     """What the peer finds within the seconds (wall clock, with the start of its process)."""
     began = time.monotonic()
     try:
-        adjacency, took = answer_of(child, (name, dataset), seconds, tuple)
+        adjacency, took = answer_of(child, (name, dataset), seconds, tuple).result
     except SearchError as error:
         late = seconds is not None and time.monotonic() - began >= seconds
         return PeerResult(f"more than {seconds:g} s" if late else str(error))

@@ -272,10 +272,10 @@ def _found(
     notify: Callable[[str], None],
 ) -> CredibleSet:  # fmt: skip
     from fedbn.credible.enumerate import credible_set
-    from fedbn.search.families.parent_sets import INTERRUPTION
+    from fedbn.limits import Limit
 
     left = None if seconds is None else max(0.0, began + seconds - time.monotonic())
-    if candidates.limit == INTERRUPTION:
+    if Limit.INTERRUPTION in candidates.met:
         left = AFTER_INTERRUPTION
     return credible_set(candidates, memory=memory, seconds=left, notify=notify)
 

@@ -15,7 +15,7 @@ from fedbn.data.preparation import Preparation
 from fedbn.data.tables import read_dataset, read_schema
 from fedbn.errors import ConfigError
 from fedbn.graphs.files import require_structure_file, structure_text, write_structure
-from fedbn.learners import STARTED, kind_of_score, learn
+from fedbn.learners import LEARNERS, kind_of_score, learn, learner_named
 from fedbn.scores import make_score, total_score
 from simulations.experiment import experiment_from
 from simulations.inputs import one_structure
@@ -65,11 +65,8 @@ def learn_and_report(
     settings = experiment_from(options).learner
     if out is not None:
         require_structure_file(out)
-    if start is not None and settings.learner not in STARTED:
-        raise ConfigError(
-            f"--start-dag is for {', '.join(STARTED)}; the learner {settings.learner!r} has no use "
-            "for it"
-        )
+    if start is not None:
+        _require_start(settings.learner)
     dataset = read_table(table, settings.score, schema, missing)
     begin = None if start is None else one_structure(str(start), nodes=dataset.names)
     ready = time.process_time()
@@ -102,10 +99,14 @@ def _content(dag: DAG, score: float, learned: LearnedStructures, ready: float) -
         "startup_seconds": ready + learned.startup_seconds,
         "status": learned.status,
     }
-    if learned.certificate is not None:
-        limit = None if learned.status == "complete" else learned.status
-        content |= asdict(learned.certificate) | {"limit": limit}
-    return content
+    return content | asdict(learned.certificate)
+
+
+def _require_start(name: str) -> None:
+    """Raise ConfigError unless the learner can begin at a given structure."""
+    if not learner_named(name).takes_start:
+        able = ", ".join(key for key, learner in LEARNERS.items() if learner.takes_start)
+        raise ConfigError(f"--start-dag is for {able}; the learner {name!r} has no use for it")
 
 
 def _score_of(

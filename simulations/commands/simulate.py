@@ -68,22 +68,22 @@ def run_and_report(
 def _with_checkpoint(experiment: Experiment, target: Path) -> Experiment:
     """The experiment with its checkpoint, beside the results unless it says where."""
     beside = str(target.with_name(f"{target.name}.checkpoint.json"))
-    return replace(experiment, checkpoint=experiment.checkpoint or beside)
+    return experiment.changed(checkpoint=experiment.output.checkpoint or beside)
 
 
 def _truth(experiment: Experiment, gold: Path | None) -> DAG | None:
     """The structure to compare with: a given one, or that of the sampled network."""
     if gold is not None:
         return one_structure(str(gold), network_dir=_folder(experiment))
-    if experiment.network is None:
+    if experiment.data.network is None:
         return None
     from fedbn.networks.catalog import load_network
 
-    return load_network(experiment.network, experiment.network_dir).dag
+    return load_network(experiment.data.network, experiment.data.network_dir).dag
 
 
 def _folder(experiment: Experiment) -> Path | None:
-    return None if experiment.network_dir is None else Path(experiment.network_dir)
+    return None if experiment.data.network_dir is None else Path(experiment.data.network_dir)
 
 
 def _with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) -> Outcome:
@@ -144,7 +144,7 @@ def _write(
     timings: dict[str, Any],
     files: dict[str, str],
 ) -> None:
-    from fedbn.federation.settings import to_run_config
+    from fedbn.federation.run_config import to_run_config
     from fedbn.results.report import versions, write_results
 
     run = {
@@ -178,7 +178,9 @@ def _extra(outcome: Outcome, target: Path) -> dict[str, Any]:
 
 def _print(summary: Summary, experiment: Experiment, target: Path) -> None:
     learner = experiment.learner
-    source = experiment.network or experiment.table or f"{len(experiment.sites)} sites"
+    source = (
+        experiment.data.network or experiment.data.table or f"{len(experiment.data.sites)} sites"
+    )
     title = (
         f"{Path(source).name}: {summary.clients} clients, {learner.learner} with {learner.score}, "
         f"{experiment.engine}"

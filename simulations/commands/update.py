@@ -12,7 +12,7 @@ from fedbn.data.tables import table_stem
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError, StructureError
 from fedbn.federation.checkpoint import STATE_FILE, Checkpoint, read_checkpoint, result_files
 from fedbn.federation.rounds import ClientReply, load_kernels, updated
-from fedbn.federation.settings import to_run_config
+from fedbn.federation.run_config import to_run_config
 from fedbn.graphs.files import read_structures
 from fedbn.results.outcome import Outcome, summarise
 from fedbn.results.report import check_results_folder, versions, write_results

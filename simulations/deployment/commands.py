@@ -59,7 +59,7 @@ def app_folder(
 
     Where the data are is no setting of a deployed run: each site's SuperNode says it by itself.
     """
-    from fedbn.federation.settings import to_run_config
+    from fedbn.federation.run_config import to_run_config
     from simulations.experiment import experiment_from, with_absolute_paths
     from simulations.flower.bundle import write_bundle
     from simulations.inputs import set_options
@@ -153,7 +153,7 @@ def deploy_demo(
         if not quiet:
             typer.echo(f"deploy-demo: {words}", err=as_json)
 
-    experiment = Experiment(network=network, rows=rows, rounds_limit=rounds, seed=seed)
+    experiment = Experiment.of(network=network, rows=rows, rounds_limit=rounds, seed=seed)
     result = demo.deploy_demo(experiment, secure=not insecure, out=out, say=say)
     if as_json:
         print_json(demo.as_json(result))

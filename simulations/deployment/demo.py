@@ -23,7 +23,8 @@ import numpy as np
 
 from fedbn.data.tables import write_table
 from fedbn.errors import FlowerRunError
-from fedbn.federation.settings import Experiment, to_run_config
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
 from fedbn.graphs.files import write_structure
 from fedbn.networks.catalog import load_network
 from fedbn.results.report import check_results_folder, results_folder
@@ -95,7 +96,8 @@ def deploy_demo(experiment: Experiment, *, secure: bool, out: Path | None, say: 
 def _deployed(experiment: Experiment, folder: Path, secure: bool, say: Say) -> Path:
     """The results folder of the deployed run."""
     tables = _tables(experiment, folder)
-    say(f"tables of {len(tables)} sites, {experiment.rows} rows each, of {experiment.network}")
+    data = experiment.data
+    say(f"tables of {len(tables)} sites, {data.rows} rows each, of {data.network}")
     keys = None
     if secure:
         keys = folder / "keys"
@@ -121,17 +123,17 @@ def _deployed(experiment: Experiment, folder: Path, secure: bool, say: Say) -> P
 def _run_settings(experiment: Experiment) -> Experiment:
     """What the run is told: nothing of where the data are."""
     everyone = replace(experiment.consensus, min_replies=len(SITES))
-    return replace(experiment, network=None, consensus=everyone)
+    return experiment.changed(network=None, consensus=everyone)
 
 
 def _tables(experiment: Experiment, folder: Path) -> dict[str, Path]:
     """Site -> its table, sampled from the network and written as CSV."""
-    assert experiment.network is not None
-    network = load_network(experiment.network, experiment.network_dir)
+    assert experiment.data.network is not None
+    network = load_network(experiment.data.network, experiment.data.network_dir)
     paths = {site: folder / f"{site}.csv" for site in SITES}
     for stream, path in enumerate(paths.values()):
         rng = np.random.default_rng([experiment.seed, stream])
-        write_table(network.sample(experiment.rows, rng), path)
+        write_table(network.sample(experiment.data.rows, rng), path)
     return paths
 
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fedbn.errors import FedbnError, FlowerRunError
-from fedbn.federation.settings import Experiment, to_run_config
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
 from server.server_app import HANDOVER, Federated
 from simulations.flower.bundle import write_bundle
 from simulations.flower.processes import (

@@ -16,10 +16,11 @@ from clients.mods import REDACTED, firewall, redact
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
 from fedbn.federation.message import ARRAY_KEYS, schema_from_text, schema_to_text
-from fedbn.federation.settings import Experiment, to_run_config
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
 from simulations.in_process_grid import InProcessGrid
 
-ASIA = Experiment(network="asia", clients=2, rows=50)
+ASIA = Experiment.of(network="asia", clients=2, rows=50)
 SECRET = "patient 4711"
 
 
@@ -59,7 +60,7 @@ def test_a_round_carries_structures_only() -> None:
 
 
 def test_rows_and_seconds_travel_only_where_that_is_agreed() -> None:
-    sharing = Experiment(network="asia", clients=2, rows=50, share_diagnostics=True)
+    sharing = Experiment.of(network="asia", clients=2, rows=50, share_diagnostics=True)
     asked = ask("query", experiment=sharing).content
     assert dict(asked["diagnostics"]) == {"label": "client 2"}
     told = ask("train", task(asia_schema()), experiment=sharing).content["diagnostics"]
@@ -82,7 +83,7 @@ def test_a_path_or_a_cell_never_leaves_with_an_error(
 def test_a_node_reads_its_own_table(tmp_path: Path) -> None:
     table = tmp_path / "hospital.csv"
     table.write_text("b,a\n1,yes\n2,no\n")
-    sharing = Experiment(share_diagnostics=True)
+    sharing = Experiment.of(share_diagnostics=True)
     content = ask("query", experiment=sharing, **{"data-path": str(table)}).content
     assert content["schema"]["text"] == '{"a":["no","yes"],"b":["1","2"]}'
     assert "diagnostics" not in content

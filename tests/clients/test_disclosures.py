@@ -14,7 +14,8 @@ from clients.mods import REDACTED, REFUSED
 from fedbn.data.dataset import Schema
 from fedbn.federation.disclosure import Disclosure, digest, read_log
 from fedbn.federation.message import schema_to_text
-from fedbn.federation.settings import Experiment, to_run_config
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
 from simulations.in_process_grid import InProcessGrid
 
 TABLE = "Raucher,b\n" + "ja,1\nnein,2\n" * 20
@@ -27,7 +28,7 @@ class Site:
         self.folder = folder
         (folder / "secret-place.csv").write_text(TABLE)
         (folder / "site.toml").write_text(policy)
-        self.settings = to_run_config(Experiment(**settings))
+        self.settings = to_run_config(Experiment.of(**settings))
 
     def ask(self, category: str, **records: ConfigRecord) -> Message:
         config = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
 from fedbn.networks.catalog import load_network
 
-ASIA = Experiment(network="asia", clients=4, rows=25, seed=3)
+ASIA = Experiment.of(network="asia", clients=4, rows=25, seed=3)
 
 
 def csv(path: Path, text: str) -> str:
@@ -39,7 +38,7 @@ def test_the_parts_are_the_sample() -> None:
 def test_a_client_makes_the_very_table_that_the_simulation_knows(
     partition: str, sizes: str
 ) -> None:
-    experiment = replace(ASIA, partition=partition, partition_column="smoke", sizes=sizes)
+    experiment = ASIA.changed(partition=partition, partition_column="smoke", sizes=sizes)
     sites = simulation(experiment).sites
     for i, site in enumerate(sites):
         own = local_site(experiment, {"partition-id": i, "num-partitions": len(sites)})
@@ -47,7 +46,7 @@ def test_a_client_makes_the_very_table_that_the_simulation_knows(
 
 
 def test_held_out_rows_do_not_change_the_clients_of_a_network() -> None:
-    with_test = simulation(replace(ASIA, test_rows=30))
+    with_test = simulation(ASIA.changed(test_rows=30))
     assert with_test.held_out is not None
     assert with_test.held_out.n_rows == 30
     assert [site.dataset for site in with_test.sites] == simulated_sites(ASIA)
@@ -56,7 +55,9 @@ def test_held_out_rows_do_not_change_the_clients_of_a_network() -> None:
 @pytest.mark.filterwarnings("ignore:.*has 20 states in 20 rows")
 def test_a_table_is_divided_and_its_held_out_rows_are_nobodys(tmp_path: Path) -> None:
     rows = "".join(f"r{i},{i % 2}\n" for i in range(20))
-    experiment = Experiment(table=csv(tmp_path / "t.csv", "id,b\n" + rows), clients=3, test_rows=5)
+    experiment = Experiment.of(
+        table=csv(tmp_path / "t.csv", "id,b\n" + rows), clients=3, test_rows=5
+    )
     made = simulation(experiment)
     assert made.held_out is not None
     seen = [
@@ -70,7 +71,7 @@ def test_a_table_is_divided_and_its_held_out_rows_are_nobodys(tmp_path: Path) ->
 
 def test_a_site_column_names_the_clients_and_is_no_variable(tmp_path: Path) -> None:
     text = "hospital,a,b\nsouth,1,2\nnorth,1,1\nsouth,2,2\nnorth,2,1\n"
-    experiment = Experiment(
+    experiment = Experiment.of(
         table=csv(tmp_path / "t.csv", text), partition="column", partition_column="hospital"
     )
     sites = simulation(experiment).sites
@@ -81,7 +82,7 @@ def test_a_site_column_names_the_clients_and_is_no_variable(tmp_path: Path) -> N
 
 def test_a_changed_table_is_read_again(tmp_path: Path) -> None:
     path = csv(tmp_path / "t.csv", "a,b\n1,2\n2,1\n")
-    experiment = Experiment(table=path, clients=1)
+    experiment = Experiment.of(table=path, clients=1)
     assert simulated_sites(experiment)[0].n_rows == 2
     csv(tmp_path / "t.csv", "a,b\n1,2\n2,1\n2,2\n")
     assert simulated_sites(experiment)[0].n_rows == 3
@@ -90,39 +91,39 @@ def test_a_changed_table_is_read_again(tmp_path: Path) -> None:
 def test_sites_keep_their_names_and_share_the_held_out_rows(tmp_path: Path) -> None:
     body = "a,b\n" + "x,y\ny,x\n" * 5
     files = tuple(csv(tmp_path / f"{name}.csv", body) for name in ("b", "a"))
-    made = simulation(Experiment(sites=files, test_rows=5))
+    made = simulation(Experiment.of(sites=files, test_rows=5))
     assert [site.label for site in made.sites] == ["b", "a"]
     assert [site.dataset.n_rows for site in made.sites] == [7, 8]
     assert made.held_out is not None
     assert made.held_out.n_rows == 5
-    own = local_site(Experiment(sites=files, test_rows=5), {"partition-id": 1})
+    own = local_site(Experiment.of(sites=files, test_rows=5), {"partition-id": 1})
     assert own.dataset == made.sites[1].dataset
 
 
 def test_a_folder_of_sites_is_sorted_by_name(tmp_path: Path) -> None:
     for name in ("c.csv", "a.csv", "b.parquet", "notes.txt", "d.CSV", "e.Csv.GZ"):
         csv(tmp_path / name, "a,b\n1,2\n")
-    files = site_files(Experiment(sites_dir=str(tmp_path)))
+    files = site_files(Experiment.of(sites_dir=str(tmp_path)))
     found = [Path(file).name for file in files]
     assert found == ["a.csv", "b.parquet", "c.csv", "d.CSV", "e.Csv.GZ"]
 
 
 def test_suffixes_of_either_case_are_no_part_of_a_label(tmp_path: Path) -> None:
     file = csv(tmp_path / "North.CSV", "a,b\n1,2\n2,1\n")
-    assert [site.label for site in simulation(Experiment(sites=(file,))).sites] == ["North"]
+    assert [site.label for site in simulation(Experiment.of(sites=(file,))).sites] == ["North"]
 
 
 def test_files_of_the_same_name_get_numbers(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
     files = tuple(csv(tmp_path / f / "data.csv", "a,b\n1,2\n2,1\n") for f in ("one", "two"))
-    assert [s.label for s in simulation(Experiment(sites=files)).sites] == ["1 data", "2 data"]
+    assert [s.label for s in simulation(Experiment.of(sites=files)).sites] == ["1 data", "2 data"]
 
 
 def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="101 clients, 100 rows"):
         simulated_sites(
-            Experiment(table=csv(tmp_path / "t.csv", "a,b\n" + "1,2\n2,1\n" * 50), clients=101)
+            Experiment.of(table=csv(tmp_path / "t.csv", "a,b\n" + "1,2\n2,1\n" * 50), clients=101)
         )
     with pytest.raises(ConfigError, match="data-path"):
         local_site(Experiment(), {})
@@ -131,15 +132,15 @@ def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="needs data"):
         simulation(Experiment())
     with pytest.raises(ConfigError, match="is none"):
-        site_files(Experiment(sites_dir=str(tmp_path / "nowhere")))
+        site_files(Experiment.of(sites_dir=str(tmp_path / "nowhere")))
     (tmp_path / "void").mkdir()
     with pytest.raises(ConfigError, match="has none"):
-        site_files(Experiment(sites_dir=str(tmp_path / "void")))
+        site_files(Experiment.of(sites_dir=str(tmp_path / "void")))
     with pytest.raises(ConfigError, match="gaussian data"):
-        simulation(replace(ASIA, learner=LearnerSettings(score="bge")))
+        simulation(ASIA.changed(learner=LearnerSettings(score="bge")))
     with pytest.raises(SchemaError, match="smoking"):
-        simulation(replace(ASIA, partition="column", partition_column="smoking"))
+        simulation(ASIA.changed(partition="column", partition_column="smoking"))
     with pytest.raises(DataError, match="held-out rows must leave some"):
         simulation(
-            Experiment(table=csv(tmp_path / "u.csv", "a,b\n1,2\n2,1\n"), clients=1, test_rows=2)
+            Experiment.of(table=csv(tmp_path / "u.csv", "a,b\n1,2\n2,1\n"), clients=1, test_rows=2)
         )

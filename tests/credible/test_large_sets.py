@@ -26,6 +26,7 @@ from fedbn.credible.sizes import class_size
 from fedbn.credible.superstructure import superstructure_candidates
 from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.limits import Limit
 from fedbn.scores import make_score
 from fedbn.search.families import parent_sets as sets_by_levels
 from fedbn.search.families.cluster_lp import ClusterLP
@@ -144,7 +145,7 @@ def test_candidates_stop_inside_a_level() -> None:
             raise KeyboardInterrupt
 
     stopped = candidate_sets(data, "bdeu", progress=press)
-    assert stopped.limit == "an interruption"
+    assert stopped.met == {Limit.INTERRUPTION}
     assert stopped.families.has_parent.sum(axis=1).max() == 2
 
 
@@ -160,7 +161,7 @@ def test_an_interrupted_level_is_left_out(monkeypatch) -> None:
 
     monkeypatch.setattr(search, "_level", press)
     candidates = candidate_sets(data, "bdeu", bayes_factor=150.0)
-    assert candidates.limit == "an interruption"
+    assert candidates.met == {Limit.INTERRUPTION}
     assert candidates.scope == "at most 2 parents per variable"
     found = credible_set(candidates)
     assert not found.complete

@@ -1,7 +1,6 @@
 """Tables of three sites, and what a simulation makes of them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def _kernels_are_cached(tables: dict[str, Path]) -> None:
     """No client process has to compile while the server waits for it."""
     files = tuple(str(table) for table in tables.values())
-    run_experiment(Experiment(sites=files, engine="in-process"))
+    run_experiment(Experiment.of(sites=files, engine="in-process"))
 
 
 Simulated = Callable[[Experiment, list[str]], str]
@@ -42,7 +41,7 @@ def simulated(tables: dict[str, Path]) -> Simulated:
 
     def run(experiment: Experiment, sites: list[str]) -> str:
         files = tuple(str(tables[site]) for site in sites)
-        ran = run_experiment(replace(experiment, sites=files, engine="in-process"))
+        ran = run_experiment(experiment.changed(sites=files, engine="in-process"))
         return structure_text(ran.result.consensus.dag, ".json")
 
     return run

@@ -6,19 +6,19 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fedbn.federation.settings import Experiment, to_run_config
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
 from simulations.deployment.deployment import Deployment
 from simulations.flower.bundle import write_bundle
 from tests.deployment.conftest import SITES, Simulated
 
 HOSTILE = (sys.executable, str(Path(__file__).with_name("hostile_supernode.py")))
-PLAN = Experiment(rounds_limit=2)
-ONE_SHOT = replace(PLAN, rounds_limit=1)
+PLAN = Experiment.of(rounds_limit=2)
+ONE_SHOT = PLAN.changed(rounds_limit=1)
 
 
 def test_a_lying_a_lost_and_a_restarted_process(

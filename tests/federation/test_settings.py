@@ -1,24 +1,18 @@
 """The flat run config: every setting has a key, and what comes back is what went in."""
 
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fedbn.errors import ConfigError
-from fedbn.federation.settings import (
-    ConsensusSettings,
-    Experiment,
-    from_run_config,
-    run_config_keys,
-    to_run_config,
-)
+from fedbn.federation.run_config import from_run_config, run_config_keys, to_run_config
+from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.learners import LearnerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 
-FULL = Experiment(
+FULL = Experiment.of(
     sites=("b.csv", "a,b [1].csv"),
     clients=3,
     partition="dirichlet",
@@ -39,9 +33,9 @@ FULL = Experiment(
     [
         Experiment(),
         FULL,
-        Experiment(network="asia", missing=("none",)),
-        Experiment(sites=("[x.csv",)),
-        Experiment(network="asia", missing=("",)),
+        Experiment.of(network="asia", missing=("none",)),
+        Experiment.of(sites=("[x.csv",)),
+        Experiment.of(network="asia", missing=("",)),
     ],
 )
 def test_a_run_config_is_flat_complete_and_comes_back(experiment: Experiment) -> None:
@@ -53,14 +47,14 @@ def test_a_run_config_is_flat_complete_and_comes_back(experiment: Experiment) ->
 
 
 def test_how_it_is_executed_is_not_in_the_run_config() -> None:
-    experiment = replace(FULL, engine="in-process", processes=2)
+    experiment = FULL.changed(engine="in-process", processes=2)
     assert to_run_config(experiment) == to_run_config(FULL)
     back = from_run_config(to_run_config(experiment), engine="in-process", processes=2)
     assert back == experiment
 
 
 def test_absent_keys_keep_their_defaults() -> None:
-    assert from_run_config({"network": "asia"}) == Experiment(network="asia")
+    assert from_run_config({"network": "asia"}) == Experiment.of(network="asia")
     assert from_run_config({"alpha": 1}).alpha == 1.0
 
 

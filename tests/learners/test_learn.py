@@ -12,10 +12,10 @@ from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.learners import (
     LEARNERS,
-    USERS,
     LearnerSettings,
     kind_of_score,
     learn,
+    learner_for,
     learner_named,
 )
 from fedbn.limits import STATUSES
@@ -101,10 +101,9 @@ def test_unknown_names_are_refused_with_the_known_ones() -> None:
 )
 def test_a_setting_that_the_learner_ignores_is_refused(settings, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
-        LearnerSettings(**settings)
+        learner_for(LearnerSettings(**settings))
 
 
-def test_users_of_settings_are_learners_and_fields() -> None:
+def test_what_learners_use_are_settings() -> None:
     names = {field.name for field in fields(LearnerSettings)}
-    assert set(USERS) <= names
-    assert {learner for users in USERS.values() for learner in users} <= set(LEARNERS)
+    assert all(learner.uses <= names for learner in LEARNERS.values())

@@ -10,6 +10,7 @@ import pytest
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError, FedbnWarning, SearchError
 from fedbn.learners import LearnerSettings, learn
+from fedbn.limits import Limit
 from fedbn.scores import make_score, total_score
 from fedbn.search.cg_dca import isolated, learn_cg_dca
 from fedbn.search.cg_dca.choices import INNER_SOLVERS, PRICINGS, START_POINTS
@@ -50,7 +51,7 @@ def test_never_above_the_best_dag(pricing: str, name: str) -> None:
             assert total_score(score, result.dag) == pytest.approx(result.score, abs=1e-9)
             assert (result.status, result.upper_bound, result.gap) == ("heuristic", None, None)
             assert result.proof is None
-            assert result.limit == ""
+            assert not result.met
             reached += result.score > best - 1e-6
     assert reached >= 6
 
@@ -83,12 +84,12 @@ def test_the_same_seed_gives_the_same_result() -> None:
 def test_limits_are_kept_and_told() -> None:
     score = make_score("gaussian-bic", table(np.random.default_rng(5), "gaussian", n=12, rows=300))
     stopped = learn_cg_dca(score, seconds=1e-6, rng=np.random.default_rng(1))
-    assert stopped.limit == "time limit"
+    assert stopped.met == {Limit.TIME}
     assert stopped.dag.n == 12
     capped = learn_cg_dca(score, max_parents=1, rng=np.random.default_rng(1))
     assert capped.dag.adjacency.sum(axis=0).max() <= 1
     short = learn_cg_dca(score, memory=1024, rng=np.random.default_rng(1))
-    assert short.limit == "memory limit"
+    assert short.met == {Limit.MEMORY}
     assert short.counters["rmips_cut_short"] > 0
     assert short.dag.n == 12
     for wrong in ({"seconds": -1.0}, {"max_parents": -1}):
@@ -99,7 +100,7 @@ def test_limits_are_kept_and_told() -> None:
 def test_a_process_of_its_own_gives_the_same_and_its_crash_is_an_error() -> None:
     score = make_score("gaussian-bic", table(np.random.default_rng(5), "gaussian", n=5, rows=300))
     here = learn_cg_dca(score, rng=np.random.default_rng(1))
-    assert learn_isolated(score, rng=np.random.default_rng(1)) == here
+    assert learn_isolated(score, rng=np.random.default_rng(1)).result == here
     for program in ("import os; os.abort()", "import time; time.sleep(60)"):
         child = (sys.executable, "-c", program)
         with pytest.raises(SearchError, match="SIGABRT|did not end"):
@@ -173,7 +174,7 @@ def test_restricted_optimum_is_exact_on_every_component() -> None:
             sum(cost.get((i, tuple(sorted(p))), np.inf) for i, p in enumerate(choice))
             for choice in naive_credible.all_parent_sets(5)
         )
-        assert found.limit == ""
+        assert not found.met
         assert found.cost == pytest.approx(best, abs=1e-9)
 
 

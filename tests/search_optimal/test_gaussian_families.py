@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbn.limits import Limit
 from fedbn.scores import make_score
 from fedbn.search.families.families import Families
 from fedbn.search.families.gaussian_families import GaussianFamilies, ParentSets
@@ -77,7 +78,7 @@ def test_limits_are_told() -> None:
     score = make_score("gaussian-bic", gaussian(np.random.default_rng(5), 400, 12, 0.9))
     capped = parent_sets(score, max_parents=1)
     assert not capped.complete
-    assert capped.limit == "a cap of 1 parents"
+    assert capped.met == {Limit.PARENTS}
     assert capped.largest == 1
     search = GaussianFamilies(score)
     assert search.parent_sets(0.0, memory=10)[1] == "the memory limit"

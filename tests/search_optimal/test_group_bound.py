@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.limits import SearchLimits
+from fedbn.limits import Limit, SearchLimits
 from fedbn.search.families.cluster_lp import ClusterLP
 from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import parent_sets
@@ -180,7 +180,7 @@ def test_time_and_memory_limits_leave_a_bound() -> None:
     rng = np.random.default_rng(3)
     families = ring(rng)
     late = solved_parts(families, "auto", SearchLimits.of(0.0, None, None), rng)
-    assert {part.limit for part in late} == {"the time limit"}
+    assert {part.met for part in late} == {frozenset({Limit.TIME})}
     small = solved_parts(families, "auto", SearchLimits.of(None, 1 << 20, None), rng)
     for found in (late, small):
         assert sum(part.bound for part in found) <= sum(part.cost for part in found) + 1e-9

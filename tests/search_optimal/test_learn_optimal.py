@@ -5,6 +5,7 @@ import pytest
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError, SearchError
+from fedbn.limits import Limit
 from fedbn.scores import make_score, total_score
 from fedbn.search.families.cluster_lp import ClusterLP
 from fedbn.search.families.families import Families
@@ -173,7 +174,7 @@ def test_limits_are_said() -> None:
     score = make_score("gaussian-bic", gaussian(rng, 500, 30))
     late = learn_optimal(score, seconds=0.0)
     assert late.status == "heuristic"
-    assert late.limit == "the time limit"
+    assert late.met == {Limit.TIME}
     assert "the time limit was reached" in late.proof
     small = learn_optimal(make_score("gaussian-bic", gaussian(rng, 300, 12)), memory=20_000)
     assert small.status in ("optimal", "feasible with bound")

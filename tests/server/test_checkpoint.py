@@ -15,13 +15,14 @@ from flwr.app import Message
 from fedbn.errors import ConfigError, QuorumError, ResultsError
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.federation.rounds import FederationResult
-from fedbn.federation.settings import ConsensusSettings, Experiment, to_run_config
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import ConsensusSettings, Experiment
 from server import checkpoint as files
 from server.server_app import federate, run_and_write
 from simulations.in_process_grid import Fault, InProcessGrid
 from simulations.run import node_configs
 
-PLAN = Experiment(network="asia", clients=4, rows=100, seed=2, rounds_limit=4)
+PLAN = Experiment.of(network="asia", clients=4, rows=100, seed=2, rounds_limit=4)
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +31,13 @@ def _silent_flower() -> None:
 
 
 def kept_in(folder: Path, **changes: Any) -> Experiment:
-    return replace(PLAN, checkpoint=str(folder / "state.json"), **changes)
+    return PLAN.changed(checkpoint=str(folder / "state.json"), **changes)
 
 
 def run(experiment: Experiment, fault: Fault | None = None) -> FederationResult:
-    grid = InProcessGrid(to_run_config(experiment), node_configs(experiment.clients), fault=fault)
+    grid = InProcessGrid(
+        to_run_config(experiment), node_configs(experiment.data.clients), fault=fault
+    )
     return federate(grid, experiment).result
 
 
@@ -45,7 +48,7 @@ def nobody_after(rounds: int) -> Callable[[int, Message], Message | None]:
     def fault(node: int, reply: Message) -> Message | None:
         if reply.metadata.message_type == "train":
             answers["train"] += 1
-        return reply if answers["train"] <= rounds * PLAN.clients else None
+        return reply if answers["train"] <= rounds * PLAN.data.clients else None
 
     return fault
 
@@ -68,13 +71,13 @@ def test_a_run_that_goes_on_gives_what_an_uninterrupted_one_gives(
     assert whole.rounds > 2
     with pytest.raises(QuorumError):
         run(experiment, nobody_after(rounds))
-    assert everything(run(replace(experiment, resume=True))) == everything(whole)
+    assert everything(run(experiment.changed(resume=True))) == everything(whole)
 
 
 def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
     experiment = kept_in(tmp_path)
     whole = run(experiment)
-    nobody = replace(experiment, resume=True)
+    nobody = experiment.changed(resume=True)
     assert everything(run(nobody, fault=lambda node, reply: None)) == everything(whole)
 
 
@@ -105,13 +108,13 @@ def test_a_full_disk_ends_the_run_and_keeps_the_round_before(
     assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
     assert json.loads((tmp_path / "state.json").read_text())["rounds"] == 1
     monkeypatch.undo()
-    assert everything(run(replace(experiment, resume=True))) == everything(whole)
+    assert everything(run(experiment.changed(resume=True))) == everything(whole)
 
 
 def test_a_run_that_goes_on_has_its_own_settings(tmp_path: Path) -> None:
     experiment = kept_in(tmp_path)
     run(experiment)
-    go_on = replace(experiment, resume=True)
+    go_on = experiment.changed(resume=True)
     with pytest.raises(ConfigError, match="seed is 3, in .*state.json it is 2"):
         run(replace(go_on, seed=3))
     with pytest.raises(ConfigError, match="reading is 'search'"):
@@ -131,19 +134,19 @@ def test_there_must_be_something_to_resume(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nothing to resume: no checkpoint"):
         run(kept_in(tmp_path, resume=True))
     with pytest.raises(ConfigError, match="set checkpoint or out-dir"):
-        run(replace(PLAN, resume=True))
+        run(PLAN.changed(resume=True))
 
 
 def test_without_a_place_nothing_is_kept_and_beside_the_results_by_default(tmp_path: Path) -> None:
     assert files.checkpoint_file(PLAN) is None
-    beside = files.checkpoint_file(replace(PLAN, out_dir=str(tmp_path / "out")))
+    beside = files.checkpoint_file(PLAN.changed(out_dir=str(tmp_path / "out")))
     assert beside == tmp_path / "out.checkpoint.json"
 
 
 def served(folder: Path, **changes: Any) -> None:
     """The server app's own work: run, write the results, forget the checkpoint."""
-    experiment = replace(PLAN, out_dir=str(folder / "out"), **changes)
-    grid = InProcessGrid(to_run_config(experiment), node_configs(experiment.clients))
+    experiment = PLAN.changed(out_dir=str(folder / "out"), **changes)
+    grid = InProcessGrid(to_run_config(experiment), node_configs(experiment.data.clients))
     run_and_write(grid, experiment)
 
 

@@ -10,11 +10,12 @@ import pytest
 
 from fedbn.errors import QuorumError, SchemaError
 from fedbn.federation.rounds import FederationResult
-from fedbn.federation.settings import ConsensusSettings, Experiment, to_run_config
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import ConsensusSettings, Experiment
 from server.server_app import federate
 from simulations.in_process_grid import InProcessGrid
 
-PLAN = Experiment(connect_seconds=0.0)
+PLAN = Experiment.of(connect_seconds=0.0)
 ROWS = ("x,1\n", "y,2\n", "x,2\n", "y,1\n")
 
 
@@ -30,7 +31,7 @@ def site(folder: Path, name: str, header: str = "a,b", rows: tuple[str, ...] = R
 
 
 def run(folder: Path, experiment: Experiment = PLAN) -> FederationResult:
-    sharing = replace(experiment, share_diagnostics=True)
+    sharing = experiment.changed(share_diagnostics=True)
     nodes = [
         {"data-path": str(table), "policy": str(table.with_suffix(".toml"))}
         for table in sorted(folder.glob("*.csv"))
@@ -56,20 +57,20 @@ def test_or_it_goes_on_without_those_that_differ(tmp_path: Path) -> None:
     site(tmp_path, "east")
     site(tmp_path, "north", header="a,c")
     site(tmp_path, "south")
-    result = run(tmp_path, replace(PLAN, on_mismatch="leave-out"))
+    result = run(tmp_path, PLAN.changed(on_mismatch="leave-out"))
     assert [reply.client for reply in result.replies] == ["east", "south"]
     ((client, reason),) = result.refused
     assert (client, reason[:17]) == ("north", "handshake: north:")
     everybody = ConsensusSettings(min_fraction=1.0)
     with pytest.raises(QuorumError, match="at least 3 good replies of 3 clients.*has no column"):
-        run(tmp_path, replace(PLAN, on_mismatch="leave-out", consensus=everybody))
+        run(tmp_path, PLAN.changed(on_mismatch="leave-out", consensus=everybody))
 
 
 def test_under_a_given_schema_a_foreign_state_is_a_mismatch(tmp_path: Path) -> None:
     site(tmp_path, "east")
     site(tmp_path, "north", rows=("x,1\n", "z,2\n", "x,2\n"))
     (tmp_path / "states.json").write_text('{"a": ["x", "y"], "b": ["1", "2", "3"]}')
-    law = replace(PLAN, schema=str(tmp_path / "states.json"))
+    law = PLAN.changed(schema=str(tmp_path / "states.json"))
     with pytest.raises(SchemaError, match="'north' column 'a' has state 'z', which is not agreed"):
         run(tmp_path, law)
     result = run(tmp_path, replace(law, on_mismatch="leave-out"))

@@ -17,14 +17,15 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, QuorumError, SchemaError
 from fedbn.federation.message import Limits, schema_to_text
 from fedbn.federation.rounds import FederationResult
-from fedbn.federation.settings import ConsensusSettings, Experiment, to_run_config
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import ConsensusSettings, Experiment
 from server.handshake import client_names
 from server.server_app import federate
 from simulations.in_process_grid import Fault, InProcessGrid
 from simulations.run import node_configs
 from tests.work import counted
 
-ASIA = Experiment(network="asia", clients=4, rows=100, seed=2, share_diagnostics=True)
+ASIA = Experiment.of(network="asia", clients=4, rows=100, seed=2, share_diagnostics=True)
 LIAR = 3
 """Node 3 is client 2: node ids count from 2."""
 
@@ -41,7 +42,9 @@ def silent_flower() -> Iterator[None]:
 
 
 def run(experiment: Experiment = ASIA, fault: Fault | None = None) -> FederationResult:
-    grid = InProcessGrid(to_run_config(experiment), node_configs(experiment.clients), fault=fault)
+    grid = InProcessGrid(
+        to_run_config(experiment), node_configs(experiment.data.clients), fault=fault
+    )
     return federate(grid, experiment).result
 
 
@@ -153,7 +156,7 @@ def test_a_claim_of_a_million_dags_costs_neither_work_nor_memory() -> None:
 
 def test_limits_are_those_of_the_run() -> None:
     with pytest.raises(QuorumError, match="at most 1 edges"):
-        run(replace(ASIA, limits=Limits(max_edges=1)))
+        run(ASIA.changed(limits=Limits(max_edges=1)))
 
 
 BAD_HANDSHAKES: dict[str, tuple[Lie, str]] = {
@@ -194,7 +197,7 @@ def test_too_few_good_replies_end_the_run() -> None:
 
     with pytest.raises(QuorumError, match="at least 2 good replies of 4 clients are needed, not 1"):
         run(fault=all_but_one)
-    lenient = replace(ASIA, consensus=ConsensusSettings(min_fraction=0.25))
+    lenient = ASIA.changed(consensus=ConsensusSettings(min_fraction=0.25))
     assert [r.client for r in run(lenient, fault=all_but_one).replies] == ["client 2"]
 
 
@@ -207,7 +210,7 @@ def test_a_client_lost_between_rounds_leaves_the_others_to_it() -> None:
             return reply if calls["train"] == 1 else None
         return reply
 
-    result = run(replace(ASIA, rounds_limit=3), fault=leaving)
+    result = run(ASIA.changed(rounds_limit=3), fault=leaving)
     assert len(result.replies) == 3
     assert result.rounds >= 2
     assert all("no reply" in reason for _, reason in result.refused)
@@ -215,7 +218,7 @@ def test_a_client_lost_between_rounds_leaves_the_others_to_it() -> None:
 
 def test_further_rounds_start_from_the_consensus_and_end_when_it_stays() -> None:
     one_shot = run()
-    many = run(replace(ASIA, rounds_limit=10, seed=7))
+    many = run(ASIA.changed(rounds_limit=10, seed=7))
     assert (one_shot.rounds, one_shot.converged) == (1, False)
     assert many.converged
     assert 2 <= many.rounds < 10
@@ -226,7 +229,7 @@ def test_the_order_of_replies_does_not_matter() -> None:
         def send_and_receive(self, messages: Any, *, timeout: float | None = None) -> Any:
             return list(super().send_and_receive(messages, timeout=timeout))[::-1]
 
-    grid = Shuffling(to_run_config(ASIA), node_configs(ASIA.clients))
+    grid = Shuffling(to_run_config(ASIA), node_configs(ASIA.data.clients))
     shuffled, plain = federate(grid, ASIA).result, run()
     assert shuffled.consensus.dag == plain.consensus.dag
     assert shuffled.replies == replace_seconds(shuffled, plain)
@@ -248,7 +251,7 @@ def test_diagnostics_are_kept_only_if_they_are_what_they_should_be() -> None:
 
 
 def test_without_diagnostics_clients_have_numbers_and_nothing_else() -> None:
-    result = run(replace(ASIA, share_diagnostics=False))
+    result = run(ASIA.changed(share_diagnostics=False))
     assert [reply.client for reply in result.replies] == [f"client {i}" for i in (1, 2, 3, 4)]
     assert all(reply.rows is None and reply.seconds is None for reply in result.replies)
 
@@ -269,7 +272,7 @@ def test_a_second_answer_is_ignored() -> None:
             replies = list(super().send_and_receive(messages, timeout=timeout))
             return [*replies, *replies[::-1]]
 
-    grid = Repeating(to_run_config(ASIA), node_configs(ASIA.clients))
+    grid = Repeating(to_run_config(ASIA), node_configs(ASIA.data.clients))
     twice, plain = federate(grid, ASIA).result, run()
     assert twice.consensus.dag == plain.consensus.dag
     assert twice.refused == ()
@@ -289,8 +292,8 @@ def test_an_answer_to_an_older_request_is_no_answer() -> None:
         def pull_messages(self, message_ids: Any) -> Any:
             return [*super().pull_messages(message_ids), *self._waiting.values()]
 
-    two_rounds = replace(ASIA, rounds_limit=2)
-    grid = Replaying(to_run_config(ASIA), node_configs(ASIA.clients), fault=replaying)
+    two_rounds = ASIA.changed(rounds_limit=2)
+    grid = Replaying(to_run_config(ASIA), node_configs(ASIA.data.clients), fault=replaying)
     result = federate(grid, two_rounds).result
     assert result.refused == (("client 2", "round 2: client 2: no reply"),)
 
@@ -321,10 +324,10 @@ def test_a_restarted_node_is_not_asked_again_and_the_others_go_on() -> None:
 
         def get_node_ids(self) -> list[int]:
             nodes = list(super().get_node_ids())
-            trained = self._sent >= 2 * ASIA.clients
+            trained = self._sent >= 2 * ASIA.data.clients
             return [99 if node == LIAR and trained else node for node in nodes]
 
-    two_rounds = replace(ASIA, rounds_limit=2)
+    two_rounds = ASIA.changed(rounds_limit=2)
     result = federate(Restarting(to_run_config(ASIA), node_configs(4)), two_rounds).result
     assert (result.rounds, len(result.replies)) == (2, 3)
     assert result.refused == (("client 2", "round 2: client 2: no reply"),)

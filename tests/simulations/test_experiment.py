@@ -18,11 +18,11 @@ def write(folder: Path, text: str) -> Path:
 def test_options_override_the_file_and_the_file_the_base(tmp_path: Path) -> None:
     config = write(tmp_path, 'network = "asia"\nclients = 3\nengine = "in-process"\n')
     experiment = experiment_from({"clients": 4}, config=config, base={"clients": 2, "rows": 9})
-    assert experiment == Experiment(network="asia", clients=4, rows=9, engine="in-process")
+    assert experiment == Experiment.of(network="asia", clients=4, rows=9, engine="in-process")
 
 
 def test_options_that_are_not_given_change_nothing() -> None:
-    assert experiment_from({"rows": None, "seed": 5}) == Experiment(seed=5)
+    assert experiment_from({"rows": None, "seed": 5}) == Experiment.of(seed=5)
 
 
 def test_paths_of_a_file_are_relative_to_it(tmp_path: Path) -> None:
@@ -34,15 +34,17 @@ def test_paths_of_a_file_are_relative_to_it(tmp_path: Path) -> None:
 def test_absolute_paths_leave_names_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "net.bif").write_text("")
-    assert with_absolute_paths(Experiment(network="asia")).network == "asia"
-    assert with_absolute_paths(Experiment(network="net.bif")).network == str(tmp_path / "net.bif")
-    sites = with_absolute_paths(Experiment(sites=("a.csv",), schema="s.json"))
+    assert with_absolute_paths(Experiment.of(network="asia")).data.network == "asia"
+    assert with_absolute_paths(Experiment.of(network="net.bif")).data.network == str(
+        tmp_path / "net.bif"
+    )
+    sites = with_absolute_paths(Experiment.of(sites=("a.csv",), schema="s.json")).data
     assert (sites.sites, sites.schema) == ((str(tmp_path / "a.csv"),), str(tmp_path / "s.json"))
 
 
 def test_results_are_named_after_their_source() -> None:
-    assert result_name(Experiment(network="nets/mine.bif.gz")) == "mine"
-    assert result_name(Experiment(sites=("a.csv", "b.csv"))) == "sites"
+    assert result_name(Experiment.of(network="nets/mine.bif.gz")) == "mine"
+    assert result_name(Experiment.of(sites=("a.csv", "b.csv"))) == "sites"
 
 
 @pytest.mark.parametrize(

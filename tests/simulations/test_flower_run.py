@@ -9,7 +9,7 @@ from fedbn.federation.settings import Experiment
 from simulations.flower import run as runs
 from simulations.flower.processes import free_ports, new_home, require_running, start, stop
 
-PLAN = Experiment(network="asia")
+PLAN = Experiment.of(network="asia")
 
 
 def silent(words: str) -> None:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fedbn.graphs.dag import DAG
-from fedbn.limits import SearchLimits
+from fedbn.limits import NOTHING_MET, Limit, SearchLimits
 from fedbn.scores.base import total_score
 from fedbn.search.cg_dca.pool import ColumnPool
 from fedbn.search.cg_dca.pricing import NEGATIVE, DCAPricing, Pricing
@@ -53,14 +53,15 @@ class CGDCAResult:
     score : its total, higher is better.
     upper_bound, gap, proof : None, as pricing is inexact.
     status : always "heuristic".
-    limit : "time limit" if the search was stopped, "memory limit" if an RMIP was, else empty.
+    met : TIME if the search was stopped, MEMORY if an RMIP was, PARENTS if a set that pricing found
+        was larger than `max_parents`.
     counters : columns, rows, pricings, rounds of pricing, exact separations, RMIPs, and how many
         of those a limit ended early.
     """
 
     dag: DAG
     score: float
-    limit: Literal["", "time limit", "memory limit"]
+    met: frozenset[Limit]
     counters: Mapping[str, int]
     upper_bound: None = None
     gap: None = None
@@ -148,7 +149,7 @@ class _ColumnGeneration:
         self.model = pricing.model(score)
         self.empty = np.array([-score.local_score(i, []) for i in range(score.n)])
         self.counters = dict.fromkeys(COUNTERS, 0)
-        self.out_of_memory = False
+        self.met: set[Limit] = set()
         self.pool = ColumnPool(score.names)
         for i in range(score.n):
             self.pool.add(i, np.zeros(score.n, dtype=np.bool_), 0.0)
@@ -185,7 +186,9 @@ class _ColumnGeneration:
         most = self.score.n if self.limits.max_parents is None else self.limits.max_parents
         least = 0.0
         for found in self.pricing.columns(problem, start, self.rng):
-            if found.parents.sum() <= most and not self.pool.has(i, found.parents):
+            if found.parents.sum() > most:
+                self.met.add(Limit.PARENTS)
+            elif not self.pool.has(i, found.parents):
                 cost = -self.score.local_score(i, np.flatnonzero(found.parents)) - self.empty[i]
                 self.pool.add(i, found.parents, cost)
                 least = min(least, found.reduced_cost)
@@ -221,16 +224,16 @@ class _ColumnGeneration:
         """RMIP."""
         found = best_dag(self.pool.families(), self.rng, self.limits)
         self.counters["rmips"] += 1
-        self.counters["rmips_cut_short"] += found.limit != ""
-        self.out_of_memory |= "memory" in found.limit
+        self.counters["rmips_cut_short"] += bool(found.met)
+        self.met |= found.met & {Limit.MEMORY}
         return found
 
     def result(self, score: TabulatedScore, dag: DAG) -> CGDCAResult:
         """What is told of the best DAG, with the score of all variables."""
-        memory: Literal["", "memory limit"] = "memory limit" if self.out_of_memory else ""
+        late = {Limit.TIME} if self.stopped else NOTHING_MET
         return CGDCAResult(
             dag=dag,
             score=total_score(score, dag),
-            limit="time limit" if self.stopped else memory,
+            met=frozenset(self.met | late),
             counters=self.counters | {"columns": self.pool.size},
         )

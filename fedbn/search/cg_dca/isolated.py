@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbn.search.cg_dca.algorithm2 import CGDCAResult, learn_cg_dca
-from fedbn.search.child_process import answer_of, serve
+from fedbn.search.child_process import Answer, answer_of, serve
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
 __all__ = ["learn_isolated"]
 
+LOADED = 4  # columns of the search that loads the kernels
 GRACE = 30.0  # seconds for the start of the child, one pricing and one solver call
 CHILD = (sys.executable, "-m", "fedbn.search.cg_dca.isolated")
 
@@ -30,8 +31,8 @@ def learn_isolated(
     rng: np.random.Generator,
     child: Sequence[str] = CHILD,
     **options: Any,
-) -> CGDCAResult:
-    """`learn_cg_dca` in a child process; parameters and errors as there.
+) -> Answer:
+    """`learn_cg_dca` in a child process, and what it took; parameters and errors as there.
 
     Parameters
     ----------
@@ -44,8 +45,7 @@ def learn_isolated(
     """
     task = (score, options | {"seconds": seconds, "rng": rng})
     allowed = None if seconds is None else seconds + GRACE
-    found: CGDCAResult = answer_of(child, task, allowed, CGDCAResult)
-    return found
+    return answer_of(child, task, allowed, CGDCAResult)
 
 
 def _learned(task: tuple[TabulatedScore, dict[str, Any]]) -> CGDCAResult:
@@ -53,5 +53,14 @@ def _learned(task: tuple[TabulatedScore, dict[str, Any]]) -> CGDCAResult:
     return learn_cg_dca(score, **options)
 
 
+def _load(task: tuple[TabulatedScore, dict[str, Any]]) -> None:
+    """Run the search on a part of the columns, which loads most of its kernels."""
+    score, options = task
+    used = score.varying()[:LOADED]
+    if used.size:
+        own = options | {"seconds": 1.0, "rng": np.random.default_rng(0)}
+        learn_cg_dca(score.over(used), **own)
+
+
 if __name__ == "__main__":
-    serve(_learned)
+    serve(_learned, _load)

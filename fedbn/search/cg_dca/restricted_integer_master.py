@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbn.graphs.dag import DAG
-from fedbn.limits import SearchLimits
+from fedbn.limits import NOTHING_MET, Limit, SearchLimits
 from fedbn.search.families.families import Families
 from fedbn.search.optimal.parts import solved_parts
 
@@ -20,11 +20,11 @@ __all__ = ["RestrictedOptimum", "best_dag"]
 
 @dataclass(frozen=True)
 class RestrictedOptimum:
-    """The best DAG found and its cost; `limit` is "", or the limit that ended the search."""
+    """The best DAG found and its cost; `met` are the limits that ended the search."""
 
     cost: float
     dag: DAG
-    limit: str
+    met: frozenset[Limit]
 
 
 def best_dag(
@@ -33,5 +33,5 @@ def best_dag(
     """The least cost of a DAG of these families, within the limits."""
     parts = solved_parts(families, "auto", SearchLimits() if limits is None else limits, rng)
     cost = sum(part.cost for part in parts)
-    limit = next((part.limit for part in parts if part.limit), "")
-    return RestrictedOptimum(cost, families.dag([f for p in parts for f in p.chosen]), limit)
+    met = NOTHING_MET.union(*(part.met for part in parts))
+    return RestrictedOptimum(cost, families.dag([f for p in parts for f in p.chosen]), met)

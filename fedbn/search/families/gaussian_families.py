@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.graphs._bit_kernels import pack
+from fedbn.limits import Limit
 from fedbn.scores.gaussian import require_regular
 from fedbn.search.families.families import Families
 
@@ -175,8 +176,8 @@ class GaussianFamilies:
         sets: int | None = None,
         steps: int | None = None,
         deadline: float | None = None,
-    ) -> tuple[list[ParentSets], str]:
-        """What `search` finds for every node, and "" or the limit that ended it.
+    ) -> tuple[list[ParentSets], Limit | None]:
+        """What `search` finds for every node, and the limit that ended it.
 
         Parameters
         ----------
@@ -194,11 +195,11 @@ class GaussianFamilies:
             )
             found.append(part)
             if more is not None and len(part.price) > more:
-                return found, "the memory limit" if room == fits else "the limit on sets"
+                return found, Limit.MEMORY if room == fits else Limit.SETS
             if not part.complete:
                 late = deadline is not None and time.monotonic() > deadline
-                return found, "the time limit" if late else "the limit on steps"
-        return found, ""
+                return found, Limit.TIME if late else Limit.STEPS
+        return found, None
 
     def costs(self, node: int, has_parent: Bools) -> Floats:
         """-local score of the node with each row of parents, [sets]."""

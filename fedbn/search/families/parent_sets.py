@@ -29,15 +29,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import SearchError
+from fedbn.limits import NOTHING_MET, Limit, in_words
 from fedbn.search.families.families import Families
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["INTERRUPTION", "TOLERANCE", "ParentSetSearch", "is_interrupt", "parent_sets"]
+__all__ = ["TOLERANCE", "ParentSetSearch", "is_interrupt", "parent_sets"]
 
 TOLERANCE = 1e-8  # absolute, natural logarithms: scores this close are equal
-INTERRUPTION = "an interruption"
 PIECE = 200_000  # sets that are counted between two looks at the clock
 LAST_LEVEL = 5_000_000  # families of one size from which the last level is searched by its own
 ALL_SETS_FROM = (
@@ -55,7 +55,7 @@ class ParentSetSearch:
     """What `parent_sets` found.
 
     `complete` is False when `max_parents` or a limit stopped the search where the rules had not;
-    then `largest` is the size up to which the families are complete, and `limit` says why.
+    then `largest` is the size up to which the families are complete, and `met` says why.
     """
 
     families: Families
@@ -63,7 +63,7 @@ class ParentSetSearch:
     largest: int
     scored: int
     seconds: float
-    limit: str = ""
+    met: frozenset[Limit] = NOTHING_MET
 
     def renamed(self, names: tuple[str, ...]) -> ParentSetSearch:
         """The same with the variables in the order of `names`."""
@@ -151,17 +151,18 @@ def _by_depth(
 
     began = time.monotonic()
     search = GaussianFamilies(score)
-    most, largest, limit, scored = 1, -1, "", 0
+    most, largest, scored = 1, -1, 0
+    limit: Limit | None = None
     families = None
-    while not limit:
+    while limit is None:
         most = min(2 * most, score.n - 1 if max_parents is None else max_parents)
         try:
             found, limit = search.parent_sets(
                 slack + TOLERANCE, most, memory=memory, deadline=deadline
             )
         except KeyboardInterrupt:
-            limit = INTERRUPTION
-        if limit:
+            limit = Limit.INTERRUPTION
+        if limit is not None:
             break
         families, largest = search.families(found, slack), most
         scored = sum(part.steps for part in found)
@@ -170,11 +171,12 @@ def _by_depth(
         if not any(part.capped for part in found):
             break
         if most == max_parents:
-            limit = f"a cap of {max_parents} parents"
+            limit = Limit.PARENTS
+    met = NOTHING_MET if limit is None else frozenset({limit})
     if families is None:
-        raise SearchError(f"{limit} came before any parent set was scored")
+        raise SearchError(f"{in_words(met)} came before any parent set was scored")
     seconds = time.monotonic() - began
-    return ParentSetSearch(families, not limit, largest, scored, seconds, limit)
+    return ParentSetSearch(families, not met, largest, scored, seconds, met)
 
 
 class _LevelSearch:
@@ -215,14 +217,14 @@ class _LevelSearch:
         frontiers = [_Frontier(none, np.full(1, np.inf)) for _ in range(self.n)]
         below = _Level(0, none, np.zeros(1), np.zeros(1, dtype=np.int32))
         own = self._joint(0, [np.zeros(1, dtype=np.int64)])
-        size, limit = 0, ""
+        size, met = 0, NOTHING_MET
         while size <= self.others:
             try:
                 bounds = frontiers if size == 0 else self._all_extended(size - 1, frontiers)
                 if not any(bound.best.size for bound in bounds):
                     break
                 if max_parents is not None and size > max_parents:
-                    limit = f"a cap of {max_parents} parents"
+                    met = frozenset({Limit.PARENTS})
                     break
                 below, own, frontiers = self._level(size, bounds, below, own)
                 size += 1
@@ -235,18 +237,18 @@ class _LevelSearch:
                     size += 1
                     break
             except _Stopped:
-                limit = "the time limit"
+                met = frozenset({Limit.TIME})
                 break
             except (KeyboardInterrupt, SystemError) as error:
                 if not is_interrupt(error):
                     raise
-                limit = INTERRUPTION
+                met = frozenset({Limit.INTERRUPTION})
                 break
         if size == 0:
-            raise SearchError(f"{limit or 'a limit'} came before any parent set was scored")
+            raise SearchError(f"{in_words(met)} came before any parent set was scored")
         return ParentSetSearch(
-            self._families(size), not limit, size - 1, self.scored,
-            time.monotonic() - started, limit,
+            self._families(size), not met, size - 1, self.scored,
+            time.monotonic() - started, met,
         )  # fmt: skip
 
     def _require_time(self) -> None:

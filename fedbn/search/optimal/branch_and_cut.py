@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.graphs._bit_kernels import pack
+from fedbn.limits import NOTHING_MET, Limit
 from fedbn.search.families.families import Families
 
 __all__ = ["BranchResult", "branch_and_cut", "cycle_clusters"]
@@ -36,7 +37,7 @@ class BranchResult:
     chosen : one family per node, by node. cost : their sum.
     bound : no DAG of the families costs less; equal to `cost` when `proven`.
     nodes : of the search tree.
-    limit : "" or the limit that ended the search.
+    met : the limits that ended the search.
     """
 
     chosen: tuple[int, ...]
@@ -44,7 +45,7 @@ class BranchResult:
     bound: float
     proven: bool
     nodes: int
-    limit: str
+    met: frozenset[Limit]
 
 
 def branch_and_cut(
@@ -85,10 +86,11 @@ def branch_and_cut(
     status = str(model.getStatus())
     bound = min(cost, float(model.getDualbound()) + float(lowest.sum()) - SAFETY)
     proven = status == "optimal" and cost - bound <= 2.0 * SAFETY
-    limits = {"timelimit": "the time limit", "memlimit": "the memory limit"}
+    ended = {"timelimit": Limit.TIME, "memlimit": Limit.MEMORY, "userinterrupt": Limit.INTERRUPTION}
+    met = NOTHING_MET if proven else frozenset({ended.get(status, Limit.STEPS)})
     return BranchResult(
         chosen, cost, cost if proven else bound, proven, int(model.getNTotalNodes()),
-        limits.get(status, "" if proven else f"SCIP ended with {status!r}"),
+        met,
     )  # fmt: skip
 
 

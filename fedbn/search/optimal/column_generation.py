@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fedbn.graphs._bit_kernels import unpack
 from fedbn.graphs.dag import DAG
-from fedbn.limits import SearchLimits
+from fedbn.limits import NOTHING_MET, Limit, SearchLimits
 from fedbn.search.families.cluster_lp import ClusterLP
 from fedbn.search.families.families import Families
 from fedbn.search.families.gaussian_families import GaussianFamilies, ParentSets
@@ -172,7 +172,7 @@ class Pool:
     chosen, cost : that DAG, one family per node.
     bound : no DAG costs less; -inf without one.
     complete : whether every DAG that costs less than `cost` is made of these families.
-    limit : "" or the limit that was met.
+    met : the limits that were met.
     """
 
     families: Families
@@ -180,7 +180,7 @@ class Pool:
     cost: float
     bound: float
     complete: bool
-    limit: str
+    met: frozenset[Limit]
 
 
 def generated_pool(score: TabulatedScore, limits: SearchLimits, rng: np.random.Generator) -> Pool:
@@ -199,14 +199,14 @@ def generated_pool(score: TabulatedScore, limits: SearchLimits, rng: np.random.G
     relaxation = generation.close()
     columns = generation.columns
     cost, chosen = ordering_search(columns, rng, restarts=4 * score.n, seconds=limits.left)
-    limit = "the time limit" if limits.over else ""
+    met = frozenset({Limit.TIME}) if limits.over else NOTHING_MET
     if limits.over or not np.isfinite(relaxation.bound):
-        return Pool(columns, chosen, cost, relaxation.bound, False, limit)
+        return Pool(columns, chosen, cost, relaxation.bound, False, met)
     within, complete = generation.within(relaxation, cost - relaxation.bound)
     pool = _with(within, columns, chosen)
-    limit = "the time limit" if limits.over else ""
+    met = frozenset({Limit.TIME}) if limits.over else NOTHING_MET
     cost, chosen = ordering_search(pool, rng, restarts=4 * score.n, seconds=limits.left)
-    return Pool(pool, chosen, cost, relaxation.bound, complete, limit)
+    return Pool(pool, chosen, cost, relaxation.bound, complete, met)
 
 
 def _columns_of(score: TabulatedScore, dag: DAG) -> Families:

@@ -2,8 +2,7 @@
 
 The child gets the score through a pipe, limits its own memory (`RLIMIT_DATA`) and its time, and
 sends back the result or the error. Where it crashes, is killed or stays silent past its time, the
-ordering search over small parent sets gives a DAG, and the result says why: `limit` begins with
-"fallback".
+ordering search over small parent sets gives a DAG; the result has met FALLBACK and says why.
 
     python -m fedbn.search.optimal.isolated    (the child; nobody else needs to run it)
 """
@@ -11,23 +10,25 @@ ordering search over small parent sets gives a DAG, and the result says why: `li
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedbn.errors import SearchError
-from fedbn.search.child_process import answer_of, serve
+from fedbn.limits import Limit
+from fedbn.search.child_process import Answer, answer_of, serve
 from fedbn.search.optimal.learn import OptimalResult, learn_optimal
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["FALLBACK", "fallback", "learn_isolated"]
+__all__ = ["fallback", "learn_isolated"]
 
-FALLBACK = "fallback"
 FALLBACK_PARENTS = 2
 GRACE = 20.0  # seconds for the start and the end of the child, and for the last step of a solver
+LOADED = 4  # columns of the search that loads the kernels
 HEADROOM = 1 << 30  # bytes of the interpreter and the compiled kernels
 CHILD = (sys.executable, "-m", "fedbn.search.optimal.isolated")
 
@@ -41,12 +42,12 @@ def learn_isolated(
     max_parents: int | None = None,
     rng: np.random.Generator,
     child: Sequence[str] | None = None,
-) -> OptimalResult:
-    """`learn_optimal` in a child process; parameters and errors as there, with these differences.
+) -> Answer:
+    """`learn_optimal` in a child process, and what it took; parameters and errors as there.
 
-    `seconds` and `memory` are kept by force: a child that is `GRACE` seconds late is killed, and
-    one that allocates more than `memory` (and 1 GiB of its own) fails. Every end of the child but
-    an answer, and a SearchError, lead to the fallback.
+    But `seconds` and `memory` are kept by force: a child that is `GRACE` seconds late is killed,
+    and one that allocates more than `memory` (and 1 GiB of its own) fails. Every end of the child
+    but an answer, and a SearchError, lead to the fallback.
 
     Parameters
     ----------
@@ -55,10 +56,11 @@ def learn_isolated(
     task = (score, method, seconds, memory, max_parents, rng)
     allowed = None if seconds is None else seconds + GRACE
     try:
-        found: OptimalResult = answer_of(child or CHILD, task, allowed, OptimalResult)
+        return answer_of(child or CHILD, task, allowed, OptimalResult)
     except SearchError as error:
-        return fallback(score, max_parents, rng, str(error))
-    return found
+        began = time.process_time()
+        found = fallback(score, max_parents, rng, str(error))
+        return Answer(found, time.process_time() - began, 0.0)
 
 
 def fallback(
@@ -70,7 +72,7 @@ def fallback(
     return OptimalResult(
         best.dag, best.score, np.inf, np.inf, "heuristic",
         f"ordering search with at most {cap} parents, because {reason}", best.counters,
-        f"{FALLBACK}: {reason}",
+        frozenset({Limit.FALLBACK}),
     )  # fmt: skip
 
 
@@ -93,5 +95,14 @@ def _learned(task: tuple[Any, ...]) -> OptimalResult:
     )
 
 
+def _load(task: tuple[Any, ...]) -> None:
+    """Run the method on a part of the columns, which loads most of its kernels."""
+    score, method, _, memory, max_parents, _ = task
+    used = score.varying()[:LOADED]
+    if used.size:
+        part = score.over(used)
+        learn_optimal(part, method, seconds=1.0, memory=memory, max_parents=max_parents)
+
+
 if __name__ == "__main__":
-    serve(_learned)
+    serve(_learned, _load)

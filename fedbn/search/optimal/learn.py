@@ -9,7 +9,8 @@ One entry, `learn_optimal`, over several exact methods. "auto" chooses:
   a bound, and only what can be in a better DAG is listed (`column_generation`).
 
 All methods take every score, but for "columns": Gaussian BIC and AIC only. BGe has no rule that
-ends the list of parent sets: beyond 25 variables it needs `max_parents`, which proves nothing.
+ends the list of parent sets: beyond 25 variables it needs `max_parents`, and the proof holds within
+it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
-from fedbn.limits import SearchLimits
+from fedbn.limits import NOTHING_MET, Limit, SearchLimits, in_words
 from fedbn.scores.base import total_score
 from fedbn.scores.gaussian import require_regular, rounding
 from fedbn.search.families.families import Families
@@ -48,7 +49,7 @@ LISTED = 20_000  # Gaussian parent sets of large components above which columns 
 RELATIVE = 1e-9  # of the score: the rounding that an optimum may have, as in the other searches
 STEPS = 60_000_000  # of the search for Gaussian parent sets before columns are generated
 
-Status = Literal["optimal", "feasible with bound", "heuristic"]
+Status = Literal["optimal", "optimal within limits", "feasible with bound", "heuristic"]
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,15 @@ class OptimalResult:
     ----------
     dag : the structure.
     score : its total.
-    upper_bound : no DAG scores more; infinite for a heuristic.
+    upper_bound : no DAG scores more (none that keeps `max_parents`, if PARENTS was met); infinite
+        for a heuristic.
     gap : upper_bound - score, at least 0; what rounding may hide is in it.
     status : "optimal" when the bound is met but for rounding of at most 1e-9 of the score, and
-        every parent set was considered.
+        every parent set was considered; "optimal within limits" where larger sets than
+        `max_parents` might score more: no DAG within the cap does.
     proof : in words, what the bound rests on, and the limits that were met.
     counters : parent sets listed, sets scored, components, largest component.
-    limit : "" or the limit that ended the search.
+    met : the limits that were met.
     """
 
     dag: DAG
@@ -75,7 +78,7 @@ class OptimalResult:
     status: Status
     proof: str
     counters: Mapping[str, int]
-    limit: str = ""
+    met: frozenset[Limit] = NOTHING_MET
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class _Found:
     cost: float
     bound: float
     proof: str
-    limit: str = ""
+    met: frozenset[Limit] = NOTHING_MET
     counters: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -108,7 +111,7 @@ def learn_optimal(
         programming on what it leaves); "branch-and-cut"; "columns" (column generation with exact
         pricing first; Gaussian BIC and AIC); "ordering" (a heuristic, no bound).
     seconds : wall-clock limit. memory : bytes, checked before large arrays.
-    max_parents : a cap; a structure under it is never called optimal unless no set was cut off.
+    max_parents : a cap; where it cuts a set off that might be better, the proof holds within it.
     rng : for the ordering search and the start sets of separations; by default seeded with 0.
 
     Raises
@@ -141,14 +144,15 @@ def _result(
     least = TOLERANCE * score.n  # what counts as nothing
     left, unsure = (0.0 if g <= least else g for g in (found.cost - found.bound, rounding(score)))
     blurred = unsure > RELATIVE * (1.0 + abs(total))
-    proof = found.proof + (f"; {found.limit} was reached" if found.limit else "")
+    proof = found.proof + (f"; met: {in_words(found.met)}" if found.met else "")
     if blurred:
         proof += f"; columns are so nearly collinear that rounding may hide {unsure:.1g}"
-    status: Status = "optimal" if left == 0.0 and not blurred else "feasible with bound"
+    proven: Status = "optimal within limits" if Limit.PARENTS in found.met else "optimal"
+    status: Status = proven if left == 0.0 and not blurred else "feasible with bound"
     if not np.isfinite(left):
         status = "heuristic"
     gap = left + unsure
-    return OptimalResult(dag, total, total + gap, gap, status, proof, found.counters, found.limit)
+    return OptimalResult(dag, total, total + gap, gap, status, proof, found.counters, found.met)
 
 
 def _canonical(dag: DAG, max_parents: int | None) -> DAG:
@@ -197,12 +201,12 @@ def _gaussian(score: TabulatedScore, limits: SearchLimits, rng: np.random.Genera
         steps=min(STEPS, 1 << (score.n - 3)) if dense else STEPS,
         deadline=limits.deadline,
     )
-    if not limit:
+    if limit is None:
         families = search.families(found)
         largest = max(len(nodes) for nodes in _components(families))
         if largest <= TABLE_NODES or families.size <= LISTED:
             parts = solved_parts(families, "auto", limits, rng)
-            return _united(families, parts, "", sum(part.steps for part in found))
+            return _united(families, parts, NOTHING_MET, sum(part.steps for part in found))
     return _dense(score, limits) if dense else _generated(score, limits, rng)
 
 
@@ -232,10 +236,10 @@ def _generated(score: TabulatedScore, limits: SearchLimits, rng: np.random.Gener
     if not pool.complete:
         bound = min(pool.cost, pool.bound)
         how = "columns with exact pricing" if np.isfinite(bound) else "ordering search"
-        known = Part(pool.chosen, pool.cost, bound, frozenset({how}), pool.limit)
-        return _united(pool.families, [known], "", pool.families.size)
+        known = Part(pool.chosen, pool.cost, bound, frozenset({how}), pool.met)
+        return _united(pool.families, [known], NOTHING_MET, pool.families.size)
     parts = solved_parts(pool.families, "auto", limits, rng)
-    found = _united(pool.families, parts, "", pool.families.size)
+    found = _united(pool.families, parts, NOTHING_MET, pool.families.size)
     return replace(
         found,
         bound=max(found.bound, min(pool.cost, pool.bound)),
@@ -251,21 +255,19 @@ def _listed(
         score, max_parents=limits.max_parents, memory=limits.bytes, seconds=limits.left
     )
     parts = solved_parts(listing.families, method, limits, rng)
-    found = _united(listing.families, parts, listing.limit, listing.scored)
+    found = _united(listing.families, parts, listing.met, listing.scored)
     if listing.complete:
         return found
     proof = (
         f"{found.proof}; parent sets of more than {listing.largest} variables were not considered"
     )
-    limit = found.limit or ("the parent limit" if limits.max_parents is not None else "")
-    return replace(found, bound=-np.inf, proof=proof, limit=limit)
+    within = listing.met == {Limit.PARENTS}
+    return replace(found, bound=found.bound if within else -np.inf, proof=proof)
 
 
-def _united(families: Families, parts: list[Part], limit: str, scored: int) -> _Found:
+def _united(families: Families, parts: list[Part], met: frozenset[Limit], scored: int) -> _Found:
     """The parts as one DAG."""
     chosen = sorted(f for part in parts for f in part.chosen)
-    reasons = [limit, *(part.limit for part in parts)]
-    met = [reason for reason in dict.fromkeys(reasons) if reason]
     counters = {
         "parent_sets": families.size,
         "scored": scored,
@@ -277,6 +279,6 @@ def _united(families: Families, parts: list[Part], limit: str, scored: int) -> _
         float(families.cost[chosen].sum()),
         sum(part.bound for part in parts),
         "; ".join(sorted(frozenset[str]().union(*(part.proofs for part in parts)))),
-        ", ".join(met),
+        met.union(*(part.met for part in parts)),
         counters,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.limits import SearchLimits
+from fedbn.limits import NOTHING_MET, Limit, SearchLimits
 from fedbn.search.families.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.families.components import components
 from fedbn.search.families.families import Families
@@ -41,14 +41,14 @@ class Part:
     chosen : places of its families among those that were given.
     cost, bound : of the best DAG known, and what no DAG costs less than.
     proofs : in words, what the bound rests on.
-    limit : "" or the limit that ended the work on it.
+    met : the limits that ended the work on it.
     """
 
     chosen: tuple[int, ...]
     cost: float
     bound: float
     proofs: frozenset[str]
-    limit: str = ""
+    met: frozenset[Limit] = NOTHING_MET
 
 
 def solved_parts(
@@ -110,13 +110,13 @@ def _relaxed(
     if method == "auto" and group_bytes(part) <= limits.bytes:
         known, keep = _grouped(part, known, relaxed, keep, limits)
     if known.cost - known.bound <= MARGIN:
-        return replace(known, bound=known.cost, limit="")
+        return replace(known, bound=known.cost, met=NOTHING_MET)
     kept, places = part.select(keep), np.flatnonzero(keep)
     again = method == "auto" and kept.size <= MUCH_LESS * part.size
     if again or len(components(kept)) > 1:
         return _of_kept(part, keep, known, method, limits, rng)
     if method == "clusters" or limits.over or kept.size > MOST_BRANCHED:
-        return replace(known, limit=known.limit or "the length of the list")
+        return replace(known, met=known.met or frozenset({Limit.SETS}))
     inside = tuple(int(f) for f in np.searchsorted(places, known.chosen))
     found = _branched(kept, replace(known, chosen=inside), relaxed.clusters, limits, rng)
     return _placed(found, places)
@@ -160,7 +160,7 @@ def _of_kept(
     return Part(
         chosen, cost, max(known.bound, min(cost, bound)),
         known.proofs.union(*(p.proofs for p in parts)),
-        ", ".join(sorted({p.limit for p in parts} - {""})),
+        NOTHING_MET.union(*(p.met for p in parts)),
     )  # fmt: skip
 
 
@@ -173,20 +173,18 @@ def _branched(
 ) -> Part:
     """Branch and cut, where there is time for it."""
     if limits.over:
-        return replace(known, limit=_late(limits))
+        return replace(known, met=_late(limits))
     found = branch_and_cut(
         part, known.chosen, clusters=clusters, seconds=limits.left, memory=limits.memory, rng=rng
     )
     known = replace(known, chosen=found.chosen, cost=found.cost)
-    return replace(_bounded(known, found.bound, "branch and cut", limits), limit=found.limit)
+    return replace(_bounded(known, found.bound, "branch and cut", limits), met=found.met)
 
 
 def _bounded(known: Part, bound: float, proof: str, limits: SearchLimits) -> Part:
     """The same with one more lower bound on all DAGs."""
     bound = min(known.cost, max(known.bound, bound))
-    return replace(
-        known, bound=bound, proofs=(known.proofs - PARENTS) | {proof}, limit=_late(limits)
-    )
+    return replace(known, bound=bound, proofs=(known.proofs - PARENTS) | {proof}, met=_late(limits))
 
 
 def _least(part: Families) -> float:
@@ -194,8 +192,8 @@ def _least(part: Families) -> float:
     return float(part.cost[part.start[:-1]].sum())
 
 
-def _late(limits: SearchLimits) -> str:
-    return "the time limit" if limits.over else ""
+def _late(limits: SearchLimits) -> frozenset[Limit]:
+    return frozenset({Limit.TIME}) if limits.over else NOTHING_MET
 
 
 def _placed(part: Part, origin: NDArray[np.intp]) -> Part:

@@ -1,0 +1,133 @@
+"""The flat form of an experiment, as a Flower run config.
+
+A Flower run config is a flat table whose values are text, integers, floats or booleans; a key can
+be overridden only when `[tool.flwr.app.config]` already has it, and an empty text breaks Flower's
+byte counting. So every setting always has a key, in kebab-case, and
+
+* a setting that is not given is the word `none`;
+* a list of texts is JSON text (`["a.csv", "b.csv"]`), or the bare text when it has one element.
+
+Unknown keys are errors: a misspelt setting that is silently ignored costs a wrong experiment.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import types
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Union, get_args, get_origin
+
+from fedbn.errors import ConfigError
+from fedbn.federation.settings import GROUPS, Experiment, all_settings
+from fedbn.setting import Setting
+
+__all__ = ["NOT_GIVEN", "RunConfigValue", "from_run_config", "run_config_keys", "to_run_config"]
+
+RunConfigValue = str | int | float | bool
+"""What Flower allows as a value of a run config."""
+
+NOT_GIVEN = "none"
+"""The word that stands for a setting without a value."""
+
+
+@cache
+def _carried() -> Mapping[str, tuple[str | None, Setting]]:
+    """Key -> (group, setting) of the settings that a run config has."""
+    return {each.key: (group, each) for group, each in all_settings() if not each.local}
+
+
+def run_config_keys() -> tuple[str, ...]:
+    """All keys of the flat run config, in the order of the settings."""
+    return tuple(_carried())
+
+
+def to_run_config(experiment: Experiment) -> dict[str, RunConfigValue]:
+    """Flatten an experiment into a Flower run config with every key.
+
+    >>> to_run_config(Experiment.of(network="asia", missing=("?", "-")))["missing"]
+    '["?", "-"]'
+    >>> to_run_config(Experiment.of(network="asia"))["table"]
+    'none'
+    """
+    flat: dict[str, RunConfigValue] = {}
+    for key, (group, each) in _carried().items():
+        holder = experiment if group is None else getattr(experiment, group)
+        flat[key] = _encode(getattr(holder, each.name))
+    return flat
+
+
+def from_run_config(config: Mapping[str, Any], **local: Any) -> Experiment:
+    """Build the experiment that a flat run config describes.
+
+    Parameters
+    ----------
+    config : mapping
+        Kebab-case keys as in :func:`run_config_keys`; absent keys keep their defaults.
+    **local
+        Settings that no run config holds, by the names of their keys: `engine`, `processes`, ...
+
+    Raises
+    ------
+    ConfigError
+        For an unknown key (the nearest known one is named), a value of the wrong type, or a value
+        that no run can have.
+    """
+    known = _carried()
+    grouped: dict[str | None, dict[str, Any]] = {}
+    for key, value in config.items():
+        if key not in known:
+            raise ConfigError(_unknown_key(key, tuple(known)))
+        group, each = known[key]
+        grouped.setdefault(group, {})[each.name] = _decode(key, value, each.type)
+    whole = grouped.pop(None, {})
+    made = {name: GROUPS[name](**values) for name, values in grouped.items() if name is not None}
+    return Experiment(**whole, **made).changed(**local)
+
+
+def _unknown_key(key: str, known: tuple[str, ...]) -> str:
+    nearest = difflib.get_close_matches(key.replace("_", "-"), known, n=1, cutoff=0.0)
+    return f"unknown setting {key!r}: did you mean {nearest[0]!r}?"
+
+
+def _encode(value: Any) -> RunConfigValue:
+    if value is None or value == ():
+        return NOT_GIVEN
+    if isinstance(value, tuple):
+        plain = len(value) == 1 and not value[0].startswith("[") and value[0] not in ("", NOT_GIVEN)
+        return str(value[0]) if plain else json.dumps(list(value), ensure_ascii=False)
+    if isinstance(value, (str, int, float)):
+        return value
+    return str(value)
+
+
+def _decode(key: str, value: Any, wanted: Any) -> Any:
+    options = get_args(wanted) if get_origin(wanted) in (Union, types.UnionType) else (wanted,)
+    if any(get_origin(option) is tuple for option in options):
+        return _decode_texts(key, value)
+    if type(None) in options and value == NOT_GIVEN:
+        return None
+    kind = next(option for option in options if option is not type(None))
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not kind or value == "":
+        name = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+        raise ConfigError(f"setting {key!r} must be {name.get(kind, kind)}, not {value!r}")
+    return value
+
+
+def _decode_texts(key: str, value: Any) -> tuple[str, ...]:
+    if value == NOT_GIVEN:
+        return ()
+    parts = value
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            parts = json.loads(value)
+        except json.JSONDecodeError:
+            parts = None
+    elif isinstance(value, str):
+        parts = [value]
+    if not isinstance(parts, (list, tuple)) or not all(isinstance(part, str) for part in parts):
+        raise ConfigError(f"setting {key!r} must be a list of texts, not {value!r}")
+    return tuple(parts)

@@ -1,0 +1,128 @@
+"""The greedy searches as learners, and the bootstrap of GES."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset
+from fedbn.graphs.dag import DAG
+from fedbn.learners.learner import Found, score_of
+from fedbn.learners.settings import LearnerSettings
+from fedbn.limits import Limit
+
+if TYPE_CHECKING:
+    from fedbn.search.knowledge import Knowledge
+    from fedbn.search.result import SearchResult
+
+__all__ = ["run_bootstrap", "run_ges", "run_hill_climbing", "run_xges", "run_xges0"]
+
+HILL_CLIMBING_TABU = 10
+"""Steps for which the learner `hc` leaves a changed pair alone."""
+
+
+def run_ges(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """Chickering's greedy equivalence search; its CPDAG's canonical extension."""
+    from fedbn.search.ges import ges
+
+    search = partial(ges, turning=settings.turning, repeat=settings.repeat)
+    return _over_classes(search, dataset, settings, rng, start)
+
+
+def run_xges0(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """XGES-0: the best Delete, else the best Turn, else the best Insert."""
+    from fedbn.search.xges import xges0
+
+    return _over_classes(xges0, dataset, settings, rng, start)
+
+
+def run_xges(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """XGES: XGES-0, then again from where an edge is taken away, until that brings nothing."""
+    from fedbn.search.xges import xges
+
+    return _over_classes(xges, dataset, settings, rng, start)
+
+
+def run_hill_climbing(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """Hill climbing over DAGs with a tabu list, the baseline."""
+    from fedbn.search.hill_climbing import hill_climbing
+
+    return _one(
+        hill_climbing(
+            score_of(dataset, settings),
+            start=start,
+            tabu=HILL_CLIMBING_TABU,
+            max_parents=settings.max_parents,
+            seconds=settings.seconds,
+            knowledge=_known(settings),
+        )
+    )
+
+
+def run_bootstrap(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """GES on resampled rows: the most frequent DAGs, weighted by their frequency.
+
+    A time limit holds for the replicates together, shared equally. There is no single score.
+    """
+    from fedbn.search.bootstrap import bootstrap
+
+    each = None if settings.seconds is None else settings.seconds / settings.replicates
+    met: set[Limit] = set()
+
+    def one(sample: Dataset, generator: np.random.Generator) -> DAG:
+        found = run_ges(sample, replace(settings, seconds=each), generator, start)
+        met.update(found.met)
+        return found.dags[0]
+
+    dags, weights = bootstrap(dataset, one, rng=rng, replicates=settings.replicates).weighted()
+    kept = weights[: settings.max_dags]
+    shares = tuple(weight / sum(kept) for weight in kept)
+    return Found(dags[: settings.max_dags], shares, None, frozenset(met))
+
+
+def _over_classes(
+    search: Callable[..., SearchResult],
+    dataset: Dataset,
+    settings: LearnerSettings,
+    rng: np.random.Generator,
+    start: DAG | None,
+) -> Found:
+    """A search over equivalence classes with the settings that all of them have."""
+    return _one(
+        search(
+            score_of(dataset, settings),
+            start=start,
+            max_parents=settings.max_parents,
+            max_t=settings.max_t,
+            seconds=settings.seconds,
+            knowledge=_known(settings),
+            rng=rng if settings.random_ties else None,
+        )
+    )
+
+
+def _one(result: SearchResult) -> Found:
+    return Found((result.dag,), (1.0,), result.score, result.met)
+
+
+def _known(settings: LearnerSettings) -> Knowledge | None:
+    """The background knowledge in the file that the settings name, if they do."""
+    if settings.knowledge is None:
+        return None
+    from fedbn.search.knowledge import read_knowledge
+
+    return read_knowledge(settings.knowledge)

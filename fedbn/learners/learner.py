@@ -1,0 +1,98 @@
+"""A learner as one object, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset
+from fedbn.graphs.dag import DAG
+from fedbn.learners.settings import LearnerSettings
+from fedbn.limits import NOTHING_MET, Limit
+
+if TYPE_CHECKING:
+    from fedbn.scores import TabulatedScore
+
+__all__ = ["HEURISTIC", "Certificate", "Found", "Learner", "Run", "Spent", "score_of"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proven of a score.
+
+    Attributes
+    ----------
+    certificate : "optimal"; "optimal within limits" (no DAG that keeps `max_parents` scores more);
+        "feasible with bound"; or "heuristic", of which nothing is proven.
+    upper_bound, gap : what no DAG exceeds, and how far below it the score is; None for a heuristic.
+    proof : in words, what the bound rests on.
+    """
+
+    certificate: str
+    upper_bound: float | None = None
+    gap: float | None = None
+    proof: str | None = None
+
+
+HEURISTIC = Certificate("heuristic")
+
+
+@dataclass(frozen=True)
+class Spent:
+    """CPU seconds of a search in a process of its own, and of starting that process."""
+
+    seconds: float
+    startup_seconds: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a learner returns.
+
+    Attributes
+    ----------
+    dags, weights : DAGs in name order, and a positive weight for each.
+    score : of the best DAG, higher is better; None when the learner has no single score.
+    met : the limits that kept the search from considering everything.
+    certificate : what is proven of the score.
+    spent : where the search ran in a process of its own.
+    """
+
+    dags: tuple[DAG, ...]
+    weights: tuple[float, ...]
+    score: float | None
+    met: frozenset[Limit] = NOTHING_MET
+    certificate: Certificate = HEURISTIC
+    spent: Spent | None = None
+
+
+Run = Callable[[Dataset, LearnerSettings, np.random.Generator, DAG | None], Found]
+"""(table, settings, rng, start) -> what was found."""
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One way to learn structures from one table.
+
+    Attributes
+    ----------
+    run : imports its search when it is called: a client process loads only what it runs.
+    uses : the fields of LearnerSettings that it has a use for, beside those that all share.
+    takes_start : whether its search can begin at a given DAG.
+    is_isolated : whether it loads its kernels in a process of its own.
+    """
+
+    run: Run
+    uses: frozenset[str] = frozenset()
+    takes_start: bool = False
+    is_isolated: bool = False
+
+
+def score_of(dataset: Dataset, settings: LearnerSettings) -> TabulatedScore:
+    """The score that the settings name, on the table."""
+    from fedbn.scores import make_score
+
+    return make_score(settings.score, dataset, ess=settings.ess, memory_mb=settings.memory_mb)

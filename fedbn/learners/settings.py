@@ -1,0 +1,103 @@
+"""What a client runs on its table: the settings of the learners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedbn.setting import (
+    Settings,
+    at_least,
+    finite_at_least,
+    one_of,
+    positive,
+    positive_and_finite,
+    setting,
+)
+
+__all__ = ["LearnerSettings"]
+
+INNER_SOLVERS = ("minimum-norm", "kelley")
+START_POINTS = ("hybrid", "random", "warm")
+PRICINGS = ("dca", "local-search")
+"""Names of CG-DCA's parts, which `fedbn.search.cg_dca.choices` gives objects to."""
+
+
+@dataclass(frozen=True)
+class LearnerSettings(Settings):
+    """What a client runs on its table. Which learner has a use for which setting says the learner.
+
+    See `fedbn.learners.table.LEARNERS` for the learners and `fedbn.scores.SCORES` for the scores.
+
+    Raises
+    ------
+    ConfigError : a value is out of range.
+    """
+
+    learner: str = setting(
+        "ges",
+        "One structure: ges, xges0, xges (slower, better), hc, cg-dca, ordering, optimal (with a "
+        "proof). Several, weighted: bootstrap, credible.",
+    )
+    score: str = setting(
+        "bdeu",
+        "bdeu, bic, aic (columns are categories); gaussian-bic, gaussian-aic, bge (numbers).",
+    )
+    ess: float = setting(1.0, "Equivalent sample size of BDeu.", positive)
+    max_parents: int | None = setting(
+        None, "Most parents of one variable.", at_least(0), shown="no limit"
+    )
+    max_t: int | None = setting(
+        None, "Largest set T of a GES Insert; only to save time.", at_least(0), shown="no limit"
+    )
+    memory_mb: float = setting(
+        512.0,
+        "MB for stored scores and bitmaps; a full store is emptied.",
+        finite_at_least(1),
+    )
+    knowledge: str | None = setting(
+        None,
+        "A .json or .toml file with required and forbidden edges and tiers, read where the learner "
+        "runs: every site may have its own.",
+    )
+    turning: bool = setting(False, "Add the turning phase of GES.")
+    repeat: bool = setting(False, "Repeat the phases of GES until none improves.")
+    random_ties: bool = setting(False, "Break ties at random (--seed), not by name.")
+    bayes_factor: float = setting(
+        20.0, "Structures within this Bayes factor of the best.", at_least(1), key="bf"
+    )
+    max_dags: int = setting(20, "Most DAGs that are sent, the heaviest ones.", at_least(1))
+    replicates: int = setting(100, "Resampled tables of the bootstrap.", at_least(1))
+    seconds: float | None = setting(
+        None,
+        "Time limit of a search; what was found until then is the result.",
+        positive_and_finite,
+        key="learner-seconds",
+        flags=("--learner-seconds", "--seconds"),
+        shown="no limit",
+    )
+    pricing: str | None = setting(
+        None,
+        "CG-DCA's pricing: dca, or local-search (any score).",
+        one_of(*PRICINGS),
+        shown="dca where the score allows it",
+    )
+    inner: str = setting(
+        "minimum-norm",
+        "CG-DCA's inner solver: minimum-norm or kelley.",
+        one_of(*INNER_SOLVERS),
+        local=True,
+    )
+    start_point: str = setting(
+        "hybrid",
+        "Where CG-DCA's pricing begins: hybrid, random or warm. (--start-dag gives a structure.)",
+        one_of(*START_POINTS),
+        flags=("--start",),
+        local=True,
+    )
+    search_memory_mb: float | None = setting(
+        None,
+        "MB that an exact search may hold.",
+        positive_and_finite,
+        flags=("--memory",),
+        shown="what is free",
+    )

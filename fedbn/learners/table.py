@@ -1,0 +1,86 @@
+"""The one table of learners: name -> Learner. Adding one here is all that fedbn needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from types import MappingProxyType
+
+from fedbn.errors import ConfigError
+from fedbn.learners.exact import run_cg_dca, run_optimal, run_ordering
+from fedbn.learners.greedy import (
+    run_bootstrap,
+    run_ges,
+    run_hill_climbing,
+    run_xges,
+    run_xges0,
+)
+from fedbn.learners.learner import Learner
+from fedbn.learners.sets import run_credible
+from fedbn.learners.settings import LearnerSettings
+from fedbn.setting import settings_of
+
+__all__ = ["LEARNERS", "kind_of_score", "learner_for", "learner_named", "users_of"]
+
+_CLASSES = frozenset({"knowledge", "max_t", "random_ties"})
+_PHASES = frozenset({"turning", "repeat"})
+_EXACT = frozenset({"search_memory_mb"})
+_CG_DCA = _EXACT | {"pricing", "inner", "start_point"}
+
+LEARNERS: Mapping[str, Learner] = MappingProxyType(
+    {
+        "ges": Learner(run_ges, _CLASSES | _PHASES, takes_start=True),
+        "xges0": Learner(run_xges0, _CLASSES, takes_start=True),
+        "xges": Learner(run_xges, _CLASSES, takes_start=True),
+        "hc": Learner(run_hill_climbing, frozenset({"knowledge"}), takes_start=True),
+        "cg-dca": Learner(run_cg_dca, _CG_DCA, is_isolated=True),
+        "optimal": Learner(run_optimal, _EXACT, is_isolated=True),
+        "ordering": Learner(run_ordering, _EXACT, is_isolated=True),
+        "bootstrap": Learner(
+            run_bootstrap, _CLASSES | _PHASES | {"max_dags", "replicates"}, takes_start=True
+        ),
+        "credible": Learner(run_credible, frozenset({"bayes_factor", "max_dags"})),
+    }
+)
+"""Name -> learner; the names are those of the setting `learner`."""
+
+
+def learner_named(name: str) -> Learner:
+    """The learner with this name; raises ConfigError listing the known ones."""
+    if name not in LEARNERS:
+        raise ConfigError(f"unknown learner {name!r}: it must be one of {', '.join(LEARNERS)}")
+    return LEARNERS[name]
+
+
+def learner_for(settings: LearnerSettings) -> Learner:
+    """The learner that the settings name.
+
+    Raises
+    ------
+    ConfigError : there is none, or a setting is given that it would ignore in silence.
+    """
+    chosen = learner_named(settings.learner)
+    keys = {each.name: each.key for each in settings_of(LearnerSettings)}
+    for field in fields(LearnerSettings):
+        users = users_of(field.name)
+        given = getattr(settings, field.name) != field.default
+        if given and users and settings.learner not in users:
+            raise ConfigError(
+                f"{keys[field.name]} is for {', '.join(users)}; the learner {settings.learner!r} "
+                "has no use for it"
+            )
+    return chosen
+
+
+def users_of(name: str) -> tuple[str, ...]:
+    """The learners that a field of LearnerSettings is for; empty for one that all share."""
+    return tuple(key for key, learner in LEARNERS.items() if name in learner.uses)
+
+
+def kind_of_score(score: str) -> str:
+    """The kind of data that a score is for; raises ConfigError for an unknown score."""
+    from fedbn.scores import SCORES
+
+    if score not in SCORES:
+        raise ConfigError(f"unknown score {score!r}: it must be one of {', '.join(SCORES)}")
+    return str(SCORES[score].kind)

@@ -1,0 +1,174 @@
+"""A setting, said once: its default, its check, its help, its key.
+
+Groups of settings are frozen dataclasses whose fields are made by :func:`setting` and whose base is
+`Settings`, which checks every value when a group is made. The run config, the options of the
+command, the docs and the tests read the same fields (`settings_of`).
+
+    @dataclass(frozen=True)
+    class Example(Settings):
+        rows: int = setting(5000, "Rows per client.", at_least(1))
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, get_type_hints
+
+from fedbn.errors import ConfigError
+
+__all__ = [
+    "Setting",
+    "Settings",
+    "at_least",
+    "between",
+    "finite_at_least",
+    "one_of",
+    "positive",
+    "positive_and_finite",
+    "require_one_of",
+    "setting",
+    "settings_of",
+]
+
+Check = Callable[[str, Any], None]
+"""Raises ConfigError, naming the key, unless the value is as it must be."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known of one setting.
+
+    Attributes
+    ----------
+    key : in the run config, kebab-case.
+    name : of the field.
+    type : as the field is annotated.
+    default : of the field.
+    help : a sentence or two for `--help` and the docs.
+    check : what its values must be; None is always allowed where it is the default.
+    flags : options of the command; empty for `--key`.
+    shown : text of the default in `--help`; empty for the default itself.
+    local : whether it says how or where something runs here, and is in no run config.
+    """
+
+    key: str
+    name: str
+    type: Any
+    default: Any
+    help: str
+    check: Check | None
+    flags: tuple[str, ...]
+    shown: str
+    local: bool
+
+
+def setting(
+    default: Any,
+    help: str,
+    check: Check | None = None,
+    *,
+    key: str = "",
+    flags: tuple[str, ...] = (),
+    shown: str = "",
+    local: bool = False,
+) -> Any:
+    """A field of a group of settings; see `Setting` for the arguments."""
+    facts = {"key": key, "help": help, "check": check, "flags": flags}
+    return field(default=default, metadata={**facts, "shown": shown, "local": local})
+
+
+def settings_of(group: type) -> Iterator[Setting]:
+    """The settings of a group, in the order of its fields."""
+    hints = get_type_hints(group)
+    for entry in fields(group):
+        facts = entry.metadata
+        if "help" not in facts:
+            continue
+        yield Setting(
+            key=facts["key"] or entry.name.replace("_", "-"),
+            name=entry.name,
+            type=hints[entry.name],
+            default=entry.default,
+            help=facts["help"],
+            check=facts["check"],
+            flags=facts["flags"],
+            shown=facts["shown"],
+            local=facts["local"],
+        )
+
+
+class Settings:
+    """Base of groups of settings: raises ConfigError for a value that its check refuses."""
+
+    def __post_init__(self) -> None:
+        for each in settings_of(type(self)):
+            value = getattr(self, each.name)
+            if each.check is not None and value is not None:
+                each.check(each.key, value)
+
+
+def at_least(lowest: float) -> Check:
+    """Numbers not below `lowest`."""
+
+    def check(key: str, value: Any) -> None:
+        if not value >= lowest:
+            raise ConfigError(f"{key} must be at least {lowest:g}, not {value}")
+
+    return check
+
+
+def finite_at_least(lowest: float) -> Check:
+    """Finite numbers not below `lowest`."""
+
+    def check(key: str, value: Any) -> None:
+        if not lowest <= value < math.inf:
+            raise ConfigError(f"{key} must be at least {lowest:g} and finite, not {value}")
+
+    return check
+
+
+def positive(key: str, value: Any) -> None:
+    """Numbers above 0."""
+    if not value > 0:
+        raise ConfigError(f"{key} must be positive, not {value}")
+
+
+def positive_and_finite(key: str, value: Any) -> None:
+    """Finite numbers above 0."""
+    if not 0 < value < math.inf:
+        raise ConfigError(f"{key} must be positive and finite, not {value}")
+
+
+def between(lowest: float, highest: float) -> Check:
+    """Numbers from `lowest` to `highest`."""
+
+    def check(key: str, value: Any) -> None:
+        if not lowest <= value <= highest:
+            raise ConfigError(f"{key} must lie between {lowest:g} and {highest:g}, not {value}")
+
+    return check
+
+
+def one_of(*known: str) -> Check:
+    """One of the words `known`."""
+
+    def check(key: str, value: Any) -> None:
+        require_one_of(key, value, known)
+
+    return check
+
+
+def require_one_of(what: str, value: str, known: tuple[str, ...]) -> str:
+    """`value` if it is one of `known`; raises ConfigError naming the nearest one.
+
+    >>> require_one_of("engine", "flower", ("flower", "in-process"))
+    'flower'
+    """
+    if value in known:
+        return value
+    nearest = difflib.get_close_matches(str(value), known, n=1, cutoff=0.5)
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    raise ConfigError(f"unknown {what} {value!r}: it must be one of {', '.join(known)}{hint}")
