@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, get_type_hints
 
 from fedbn.errors import ConfigError
@@ -80,24 +81,30 @@ def setting(
     return field(default=default, metadata={**facts, "shown": shown, "local": local})
 
 
-def settings_of(group: type) -> Iterator[Setting]:
+def settings_of(group: type) -> tuple[Setting, ...]:
     """The settings of a group, in the order of its fields."""
+    known: tuple[Setting, ...] = _settings_of(group)
+    return known
+
+
+@cache
+def _settings_of(group: Any) -> tuple[Setting, ...]:
     hints = get_type_hints(group)
-    for entry in fields(group):
-        facts = entry.metadata
-        if "help" not in facts:
-            continue
-        yield Setting(
-            key=facts["key"] or entry.name.replace("_", "-"),
+    return tuple(
+        Setting(
+            key=entry.metadata["key"] or entry.name.replace("_", "-"),
             name=entry.name,
             type=hints[entry.name],
             default=entry.default,
-            help=facts["help"],
-            check=facts["check"],
-            flags=facts["flags"],
-            shown=facts["shown"],
-            local=facts["local"],
+            help=entry.metadata["help"],
+            check=entry.metadata["check"],
+            flags=entry.metadata["flags"],
+            shown=entry.metadata["shown"],
+            local=entry.metadata["local"],
         )
+        for entry in fields(group)
+        if "help" in entry.metadata
+    )
 
 
 class Settings:

@@ -104,7 +104,7 @@ def _deployed(experiment: Experiment, folder: Path, secure: bool, say: Say) -> P
         make_keys(keys, ["127.0.0.1", "localhost"], SITES)
         say("keys: a certificate authority, the server's certificate, a key pair per site")
     bundle, results = folder / "app", folder / "results"
-    write_bundle(bundle, to_run_config(replace(_run_settings(experiment), out_dir=str(results))))
+    write_bundle(bundle, to_run_config(_run_settings(experiment).changed(out_dir=str(results))))
     with Deployment(folder / "flower", keys) as deployment:
         deployment.start_superlink()
         how = "TLS, sites must authenticate" if secure else "insecure"
@@ -140,7 +140,7 @@ def _tables(experiment: Experiment, folder: Path) -> dict[str, Path]:
 def _simulated(experiment: Experiment, folder: Path) -> Path:
     """The consensus file of the simulation on the same files."""
     files = tuple(str(folder / f"{site}.csv") for site in SITES)
-    run = run_experiment(replace(_run_settings(experiment), sites=files, engine="in-process"))
+    run = run_experiment(_run_settings(experiment).changed(sites=files, engine="in-process"))
     file = folder / f"simulated-{CONSENSUS}"
     write_structure(run.result.consensus.dag, file)
     return file

@@ -55,7 +55,7 @@ def test_how_it_is_executed_is_not_in_the_run_config() -> None:
 
 def test_absent_keys_keep_their_defaults() -> None:
     assert from_run_config({"network": "asia"}) == Experiment.of(network="asia")
-    assert from_run_config({"alpha": 1}).alpha == 1.0
+    assert from_run_config({"alpha": 1}).data.alpha == 1.0
 
 
 def test_the_app_has_every_key_so_that_any_can_be_overridden() -> None:

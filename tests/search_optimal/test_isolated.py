@@ -9,8 +9,8 @@ import pytest
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import DataError, FedbnWarning
-from fedbn.limits import Limit
 from fedbn.learners import LearnerSettings, learn
+from fedbn.limits import Limit
 from fedbn.scores import make_score
 from fedbn.search.optimal import isolated, learn_optimal
 from fedbn.search.optimal.isolated import learn_isolated

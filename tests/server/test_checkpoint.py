@@ -116,11 +116,11 @@ def test_a_run_that_goes_on_has_its_own_settings(tmp_path: Path) -> None:
     run(experiment)
     go_on = experiment.changed(resume=True)
     with pytest.raises(ConfigError, match="seed is 3, in .*state.json it is 2"):
-        run(replace(go_on, seed=3))
+        run(go_on.changed(seed=3))
     with pytest.raises(ConfigError, match="reading is 'search'"):
-        run(replace(go_on, consensus=ConsensusSettings(reading="search")))
+        run(go_on.changed(consensus=ConsensusSettings(reading="search")))
     lenient = ConsensusSettings(min_fraction=0.25)
-    assert run(replace(go_on, consensus=lenient, rounds_limit=9)).rounds > 2
+    assert run(go_on.changed(consensus=lenient, rounds_limit=9)).rounds > 2
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "fedbn-checkpoint-1"}', "\x00"])

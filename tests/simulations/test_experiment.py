@@ -28,7 +28,7 @@ def test_options_that_are_not_given_change_nothing() -> None:
 def test_paths_of_a_file_are_relative_to_it(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x\n1\n")
     config = write(tmp_path, 'sites = ["a.csv", "nowhere.csv"]\n')
-    assert experiment_from({}, config=config).sites == (str(tmp_path / "a.csv"), "nowhere.csv")
+    assert experiment_from({}, config=config).data.sites == (str(tmp_path / "a.csv"), "nowhere.csv")
 
 
 def test_absolute_paths_leave_names_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
