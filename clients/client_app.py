@@ -11,7 +11,6 @@ reply. What the site's policy forbids is refused before anything is learned or s
 
 from __future__ import annotations
 
-import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
@@ -22,8 +21,6 @@ from clients.requests import consensus_of, report_of, task_of
 from clients.site import site_file
 from fedbn.federation.message import schema_to_text, to_arrays
 from fedbn.federation.run_config import from_run_config
-
-LEARNER_STREAM = 4
 
 app = ClientApp(mods=[redact, disclose, redact, firewall])
 """The inner `redact` makes an answer of every failure, so that `disclose` sees all that leaves; the
@@ -55,7 +52,7 @@ def report(message: Message, context: Context) -> Message:
 @app.train()
 def train(message: Message, context: Context) -> Message:
     """Learn structures from this site's table under the agreed schema."""
-    from fedbn.federation.rounds import client_round
+    from fedbn.federation.rounds import client_round, site_rng
 
     experiment = from_run_config(context.run_config)
     site = local_site(experiment, context.node_config)
@@ -66,9 +63,7 @@ def train(message: Message, context: Context) -> Message:
     policy.require_table(site.dataset)
     policy.require_schema(task.schema)
     start = consensus_of(message, task.schema)
-    rng = np.random.default_rng(
-        [experiment.seed, LEARNER_STREAM, partition_id(context.node_config), task.round]
-    )
+    rng = site_rng(experiment.seed, partition_id(context.node_config), task.round)
     reply, learned = client_round(site.dataset, task.schema, experiment.learner, rng, start)
     arrays = {key: Array(array) for key, array in to_arrays(policy.permitted(reply)).items()}
     content = RecordDict({"structures": ArrayRecord(arrays)})

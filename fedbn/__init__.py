@@ -1,7 +1,87 @@
 """fedbn: federated learning of Bayesian-network structure.
 
-The library itself (structures, scores, search, fusion, consensus) knows nothing of Flower;
-the apps in `clients` and `server` carry its messages. Importing it compiles nothing.
+    import fedbn as fb
+
+    table = fb.read_table("patients.csv")
+    learned = fb.learn(table, "xges")
+
+The names of `__all__` are loaded when they are first used, so that importing fedbn is fast and
+compiles nothing. The library knows nothing of Flower; the apps in `clients` and `server` carry its
+messages.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fedbn.api.credible import Credible, credible_set
+    from fedbn.api.fusing import Fused, fuse
+    from fedbn.api.learning import Learned, learn
+    from fedbn.api.simulation import Simulated, simulate
+    from fedbn.api.table import Table, read_table
+    from fedbn.data.preparation import Preparation
+    from fedbn.data.schema import Schema
+    from fedbn.errors import FedbnError
+    from fedbn.graphs.dag import DAG
+    from fedbn.graphs.distances import shd, smhd
+    from fedbn.graphs.pdag import PDAG
+    from fedbn.networks.catalog import load_network
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "DAG",
+    "PDAG",
+    "Credible",
+    "FedbnError",
+    "Fused",
+    "Learned",
+    "Preparation",
+    "Schema",
+    "Simulated",
+    "Table",
+    "__version__",
+    "credible_set",
+    "fuse",
+    "learn",
+    "load_network",
+    "read_table",
+    "shd",
+    "simulate",
+    "smhd",
+]
+
+_HOMES = {
+    "Credible": "api.credible",
+    "credible_set": "api.credible",
+    "Fused": "api.fusing",
+    "fuse": "api.fusing",
+    "Learned": "api.learning",
+    "learn": "api.learning",
+    "Simulated": "api.simulation",
+    "simulate": "api.simulation",
+    "Table": "api.table",
+    "read_table": "api.table",
+    "Preparation": "data.preparation",
+    "Schema": "data.schema",
+    "FedbnError": "errors",
+    "DAG": "graphs.dag",
+    "PDAG": "graphs.pdag",
+    "shd": "graphs.distances",
+    "smhd": "graphs.distances",
+    "load_network": "networks.catalog",
+}
+"""Public name -> the module that has it."""
+
+
+def __getattr__(name: str) -> Any:
+    """The public name, from its module."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fedbn' has no attribute {name!r}")
+    found = getattr(import_module(f"fedbn.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

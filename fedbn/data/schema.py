@@ -21,15 +21,24 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbn.data.cuts import Cuts, checked_cuts, interval_names
-from fedbn.errors import SchemaError
+from fedbn.errors import ConfigError, SchemaError
 
-__all__ = ["MISSING_STATE", "Codes", "Kind", "Schema", "Variable", "union_schema"]
+__all__ = ["MISSING_STATE", "Codes", "Kind", "Schema", "Variable", "kind_named", "union_schema"]
 
 Kind = Literal["categorical", "gaussian"]
+KINDS: tuple[Kind, ...] = ("categorical", "gaussian")
 Codes = npt.NDArray[np.int32]
 
 MISSING_STATE = "missing"
 """The state that a missing cell becomes where a run wants that."""
+
+
+def kind_named(word: str) -> Kind:
+    """The kind of data with this name; raises ConfigError, which lists them, for another word."""
+    for kind in KINDS:
+        if word == kind:
+            return kind
+    raise ConfigError(f"the kind of a table must be one of {', '.join(KINDS)}, not {word!r}")
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from fedbn.data.columns import (
 )
 from fedbn.data.dataset import Dataset, Kind, Schema
 from fedbn.data.preparation import Preparation, Prepared, prepared
+from fedbn.data.schema import kind_named
 from fedbn.errors import DataError, ResultsError, SchemaError
 
 __all__ = [
@@ -75,6 +76,7 @@ def read_dataset(
 
     Raises
     ------
+    ConfigError : no kind has this name.
     DataError : the file cannot be read, is empty or ragged, repeats a column name, has a missing
         cell, or a cell that is no finite number where one must be. Names file, column, row, value.
     SchemaError : the file's columns or states are not those of `schema`, the kinds differ, or
@@ -96,7 +98,7 @@ def read_prepared(
     schema: Schema | None = None,
 ) -> Prepared:
     """As `read_dataset`, and how many rows were dropped."""
-    how = how or Preparation()
+    how, kind = how or Preparation(), kind_named(kind)
     if schema is not None and schema.kind != kind:
         raise SchemaError(f"the schema's columns are {schema.kind}, this run needs {kind} ones")
     how = replace(how, cuts={**how.cuts, **(schema.cuts if schema else {})})

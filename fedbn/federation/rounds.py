@@ -32,6 +32,9 @@ from fedbn.learners import LearnedStructures, LearnerSettings, learn
 
 Progress = Callable[[int, int], None]
 
+LEARNER_STREAM = 4
+"""Sets the learners' random numbers apart from those that make tables."""
+
 
 @dataclass(frozen=True)
 class ClientReply:
@@ -92,6 +95,18 @@ class ServerState:
     def converged(self) -> bool:
         """Whether another round would change nothing."""
         return self.result is not None and self.result.converged
+
+
+def site_rng(seed: int, site: int, number: int) -> np.random.Generator:
+    """The generator of one site's learner in one round: the same in every engine.
+
+    Parameters
+    ----------
+    seed : of the run.
+    site : its place among the sites, from 0.
+    number : of the round, from 1.
+    """
+    return np.random.default_rng([seed, LEARNER_STREAM, site, number])
 
 
 def client_round(

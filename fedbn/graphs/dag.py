@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,13 +87,30 @@ class DAG:
         pairs = np.argwhere(self.adjacency)
         return tuple(sorted((self.names[i], self.names[j]) for i, j in pairs))
 
-    def parents(self, i: int) -> tuple[int, ...]:
-        """Indices of the parents of node i, ascending."""
-        return tuple(int(p) for p in np.flatnonzero(self.adjacency[:, i]))
+    @overload
+    def parents(self, node: int) -> tuple[int, ...]: ...
+    @overload
+    def parents(self, node: str) -> tuple[str, ...]: ...
+    def parents(self, node: int | str) -> tuple[int, ...] | tuple[str, ...]:
+        """The parents of a node in the order of `names`: of an index indices, of a name names."""
+        if isinstance(node, str):
+            return tuple(self.names[p] for p in self.parents(self._index(node)))
+        return tuple(int(p) for p in np.flatnonzero(self.adjacency[:, node]))
 
-    def children(self, i: int) -> tuple[int, ...]:
-        """Indices of the children of node i, ascending."""
-        return tuple(int(c) for c in np.flatnonzero(self.adjacency[i]))
+    @overload
+    def children(self, node: int) -> tuple[int, ...]: ...
+    @overload
+    def children(self, node: str) -> tuple[str, ...]: ...
+    def children(self, node: int | str) -> tuple[int, ...] | tuple[str, ...]:
+        """The children of a node in the order of `names`: of an index indices, of a name names."""
+        if isinstance(node, str):
+            return tuple(self.names[c] for c in self.children(self._index(node)))
+        return tuple(int(c) for c in np.flatnonzero(self.adjacency[node]))
+
+    def _index(self, name: str) -> int:
+        if name not in self.names:
+            raise StructureError(f"{name!r} is no node of the graph: {', '.join(self.names[:6])}")
+        return self.names.index(name)
 
     def parent_sets(self) -> tuple[tuple[int, ...], ...]:
         """The parents of every node, in the order of `names`."""

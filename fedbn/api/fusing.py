@@ -1,0 +1,209 @@
+"""Fuse structures into one consensus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedbn.api.drawing import dag_axes, frame_of
+from fedbn.api.learning import Learned
+from fedbn.api.table import shown
+from fedbn.consensus.mcbnc import McbncPath, mcbnc_paths
+from fedbn.consensus.pooling import Robust, poolings_of, select_among
+from fedbn.consensus.threshold import Reading
+from fedbn.errors import ConfigError, StructureError
+from fedbn.fusion.weights import checked_weights, integer_weights
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import PDAG, dag_to_cpdag
+from fedbn.results.outcome import (
+    Client,
+    ClientRow,
+    EdgeRow,
+    Outcome,
+    PathRow,
+    client_rows,
+    edge_rows,
+    path_rows,
+    summarise,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["Fused", "fuse"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fused:
+    """A consensus and how it came about; `outcome` holds all of it."""
+
+    outcome: Outcome
+
+    @property
+    def dag(self) -> DAG:
+        """The consensus, names sorted."""
+        return self.outcome.consensus.dag
+
+    @property
+    def cpdag(self) -> PDAG:
+        """The equivalence class of `dag`."""
+        return dag_to_cpdag(self.dag)
+
+    @property
+    def theta(self) -> Fraction | None:
+        """The threshold θ that was chosen; None where nothing was deleted."""
+        return self.outcome.consensus.theta
+
+    @property
+    def mean_smhd(self) -> Fraction:
+        """Weighted mean SMHD of `dag` to the inputs, exact."""
+        return self.outcome.consensus.mean_smhd
+
+    @property
+    def lower_bound(self) -> Fraction:
+        """No DAG at all has a smaller mean SMHD."""
+        return self.outcome.consensus.lower_bound
+
+    @property
+    def gap(self) -> Fraction:
+        """mean_smhd - lower_bound; 0 proves that no DAG is nearer."""
+        return self.outcome.consensus.gap
+
+    @property
+    def path(self) -> McbncPath:
+        """Order, union G+ and every deletion with its criticality."""
+        return self.outcome.path
+
+    def edges_frame(self) -> pd.DataFrame:
+        """One row per pair that an input or the consensus joins: who has it, when it goes."""
+        return frame_of(EdgeRow, edge_rows(self.outcome))
+
+    def path_frame(self) -> pd.DataFrame:
+        """One row per θ: Ψ, edges, treewidth, distances."""
+        return frame_of(PathRow, path_rows(self.outcome))
+
+    def sites_frame(self) -> pd.DataFrame:
+        """One row per site: its edges, and how far it is from the consensus."""
+        return frame_of(ClientRow, client_rows(self.outcome))
+
+    def plot_path(self) -> Axes:
+        """Mean SMHD over θ, the chosen one marked; the matplotlib axes."""
+        from fedbn.results.plots import smhd_figure
+
+        return smhd_figure(path_rows(self.outcome), summarise(self.outcome)).axes[0]
+
+    def plot(self) -> Axes:
+        """`dag` in layers, an edge the wider the more sites have it; the matplotlib axes."""
+        return dag_axes(self.dag, self.outcome.edge_support(self.dag.edges))
+
+    def __repr__(self) -> str:
+        theta = "none" if self.theta is None else f"{float(self.theta):g}"
+        return (
+            f"Fused({len(self.outcome.clients)} sites: {self.dag.n} nodes, {self.dag.n_edges} "
+            f"edges, θ {theta}, mean SMHD {float(self.mean_smhd):g}, gap {float(self.gap):g})"
+        )
+
+
+def fuse(
+    structures: Mapping[str, DAG | Learned],
+    *,
+    weights: Mapping[str, int | Fraction] | None = None,
+    reading: Reading = "best",
+    robust: Robust = "best",
+    theta: Fraction | float | str | None = None,
+    k_max: int = 10,
+    seconds: float | None = None,
+    seed: int | None = None,
+) -> Fused:
+    """Fuse one structure per site by MCBNC.
+
+    Parameters
+    ----------
+    structures : site -> its DAG, or what it learned; all over the same names, in any order.
+    weights : site -> a positive int or Fraction; 1 each by default.
+    reading, theta : see `fedbn.consensus.threshold.select_consensus`.
+    robust : see `fedbn.consensus.pooling`.
+    k_max, seconds : see `fedbn.consensus.mcbnc.mcbnc_path`.
+    seed : break ties at random; by name without it.
+
+    Raises
+    ------
+    StructureError : no structure, something that is none, or other names at some site.
+    ConfigError : a setting or a weight is out of range, or weights are for other sites.
+
+    Examples
+    --------
+    >>> edge, none = DAG.from_edges("ab", [("a", "b")]), DAG.empty("ab")
+    >>> fuse({"north": edge, "south": edge, "east": none})
+    Fused(3 sites: 2 nodes, 1 edges, θ none, mean SMHD 0.333333, gap 0)
+    """
+    sites = sorted(_checked(structures))
+    entries = [_entry(structures[site]) for site in sites]
+    own = _weights(sites, weights)
+    shares = integer_weights([weight for _, weight in entries], [dags for dags, _ in entries])
+    clients = tuple(
+        Client(
+            site,
+            tuple(dag.reordered(sorted(dag.names)) for dag in dags),
+            tuple(own[site] * Fraction(share, sum(of_site)) for share in of_site),
+        )
+        for site, (dags, _), of_site in zip(sites, entries, shares, strict=True)
+    )
+    weighted = [(d, s) for c in clients for d, s in zip(c.dags, c.shares, strict=True) if s > 0]
+    paths = mcbnc_paths(
+        [dag for dag, _ in weighted],
+        [share for _, share in weighted],
+        poolings_of(robust),
+        k_max=k_max,
+        rng=None if seed is None else np.random.default_rng(seed),
+        seconds=seconds,
+    )
+    path, consensus = select_among(paths, reading, theta)
+    return Fused(Outcome(clients, path, consensus))
+
+
+def _checked(structures: Mapping[str, DAG | Learned]) -> Mapping[str, DAG | Learned]:
+    if not isinstance(structures, Mapping) or not structures:
+        raise StructureError(
+            f"fuse needs a mapping from sites to their structures, not {shown(structures)}"
+        )
+    expected: tuple[str, ...] | None = None
+    for site, structure in structures.items():
+        if not isinstance(structure, DAG | Learned):
+            raise StructureError(
+                f"site {site!r}: a structure must be a DAG or what fedbn.learn found, not "
+                f"{shown(structure)}"
+            )
+        dag = structure if isinstance(structure, DAG) else structure.dag
+        expected = expected or dag.names
+        different = sorted(set(dag.names) ^ set(expected))
+        if different:
+            raise StructureError(
+                f"all sites must have the same variables, but {different[0]!r} is not in all of "
+                f"them (site {site!r})"
+            )
+    return structures
+
+
+def _entry(structure: DAG | Learned) -> tuple[tuple[DAG, ...], tuple[float, ...]]:
+    """The DAGs of a site and their weights."""
+    if isinstance(structure, DAG):
+        return (structure,), (1.0,)
+    return structure.dags, structure.weights
+
+
+def _weights(
+    sites: Sequence[str], weights: Mapping[str, int | Fraction] | None
+) -> dict[str, Fraction]:
+    if weights is None:
+        return dict.fromkeys(sites, Fraction(1))
+    different = sorted(set(sites) ^ set(weights))
+    if different:
+        raise ConfigError(f"there must be one weight for every site; see {different[0]!r}")
+    checked = checked_weights([weights[site] for site in sites], len(sites))
+    return dict(zip(sites, checked, strict=True))

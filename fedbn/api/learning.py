@@ -1,0 +1,168 @@
+"""Learn a structure from one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedbn.api.drawing import dag_axes, frame_of
+from fedbn.api.table import Table, dataset_of
+from fedbn.data.dataset import Dataset
+from fedbn.errors import ConfigError
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import PDAG, dag_to_cpdag
+from fedbn.learners import LearnedStructures, LearnerSettings
+from fedbn.learners import learn as learn_by_name
+from fedbn.scores import make_score, total_score
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["EdgeShare", "Learned", "default_score", "learn", "learner_settings"]
+
+DEFAULT_SCORES = {"categorical": "bdeu", "gaussian": "gaussian-bic"}
+
+
+@dataclass(frozen=True)
+class EdgeShare:
+    """An edge, and the share of the learned weight that has it; 1 where there is one DAG."""
+
+    parent: str
+    child: str
+    share: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Learned:
+    """What a learner found.
+
+    Attributes
+    ----------
+    dags, weights : the structures, names sorted; most learners give one DAG of weight 1.
+    score : of `dag` on the table, higher is better.
+    bound : no DAG scores more than this; None where the learner proves nothing.
+    status : the learner's word: "complete", or which limit ended the search.
+    certificate : what is proven of `score`, "heuristic" where nothing is.
+    learner, score_name : which learner and which score.
+    seconds : CPU seconds of scoring and search.
+    """
+
+    dags: tuple[DAG, ...]
+    weights: tuple[float, ...]
+    score: float
+    bound: float | None
+    status: str
+    certificate: str
+    learner: str
+    score_name: str
+    seconds: float
+
+    @property
+    def dag(self) -> DAG:
+        """The heaviest structure; the first of several."""
+        return self.dags[int(np.argmax(self.weights))]
+
+    @property
+    def cpdag(self) -> PDAG:
+        """The equivalence class of `dag`."""
+        return dag_to_cpdag(self.dag)
+
+    def edges_frame(self) -> pd.DataFrame:
+        """Columns parent, child, share: every edge of `dags`, sorted by parent and child."""
+        total = sum(self.weights)
+        shares: dict[tuple[str, str], float] = {}
+        for dag, weight in zip(self.dags, self.weights, strict=True):
+            for edge in dag.edges:
+                shares[edge] = shares.get(edge, 0.0) + weight / total
+        rows = [EdgeShare(*edge, share) for edge, share in sorted(shares.items())]
+        return frame_of(EdgeShare, rows)
+
+    def plot(self) -> Axes:
+        """`dag` in layers; the matplotlib axes."""
+        return dag_axes(self.dag)
+
+    def __repr__(self) -> str:
+        more = "" if len(self.dags) == 1 else f", {len(self.dags)} DAGs"
+        return (
+            f"Learned({self.learner}: {self.dag.n} nodes, {self.dag.n_edges} edges, "
+            f"{self.score_name} {self.score:.2f}, {self.status}{more})"
+        )
+
+
+def learn(
+    table: Table | Dataset,
+    learner: str = "ges",
+    *,
+    score: str | None = None,
+    seed: int = 1,
+    start: DAG | None = None,
+    **settings: Any,
+) -> Learned:
+    """Learn a structure from one table.
+
+    Parameters
+    ----------
+    table : a Table.
+    learner : ges, xges0, xges, hc, optimal, ordering, cg-dca, credible or bootstrap.
+    score : bdeu, bic, aic, gaussian-bic, gaussian-aic or bge; by default bdeu for states and
+        gaussian-bic for floats.
+    seed : of learners that are random.
+    start : where the search begins, over the same names; the empty graph by default.
+    settings : other fields of `fedbn.learners.LearnerSettings`, like max_parents=3.
+
+    Raises
+    ------
+    ConfigError : a name or a setting is unknown, out of range, or of no use to the learner.
+    DataError : this is no table, or not of the kind that the score needs.
+
+    Examples
+    --------
+    >>> table = Table.from_columns({"a": "0011" * 20, "b": "0011" * 20, "c": "0101" * 20})
+    >>> learn(table, "hc").dag.edges
+    (('b', 'a'),)
+    """
+    dataset = dataset_of(table)
+    chosen = learner_settings(dataset, learner, score, settings)
+    found = learn_by_name(dataset, chosen, np.random.default_rng(seed), start)
+    return _learned(dataset, chosen, found)
+
+
+def default_score(dataset: Dataset) -> str:
+    """The score that is taken where none is given."""
+    return DEFAULT_SCORES[dataset.kind]
+
+
+def learner_settings(
+    dataset: Dataset, learner: str, score: str | None, settings: dict[str, Any]
+) -> LearnerSettings:
+    """The settings of a learner from keywords; raises ConfigError for an unknown one."""
+    known = {field.name for field in fields(LearnerSettings)} - {"learner", "score"}
+    for name in settings:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f": did you mean {near[0]}?" if near else f" of {', '.join(sorted(known))}"
+            raise ConfigError(f"{name!r} is no setting of a learner{hint}")
+    return LearnerSettings(learner=learner, score=score or default_score(dataset), **settings)
+
+
+def _learned(dataset: Dataset, settings: LearnerSettings, found: LearnedStructures) -> Learned:
+    dag = found.dags[int(np.argmax(found.weights))]
+    score = found.score
+    if score is None or len(found.dags) > 1:
+        score = total_score(make_score(settings.score, dataset, ess=settings.ess), dag)
+    certificate = found.certificate
+    return Learned(
+        dags=found.dags,
+        weights=found.weights,
+        score=score,
+        bound=None if certificate is None else certificate.upper_bound,
+        status=str(found.status),
+        certificate="heuristic" if certificate is None else str(certificate.status),
+        learner=settings.learner,
+        score_name=settings.score,
+        seconds=found.seconds,
+    )

@@ -1,0 +1,121 @@
+"""A federation in this process: every site learns, the server fuses, nothing is sent.
+
+The rounds are those of `fedbn.federation.rounds`, which the apps carry over Flower, with the same
+random numbers: `fedbn simulate --sites` gives the same consensus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fedbn.api.fusing import Fused
+from fedbn.api.learning import default_score, learner_settings
+from fedbn.api.table import Table, dataset_of, shown
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import ConfigError
+from fedbn.federation.agreement import negotiate
+from fedbn.federation.rounds import (
+    ClientReply,
+    FederationResult,
+    ServerState,
+    client_round,
+    server_round,
+    site_rng,
+)
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.learners import LearnerSettings
+from fedbn.results.outcome import Outcome
+
+__all__ = ["Simulated", "simulate"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulated(Fused):
+    """The consensus of a federation; `result` has the agreed schema, replies and rounds."""
+
+    result: FederationResult
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("Fused(", "Simulated(")[:-1] + (
+            f", {self.result.rounds} rounds)"
+        )
+
+
+def simulate(
+    sites: Mapping[str, Table | Dataset],
+    *,
+    learner: str = "ges",
+    score: str | None = None,
+    seed: int = 1,
+    rounds: int = 1,
+    schema: Schema | None = None,
+    consensus: ConsensusSettings | None = None,
+    **settings: Any,
+) -> Simulated:
+    """Let every site learn from its table and fuse what they send.
+
+    Parameters
+    ----------
+    sites : site -> its Table.
+    learner, score, settings : as for `fedbn.learn`.
+    seed : of learners that are random.
+    rounds : at most this many; after the first, sites restart from the consensus until it stays.
+    schema : the agreed columns and states; without it the sites' states are united.
+    consensus : how the server fuses.
+
+    Raises
+    ------
+    SchemaError : the sites do not have the same columns, or not those of `schema`.
+    ConfigError : a setting is unknown or out of range, or there is no site.
+    DataError : a site has no table, or one of another kind.
+
+    Examples
+    --------
+    >>> table = Table.from_columns({"a": "0011" * 20, "b": "0011" * 20, "c": "0101" * 20})
+    >>> simulate({"north": table, "south": table}, learner="hc").dag.edges
+    (('b', 'a'),)
+    """
+    datasets = _datasets(sites)
+    agreement = negotiate({site: data.schema for site, data in datasets.items()}, schema)
+    agreement.require_all()
+    if rounds < 1:
+        raise ConfigError(f"rounds must be at least 1, not {rounds}")
+    first = next(iter(datasets.values()))
+    chosen = learner_settings(first, learner, score or default_score(first), settings)
+    state = ServerState(agreement.schema, len(datasets))
+    for number in range(1, rounds + 1):
+        replies = _replies(datasets, state, chosen, seed, number)
+        state = server_round(state, replies, (), consensus or ConsensusSettings())
+        if state.converged:
+            break
+    assert state.result is not None
+    return Simulated(Outcome.of_federation(state.result), state.result)
+
+
+def _datasets(sites: Mapping[str, Table | Dataset]) -> dict[str, Dataset]:
+    if not isinstance(sites, Mapping) or not sites:
+        raise ConfigError(f"simulate needs a mapping from sites to tables, not {shown(sites)}")
+    return {site: dataset_of(table) for site, table in sites.items()}
+
+
+def _replies(
+    datasets: Mapping[str, Dataset],
+    state: ServerState,
+    settings: LearnerSettings,
+    seed: int,
+    number: int,
+) -> list[ClientReply]:
+    """What the sites send in one round; places are those of the mapping's order."""
+    start = None if state.result is None else state.result.consensus.dag
+    replies = []
+    for place, (site, dataset) in enumerate(datasets.items()):
+        rng = site_rng(seed, place, number)
+        message, learned = client_round(dataset, state.schema, settings, rng, start)
+        replies.append(
+            ClientReply(
+                site, message.dags, message.weights, message.status, dataset.n_rows, learned.seconds
+            )
+        )
+    return replies

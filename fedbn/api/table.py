@@ -1,0 +1,192 @@
+"""One site's table, made from a data frame, from columns or from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedbn.data.columns import Column
+from fedbn.data.dataset import Dataset
+from fedbn.data.preparation import Preparation, prepared
+from fedbn.data.schema import Schema, kind_named
+from fedbn.data.tables import read_dataset
+from fedbn.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Table", "dataset_of", "read_table", "shown"]
+
+SOURCE = "the table"
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """A complete table whose columns are all states, or all floats.
+
+    Attributes
+    ----------
+    dataset : the rows as codes int32 [rows, n] or values float64 [rows, n], columns sorted by name.
+    """
+
+    dataset: Dataset
+
+    @classmethod
+    def from_pandas(
+        cls,
+        frame: pd.DataFrame,
+        kind: str = "categorical",
+        how: Preparation | None = None,
+        *,
+        schema: Schema | None = None,
+    ) -> Table:
+        """The table of a pandas data frame; its index takes no part.
+
+        Parameters
+        ----------
+        frame : at least one row; column names are text.
+        kind : "categorical": a cell is the state that its text says, so 1, True and "yes" become
+            "1", "True" and "yes". "gaussian": a cell is a float.
+        how : which columns, what missing cells are, cut points; by default all columns, complete.
+        schema : the agreed columns and states; without it, those of the frame.
+
+        Raises
+        ------
+        ConfigError : no kind has this name.
+        DataError : a cell is missing, a column of floats has no cut points, or a name is no text.
+        SchemaError : columns or states are not those of `schema`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Table.from_pandas(pd.DataFrame({"smoker": ["no", "yes"], "age": [1, 2]}))
+        Table(2 rows, 2 categorical columns)
+        """
+        if not hasattr(frame, "columns"):
+            raise DataError(f"Table.from_pandas needs a data frame, not {shown(frame)}")
+        return cls.from_columns(
+            {name: frame[name] for name in frame.columns}, kind, how, schema=schema
+        )
+
+    @classmethod
+    def from_columns(
+        cls,
+        columns: Mapping[str, Sequence[Any]],
+        kind: str = "categorical",
+        how: Preparation | None = None,
+        *,
+        schema: Schema | None = None,
+    ) -> Table:
+        """The table of columns by name; parameters and errors as for `from_pandas`."""
+        wanted, how = kind_named(kind), how or Preparation()
+        _require_columns(columns)
+        kept = [name for name in columns if not how.columns or name in how.columns]
+        found = {
+            name: _column(name, columns[name], wanted == "gaussian" or name in how.cuts)
+            for name in kept
+            if name not in how.leave_out
+        }
+        dataset = prepared(SOURCE, found, wanted, how).dataset
+        return cls(dataset if schema is None else dataset.with_schema(schema, SOURCE))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, sorted as text."""
+        return self.dataset.names
+
+    @property
+    def schema(self) -> Schema:
+        """Columns and states."""
+        return self.dataset.schema
+
+    def __len__(self) -> int:
+        return self.dataset.n_rows
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows, {self.dataset.n} {self.dataset.kind} columns)"
+
+
+def read_table(
+    path: str | Path,
+    kind: str = "categorical",
+    how: Preparation | None = None,
+    *,
+    schema: Schema | None = None,
+) -> Table:
+    """The table of a .csv, .csv.gz or .parquet file; see `fedbn.data.tables.read_dataset`.
+
+    Raises
+    ------
+    ConfigError : no kind has this name.
+    DataError, SchemaError : the file is not as it must be; the message names file, column and row.
+    """
+    return Table(read_dataset(path, kind_named(kind), how, schema=schema))
+
+
+def dataset_of(table: object) -> Dataset:
+    """The data set of a Table, or the data set itself; raises DataError for anything else."""
+    if isinstance(table, Table):
+        return table.dataset
+    if isinstance(table, Dataset):
+        return table
+    raise DataError(
+        f"a table must be a fedbn.Table, not {shown(table)}: make one with "
+        "fedbn.Table.from_pandas or fedbn.read_table"
+    )
+
+
+def _require_columns(columns: Mapping[str, Sequence[Any]]) -> None:
+    for name in columns:
+        if not isinstance(name, str):
+            raise DataError(f"a column's name must be text, not {name!r}")
+    lengths = {name: len(column) for name, column in columns.items()}
+    if not lengths or not max(lengths.values()):
+        raise DataError("a table must have at least one column and one row")
+    first = next(iter(lengths))
+    for name, length in lengths.items():
+        if length != lengths[first]:
+            raise DataError(
+                f"all columns must have as many cells: {first!r} has {lengths[first]}, "
+                f"{name!r} has {length}"
+            )
+
+
+def _column(name: str, cells: Sequence[Any], as_numbers: bool) -> Column:
+    """Cells as a file's column: floats where they are wanted and complete, else texts."""
+    kind = getattr(getattr(cells, "dtype", None), "kind", "")
+    if as_numbers and kind in ("i", "u", "f"):
+        values = np.asarray(cells, dtype=np.float64)
+        if np.isfinite(values).all():
+            return Column((), np.zeros(len(values), dtype=np.int32), values)
+    listed = cells.tolist() if hasattr(cells, "tolist") else list(cells)
+    texts: dict[str | None, int] = {}
+    index = [texts.setdefault(_text(name, cell, as_numbers), len(texts)) for cell in listed]
+    return Column(tuple(texts), np.array(index, dtype=np.int32))
+
+
+def _text(name: str, cell: Any, as_number: bool) -> str | None:
+    """The cell as a file would hold it; None where it is missing."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None or str(cell) in ("nan", "NaT", "<NA>"):
+        return None
+    if isinstance(cell, bool | int):
+        return str(cell)
+    if isinstance(cell, float) and as_number:
+        return repr(cell)
+    if isinstance(cell, float):
+        raise DataError(
+            f"column {name!r} holds floats like {cell!r}, which are no states: give the kind "
+            "'gaussian', cut points, or text"
+        )
+    raise DataError(f"column {name!r} must hold text or numbers, not {shown(cell)}")
+
+
+def shown(value: object) -> str:
+    """What was passed, shortly: its type, and the value where that fits into a line."""
+    text = repr(value)
+    return f"{type(value).__name__} {text}" if len(text) <= 60 else f"a {type(value).__name__}"
