@@ -115,8 +115,11 @@ class StructuralConsensus(Strategy):
         if self.state.converged:
             return None, None
         good, refused = self._sorted_out(self._done_before + server_round, replies)
+        known = len(self.state.refused) + len(refused)
         began = time.process_time()
         self.state = rounds.server_round(self.state, good, refused, self.settings, self.progress)
+        for _, reason in self.state.refused[known:]:
+            LOG.log(WARNING, "refused: %s", reason)
         self.seconds += time.process_time() - began
         self.keep(self.state)
         return consensus_arrays(self.state), None

@@ -292,11 +292,10 @@ def fuse(
     seconds: Annotated[
         float | None,
         typer.Option(
-            show_default="no limit",
-            help="Time budget of order, I-maps and deletions; then the best state so far, marked "
-            "as incomplete.",
+            help="Time budget of order, I-maps and deletions; then the best state so far, or the "
+            "edge vote of the inputs, marked as incomplete.",
         ),
-    ] = None,
+    ] = 600.0,
     robust: Annotated[
         str,
         typer.Option(

@@ -75,7 +75,7 @@ class Limits(Settings):
 
     max_in_degree: int = setting(16, "Most parents of any node of a reply's DAGs.", at_least(0))
     max_edges: int = setting(10_000, "Most edges of any one DAG of a reply.", at_least(0))
-    max_dags: int = setting(1_000, "Most DAGs of one reply.", at_least(1), key="max-dags-per-reply")
+    max_dags: int = setting(20, "Most DAGs of one reply.", at_least(1), key="max-dags-per-reply")
     max_bytes: int = setting(
         32 * 1024 * 1024,
         "Most bytes of one reply, and of its DAGs once decoded (one byte per pair of variables).",

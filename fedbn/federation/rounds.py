@@ -24,6 +24,7 @@ from fedbn.consensus.pooling import Robust, poolings_of, select_among
 from fedbn.consensus.threshold import Consensus, Reading
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError
+from fedbn.federation.density import without_dense
 from fedbn.federation.message import StructureMessage
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.weights import integer_weights
@@ -147,23 +148,24 @@ def server_round(
     Parameters
     ----------
     state : the server before the round.
-    replies : the good replies, at most one per client.
+    replies : the good replies, at most one per client; `without_dense` refuses some.
     refused : (client, reason) of the others.
-    settings : quorum, search and reading.
+    settings : quorum, density, search and reading.
     progress : called as progress(deletions done, edges of G+).
 
     Raises
     ------
     QuorumError : there are too few good replies; the first refusals are named.
     """
-    everything_refused = (*state.refused, *refused)
-    require_quorum(len(replies), state.n_clients, settings, everything_refused)
-    ordered = tuple(sorted(replies, key=lambda reply: reply.client))
-    path, consensus = fuse_replies(ordered, settings, progress)
+    ordered = sorted(replies, key=lambda reply: reply.client)
+    kept, dense = without_dense(ordered, settings.max_edges_ratio)
+    everything_refused = (*state.refused, *refused, *dense)
+    require_quorum(len(kept), state.n_clients, settings, everything_refused)
+    path, consensus = fuse_replies(kept, settings, progress)
     before = state.result
     result = FederationResult(
         schema=state.schema,
-        replies=ordered,
+        replies=kept,
         refused=everything_refused,
         path=path,
         consensus=consensus,
@@ -214,9 +216,13 @@ def updated(
         raise ConfigError(f"two clients must not both be called {twice!r}")
     if not replies:
         raise QuorumError("at least one client must stay")
-    path, consensus = fuse_replies(replies, settings, progress)
-    result = replace(before, replies=replies, path=path, consensus=consensus, converged=False)
-    return replace(state, n_clients=len(replies), result=result)
+    kept, dense = without_dense(replies, settings.max_edges_ratio)
+    path, consensus = fuse_replies(kept, settings, progress)
+    refused = (*before.refused, *dense)
+    result = replace(
+        before, replies=kept, refused=refused, path=path, consensus=consensus, converged=False
+    )
+    return replace(state, n_clients=len(replies), refused=refused, result=result)
 
 
 def fuse_replies(

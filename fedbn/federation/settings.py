@@ -129,12 +129,17 @@ class ConsensusSettings(Settings):
     min_fraction: float = setting(
         0.5, "The run fails with a smaller share of good replies in a round.", between(0, 1)
     )
+    max_edges_ratio: float | None = setting(
+        3.0,
+        "A reply with a structure of more than so many times the median client's edges is refused "
+        "(never one of up to two edges per variable).",
+        at_least(1),
+    )
     seconds: float | None = setting(
-        None,
-        "Time budget of the consensus search.",
+        600.0,
+        "Time budget of the consensus search; then the best state so far or the edge vote.",
         at_least(0),
         key="consensus-seconds",
-        shown="no limit",
     )
 
 
@@ -196,6 +201,15 @@ class Experiment(Settings):
     processes: int | None = setting(
         None, "Worker processes of the in-process engine.", at_least(1), shown="1", local=True
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        several = self.learner.learner in ("credible", "bootstrap")
+        if several and self.learner.max_dags > self.limits.max_dags:
+            raise ConfigError(
+                f"max-dags is {self.learner.max_dags}, but replies of more than "
+                f"{self.limits.max_dags} structures are refused: raise max-dags-per-reply, too"
+            )
 
     @classmethod
     def of(cls, **values: Any) -> Experiment:

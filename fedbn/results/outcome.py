@@ -125,7 +125,8 @@ class Outcome:
 
 def _shares(weights: Sequence[float]) -> tuple[Fraction, ...]:
     exact = [Fraction(weight) for weight in weights]
-    return tuple(weight / sum(exact) for weight in exact)
+    total = sum(exact)
+    return tuple(weight / total for weight in exact)
 
 
 @dataclass(frozen=True)
@@ -297,7 +298,8 @@ def client_rows(outcome: Outcome) -> tuple[ClientRow, ...]:
     gold = outcome.gold
     rows = []
     for client in outcome.clients:
-        weights = [share / sum(client.shares) for share in client.shares]
+        total = sum(client.shares)
+        weights = [share / total for share in client.shares]
 
         def mean(values: Sequence[int], weights: Sequence[Fraction] = weights) -> float:
             return float(sum(w * v for w, v in zip(weights, values, strict=True)))

@@ -60,7 +60,7 @@ class FuseOptions:
     reading: Any = "best"
     theta: str | None = None
     k_max: int = 10
-    seconds: float | None = None
+    seconds: float | None = 600.0
     robust: Any = "best"
     polish: bool = False
     seed: int = 1

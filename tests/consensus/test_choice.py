@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,13 +11,17 @@ from hypothesis import strategies as st
 
 from fedbn.consensus.directions import nearest_member
 from fedbn.consensus.mcbnc import mcbnc_path, mcbnc_paths
+from fedbn.consensus.path import McbncPath
+from fedbn.consensus.path_files import path_from_dict, path_to_dict
 from fedbn.consensus.pooling import ROBUST, Robust, poolings_of, select_among
 from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import Consensus, select_consensus
 from fedbn.consensus.votes import lower_bound, votes_of
 from fedbn.errors import ConfigError
+from fedbn.fusion.baselines import edge_vote
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.networks.catalog import load_network
 from tests import naive_choice as twin
@@ -172,3 +178,37 @@ def test_poolings_share_the_fusion_and_the_draws() -> None:
 def test_unknown_pooling_is_refused() -> None:
     with pytest.raises(ConfigError, match="best, mean, clip, median"):
         poolings_of("max")  # type: ignore[arg-type]
+
+
+def cut_short(path: McbncPath) -> McbncPath:
+    """The path as if its time had been over before the first deletion."""
+    none = path.lost_arcs[:0]
+    return replace(path, steps=(), lost_arcs=none, status="time limit")
+
+
+def test_a_path_cut_short_falls_back_to_the_edge_vote() -> None:
+    inputs = [ALARM] * 3 + [dense_against(ALARM, 8)]
+    path = cut_short(mcbnc_path(inputs))
+    consensus = select_consensus(path)
+    assert (consensus.reading, consensus.theta, consensus.complete) == ("vote", None, False)
+    vote = edge_vote(inputs)
+    assert dag_to_cpdag(consensus.dag) == dag_to_cpdag(vote)
+    assert consensus.mean_smhd == mean_smhd(vote, inputs)
+    assert smhd(path.union, ALARM) > 300 > 20 > smhd(consensus.dag, ALARM)
+    assert any("path mean (time limit)" in said for said in remarks(path, consensus))
+
+
+def test_a_path_cut_short_falls_back_to_the_other_path() -> None:
+    inputs = [ALARM] * 3 + [dense_against(ALARM, 8)]
+    mean, clip = mcbnc_paths(inputs)
+    path, consensus = select_among([cut_short(mean), clip])
+    assert (path.pooling, consensus.complete) == ("clip", False)
+    assert consensus.mean_smhd <= mean_smhd(edge_vote(inputs), inputs)
+    assert any("path mean (time limit)" in said for said in remarks(path, consensus))
+    again = select_consensus(path_from_dict(path_to_dict(path)))
+    assert (again.dag, again.reading, again.complete) == (consensus.dag, consensus.reading, False)
+
+
+def test_a_given_threshold_takes_no_vote() -> None:
+    path = cut_short(mcbnc_path([TRIANGLE, TRIANGLE, DAG.empty("abc")]))
+    assert select_consensus(path, theta=0).reading != "vote"
