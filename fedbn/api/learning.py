@@ -14,7 +14,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
-from fedbn.learners import LearnedStructures, LearnerSettings
+from fedbn.learners import LearnedStructures, LearnerSettings, learner_for
 from fedbn.learners import learn as learn_by_name
 from fedbn.scores import make_score, total_score
 
@@ -127,6 +127,8 @@ def learn(
     """
     dataset = dataset_of(table)
     chosen = learner_settings(dataset, learner, score, settings)
+    if start is not None and not learner_for(chosen).takes_start:
+        raise ConfigError(f"the learner {learner!r} has no use for a start")
     found = learn_by_name(dataset, chosen, np.random.default_rng(seed), start)
     return _learned(dataset, chosen, found)
 
@@ -154,14 +156,13 @@ def _learned(dataset: Dataset, settings: LearnerSettings, found: LearnedStructur
     score = found.score
     if score is None or len(found.dags) > 1:
         score = total_score(make_score(settings.score, dataset, ess=settings.ess), dag)
-    certificate = found.certificate
     return Learned(
         dags=found.dags,
         weights=found.weights,
         score=score,
-        bound=None if certificate is None else certificate.upper_bound,
-        status=str(found.status),
-        certificate="heuristic" if certificate is None else str(certificate.status),
+        bound=found.certificate.upper_bound,
+        status=found.status,
+        certificate=found.certificate.certificate,
         learner=settings.learner,
         score_name=settings.score,
         seconds=found.seconds,

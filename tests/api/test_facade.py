@@ -17,7 +17,7 @@ import fedbn as fb
 from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.pooling import poolings_of, select_among
 from fedbn.errors import ConfigError, SchemaError, StructureError
-from fedbn.federation.settings import Experiment
+from fedbn.federation.settings import DataSettings, Experiment, FederationSettings
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.learners import LearnerSettings
 from fedbn.learners import learn as learn_by_name
@@ -151,7 +151,10 @@ def test_the_credible_set() -> None:
 
 def test_simulate_is_the_simulation_of_the_command(sites: dict[str, fb.Table]) -> None:
     experiment = Experiment(
-        network="asia", clients=3, rows=100, seed=5, rounds_limit=3, engine="in-process"
+        data=DataSettings(network="asia", clients=3, rows=100),
+        federation=FederationSettings(rounds_limit=3),
+        seed=5,
+        engine="in-process",
     )
     run = run_experiment(experiment)
     tables = {site.label: fb.Table(site.dataset) for site in run.simulation.sites}
@@ -184,6 +187,8 @@ def test_errors_say_what_was_passed(sites: dict[str, fb.Table]) -> None:
         fb.fuse({"one": dag}, weights={"one": 1, "two": 1})
     with pytest.raises(ConfigError, match="'max_parent' is no setting .* did you mean max_parents"):
         fb.learn(sites["north"], max_parent=3)
+    with pytest.raises(ConfigError, match="'optimal' has no use for a start"):
+        fb.learn(sites["north"], "optimal", start=fb.DAG.empty(sites["north"].names))
     with pytest.raises(ConfigError, match="needs a mapping from sites to tables, not"):
         fb.simulate(sites["north"])  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="rounds must be at least 1, not 0"):
