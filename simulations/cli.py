@@ -24,6 +24,7 @@ from simulations.commands.credible import credible
 from simulations.commands.query import query
 from simulations.credible_bn.reproduce import credible as reproduce_credible
 from simulations.deployment.commands import app_folder, deploy_demo, disclosures, keys, update
+from simulations.mcbnc_aaai26.reproduce import reproduce_mcbnc
 from simulations.options import (
     LEARNING,
     Json,
@@ -70,6 +71,13 @@ reproduce = typer.Typer(
 )
 reproduce.command("credible")(reproduce_credible)
 app.add_typer(reproduce, rich_help_panel=STUDIES)
+reproduce.command(
+    "mcbnc",
+    epilog=examples(
+        "fedbn reproduce mcbnc --smoke --out results/mcbnc-smoke",
+        "fedbn reproduce mcbnc --part grid --network andes --r 50 --repetitions 3 --minutes 10",
+    ),
+)(reproduce_mcbnc)
 reproduce.command(
     "cg-dca",
     epilog=examples(

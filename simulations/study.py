@@ -24,7 +24,16 @@ from simulations.study_cases import Case, Cost, Row, Run, Tick, finished
 
 Progress = Callable[[Tick], None]
 
-__all__ = ["Progress", "Row", "Section", "Study", "Tick", "counted", "write_study_report"]
+__all__ = [
+    "Progress",
+    "Row",
+    "Section",
+    "Study",
+    "Tick",
+    "cell_text",
+    "counted",
+    "write_study_report",
+]
 
 
 class Study:
@@ -156,7 +165,7 @@ def write_study_report(folder: Path, title: str, sections: Sequence[Section]) ->
         lines += [f"## {section.title}", "", *([section.text, ""] if section.text else [])]
         if section.header:
             lines += [_line(section.header), _line(["---"] * len(section.header))]
-            lines += [*(_line([_cell(value) for value in row]) for row in section.rows), ""]
+            lines += [*(_line([cell_text(value) for value in row]) for row in section.rows), ""]
         for figure in section.figures:
             lines += [f"![{section.title}]({figure})", ""]
     path, beside = folder / "report.md", folder / ".report.md.new"
@@ -172,7 +181,7 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _cell(value: object) -> str:
+def cell_text(value: object) -> str:
     """A value for a reader: four significant digits or two decimals, "-" for what is not known."""
     if value is None:
         return "-"

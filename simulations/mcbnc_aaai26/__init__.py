@@ -1,0 +1,1 @@
+"""Reproduction of the MCBNC paper: `fedbn reproduce mcbnc`."""

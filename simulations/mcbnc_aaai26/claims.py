@@ -1,0 +1,339 @@
+"""The paper's claims as checks on the cells: each gives a verdict and the figure behind it.
+
+A check returns (held, figure); held is None where there are not the rows to decide. The rules'
+numbers are in expected.json. A claim is checked for one reading of the consensus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from simulations.mcbnc_aaai26.selection import (
+    Cell,
+    Curve,
+    groups,
+    main_networks,
+    mean,
+    networks_of,
+    of_part,
+)
+from simulations.mcbnc_aaai26.statistics import TOLERANCE, Comparison, compared, win_tie_loss
+from simulations.study import Row
+
+__all__ = ["CHECKS", "Evidence", "Found", "Rule", "table_2"]
+
+Rule = Mapping[str, Any]
+Found = tuple[bool | None, str]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The complete cells and all rows, and the reading that is judged."""
+
+    cells: Sequence[Cell]
+    rows: Sequence[Row]
+    reading: str
+
+    def main(self) -> list[Cell]:
+        """Cells of the networks of the paper's main figures."""
+        names = main_networks(networks_of(self.cells))
+        return [cell for cell in self.cells if cell.network in names]
+
+    def of(self, *networks: str) -> list[Cell]:
+        """Cells of these networks."""
+        return [cell for cell in self.cells if cell.network in networks]
+
+    def smhd(self, cell: Cell) -> float:
+        """SMHD of the chosen consensus to the truth."""
+        return cell.chosen(self.reading, "smhd_gold")
+
+
+def table_2(
+    cells: Sequence[Cell], reading: str, key: str, rivals: Sequence[str] = ()
+) -> Comparison:
+    """Ranks and p-values of the consensus, the inputs' mean, G+, and rivals; "bdeu" is negated."""
+    sign = -1.0 if key == "bdeu" else 1.0
+    values = {
+        "consensus": [sign * cell.chosen(reading, key) for cell in cells],
+        "inputs": [sign * cell.of("inputs", key) for cell in cells],
+        "union": [sign * cell.union(key) for cell in cells],
+    }
+    return compared(values | {name: [sign * c.of(name, key) for c in cells] for name in rivals})
+
+
+def first_in_smhd(at: Evidence, rule: Rule) -> Found:
+    found = table_2(at.cells, at.reading, "smhd_gold")
+    first = next(iter(found.mean_ranks))
+    others = [p for p in found.holm.values() if p is not None]
+    held = first == "consensus" and max(others) < rule["level"]
+    return held, f"first: {first}; {_ranks(found)}"
+
+
+def alike_in_bdeu(at: Evidence, rule: Rule) -> Found:
+    found = table_2(at.cells, at.reading, "bdeu")
+    first = next(iter(found.mean_ranks))
+    if first == "union":
+        return False, _ranks(found)
+    other = "inputs" if first == "consensus" else "consensus"
+    p, union = found.holm[other], found.holm["union"]
+    assert p is not None
+    assert union is not None
+    return p >= rule["level"] > union, f"first: {first}; {_ranks(found)}"
+
+
+def _ranks(found: Comparison) -> str:
+    ranks = " / ".join(f"{name} {rank:.2f}" for name, rank in found.mean_ranks.items())
+    p = ", ".join(f"{name} {p:.2g}" for name, p in found.holm.items() if p is not None)
+    return f"ranks {ranks}; Holm p {p}; {found.cases} cases"
+
+
+def wins_and_losses(at: Evidence, rule: Rule) -> Found:
+    """The paper's differences are scaled to the number of cells that there are."""
+    held, texts = True, []
+    for name, printed in rule["differences"].items():
+        theirs = [
+            c.of("inputs", "smhd_gold") if name == "inputs" else c.union("smhd_gold")
+            for c in at.cells
+        ]
+        won, tied, lost = win_tie_loss([at.smhd(cell) for cell in at.cells], theirs)
+        scale = len(at.cells) / rule["cases"]
+        held = held and abs(won - lost - printed * scale) <= rule["tolerance"] * scale
+        texts.append(f"{name} {won} / {tied} / {lost}")
+    return held, "; ".join(texts)
+
+
+def worse_than_empty(at: Evidence, rule: Rule) -> Found:
+    worse = [c.union("smhd_gold") > c.of("empty", "smhd_gold") for c in at.main()]
+    return mean(worse) >= rule["share"], f"{sum(worse)} of {len(worse)} cells"
+
+
+def orders_nearer(at: Evidence, rule: Rule) -> Found:
+    times = {
+        name: max(c.union("smhd_gold") / max(at.smhd(c), 1.0) for c in at.of(name))
+        for name in rule["networks"]
+        if at.of(name)
+    }
+    if not times:
+        return None, ""
+    text = ", ".join(f"{name} {value:.0f} times" for name, value in times.items())
+    return max(times.values()) >= rule["times"], text
+
+
+def nearer_than_inputs(at: Evidence, rule: Rule) -> Found:
+    theirs = [cell.of("inputs", "smhd_gold") for cell in at.main()]
+    won, tied, lost = win_tie_loss([at.smhd(cell) for cell in at.main()], theirs)
+    return won / len(theirs) > rule["share"], f"nearer {won}, equal {tied}, farther {lost}"
+
+
+def falls_to_emptiness(at: Evidence, rule: Rule) -> Found:
+    found = at.of(rule["network"])
+    if not found:
+        return None, ""
+    held, texts = True, []
+    for cell in found:
+        distances = [value for _, value in cell.curve(at.reading, "smhd_gold")]
+        edges = [value for _, value in cell.curve(at.reading, "edges")]
+        rho = float(spearmanr(range(len(distances)), distances).statistic)
+        kept = edges[int(np.argmin(distances))] / cell.of("gold", "edges")
+        held = held and rho <= rule["spearman"] and kept <= rule["edges"]
+        texts.append(f"r = {cell.r}: Spearman {rho:.2f}, least at {100 * kept:.0f} % of the edges")
+    return held, "; ".join(texts)
+
+
+def stable(at: Evidence, rule: Rule) -> Found:
+    """The widest share of θ in [0, 1] near the least SMHD; a network needs it at every r."""
+    some = [cell for cell in at.main() if cell.r >= rule["r"]]
+    wide = groups_by_network(some, lambda cell: _near_width(cell, at.reading, rule["factor"]))
+    if not wide:
+        return None, ""
+    good = sum(min(widths) >= rule["width"] for widths in wide.values())
+    worse = [_value_at(cell.curve(at.reading, "smhd_gold"), 1.0) > at.smhd(cell) for cell in some]
+    held = good >= rule["networks"] / rule["of"] * len(wide) and all(worse)
+    return held, (
+        f"broad on {good} of {len(wide)} networks; worse at θ = 1 in {sum(worse)} of {len(worse)}"
+    )
+
+
+def _near_width(cell: Cell, reading: str, factor: float) -> float:
+    curve = cell.curve(reading, "smhd_gold")
+    least = min(value for _, value in curve)
+    grid = np.linspace(0.0, 1.0, 201)
+    return mean([_value_at(curve, theta) <= factor * least + 1 for theta in grid])
+
+
+def _value_at(curve: Curve, theta: float) -> float:
+    return [value for at, value in curve if at is None or at <= theta + TOLERANCE][-1]
+
+
+def groups_by_network(
+    cells: Sequence[Cell], value: Callable[[Cell], float]
+) -> dict[str, list[float]]:
+    """network -> the values of its cells."""
+    found: dict[str, list[float]] = {}
+    for cell in cells:
+        found.setdefault(cell.network, []).append(value(cell))
+    return found
+
+
+def comparable_bdeu(at: Evidence, rule: Rule) -> Found:
+    percent = {
+        (c.network, c.r): 100 * (c.chosen(at.reading, "bdeu") / c.of("inputs", "bdeu") - 1)
+        for c in at.main()
+    }
+    above = sum(value < 0 for value in percent.values())
+    low, high = min(percent.values()), max(percent.values())
+    held = max(abs(low), abs(high)) <= rule["percent"]
+    worst = max(percent, key=lambda key: abs(percent[key]))
+    return held, (
+        f"log score {-high:+.2f} to {-low:+.2f} % of the inputs' (mean "
+        f"{-mean(list(percent.values())):+.2f} %), above in {above} of {len(percent)}; "
+        f"farthest {worst[0]} r = {worst[1]}"
+    )
+
+
+def truth_below_inputs(at: Evidence, rule: Rule) -> Found:
+    found = at.of(*rule["networks"])
+    if not found:
+        return None, ""
+    below = groups_by_network(
+        found, lambda c: 100 * (c.of("gold", "bdeu") / c.of("inputs", "bdeu") - 1)
+    )
+    text = ", ".join(f"{name} {mean(values):.1f} % below" for name, values in below.items())
+    return all(min(values) > 0 for values in below.values()), text
+
+
+def above_truth(at: Evidence, rule: Rule) -> Found:
+    found = at.of(rule["network"])
+    if not found:
+        return None, ""
+    above = {c.r: 100 * (1 - c.chosen(at.reading, "bdeu") / c.of("gold", "bdeu")) for c in found}
+    text = ", ".join(f"r = {r}: {value:+.1f} %" for r, value in above.items())
+    return all(value > 0 for value in above.values()), text
+
+
+def flat_width(at: Evidence, rule: Rule) -> Found:
+    flat = []
+    for cell in at.main():
+        curve = cell.curve(at.reading, "width")
+        inside = [_value_at(curve, rule["from"])]
+        inside += [v for t, v in curve if t is not None and rule["from"] <= t <= rule["to"]]
+        spread = max(inside) - min(inside)
+        flat.append(spread <= max(rule["absolute"], rule["share"] * max(inside)))
+    return all(flat), f"{sum(flat)} of {len(flat)} cells"
+
+
+def never_denser(at: Evidence, rule: Rule) -> Found:
+    counts = {}
+    for other in ("gold", "inputs"):
+        for key in ("edges", "width"):
+            counts[f"{key} above {other}"] = sum(
+                c.chosen(at.reading, key) > c.of(other, key) + TOLERANCE for c in at.main()
+            )
+    text = ", ".join(f"{what} {count}" for what, count in counts.items())
+    return max(counts.values()) <= rule["violations"], f"{text}; of {len(at.main())} cells"
+
+
+def win95pts(at: Evidence, rule: Rule) -> Found:
+    found = at.of(rule["network"])
+    if not found:
+        return None, ""
+    texts, best = [], 0.0
+    for cell in found:
+        ours = at.smhd(cell)
+        inputs = 100 * (1 - ours / cell.of("inputs", "smhd_gold"))
+        union = 100 * (1 - ours / cell.union("smhd_gold"))
+        best = max(best, inputs)
+        width = f"width {cell.union('width'):.0f} -> {cell.chosen(at.reading, 'width'):.1f}"
+        texts.append(f"r = {cell.r}: {inputs:.0f} % (inputs), {union:.0f} % (G+), {width}")
+    return best >= rule["percent"], "; ".join(texts)
+
+
+def regret(at: Evidence, rule: Rule) -> Found:
+    lost = {(c.network, c.r): at.smhd(c) - c.best_in_hindsight(at.reading) for c in at.main()}
+    none = sum(value <= TOLERANCE for value in lost.values())
+    worst = max(lost, key=lambda key: lost[key])
+    return none / len(lost) >= rule["share"], (
+        f"none in {none} of {len(lost)}, mean {mean(list(lost.values())):.1f}, most "
+        f"{lost[worst]:.1f} ({worst[0]}, r = {worst[1]})"
+    )
+
+
+def as_many_edges(at: Evidence, rule: Rule) -> Found:
+    off = [abs(c.chosen(at.reading, "edges") / c.of("inputs", "edges") - 1) for c in at.main()]
+    return mean(off) <= rule[
+        "share"
+    ], f"mean {100 * mean(off):.0f} %, most {100 * max(off):.0f} % off"
+
+
+def early_time(at: Evidence, rule: Rule) -> Found:
+    found = at.of(*rule["networks"])
+    if not found:
+        return None, ""
+    share = groups_by_network(
+        found, lambda c: _value_at(c.clock(), rule["theta"]) / c.clock()[-1][1]
+    )
+    text = ", ".join(f"{name} {100 * mean(values):.0f} %" for name, values in share.items())
+    return all(mean(values) > rule["share"] for values in share.values()), text
+
+
+def nothing_changes(at: Evidence, rule: Rule) -> Found:
+    found = at.of(*rule["networks"])
+    if not found:
+        return None, ""
+    same = [c.rivals["inputs_equal_to_gold"] == 1.0 and c.union("smhd_gold") == 0 for c in found]
+    first = [c.curve(at.reading, "smhd_gold")[1][0] for c in found]
+    early = sum(theta is not None and theta < 1 for theta in first)
+    return all(same) and not early, (
+        f"inputs and G+ are the truth in {sum(same)} of {len(same)} cells; a deletion below "
+        f"θ = 1 in {early}"
+    )
+
+
+def monotone(at: Evidence, rule: Rule) -> Found:
+    fallen = sum(row["fallen"] for cell in at.cells for row in cell.repetitions)
+    steps = sum(row["deletions"] for cell in at.cells for row in cell.repetitions)
+    return fallen / steps <= rule[
+        "share"
+    ], f"{fallen:,} of {steps:,} deletions are below one before"
+
+
+def genetic(at: Evidence, rule: Rule) -> Found:
+    times = []
+    for some in groups(of_part(at.rows, "runtime"), "network", "r").values():
+        took = {row["method"]: row["seconds"] for row in some}
+        if "mcbnc" in took and len(took) > 1:
+            rest = min(seconds for method, seconds in took.items() if method != "mcbnc")
+            times.append(rest / max(took["mcbnc"], 1e-4))
+    if not times:
+        return None, ""
+    return min(times) >= rule["times"], f"{min(times):,.0f} to {max(times):,.0f} times faster"
+
+
+CHECKS: Mapping[str, Callable[[Evidence, Rule], Found]] = {
+    "T2-smhd": first_in_smhd,
+    "T2-bdeu": alike_in_bdeu,
+    "T2-wtl": wins_and_losses,
+    "F1-worse-than-empty": worse_than_empty,
+    "F1-orders": orders_nearer,
+    "F1-inputs": nearer_than_inputs,
+    "F1-pathfinder": falls_to_emptiness,
+    "F1-stable": stable,
+    "F2-comparable": comparable_bdeu,
+    "F2-gold-lower": truth_below_inputs,
+    "F2-pathfinder": above_truth,
+    "F3-flat": flat_width,
+    "F3-sparser": never_denser,
+    "F3-win95pts": win95pts,
+    "F4": genetic,
+    "C2-min": regret,
+    "C3": as_many_edges,
+    "C4": early_time,
+    "C11-C13": nothing_changes,
+    "L1": monotone,
+}
+"""Claims on the grid, by their name in expected.json; the others are in `targets.py`."""

@@ -1,0 +1,139 @@
+"""`fedbn reproduce mcbnc`: the paper's study beside ours, resumable."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedbn.errors import ConfigError
+from simulations.options import NetworkDir, Quiet
+
+if TYPE_CHECKING:
+    from simulations.study import Row
+
+ROWS = "rows.jsonl"
+PARTS = (
+    "rivals", "grid", "k-max", "runtime", "synthetic", "robust", "non-iid", "sizes", "learners",
+    "rows",
+)  # fmt: skip
+
+
+def reproduce_mcbnc(
+    out: Annotated[Path, typer.Option(help="The study's folder.")] = Path("results/mcbnc"),
+    smoke: Annotated[bool, typer.Option("--smoke", help="Three networks: minutes.")] = False,
+    part: Annotated[
+        list[str] | None, typer.Option(help=f"Only {', '.join(PARTS)}; may be repeated.")
+    ] = None,
+    network: Annotated[
+        list[str] | None, typer.Option(help="Only this network; may be repeated.")
+    ] = None,
+    r: Annotated[
+        list[int] | None, typer.Option(min=1, help="Only so many inputs; may be repeated.")
+    ] = None,
+    repetitions: Annotated[
+        int | None, typer.Option(min=1, show_default="10", help="grid: repetitions of a cell.")
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, show_default="no limit", help="Start no more cases after so many minutes."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, show_default="cores", help="Processes.")
+    ] = None,
+    network_dir: NetworkDir = None,
+    quiet: Quiet = False,
+) -> None:
+    """MCBNC: the grid of 15 networks, every figure, table and claim, and what is beyond the paper.
+
+    The inputs are learned once (inputs.jsonl). One line of rows.jsonl a case: a study that was
+    stopped goes on where it was. report.md and report.html have what there is so far.
+    """
+    from simulations.mcbnc_aaai26.cases import cases, settings
+
+    run = settings(smoke)
+    _require_known("--part", part, PARTS)
+    if repetitions is not None:
+        run["grid"]["repetitions"] = repetitions
+    if network is not None:
+        _restrict(run, "networks", network)
+    wanted = [
+        case
+        for case in cases(run)
+        if (not part or case["part"] in part) and (not r or case.get("r", r[0]) in r)
+    ]
+    _collect(wanted, run, out, minutes, jobs or os.cpu_count() or 1, network_dir, quiet)
+    print(_written_report(out, wanted))
+
+
+def _require_known(option: str, names: Collection[str] | None, known: Collection[str]) -> None:
+    for name in names or ():
+        if name not in known:
+            raise ConfigError(f"{option} must be one of {', '.join(known)}, not {name!r}")
+
+
+def _restrict(run: dict[str, Any], key: str, names: list[str]) -> None:
+    """Only these networks, wherever there are some."""
+    parts = [values for values in run.values() if isinstance(values, dict) and key in values]
+    _require_known("--network", names, list(dict.fromkeys(n for p in parts for n in p[key])))
+    for values in parts:
+        values[key] = [name for name in values[key] if name in names]
+
+
+def _collect(
+    wanted: list[dict[str, Any]],
+    run: dict[str, Any],
+    out: Path,
+    minutes: float | None,
+    jobs: int,
+    network_dir: Path | None,
+    quiet: bool,
+) -> None:
+    """The inputs, then the cases that have all of theirs."""
+    from simulations.mcbnc_aaai26.cases import cost, inputs_of, run_case
+    from simulations.mcbnc_aaai26.inputs import FILE
+    from simulations.study import Study
+    from simulations.terminal import study_line
+
+    end = None if minutes is None else time.monotonic() + 60.0 * minutes
+    one = partial(run_case, folder=out, run=run, network_dir=network_dir)
+
+    def collect(name: str, some: list[dict[str, Any]]) -> list[Row]:
+        left = None if end is None else max(0.0, end - time.monotonic())
+        study, line = Study(out, name), study_line(not quiet)
+        return study.collect(some, one, line, jobs=jobs, cost=cost, seconds=left)
+
+    learned = {_place(row) for row in collect(FILE, inputs_of(wanted))}
+    collect(ROWS, [case for case in wanted if learned >= {*map(_place, inputs_of([case]))}])
+
+
+def _place(case: Mapping[str, Any]) -> tuple[Any, ...]:
+    return case["network"], case["rows"], case["seed"], case["k"]
+
+
+def _written_report(out: Path, wanted: list[dict[str, Any]]) -> Path:
+    """report.md, report.html, curves.csv and the figures."""
+    import csv
+
+    from simulations.mcbnc_aaai26.figures import write_figures
+    from simulations.mcbnc_aaai26.report import curves, expected, sections
+    from simulations.mcbnc_aaai26.selection import cells_of, latest
+    from simulations.study import Study, write_study_report
+    from simulations.study_page import write_study_page
+
+    rows = latest(Study(out, ROWS).rows)
+    order = list(expected()["table 1"])[1:]
+    names = write_figures(rows, order, out, "refusion")
+    with (out / "curves.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(curves(cells_of(rows, order)))
+    parts = sections(rows, wanted, names)
+    title = "MCBNC: the paper's study and ours"
+    write_study_page(out, title, parts)
+    return write_study_report(out, title, parts)
