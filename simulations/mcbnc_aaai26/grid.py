@@ -7,7 +7,7 @@ repetition (the truth, the inputs, the rivals) is in `rivals.py`.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
@@ -17,19 +17,23 @@ from typing import Any
 import numpy as np
 
 from fedbn.consensus.mcbnc import McbncPath, mcbnc_path
+from fedbn.consensus.polish import polish
 from fedbn.consensus.threshold import PathState, select_consensus
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.distances import smhd
+from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.scores import TabulatedScore, make_score
 from simulations.mcbnc_aaai26.inputs import fingerprint, first_inputs, network_of
 from simulations.study_cases import Case
 
-__all__ = ["STATE", "Judge", "judge_of", "run_cell"]
+__all__ = ["MEASURES", "STATE", "Judge", "judge_of", "run_cell"]
 
 STATE = ("theta_r", "deletions", "edges", "width", "smhd_inputs", "smhd_gold", "bdeu")
 """What a row keeps of each state, in this order: θ r, deletions, edges, upper bound of the
 treewidth, mean SMHD to the inputs, SMHD to the truth, BDeu of the test table by its rows."""
+
+MEASURES = ("edges", "width", "smhd_gold", "bdeu")
+"""What a judge measures of one DAG."""
 
 TEST_SEED = 10**6
 
@@ -52,6 +56,12 @@ class Judge:
             bdeu = sum(self._family(dag, v) for v in range(dag.n)) / self.rows
             self.states[key] = (dag.n_edges, dag_treewidth(dag), distance, bdeu)
         return self.states[key]
+
+    def judged(self, dag: DAG, inputs: Sequence[DAG]) -> dict[str, float]:
+        """All measures by name, and the mean SMHD to the inputs."""
+        aligned = dag if dag.names == self.gold.names else dag.reordered(self.gold.names)
+        named = dict(zip(MEASURES, map(float, self.measures(aligned)), strict=True))
+        return named | {"smhd_inputs": float(mean_smhd(aligned, inputs))}
 
     def _family(self, dag: DAG, node: int) -> float:
         key = (node, np.packbits(dag.adjacency[:, node]).tobytes())
@@ -91,14 +101,16 @@ def run_cell(
         "clock": clock,
     }
     chosen = {name: select_consensus(path, name) for name in ("search", "refusion", "best")}
-    for name in ("search", "refusion"):
-        states = [_measured(state, judge, case["r"]) for state in chosen[name].states]
-        result[name] = states
+    by_reading: dict[str, list[PathState]] = {}
+    for state in chosen["best"].states:
+        by_reading.setdefault(state.reading, []).append(state)
+    for name, states in by_reading.items():
+        result[name] = [_measured(state, judge, case["r"]) for state in states]
     for name, consensus in chosen.items():
-        of_reading = [s for s in consensus.states if s.reading == consensus.reading]
-        place = [s.theta for s in of_reading].index(consensus.theta)
-        result[f"chosen_{name}"] = [consensus.reading, place]
-    return result | {"lower_bound": float(chosen["best"].lower_bound)}
+        thetas = [state.theta for state in by_reading[consensus.reading]]
+        result[f"chosen_{name}"] = [consensus.reading, thetas.index(consensus.theta)]
+    polished = judge.judged(polish(chosen["best"], path).dag, dags)
+    return result | {"polished": polished, "lower_bound": float(chosen["best"].lower_bound)}
 
 
 def _timed_path(

@@ -60,7 +60,9 @@ class Cell:
         return all(row["status"] == "complete" for row in self.repetitions)
 
     def of(self, method: str, key: str) -> float:
-        """A measure of a rival, of "inputs" (their mean), "gold" or "empty"."""
+        """A measure of a rival, of "inputs" (their mean), "gold", "empty" or "polished"."""
+        if method == "polished":
+            return mean([row["polished"][key] for row in self.repetitions])
         return float(self.rivals["methods"][method][key])
 
     def chosen(self, reading: str, key: str) -> float:
