@@ -1,5 +1,8 @@
 """Kernels of the layered decision diagram; see `diagram.py`, and `_state_kernels.py` for states."""
 
+# mypy: disable-error-code="assignment, return-value"
+# (numbers inside kernels are machine integers, which numpy's stubs tell from int)
+
 from __future__ import annotations
 
 import numpy as np

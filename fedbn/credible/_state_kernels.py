@@ -5,6 +5,9 @@ component. A state is a row of words: the Wu words of the set U that is placed, 
 the families that the unplaced nodes may still take.
 """
 
+# mypy: disable-error-code="assignment, return-value"
+# (numbers inside kernels are machine integers, which numpy's stubs tell from int)
+
 from __future__ import annotations
 
 from typing import NamedTuple

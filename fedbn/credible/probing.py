@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +25,12 @@ from numpy.typing import NDArray
 from fedbn.credible.limits import Limits
 from fedbn.errors import SearchError
 from fedbn.graphs._bit_kernels import pack
+from fedbn.graphs.components import cyclic_components
 from fedbn.search.families.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.families.families import Families
+from fedbn.search.families.family_program import family_program, require_cluster
 
-__all__ = ["FamilyProgram", "Probe", "integer_probe", "relaxed_probe"]
+__all__ = ["IntegerProgram", "Probe", "integer_probe", "relaxed_probe"]
 
 MARGIN = 1e-3
 TOLERANCES = ("mip_feasibility_tolerance", "primal_feasibility_tolerance")
@@ -51,34 +52,14 @@ class Undecided(Exception):  # noqa: N818
     """The solver's time ended without an answer."""
 
 
-class FamilyProgram:
+class IntegerProgram:
     """The integer programme over one set of families, solved and cut step by step."""
 
     def __init__(self, families: Families, clusters: NDArray[np.uint64]) -> None:
-        from fedbn.extras import highspy
-
         self.families = families
         self._lowest = float(families.cost[families.start[:-1]].sum())
-        make: Any = highspy.Highs
-        self._solver = make()
-        self._solver.setOptionValue("output_flag", False)
-        self._solver.setOptionValue("threads", 1)
-        self._solver.setOptionValue("mip_rel_gap", 0.0)
-        for name in TOLERANCES:
-            self._solver.setOptionValue(name, 1e-9)
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = families.size, families.n
-        model.col_cost_ = families.cost - np.repeat(
-            families.cost[families.start[:-1]], np.diff(families.start)
-        )
-        model.col_lower_, model.col_upper_ = np.zeros(families.size), np.ones(families.size)
-        model.integrality_ = [highspy.HighsVarType.kInteger] * families.size
-        model.row_lower_ = model.row_upper_ = np.ones(families.n)
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = np.arange(families.size + 1)
-        model.a_matrix_.index_ = families.node
-        model.a_matrix_.value_ = np.ones(families.size)
-        self._solver.passModel(model)
+        precise = dict.fromkeys(TOLERANCES, 1e-9)
+        self._solver = family_program(families, integral=True, mip_rel_gap=0.0, **precise)
         for cluster in clusters:
             self._cut(cluster)
 
@@ -131,12 +112,11 @@ class FamilyProgram:
         return np.flatnonzero(np.array(solver.getSolution().col_value) > 0.5)
 
     def _cut(self, cluster: NDArray[np.uint64]) -> None:
-        from fedbn.extras import highspy
         from fedbn.search.families._cluster_kernels import coverage
 
-        columns = np.flatnonzero(coverage(self.families.node, self.families.bits, cluster))
-        self._solver.addRow(
-            1.0, highspy.kHighsInf, len(columns), columns.astype(np.int32), np.ones(len(columns))
+        families = self.families
+        require_cluster(
+            self._solver, np.flatnonzero(coverage(families.node, families.bits, cluster))
         )
 
 
@@ -181,7 +161,7 @@ def integer_probe(
     bound : of the relaxation, whose clusters are taken over.
     limits : families that are untried when time is up stay.
     """
-    program = FamilyProgram(families, bound.clusters)
+    program = IntegerProgram(families, bound.clusters)
     proven = True
     try:
         found = program.best(incumbent[0] + MARGIN, _seconds(limits))
@@ -203,7 +183,7 @@ def integer_probe(
 
 
 def _some_dag(
-    program: FamilyProgram,
+    program: IntegerProgram,
     family: int,
     limit: float,
     limits: Limits,
@@ -230,14 +210,8 @@ def _seconds(limits: Limits) -> float:
 
 def _cycles(has_parent: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
     """Node sets [n] of short directed cycles and of whole components; none if acyclic."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    count, label = connected_components(csr_array(has_parent.astype(np.int8)), connection="strong")
-    sizes = np.bincount(label, minlength=count)
     found: dict[bytes, NDArray[np.bool_]] = {}
-    for part in np.flatnonzero(sizes > 1):
-        inside = label == part
+    for inside in cyclic_components(has_parent):
         for node in np.flatnonzero(inside):
             cycle = _shortest_cycle(has_parent, inside, int(node))
             found[cycle.tobytes()] = cycle

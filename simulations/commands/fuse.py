@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG
+from simulations.commands.fuse_options import FuseOptions, settings_of
 from simulations.inputs import one_structure
 from simulations.terminal import (
     print_json,
@@ -29,11 +30,9 @@ if TYPE_CHECKING:
     from fedbn.results.outcome import Outcome
 
 __all__ = [
-    "FuseOptions",
     "consensus_json",
     "fraction_text",
     "fuse_and_report",
-    "settings_of",
     "steps_json",
     "warm_up",
     "warn_of",
@@ -50,26 +49,6 @@ def warm_up() -> None:
         DAG.from_edges("abc", [("a", "b"), ("b", "c")]),
     ]
     select_among(mcbnc_paths(inputs))
-
-
-@dataclass(frozen=True)
-class FuseOptions:
-    """What the command was asked for; see its help."""
-
-    method: str = "mcbnc"
-    reading: Any = "best"
-    theta: str | None = None
-    k_max: int = 10
-    seconds: float | None = 600.0
-    robust: Any = "best"
-    polish: bool = False
-    seed: int = 1
-    random_ties: bool = False
-    steps: bool = False
-    explain: bool = False
-    out: Path | None = None
-    as_json: bool = False
-    quiet: bool = False
 
 
 def fuse_and_report(
@@ -180,12 +159,6 @@ def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> N
         "timings": times,
     }
     write_results(outcome, options.out, run=run)
-
-
-def settings_of(options: FuseOptions) -> dict[str, Any]:
-    """What run.json says of the options."""
-    names = ("method", "reading", "theta", "k_max", "seconds", "robust", "polish")
-    return {name.replace("_", "-"): getattr(options, name) for name in names}
 
 
 def _print_structure(outcome: Outcome, options: FuseOptions) -> None:

@@ -20,7 +20,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.graphs.files import NamedDAG, write_structure
 from fedbn.results.report import results_folder, versions
-from simulations.commands.fuse import FuseOptions, settings_of
+from simulations.commands.fuse_options import FuseOptions, settings_of
 from simulations.terminal import print_json, print_table, rows_table
 
 __all__ = ["fuse_by_baseline"]

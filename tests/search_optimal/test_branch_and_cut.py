@@ -7,9 +7,10 @@ import pytest
 
 from fedbn.graphs._bit_kernels import unpack
 from fedbn.search.families.cluster_lp import ClusterLP
+from fedbn.search.families.components import cycle_clusters
 from fedbn.search.families.families import Families
 from fedbn.search.families.subset_dp import subset_optimum
-from fedbn.search.optimal.branch_and_cut import acyclic, branch_and_cut, cycle_clusters
+from fedbn.search.optimal.branch_and_cut import acyclic, branch_and_cut
 from tests import naive_cg_dca as naive
 from tests.search_optimal.instances import random_families
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fedbn.search.cg_dca.inner import Point, decided
 from fedbn.search.cg_dca.submodular_difference import Floats, Ints, PricingProblem
+from fedbn.search.families.family_program import new_solver
 
 __all__ = ["Kelley"]
 
@@ -67,10 +67,7 @@ class _CuttingPlanes:
     def __init__(self, size: int) -> None:
         from fedbn.extras import highspy
 
-        make: Any = highspy.Highs
-        self._solver = make()
-        for name, value in (("output_flag", False), ("presolve", "off"), ("threads", 1)):
-            self._solver.setOptionValue(name, value)
+        self._solver = new_solver(presolve="off")
         infinite = highspy.kHighsInf
         self._columns = np.arange(size + 1, dtype=np.int32)
         self._infinite = infinite

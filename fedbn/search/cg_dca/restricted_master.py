@@ -15,6 +15,7 @@ from fedbn.errors import SearchError
 from fedbn.search.cg_dca.pool import ColumnPool
 from fedbn.search.cg_dca.submodular_difference import Bools, Clusters, Floats, Ints
 from fedbn.search.cg_dca.violated_clusters import FractionalPoint
+from fedbn.search.families.family_program import new_solver, require_cluster
 
 __all__ = ["MasterProblem"]
 
@@ -35,11 +36,8 @@ class MasterProblem:
     def __init__(self, pool: ColumnPool) -> None:
         from fedbn.extras import highspy
 
-        make: Any = highspy.Highs
         self.pool = pool
-        self._solver = make()
-        for name, value in (("output_flag", False), ("presolve", "off"), ("threads", 1)):
-            self._solver.setOptionValue(name, value)
+        self._solver = new_solver(presolve="off")
         self._infinite = highspy.kHighsInf
         n = len(pool.names)
         for _ in range(n):
@@ -73,8 +71,7 @@ class MasterProblem:
         node, parents = self.pool.node, self.pool.parents
         for cluster, k in zip(members, sizes, strict=True):
             covers = cluster[node] & ((parents & cluster).sum(axis=1) < k)
-            places = np.flatnonzero(covers).astype(np.int32)
-            self._solver.addRow(float(k), self._infinite, places.size, places, np.ones(places.size))
+            require_cluster(self._solver, np.flatnonzero(covers), float(k))
         self._members = np.concatenate([self._members, members])
         self._sizes = np.concatenate([self._sizes, sizes])
         self._solve(DUAL)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.graphs.components import strong_labels
 from fedbn.search.cg_dca.submodular_difference import Bools, Floats, Ints
 
 __all__ = ["VIOLATION", "FractionalPoint", "Separation", "exact_clusters", "left_side"]
@@ -179,10 +180,7 @@ def _quiet_model(most: int) -> Any:
 
 def _within_components(point: FractionalPoint) -> Bools:
     """[i, j]: j is a parent of i with weight, in the same strongly connected component."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     edges = point.edge_weights > 1e-9
-    _, label = connected_components(csr_array(edges.astype(np.int8)), connection="strong")
+    label = strong_labels(edges)
     within: Bools = edges.T & (label[:, None] == label)
     return within

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import SearchError
 from fedbn.graphs._bit_kernels import pack, unpack
+from fedbn.graphs.components import cyclic_components
 from fedbn.search.families.families import Families
+from fedbn.search.families.family_program import family_program, require_cluster
 
 __all__ = ["ClusterBound", "ClusterLP", "covered_families", "support_seeds"]
 
@@ -47,8 +48,6 @@ class ClusterLP:
     """The relaxation of one set of families, solved and cut step by step."""
 
     def __init__(self, families: Families) -> None:
-        from fedbn.extras import highspy
-
         self.names = families.names
         self.n = families.n
         self.node, self.cost, self.bits = families.node, families.cost, families.bits
@@ -56,21 +55,7 @@ class ClusterLP:
         self.clusters: list[NDArray[np.uint64]] = []
         self.x = np.zeros(families.size)
         self._lowest = families.cost[families.start[:-1]]
-        make: Any = highspy.Highs
-        self._solver = make()
-        self._solver.setOptionValue("output_flag", False)
-        self._solver.setOptionValue("threads", 1)
-        size = families.size
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = size, families.n
-        model.col_cost_ = families.cost - self._lowest[families.node]
-        model.col_lower_, model.col_upper_ = np.zeros(size), np.full(size, highspy.kHighsInf)
-        model.row_lower_ = model.row_upper_ = np.ones(families.n)
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = np.arange(size + 1)
-        model.a_matrix_.index_ = families.node
-        model.a_matrix_.value_ = np.ones(size)
-        self._solver.passModel(model)
+        self._solver = family_program(families)
 
     def solve(self) -> bool:
         """Solve the present relaxation; False if it is infeasible.
@@ -120,15 +105,10 @@ class ClusterLP:
 
     def add(self, clusters: NDArray[np.uint64]) -> None:
         """Add the constraints of these clusters, uint64 [k, W]."""
-        from fedbn.extras import highspy
         from fedbn.search.families._cluster_kernels import coverage
 
         for cluster in clusters:
-            columns = np.flatnonzero(coverage(self.node, self.bits, cluster))
-            self._solver.addRow(
-                1.0, highspy.kHighsInf, len(columns), columns.astype(np.int32),
-                np.ones(len(columns)),
-            )  # fmt: skip
+            require_cluster(self._solver, np.flatnonzero(coverage(self.node, self.bits, cluster)))
             self.clusters.append(cluster)
 
     def add_columns(
@@ -244,18 +224,12 @@ def support_seeds(
     ----------
     node, x, has_parent : the families with x > 0: child [k], value [k], parents [k, n].
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     n = has_parent.shape[1]
     flow = np.zeros((n, n))
     np.add.at(flow, node, x[:, None] * has_parent)
     seeds = []
     for level in (0.0, 0.25, 0.5, 0.75):
-        count, label = connected_components(
-            csr_array((flow > level + 1e-9).astype(np.int8)), connection="strong"
-        )
-        seeds += [label == c for c in range(count) if (label == c).sum() > 1]
+        seeds += cyclic_components(flow > level + 1e-9)
     for i, j in np.argwhere(flow > 1e-6):
         pair = np.zeros(n, dtype=np.bool_)
         pair[[i, j]] = True

@@ -1,13 +1,17 @@
-"""Strongly connected components of what may be an edge: a DAG can be chosen in each by itself."""
+"""Components of what may be an edge, and of what was chosen: where cycles can be, and are."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.graphs._bit_kernels import pack
+from fedbn.graphs.components import cyclic_components, strong_labels
 from fedbn.search.families.families import Families
 
-__all__ = ["components"]
+__all__ = ["components", "cycle_clusters"]
 
 
 def components(families: Families) -> list[NDArray[np.intp]]:
@@ -16,10 +20,17 @@ def components(families: Families) -> list[NDArray[np.intp]]:
     Edges between components all point one way, so a choice of families is acyclic iff it is so
     inside every component.
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = csr_array(families.possible_edges().astype(np.int8))
-    count, label = connected_components(graph, directed=True, connection="strong")
-    found = [np.flatnonzero(label == c) for c in range(count)]
+    label = strong_labels(families.possible_edges())
+    found = [np.flatnonzero(label == part) for part in range(int(label.max()) + 1)]
     return sorted(found, key=lambda nodes: int(nodes[0]))
+
+
+def cycle_clusters(families: Families, chosen: NDArray[Any]) -> NDArray[np.uint64]:
+    """uint64 [k, W]: the node sets of the directed cycles' components among chosen families.
+
+    Every node of such a component has a parent inside, so its cluster constraint is violated.
+    """
+    n = families.n
+    edges = np.zeros((n, n), dtype=np.bool_)
+    edges[families.node[chosen]] = families.has_parent[chosen]
+    return pack(np.array(cyclic_components(edges), dtype=np.bool_).reshape(-1, n))

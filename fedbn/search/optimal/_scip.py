@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from fedbn.extras import pyscipopt
 from fedbn.search.families._cluster_kernels import coverage, violated_clusters
 from fedbn.search.families.cluster_lp import support_seeds
+from fedbn.search.families.components import cycle_clusters
 from fedbn.search.families.families import Families
-from fedbn.search.optimal.branch_and_cut import CHOSEN, TOLERANCE, cycle_clusters
 
 SCIP_RESULT: Any = pyscipopt.scip.PY_SCIP_RESULT
 SCIP_PARAMSETTING: Any = pyscipopt.scip.PY_SCIP_PARAMSETTING
 
+TOLERANCE = 1e-9  # of SCIP, for feasibility and duals
+CHOSEN = 1.0 - 1e-6
 RANKS = (1, 2, 3)  # k of the k-clusters
 ROOT_ROUNDS = 200
 NODE_ROUNDS = 2

@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import pack
 from fedbn.limits import NOTHING_MET, Limit
+from fedbn.search.families.components import cycle_clusters
 from fedbn.search.families.families import Families
 
-__all__ = ["BranchResult", "branch_and_cut", "cycle_clusters"]
+__all__ = ["BranchResult", "branch_and_cut"]
 
-TOLERANCE = 1e-9  # of SCIP, for feasibility and duals
 SAFETY = 1e-6  # natural logarithms: what the bound gives away for these tolerances
-CHOSEN = 1.0 - 1e-6
 Bits = NDArray[np.uint64]
 
 
@@ -97,22 +95,6 @@ def branch_and_cut(
 def acyclic(families: Families, chosen: Sequence[int]) -> bool:
     """Whether one family per node makes a DAG."""
     return len(cycle_clusters(families, np.asarray(chosen))) == 0
-
-
-def cycle_clusters(families: Families, chosen: NDArray[Any]) -> Bits:
-    """uint64 [k, W]: the node sets of the directed cycles' components among chosen families.
-
-    Every node of such a component has a parent inside, so its cluster constraint is violated.
-    """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    n = families.n
-    edges = np.zeros((n, n), dtype=np.int8)
-    edges[families.node[chosen]] = families.has_parent[chosen]
-    count, label = connected_components(csr_array(edges), directed=True, connection="strong")
-    members = [label == c for c in range(count)]
-    return pack(np.array([m for m in members if m.sum() > 1]).reshape(-1, n))
 
 
 def _cost(families: Families, chosen: Sequence[int]) -> float:
