@@ -93,6 +93,49 @@ def profiles(
 
 
 @njit(cache=True, nogil=True)
+def sums_between(
+    up_start: Ints,
+    up_value: Floats,
+    up_count: Ints,
+    down_start: Ints,
+    down_value: Floats,
+    down_count: Ints,
+    low: float,
+    high: float,
+    value: Floats,
+    count: Ints,
+    stop: NDArray[np.uint8],
+) -> tuple[int, int]:
+    """Write the sums up + down of each state in (low, high] and their ways, not sorted.
+
+    Returns how many, and FITTED or why not: more than value.size, or stopped; beyond MOST_WAYS.
+    """
+    number = 0
+    for s in range(up_start.size - 1):
+        if stop[0]:
+            return number, UNFINISHED
+        first, last = down_start[s], down_start[s + 1]
+        for k in range(up_start[s], up_start[s + 1]):
+            begin = first
+            if low > -np.inf:
+                begin += np.searchsorted(down_value[first:last], low - up_value[k], side="right")
+            for q in range(begin, last):
+                total = up_value[k] + down_value[q]
+                if total > high:
+                    break
+                if total <= low:
+                    continue
+                if number == value.size:
+                    return number, UNFINISHED
+                if float(up_count[k]) * float(down_count[q]) > MOST_WAYS:
+                    return number, UNCOUNTABLE
+                value[number] = total
+                count[number] = up_count[k] * down_count[q]
+                number += 1
+    return number, FITTED
+
+
+@njit(cache=True, nogil=True)
 def family_weights(
     source: Small,
     family: Small,

@@ -70,7 +70,7 @@ def cheapest_alive(v: int, key: Bits, start: Ints, words: int, bound: Bound) -> 
 
 
 @njit(cache=True, nogil=True)
-def demanded(key: Bits, start: Ints, words: int, bound: Bound) -> tuple[int, float, float]:
+def demanded(key: Bits, start: Ints, words: int, bound: Bound) -> tuple[np.int64, float, float]:
     """A bound by the table `rest`: (U and K as bits, Σ_K a, the bound).
 
     A node w that may no longer take its cheap families costs at least a(w), the cheapest of the
@@ -93,7 +93,7 @@ def demanded(key: Bits, start: Ints, words: int, bound: Bound) -> tuple[int, flo
                 paid += least
                 total = more
                 grown = True
-    return placed, paid, total
+    return placed, paid, float(total)
 
 
 @njit(cache=True, nogil=True)

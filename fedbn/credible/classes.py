@@ -24,11 +24,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.credible.diagram import Barred, Diagram, Profile
+from fedbn.credible.diagram import Barred, Diagram
 from fedbn.credible.enumerate import CredibleSet, combined, cumulative_weight, ordered_sums
 from fedbn.credible.filter import Component
 from fedbn.credible.limits import DiagramLimit, Limits
 from fedbn.credible.listed import Listed
+from fedbn.credible.profiles import Profile
 from fedbn.credible.sizes import class_size
 from fedbn.graphs.dag import DAG
 from fedbn.search.families.families import Families

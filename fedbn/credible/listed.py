@@ -14,8 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.credible.diagram import BLUR, TOGETHER, Problem, Profile
+from fedbn.credible.building import Problem
+from fedbn.credible.diagram import BLUR
 from fedbn.credible.limits import Limits
+from fedbn.credible.profiles import TOGETHER, Profile
 from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import TOLERANCE
 
