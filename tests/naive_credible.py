@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,7 @@ from fedbn.data.dataset import Dataset, Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.scores.base import LocalScore
+from fedbn.search.families.families import Families
 
 
 @cache
@@ -215,3 +217,30 @@ def class_edge_posteriors(
         out += weight * dag.adjacency
         total += weight
     return out / total
+
+
+def count_by_exclusion(families: Families, limit: float) -> int:
+    """DAGs of at most `limit`, by inclusion and exclusion over marked nodes without children.
+
+    Each DAG on U is counted once for every non-empty set S of its sinks, with sign
+    (-1)^(|S| + 1); these add up to 1.
+    """
+    ways = [Counter({0.0: 1})]
+    for U in range(1, 1 << families.n):
+        found: Counter[float] = Counter()
+        for S in range(1, U + 1):
+            if S & ~U:
+                continue
+            members = [i for i in range(families.n) if S >> i & 1]
+            part = Counter(ways[U ^ S])
+            for i in members:
+                more: Counter[float] = Counter()
+                for f in range(families.start[i], families.start[i + 1]):
+                    if not int(families.bits[f, 0]) & ~(U ^ S):
+                        for cost, number in part.items():
+                            more[round(cost + float(families.cost[f]), 9)] += number
+                part = more
+            for cost, number in part.items():
+                found[cost] += number if len(members) % 2 else -number
+        ways.append(Counter({c: number for c, number in found.items() if number and c <= limit}))
+    return sum(ways[-1].values())

@@ -9,6 +9,7 @@ import pytest
 from fedbn.credible import classes as credible_classes
 from fedbn.credible import enumerate as credible_enumerate
 from fedbn.credible import filter as credible_filter
+from fedbn.credible import profiles as credible_profiles
 from fedbn.credible.averaging import ancestor_posteriors, class_edge_posteriors, posterior
 from fedbn.credible.candidates import (
     candidate_sets,
@@ -56,6 +57,29 @@ def test_representatives_give_the_classes_of_the_whole_list(seed, monkeypatch) -
     assert sorted(chosen, key=key) == [
         (pytest.approx(x, abs=1e-9), size, cpdag) for x, size, cpdag in sorted(listed, key=key)
     ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_by_inclusion_and_exclusion(seed, monkeypatch) -> None:
+    candidates = candidate_sets(table(seed + 50, 6, rows=25, copied=seed == 0), bayes_factor=20.0)
+    found = credible_set(candidates)
+    limit = found.opt + found.budget
+    assert found.count == naive.count_by_exclusion(candidates.families, limit) > 20
+    monkeypatch.setattr(credible_profiles, "PIECE", 50)
+    again = credible_set(candidates)
+    assert again.profile.count == found.profile.count
+    assert again.profile.value == pytest.approx(found.profile.value, abs=1e-10)
+
+
+def test_a_set_with_more_paths_than_62_bits_is_counted_to_the_end() -> None:
+    data = naive.table(np.random.default_rng(0), 130, [2] * 20, copied=False)
+    found = credible_set(candidate_sets(data, bayes_factor=150.0), memory=2 << 30)
+    assert found.complete
+    listed = [excess for part in found.parts for _, excess in part.listing(found.budget)]
+    assert sum(len(excess) for excess in listed) == found.count > 3_000_000
+    fewer = credible_set(candidate_sets(data, bayes_factor=20.0))
+    assert found.profile.within(fewer.budget) == fewer.count
+    assert sum(int((excess <= fewer.budget).sum()) for excess in listed) == fewer.count
 
 
 @pytest.mark.parametrize("n", [3, 4])
