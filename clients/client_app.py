@@ -2,6 +2,7 @@
 
     query         -> record "schema": {text, hash}
     query.report  -> record "receipt": {received}
+    query.counts  -> record "counts": the arrays of a FamilyAnswer
     train         -> record "structures": the arrays of a StructureMessage
 
 Where the run's `share-diagnostics` and the site's policy want it, the record "diagnostics" goes
@@ -17,7 +18,7 @@ from flwr.clientapp import ClientApp
 from clients.disclosures import disclose
 from clients.local_data import Site, local_site, partition_id
 from clients.mods import LOG, firewall, may_tell, redact
-from clients.requests import consensus_of, report_of, task_of
+from clients.requests import consensus_of, families_of_request, report_of, task_of
 from clients.site import site_file
 from fedbn.federation.message import schema_to_text, to_arrays
 from fedbn.federation.run_config import from_run_config
@@ -49,6 +50,25 @@ def report(message: Message, context: Context) -> Message:
     return Message(RecordDict({"receipt": ConfigRecord({"received": True})}), reply_to=message)
 
 
+@app.query("counts")
+def count(message: Message, context: Context) -> Message:
+    """Count families in this site's table under the agreed schema, where the policy allows it."""
+    from fedbn.federation.family_message import answer_to_arrays, answered
+
+    experiment = from_run_config(context.run_config)
+    site = local_site(experiment, context.node_config)
+    task = task_of(message)
+    policy = site_file(context.node_config).policy
+    policy.require_table(site.dataset)
+    policy.require_schema(task.schema)
+    request = families_of_request(message, task.schema)
+    policy.require_counts(site.dataset.n_rows, request.tables.families)
+    table = site.dataset.with_schema(task.schema)
+    answer = answered(request, table, experiment.learner.ess)
+    arrays = {key: Array(array) for key, array in answer_to_arrays(request, answer).items()}
+    return Message(RecordDict({"counts": ArrayRecord(arrays)}), reply_to=message)
+
+
 @app.train()
 def train(message: Message, context: Context) -> Message:
     """Learn structures from this site's table under the agreed schema."""
@@ -64,11 +84,11 @@ def train(message: Message, context: Context) -> Message:
     policy.require_schema(task.schema)
     start = consensus_of(message, task.schema)
     rng = site_rng(experiment.seed, partition_id(context.node_config), task.round)
-    reply, learned = client_round(site.dataset, task.schema, experiment.learner, rng, start)
+    reply, rungs = client_round(site.dataset, task.schema, experiment.learner, rng, start)
     arrays = {key: Array(array) for key, array in to_arrays(policy.permitted(reply)).items()}
     content = RecordDict({"structures": ArrayRecord(arrays)})
     if may_tell(context):
-        content["diagnostics"] = diagnostics(site, learned.seconds)
+        content["diagnostics"] = diagnostics(site, sum(learned.seconds for learned in rungs))
     return Message(content, reply_to=message)
 
 

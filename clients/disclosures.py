@@ -8,9 +8,16 @@ from datetime import UTC, datetime
 from flwr.app import ArrayRecord, Context, Message
 from flwr.clientapp.typing import ClientAppCallable
 
-from clients.requests import round_of, task_of
+from clients.requests import families_of_request, round_of, task_of
 from clients.site import site_file
-from fedbn.federation.disclosure import Content, Disclosure, append, schema_words, structure_words
+from fedbn.federation.disclosure import (
+    Content,
+    Disclosure,
+    append,
+    count_words,
+    schema_words,
+    structure_words,
+)
 from fedbn.federation.message import arrays_of_npy, schema_from_text
 
 
@@ -61,6 +68,9 @@ def _words(message: Message, reply: Message) -> str:
         n = task_of(message).schema.n
         arrays = arrays_of_npy((key, array.data) for key, array in structures.items())
         parts.append(structure_words(arrays, n))
+    if "counts" in content:
+        request = families_of_request(message, task_of(message).schema)
+        parts.append(count_words(request.tables))
     if "receipt" in content:
         parts.append("receipt of a report")
     if "diagnostics" in content:

@@ -18,6 +18,7 @@ from flwr.clientapp.typing import ClientAppCallable
 from clients.site import site_file
 from fedbn import errors
 from fedbn.errors import FedbnError, MessageError, PolicyError
+from fedbn.federation.family_message import ANSWER_KEYS
 from fedbn.federation.message import ARRAY_KEYS
 
 LOG = logging.getLogger("fedbn.client")
@@ -95,6 +96,10 @@ def _is_structures(record: object) -> bool:
     return isinstance(record, ArrayRecord) and set(record) == set(ARRAY_KEYS)
 
 
+def _is_counts(record: object) -> bool:
+    return isinstance(record, ArrayRecord) and set(record) == set(ANSWER_KEYS)
+
+
 def _is_schema(record: object) -> bool:
     return _has_types(record, SCHEMA_KEYS) and set(record) == set(SCHEMA_KEYS)  # type: ignore[call-overload]
 
@@ -116,6 +121,7 @@ def _has_types(record: object, types: Mapping[str, type]) -> bool:
 AGREED: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "query": {"schema": _is_schema},
     "query.report": {"receipt": _is_receipt},
+    "query.counts": {"counts": _is_counts},
     "train": {"structures": _is_structures},
 }
 """Message type -> record name -> what the record must be."""

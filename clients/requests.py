@@ -8,6 +8,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
+from fedbn.federation.family_message import REQUEST_KEYS, FamilyRequest, request_from_arrays
 from fedbn.federation.message import Limits, arrays_of_npy, from_arrays, printable, schema_from_text
 from fedbn.graphs.dag import DAG
 
@@ -65,6 +66,16 @@ def consensus_of(message: Message, schema: Schema) -> DAG | None:
     parts = [(key, array.data) for key, array in record.items()]
     arrays = arrays_of_npy(parts, limits=limits, sender="server")
     return from_arrays(arrays, schema, limits=limits, sender="server").dags[0]
+
+
+def families_of_request(message: Message, schema: Schema) -> FamilyRequest:
+    """The families whose counts are asked for; raises MessageError."""
+    record = message.content.get("families")
+    if not isinstance(record, ArrayRecord):
+        raise MessageError("server: a request must hold the arrays of families")
+    parts = [(key, array.data) for key, array in record.items()]
+    arrays = arrays_of_npy(parts, sender="server", keys=REQUEST_KEYS)
+    return request_from_arrays(arrays, schema)
 
 
 def _config(message: Message, name: str) -> ConfigRecord:

@@ -18,7 +18,7 @@ from fedbn.federation.policy import SitePolicy
 from fedbn.federation.site_file import SiteFile, read_site_file
 from fedbn.privacy.ledger import ledger_beside
 
-SIMULATED = SiteFile(policy=SitePolicy(diagnostics=True))
+SIMULATED = SiteFile(policy=SitePolicy(diagnostics=True, counts=True))
 """A simulated client has no will of its own."""
 
 

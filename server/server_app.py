@@ -28,6 +28,7 @@ from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.learners import kind_of_score
 from server.checkpoint import forget, keep, resumed
+from server.counting import chosen_by_counts
 from server.handshake import shake_hands, wait_for_nodes
 from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
 
@@ -112,6 +113,11 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
 
 
 def unfinished(state: ServerState, experiment: Experiment) -> bool:
+    """Whether another round is due, or the choice by counts."""
+    return another_round(state, experiment) or experiment.consensus.choose != "smhd"
+
+
+def another_round(state: ServerState, experiment: Experiment) -> bool:
     """Whether another round is due."""
     return not state.converged and rounds_done(state) < experiment.federation.rounds_limit
 
@@ -119,7 +125,9 @@ def unfinished(state: ServerState, experiment: Experiment) -> bool:
 def further_rounds(
     grid: Grid, experiment: Experiment, before: ServerState | None, progress: Progress | None
 ) -> tuple[ServerState, float]:
-    """The state after all rounds, from the first or after those of `before`; CPU seconds."""
+    """The state after all rounds, from the first or after those of `before`, and after the choice
+    by counts; CPU seconds."""
+    require_choosable(experiment)
     timeout = experiment.federation.reply_seconds or DAY
     shaken = shake_hands(
         grid,
@@ -137,10 +145,28 @@ def further_rounds(
         progress,
         keep=lambda state: keep(state, experiment),
         remarks=shaken.remarks,
+        ladder=experiment.learner.ladder,
     )
-    left = experiment.federation.rounds_limit - rounds_done(shaken.state)
-    strategy.start(grid, consensus_arrays(shaken.state), num_rounds=left, timeout=timeout)
-    return strategy.state, strategy.seconds
+    if another_round(shaken.state, experiment):
+        left = experiment.federation.rounds_limit - rounds_done(shaken.state)
+        strategy.start(grid, consensus_arrays(shaken.state), num_rounds=left, timeout=timeout)
+    state, seconds = strategy.state, strategy.seconds
+    if experiment.consensus.choose != "smhd":
+        began = time.process_time()
+        state = chosen_by_counts(grid, state, shaken.clients, experiment, timeout)
+        seconds += time.process_time() - began
+    return state, seconds
+
+
+def require_choosable(experiment: Experiment) -> None:
+    """Raise ConfigError where counts are to choose, but the score is for numbers."""
+    if experiment.consensus.choose != "smhd":
+        kind = kind_of_score(experiment.learner.score)
+        if kind != "categorical":
+            raise ConfigError(
+                f"choose {experiment.consensus.choose} needs columns of categories, score "
+                f"{experiment.learner.score!r} is for {kind} ones"
+            )
 
 
 def agreed_schema(experiment: Experiment) -> Schema | None:

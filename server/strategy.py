@@ -53,6 +53,7 @@ class StructuralConsensus(Strategy):
     progress : of the fusion.
     keep : called with the state after every round.
     remarks : node id -> what to tell that client about its columns, with its first task.
+    ladder : the row weights that every reply must have structures for.
 
     Attributes
     ----------
@@ -69,7 +70,9 @@ class StructuralConsensus(Strategy):
         progress: Progress | None = None,
         keep: Callable[[ServerState], None] | None = None,
         remarks: Mapping[int, str] | None = None,
+        ladder: tuple[float, ...] = (1.0,),
     ) -> None:
+        self.ladder = ladder
         self.state = state
         self.keep = keep or (lambda _: None)
         self.remarks = dict(remarks or {})
@@ -171,6 +174,11 @@ class StructuralConsensus(Strategy):
         parts = [(key, bytes(array.data)) for key, array in record.items()]
         arrays = arrays_of_npy(parts, limits=self.limits, sender=client)
         message = from_arrays(arrays, self.state.schema, limits=self.limits, sender=client)
+        found = tuple(sorted(set(message.row_weights)))
+        if found != self.ladder:
+            raise MessageError(
+                f"{client}: the row weights must be {list(self.ladder)}, not {list(found)}"
+            )
         return ClientReply(
             client=client,
             dags=message.dags,
@@ -178,6 +186,7 @@ class StructuralConsensus(Strategy):
             status=message.status,
             rows=diagnostic(content, "rows", int),
             seconds=_finite(diagnostic(content, "seconds", float)),
+            row_weights=message.row_weights,
         )
 
 

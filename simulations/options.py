@@ -103,7 +103,7 @@ def simulation_settings() -> list[tuple[str, Setting]]:
     return [
         *(("Data", each) for each in settings_of(DataSettings)),
         *learning_settings(local=False),
-        *(("Consensus", consensus[key]) for key in ("reading", "robust")),
+        *(("Consensus", consensus[key]) for key in ("reading", "robust", "choose", "count-rounds")),
         ("Consensus", rounds),
         *(("Run", own[key]) for key in ("engine", "processes", "seed")),
         *(("Run", each) for each in settings_of(OutputSettings) if each.key == "resume"),
@@ -176,6 +176,8 @@ def _option(each: Setting, panel: str) -> Any:
     """The annotation of a command's parameter for a setting."""
     kinds = get_args(each.type) if get_origin(each.type) in (Union, types.UnionType) else ()
     kind = next((kind for kind in kinds if kind is not type(None)), each.type)
+    if str in kinds:
+        kind = str
     flags = each.flags or (f"--{each.key}",)
     help_text = each.help + _users(each)
     shown: str | bool = each.shown or (False if each.default is None else str(each.default))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedbn.errors import QuorumError
+from fedbn.federation.choice_record import choice_to_dict
 from fedbn.federation.rounds import FederationResult
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.graphs.files import structure_text
@@ -21,6 +22,10 @@ ASIA = Experiment.of(
     rows=300,
     partition="dirichlet-latent",
     rounds_limit=2,
+    row_weight="ladder",
+    row_weights="1 2",
+    choose="climb",
+    count_rounds=2,
     seed=7,
     share_diagnostics=True,
     engine="in-process",
@@ -34,6 +39,7 @@ def published(result: FederationResult) -> str:
         (reply.client, reply.rows, reply.status, reply.weights, [dag.edges for dag in reply.dags])
         for reply in result.replies
     ]
+    assert result.choice is not None
     states = [(s.theta, s.reading, s.n_edges, s.mean_smhd) for s in consensus.states]
     return "\n".join(
         map(
@@ -45,6 +51,7 @@ def published(result: FederationResult) -> str:
                 result.path.order,
                 result.path.steps,
                 replies,
+                (result.row_weight, choice_to_dict(result.choice)),
                 (result.schema.hash, result.refused, result.rounds, result.converged),
             ],
         )

@@ -16,6 +16,8 @@ from fedbn.api.table import Table, dataset_of, shown
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError
 from fedbn.federation.agreement import negotiate
+from fedbn.federation.counting import advanced, concluded, opened, request
+from fedbn.federation.family_message import answered
 from fedbn.federation.rounds import (
     ClientReply,
     FederationResult,
@@ -84,14 +86,18 @@ def simulate(
         raise ConfigError(f"rounds must be at least 1, not {rounds}")
     first = next(iter(datasets.values()))
     chosen = learner_settings(first, learner, score or default_score(first), settings)
+    rule = consensus or ConsensusSettings()
     state = ServerState(agreement.schema, len(datasets))
     for number in range(1, rounds + 1):
         replies = _replies(datasets, state, chosen, seed, number)
-        state = server_round(state, replies, (), consensus or ConsensusSettings())
+        state = server_round(state, replies, (), rule)
         if state.converged:
             break
-    assert state.result is not None
-    return Simulated(Outcome.of_federation(state.result), state.result)
+    result = state.result
+    assert result is not None
+    if rule.choose != "smhd":
+        result = _counted(result, datasets, rule, chosen.ess, seed)
+    return Simulated(Outcome.of_federation(result), result)
 
 
 def _datasets(sites: Mapping[str, Table | Dataset]) -> dict[str, Dataset]:
@@ -112,10 +118,34 @@ def _replies(
     replies = []
     for place, (site, dataset) in enumerate(datasets.items()):
         rng = site_rng(seed, place, number)
-        message, learned = client_round(dataset, state.schema, settings, rng, start)
+        message, rungs = client_round(dataset, state.schema, settings, rng, start)
         replies.append(
             ClientReply(
-                site, message.dags, message.weights, message.status, dataset.n_rows, learned.seconds
+                site,
+                message.dags,
+                message.weights,
+                message.status,
+                dataset.n_rows,
+                sum(learned.seconds for learned in rungs),
+                message.row_weights,
             )
         )
     return replies
+
+
+def _counted(
+    result: FederationResult,
+    datasets: Mapping[str, Dataset],
+    rule: ConsensusSettings,
+    ess: float,
+    seed: int,
+) -> FederationResult:
+    """The result with what exact counts of all sites choose."""
+    tables = {site: data.with_schema(result.schema) for site, data in datasets.items()}
+    dialogue = opened(
+        result, choose=rule.choose, count_rounds=rule.count_rounds, ess=ess, seed=seed
+    )
+    while (wanted := request(dialogue)) is not None:
+        answers = {site: answered(wanted, table, ess) for site, table in tables.items()}
+        dialogue = advanced(dialogue, answers)
+    return concluded(dialogue)

@@ -49,6 +49,7 @@ __all__ = [
 Reading = Literal["best", "search", "refusion"]
 READINGS: tuple[Reading, ...] = ("best", "search", "refusion")
 StateReading = Literal["search", "refusion", "vote"]
+ConsensusReading = Literal["search", "refusion", "vote", "counts"]
 STATE_READINGS: tuple[StateReading, ...] = ("search", "refusion", "vote")
 
 
@@ -94,7 +95,8 @@ class Consensus:
     ----------
     dag : the consensus, names sorted as text; of its class the member `nearest_member`.
     theta : the θ of its state; None: G+ itself, or the edge vote.
-    reading : the reading that it came from: "search", "refusion" or "vote".
+    reading : the reading that it came from: "search", "refusion" or "vote"; "counts" where exact
+        counts chose the structure, which then need not be a state of the path.
     pooling : of the path that it came from: "mean", "clip" or "median".
     mean_smhd : its weighted mean SMHD to the inputs.
     lower_bound : no DAG has a mean SMHD below this.
@@ -107,7 +109,7 @@ class Consensus:
 
     dag: DAG
     theta: Fraction | None
-    reading: StateReading
+    reading: ConsensusReading
     pooling: Pooling
     mean_smhd: Fraction
     lower_bound: Fraction

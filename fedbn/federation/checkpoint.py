@@ -19,7 +19,14 @@ from fedbn.consensus.path_files import path_from_dict, path_to_dict
 from fedbn.consensus.threshold import Reading, select_consensus
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, FedbnError, ResultsError
-from fedbn.federation.rounds import ClientReply, FederationResult, ServerState
+from fedbn.federation.choice_record import choice_from_dict, choice_to_dict, with_choice
+from fedbn.federation.rounds import (
+    ClientReply,
+    FederationResult,
+    FusedClass,
+    ServerState,
+    fuse_classes,
+)
 from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
@@ -75,7 +82,10 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
             "converged": state.result.converged,
             "replies": [_reply_to_dict(reply) for reply in state.result.replies],
             "path": path_to_dict(state.result.path),
+            "row_weight": state.result.row_weight,
         }
+        if state.result.choice is not None:
+            content["choice"] = choice_to_dict(state.result.choice)
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
@@ -127,16 +137,29 @@ def _result(
     refused: tuple[tuple[str, str], ...],
     experiment: Experiment,
 ) -> FederationResult:
-    path = path_from_dict(content["path"])
-    return FederationResult(
+    replies = tuple(_reply_from_dict(reply, schema.names) for reply in content["replies"])
+    row_weight = float(content["row_weight"])
+    if len(experiment.learner.ladder) > 1 or experiment.consensus.choose != "smhd":
+        classes = fuse_classes(replies, experiment.consensus)
+    else:
+        path = path_from_dict(content["path"])
+        consensus = select_consensus(path, cast(Reading, experiment.consensus.reading))
+        classes = (FusedClass(row_weight, (path,), path, consensus),)
+    taken = next(fused for fused in classes if fused.row_weight == row_weight)
+    result = FederationResult(
         schema=schema,
-        replies=tuple(_reply_from_dict(reply, schema.names) for reply in content["replies"]),
+        replies=replies,
         refused=refused,
-        path=path,
-        consensus=select_consensus(path, cast(Reading, experiment.consensus.reading)),
+        path=taken.path,
+        consensus=taken.consensus,
         rounds=int(content["rounds"]),
         converged=bool(content["converged"]),
+        row_weight=row_weight,
+        classes=classes,
     )
+    if "choice" not in content:
+        return result
+    return with_choice(result, choice_from_dict(content["choice"], schema))
 
 
 def _reply_to_dict(reply: ClientReply) -> dict[str, Any]:
@@ -146,6 +169,7 @@ def _reply_to_dict(reply: ClientReply) -> dict[str, Any]:
         "rows": reply.rows,
         "seconds": reply.seconds,
         "weights": list(reply.weights),
+        "row_weights": list(reply.row_weights),
         "dags": [np.argwhere(dag.adjacency).tolist() for dag in reply.dags],
     }
 
@@ -164,4 +188,5 @@ def _reply_from_dict(content: Mapping[str, Any], names: tuple[str, ...]) -> Clie
         status=str(content["status"]),
         rows=content["rows"],
         seconds=content["seconds"],
+        row_weights=tuple(float(k) for k in content["row_weights"]),
     )

@@ -27,11 +27,13 @@ from numpy.typing import NDArray
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import FedbnWarning, ResultsError
+from fedbn.networks.family_counts import FamilyTables
 
 __all__ = [
     "Content",
     "Disclosure",
     "append",
+    "count_words",
     "digest",
     "read_log",
     "schema_words",
@@ -107,13 +109,27 @@ def structure_words(arrays: Mapping[str, NDArray[Any]], n: int) -> str:
     '1 DAG with 2 arcs over 3 variables'
     """
     graphs = len(arrays["weights"])
+    row_weights = sorted(set(arrays["row_weights"].tolist()))
+    at = f", row weights {' '.join(f'{k:g}' for k in row_weights)}" if row_weights != [1.0] else ""
     if arrays["header"][2] == 0:
         arcs = len(arrays["edges"])
-        return f"{_many(graphs, 'DAG')} with {_many(arcs, 'arc')} over {_many(n, 'variable')}"
+        return f"{_many(graphs, 'DAG')} with {_many(arcs, 'arc')} over {_many(n, 'variable')}{at}"
     ends, graph = np.sort(arrays["edges"], axis=1), np.diff(arrays["indptr"])
     joined = len({*zip(np.repeat(np.arange(graphs), graph), *ends.T, strict=True)})
     classes = _many(graphs, "equivalence class", "equivalence classes")
-    return f"{classes} with {_many(joined, 'edge')} over {_many(n, 'variable')}"
+    return f"{classes} with {_many(joined, 'edge')} over {_many(n, 'variable')}{at}"
+
+
+def count_words(tables: FamilyTables) -> str:
+    """What an answer with counts says, for people.
+
+    >>> from fedbn.networks.family_counts import Family
+    >>> schema = Schema.categorical({"a": ["no", "yes"], "b": ["x", "y"]})
+    >>> count_words(FamilyTables(schema, (Family(0, ()), Family(1, (0,)))))
+    'exact counts and own scores of 2 families, 6 cells'
+    """
+    families = _many(len(tables.families), "family", "families")
+    return f"exact counts and own scores of {families}, {_many(int(tables.start[-1]), 'cell')}"
 
 
 def schema_words(schema: Schema) -> str:

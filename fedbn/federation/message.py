@@ -1,6 +1,6 @@
 """The only thing that leaves a client: structures with weights and a fixed status word.
 
-On the wire a message is four arrays, always the same, so that a deployment moves four objects per
+On the wire a message is five arrays, always the same, so that a deployment moves five objects per
 reply however many DAGs it holds:
 
     header   uint8   [35]    version, status code, form, the 32 bytes of the schema's SHA-256
@@ -8,6 +8,7 @@ reply however many DAGs it holds:
                              sorted and distinct within each graph
     indptr   int64   [B + 1] the edges of graph b are rows indptr[b] .. indptr[b + 1]
     weights  float64 [B]     positive and finite
+    row_weights float64 [B]  how often the rows were counted for each graph: >= 1, ascending
 
 In form 0 the graphs are DAGs. In form 1 they are the CPDAGs of equivalence classes, an undirected
 edge being there in both directions, and the receiver takes the canonical member of each class: the
@@ -39,13 +40,13 @@ from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.limits import STATUSES
 from fedbn.setting import Settings, at_least, setting
 
-VERSION = 2
+VERSION = 3
 """Version of the format; a message of another version is refused."""
 
 FORMS = ("dag", "cpdag")
 """How structures travel; their positions are the codes on the wire."""
 
-ARRAY_KEYS = ("header", "edges", "indptr", "weights")
+ARRAY_KEYS = ("header", "edges", "indptr", "weights", "row_weights")
 """The keys of a message, no more and no fewer."""
 
 _DTYPES: Mapping[str, Any] = {
@@ -53,6 +54,7 @@ _DTYPES: Mapping[str, Any] = {
     "edges": np.int32,
     "indptr": np.int64,
     "weights": np.float64,
+    "row_weights": np.float64,
 }
 _HEADER_LENGTH = 3 + 32
 _NPY_MAGIC = b"\x93NUMPY\x01\x00"
@@ -101,6 +103,7 @@ class StructureMessage:
     status : one of STATUSES.
     form : one of FORMS; for "cpdag" every DAG must be the canonical member of its class, as
         :func:`as_classes` makes it.
+    row_weights : the row-weight class of each DAG, at least 1 and ascending; empty for 1 each.
 
     Raises
     ------
@@ -113,8 +116,11 @@ class StructureMessage:
     weights: tuple[float, ...]
     status: str
     form: str = "dag"
+    row_weights: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        if not self.row_weights:
+            object.__setattr__(self, "row_weights", (1.0,) * len(self.dags))
         if self.status not in STATUSES:
             raise MessageError(f"the status must be one of {STATUSES}, not {self.status!r}")
         if self.form not in FORMS:
@@ -130,15 +136,37 @@ class StructureMessage:
         for weight in self.weights:
             if not (math.isfinite(weight) and weight > 0):
                 raise MessageError(f"a weight must be positive and finite, not {weight}")
+        _check_row_weights(self.row_weights, len(self.dags))
+
+
+def _check_row_weights(row_weights: tuple[float, ...], dags: int) -> None:
+    if len(row_weights) != dags:
+        raise MessageError(
+            f"there must be one row weight per DAG, not {len(row_weights)} of {dags}"
+        )
+    for row_weight in row_weights:
+        if not (math.isfinite(row_weight) and row_weight >= 1.0):
+            raise MessageError(f"a row weight must be at least 1 and finite, not {row_weight}")
+    if list(row_weights) != sorted(row_weights):
+        raise MessageError(f"row weights must ascend, not {list(row_weights)}")
 
 
 def as_classes(message: StructureMessage) -> StructureMessage:
-    """The message of the equivalence classes alone, each once, with the sum of its weights."""
-    weights: dict[DAG, float] = {}
-    for dag, weight in zip(message.dags, message.weights, strict=True):
-        member = consistent_extension(dag_to_cpdag(dag))
+    """The message of the equivalence classes alone, with the sums of their weights.
+
+    Each class is there once for every row weight under which it was learned.
+    """
+    weights: dict[tuple[float, DAG], float] = {}
+    for dag, weight, k in zip(message.dags, message.weights, message.row_weights, strict=True):
+        member = k, consistent_extension(dag_to_cpdag(dag))
         weights[member] = weights.get(member, 0.0) + weight
-    return replace(message, dags=tuple(weights), weights=tuple(weights.values()), form="cpdag")
+    return replace(
+        message,
+        dags=tuple(dag for _, dag in weights),
+        weights=tuple(weights.values()),
+        row_weights=tuple(k for k, _ in weights),
+        form="cpdag",
+    )
 
 
 def to_arrays(message: StructureMessage) -> dict[str, npt.NDArray[Any]]:
@@ -152,6 +180,7 @@ def to_arrays(message: StructureMessage) -> dict[str, npt.NDArray[Any]]:
         "edges": np.ascontiguousarray(np.concatenate(edges)),
         "indptr": np.cumsum([0, *(len(part) for part in edges)], dtype=np.int64),
         "weights": np.array(message.weights, dtype=np.float64),
+        "row_weights": np.array(message.row_weights, dtype=np.float64),
     }
 
 
@@ -216,21 +245,25 @@ def array_of_npy(data: bytes, *, max_bytes: int | None = None) -> npt.NDArray[An
 
 
 def arrays_of_npy(
-    parts: Iterable[tuple[str, bytes]], *, limits: Limits | None = None, sender: str = "message"
+    parts: Iterable[tuple[str, bytes]],
+    *,
+    limits: Limits | None = None,
+    sender: str = "message",
+    keys: tuple[str, ...] = ARRAY_KEYS,
 ) -> dict[str, npt.NDArray[Any]]:
     """Read the arrays of a message from their untrusted `.npy` bytes, keys first.
 
-    Raises MessageError, naming the sender, unless the keys are ARRAY_KEYS, the bytes together
+    Raises MessageError, naming the sender, unless the keys are `keys`, the bytes together
     keep the limit and each array is as :func:`array_of_npy` wants it.
     """
     most = (limits or Limits()).max_bytes
     try:
         given = dict(parts)
-        _require_keys(given)
+        require_keys(given, keys)
         total = sum(len(data) for data in given.values())
         if total > most:
             raise MessageError(f"a message must have at most {most} bytes, not {total}")
-        return {key: array_of_npy(given[key], max_bytes=most) for key in ARRAY_KEYS}
+        return {key: array_of_npy(given[key], max_bytes=most) for key in keys}
     except MessageError as error:
         raise MessageError(f"{sender}: {error}") from None
 
@@ -304,19 +337,22 @@ def _npy_claims(header: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return shape, np.dtype(claims["type"].decode())
 
 
-def _require_keys(given: Mapping[str, object]) -> None:
-    if set(given) != set(ARRAY_KEYS):
-        raise MessageError(f"a message must have exactly the arrays {', '.join(ARRAY_KEYS)}")
+def require_keys(given: Mapping[str, object], keys: tuple[str, ...]) -> None:
+    """Raise MessageError unless the arrays of a message are just those of `keys`."""
+    if set(given) != set(keys):
+        raise MessageError(f"a message must have exactly the arrays {', '.join(keys)}")
 
 
 def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> StructureMessage:
-    _require_keys(arrays)
+    require_keys(arrays, ARRAY_KEYS)
     for key in ARRAY_KEYS:
         if arrays[key].dtype != np.dtype(_DTYPES[key]):
             raise MessageError(f"{key} must be {np.dtype(_DTYPES[key])}, not {arrays[key].dtype}")
     status, form = _checked_header(arrays["header"], schema)
     edges, indptr, weights = arrays["edges"], arrays["indptr"], arrays["weights"]
     _check_sizes(edges, indptr, weights, schema.n, limits)
+    if arrays["row_weights"].shape != weights.shape:
+        raise MessageError(f"row_weights must be [B], not {list(arrays['row_weights'].shape)}")
     _check_edges(edges, indptr, schema.n)
     if form == "dag":
         _check_graphs(edges, indptr, schema.n, limits)
@@ -327,7 +363,13 @@ def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> Structur
     else:
         dags = tuple(_member(PDAG(schema.names, matrix), limits) for matrix in matrices)
     return StructureMessage(
-        schema.hash, schema.names, dags, tuple(float(weight) for weight in weights), status, form
+        schema.hash,
+        schema.names,
+        dags,
+        tuple(weights.tolist()),
+        status,
+        form,
+        tuple(arrays["row_weights"].tolist()),
     )
 
 

@@ -7,6 +7,7 @@ lets in without looking at it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,12 @@ from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.message import StructureMessage, as_classes
 from fedbn.graphs.dag import DAG
+from fedbn.networks.family_counts import Family
 from fedbn.privacy.guarantee import Guarantee
 
 __all__ = ["FORMS", "REASONS", "SitePolicy", "refusal"]
 
-REASONS = ("min-rows", "variables", "max-in-degree", "max-dags", "max-epsilon")
+REASONS = ("min-rows", "variables", "max-in-degree", "max-dags", "max-epsilon", "counts")
 """The words that a refusal may say: the keys of a policy that can stop a message."""
 
 FORMS = ("dag", "cpdag")
@@ -43,6 +45,13 @@ class SitePolicy:
         direction that the data do not determine.
     diagnostics : bool
         Whether rows and seconds may leave when the run asks for them.
+    counts : bool
+        Whether exact counts of families may leave. They say far more than a structure.
+    counts_min_rows : int
+        With fewer rows no counts leave.
+    counts_max_parents : int or None
+        Largest number of parents of a family whose counts leave; with any larger one in a
+        request, none do.
     max_epsilon, delta : float or None
         With `max_epsilon`, only private structures leave, and all runs on the site's tables
         together stay within this ε at `delta` (see `fedbn.privacy.ledger`).
@@ -56,11 +65,20 @@ class SitePolicy:
     diagnostics: bool = False
     max_epsilon: float | None = None
     delta: float = 1e-6
+    counts: bool = False
+    counts_min_rows: int = 0
+    counts_max_parents: int | None = None
 
     def __post_init__(self) -> None:
         if self.structures not in FORMS:
             raise ConfigError(f"structures must be one of {FORMS}, not {self.structures!r}")
-        for name in ("min_rows", "max_in_degree", "max_dags"):
+        for name in (
+            "min_rows",
+            "max_in_degree",
+            "max_dags",
+            "counts_min_rows",
+            "counts_max_parents",
+        ):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise ConfigError(f"{name.replace('_', '-')} must be at least 0, not {value}")
@@ -88,6 +106,18 @@ class SitePolicy:
         forbidden = sorted(set(schema.names) - set(self.variables))
         if forbidden:
             raise refusal("variables", f"column {forbidden[0]!r} is not among those allowed")
+
+    def require_counts(self, rows: int, families: Iterable[Family]) -> None:
+        """Raise PolicyError unless the counts of these families may leave a table of `rows`."""
+        if self.max_epsilon is not None:
+            raise refusal("max-epsilon", "counts are not private")
+        if not self.counts:
+            raise refusal("counts", "this site sends no counts")
+        if rows < self.counts_min_rows:
+            raise refusal("counts", f"{rows} rows, at least {self.counts_min_rows} wanted")
+        largest = max(len(family.parents) for family in families)
+        if self.counts_max_parents is not None and largest > self.counts_max_parents:
+            raise refusal("counts", f"{largest} parents, limit {self.counts_max_parents}")
 
     def permitted(self, message: StructureMessage) -> StructureMessage:
         """The message in the form that may leave; raises PolicyError if none may."""

@@ -19,9 +19,12 @@ from typing import cast
 
 import numpy as np
 
+from fedbn.choice.by_counts import CountedChoice
+from fedbn.choice.ladder import class_by_chance, expected_chance_pairs
 from fedbn.consensus.mcbnc import McbncPath, mcbnc_paths
 from fedbn.consensus.pooling import Robust, poolings_of, select_among
 from fedbn.consensus.threshold import Consensus, Reading
+from fedbn.consensus.votes import votes_of
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.density import without_dense
@@ -30,6 +33,7 @@ from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnedStructures, LearnerSettings, learn
+from fedbn.limits import status_of
 
 Progress = Callable[[int, int], None]
 
@@ -45,6 +49,7 @@ class ClientReply:
     ----------
     client : its name at the server.
     dags, weights : its structures over the agreed names and a positive weight for each.
+    row_weights : the row-weight class of each; empty for 1 each.
     status : a word of `fedbn.federation.message.STATUSES`.
     rows, seconds : rows of its table and CPU seconds of its search, where it shares them.
     """
@@ -55,6 +60,31 @@ class ClientReply:
     status: str
     rows: int | None = None
     seconds: float | None = None
+    row_weights: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.row_weights:
+            object.__setattr__(self, "row_weights", (1.0,) * len(self.dags))
+
+    def of_class(self, row_weight: float) -> ClientReply:
+        """The reply with the structures of one row-weight class alone."""
+        kept = [i for i, k in enumerate(self.row_weights) if k == row_weight]
+        return replace(
+            self,
+            dags=tuple(self.dags[i] for i in kept),
+            weights=tuple(self.weights[i] for i in kept),
+            row_weights=tuple(self.row_weights[i] for i in kept),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FusedClass:
+    """The fusion of one row-weight class: its paths, the one that was taken, and its consensus."""
+
+    row_weight: float
+    paths: tuple[McbncPath, ...]
+    path: McbncPath
+    consensus: Consensus
 
 
 @dataclass(frozen=True)
@@ -66,9 +96,12 @@ class FederationResult:
     schema : the agreed schema.
     replies : the good replies of the last round, by client name.
     refused : (client, reason) of every reply that was not used, in any round.
-    path, consensus : of the last round.
+    path, consensus : of the last round, and of the row-weight class that was taken.
     rounds : how many rounds there were.
     converged : whether the last round left the consensus as it was.
+    row_weight : the class that was taken.
+    classes : the fusions of all classes, by ascending row weight.
+    choice : what counts of families said, where they were asked for.
     """
 
     schema: Schema
@@ -78,6 +111,14 @@ class FederationResult:
     consensus: Consensus
     rounds: int
     converged: bool
+    row_weight: float = 1.0
+    classes: tuple[FusedClass, ...] = ()
+    choice: CountedChoice | None = None
+
+    @property
+    def fused_replies(self) -> tuple[ClientReply, ...]:
+        """The replies with the structures of the class that was taken."""
+        return tuple(reply.of_class(self.row_weight) for reply in self.replies)
 
 
 @dataclass(frozen=True)
@@ -116,8 +157,9 @@ def client_round(
     settings: LearnerSettings,
     rng: np.random.Generator,
     start: DAG | None = None,
-) -> tuple[StructureMessage, LearnedStructures]:
-    """Learn from one client's table; the message is what may leave, the rest is for the client.
+) -> tuple[StructureMessage, tuple[LearnedStructures, ...]]:
+    """Learn from one client's table, once per row weight; the message is what may leave, the rest,
+    one for each row weight, is for the client.
 
     Parameters
     ----------
@@ -130,10 +172,19 @@ def client_round(
     ------
     SchemaError : the table has a column or a state that the schema lacks, or lacks a column.
     """
-    learned = learn(dataset.with_schema(schema), settings, rng, start)
-    dags = tuple(dag.reordered(schema.names) for dag in learned.dags)
-    message = StructureMessage(schema.hash, schema.names, dags, learned.weights, learned.status)
-    return message, learned
+    table = dataset.with_schema(schema)
+    ladder = settings.ladder
+    rungs = tuple(learn(table, replace(settings, row_weight=k), rng, start) for k in ladder)
+    met = frozenset(limit for learned in rungs for limit in learned.met)
+    message = StructureMessage(
+        schema.hash,
+        schema.names,
+        tuple(dag.reordered(schema.names) for learned in rungs for dag in learned.dags),
+        tuple(weight for learned in rungs for weight in learned.weights),
+        status_of(met),
+        row_weights=tuple(k for k, of in zip(ladder, rungs, strict=True) for _ in of.dags),
+    )
+    return message, rungs
 
 
 def server_round(
@@ -161,16 +212,19 @@ def server_round(
     kept, dense = without_dense(ordered, settings.max_edges_ratio)
     everything_refused = (*state.refused, *refused, *dense)
     require_quorum(len(kept), state.n_clients, settings, everything_refused)
-    path, consensus = fuse_replies(kept, settings, progress)
+    classes = fuse_classes(kept, settings, progress)
+    chosen = class_of_structures(classes, len(kept))
     before = state.result
     result = FederationResult(
         schema=state.schema,
         replies=kept,
         refused=everything_refused,
-        path=path,
-        consensus=consensus,
+        path=chosen.path,
+        consensus=chosen.consensus,
         rounds=1 if before is None else before.rounds + 1,
-        converged=before is not None and before.consensus.dag == consensus.dag,
+        converged=before is not None and before.consensus.dag == chosen.consensus.dag,
+        row_weight=chosen.row_weight,
+        classes=classes,
     )
     return replace(state, refused=everything_refused, result=result)
 
@@ -217,12 +271,45 @@ def updated(
     if not replies:
         raise QuorumError("at least one client must stay")
     kept, dense = without_dense(replies, settings.max_edges_ratio)
-    path, consensus = fuse_replies(kept, settings, progress)
+    classes = fuse_classes(kept, settings, progress)
+    chosen = class_of_structures(classes, len(kept))
     refused = (*before.refused, *dense)
     result = replace(
-        before, replies=kept, refused=refused, path=path, consensus=consensus, converged=False
+        before,
+        replies=kept,
+        refused=refused,
+        path=chosen.path,
+        consensus=chosen.consensus,
+        converged=False,
+        row_weight=chosen.row_weight,
+        classes=classes,
+        choice=None,
     )
     return replace(state, n_clients=len(replies), refused=refused, result=result)
+
+
+def fuse_classes(
+    replies: Sequence[ClientReply],
+    settings: ConsensusSettings,
+    progress: Progress | None = None,
+) -> tuple[FusedClass, ...]:
+    """The fusion of every row-weight class that all replies have, by ascending row weight.
+
+    Raises
+    ------
+    ConfigError : the replies have different classes.
+    """
+    found = {reply.client: tuple(sorted(set(reply.row_weights))) for reply in replies}
+    weights = found[replies[0].client]
+    for client, own in found.items():
+        if own != weights:
+            raise ConfigError(
+                f"all replies must have the row weights {list(weights)}, {client!r} has {list(own)}"
+            )
+    return tuple(
+        _fused_class(k, [reply.of_class(k) for reply in replies], settings, progress)
+        for k in weights
+    )
 
 
 def fuse_replies(
@@ -230,7 +317,24 @@ def fuse_replies(
     settings: ConsensusSettings,
     progress: Progress | None = None,
 ) -> tuple[McbncPath, Consensus]:
-    """The path and the consensus of the replies' DAGs; every client has the same total weight."""
+    """The path and the consensus of replies that all have one and the same row weight."""
+    (fused,) = fuse_classes(replies, settings, progress)
+    return fused.path, fused.consensus
+
+
+def class_of_structures(classes: Sequence[FusedClass], sites: int) -> FusedClass:
+    """The class that is taken when only structures are known (`fedbn.choice.ladder`)."""
+    votes = [votes_of(fused.path.inputs) for fused in classes]
+    return classes[class_by_chance([expected_chance_pairs(v.moral, v.total, sites) for v in votes])]
+
+
+def _fused_class(
+    row_weight: float,
+    replies: Sequence[ClientReply],
+    settings: ConsensusSettings,
+    progress: Progress | None,
+) -> FusedClass:
+    """The paths and the consensus of one class; every client has the same total weight."""
     shares = integer_weights(
         [reply.weights for reply in replies], [reply.dags for reply in replies]
     )
@@ -248,7 +352,8 @@ def fuse_replies(
         seconds=settings.seconds,
         progress=progress,
     )
-    return select_among(paths, cast(Reading, settings.reading))
+    path, consensus = select_among(paths, cast(Reading, settings.reading))
+    return FusedClass(row_weight, paths, path, consensus)
 
 
 def require_quorum(
@@ -277,4 +382,4 @@ def load_kernels() -> None:
         ClientReply(str(i), (dag,), (1.0,), "complete")
         for i, dag in enumerate((chain, fork, collider))
     ]
-    fuse_replies(replies, ConsensusSettings())
+    fuse_classes(replies, ConsensusSettings())

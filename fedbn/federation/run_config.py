@@ -108,6 +108,8 @@ def _decode(key: str, value: Any, wanted: Any) -> Any:
         return _decode_texts(key, value)
     if type(None) in options and value == NOT_GIVEN:
         return None
+    if {float, str} <= set(options):
+        return _number_or_word(key, value)
     kind = next(option for option in options if option is not type(None))
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
@@ -115,6 +117,16 @@ def _decode(key: str, value: Any, wanted: Any) -> Any:
         name = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
         raise ConfigError(f"setting {key!r} must be {name.get(kind, kind)}, not {value!r}")
     return value
+
+
+def _number_or_word(key: str, value: Any) -> float | str:
+    """A number, also where it is written as text; else the text."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or value == "":
+        raise ConfigError(f"setting {key!r} must be a number or a word, not {value!r}")
+    try:
+        return float(value)
+    except ValueError:
+        return str(value)
 
 
 def _decode_texts(key: str, value: Any) -> tuple[str, ...]:

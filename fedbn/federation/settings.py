@@ -124,6 +124,13 @@ class ConsensusSettings(Settings):
         "most 1), median, or the better result of mean and clip (best).",
         one_of(*ROBUST),
     )
+    choose: str = setting(
+        "smhd",
+        "What chooses: smhd (structures alone); counts (exact counts of some families, summed over "
+        "the sites, whose policies must allow it); climb (further rounds of counts).",
+        one_of("smhd", "counts", "climb"),
+    )
+    count_rounds: int = setting(10, "Most further requests of --choose climb.", at_least(0))
     k_max: int = setting(10, "Most neighbours that one deletion may redirect.", at_least(0))
     min_replies: int = setting(1, "The run fails with fewer good replies in a round.", at_least(1))
     min_fraction: float = setting(

@@ -12,6 +12,9 @@ max-in-degree = 6
 max-dags = 20
 structures = "cpdag"
 diagnostics = true
+counts = true                       # exact counts of families may leave
+counts-min-rows = 1000
+counts-max-parents = 4
 max-epsilon = 3.0                   # then only private structures leave
 delta = 1e-6
 
@@ -54,6 +57,9 @@ _POLICY = {
     "max-dags": int,
     "structures": str,
     "diagnostics": bool,
+    "counts": bool,
+    "counts-min-rows": int,
+    "counts-max-parents": int,
     "max-epsilon": float,
     "delta": float,
 }

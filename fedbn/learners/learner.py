@@ -92,7 +92,13 @@ class Learner:
 
 
 def score_of(dataset: Dataset, settings: LearnerSettings) -> TabulatedScore:
-    """The score that the settings name, on the table."""
+    """The score that the settings name, on the table; raises ConfigError for a ladder."""
     from fedbn.scores import make_score
 
-    return make_score(settings.score, dataset, ess=settings.ess, memory_mb=settings.memory_mb)
+    return make_score(
+        settings.score,
+        dataset,
+        ess=settings.ess,
+        row_weight=settings.single_row_weight,
+        memory_mb=settings.memory_mb,
+    )

@@ -29,6 +29,7 @@ def run_credible(
         dataset,
         settings.score,
         ess=settings.ess,
+        row_weight=settings.single_row_weight,
         bayes_factor=settings.bayes_factor,
         max_dags=settings.max_dags,
         max_parents=settings.max_parents,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
+from typing import Any
 
+from fedbn.errors import ConfigError
 from fedbn.setting import (
     Settings,
     at_least,
@@ -14,12 +18,34 @@ from fedbn.setting import (
     setting,
 )
 
-__all__ = ["LearnerSettings"]
+__all__ = ["LADDER", "LearnerSettings"]
+
+LADDER = "ladder"
+"""The row weight that stands for all of `row_weights`, one after the other."""
 
 INNER_SOLVERS = ("minimum-norm", "kelley")
 START_POINTS = ("hybrid", "random", "warm")
 PRICINGS = ("dca", "local-search")
 """Names of CG-DCA's parts, which `fedbn.search.cg_dca.choices` gives objects to."""
+
+
+def _row_weight(key: str, value: Any) -> None:
+    """A finite number of at least 1, or the word `ladder`."""
+    if value == LADDER:
+        return
+    if isinstance(value, str) or not 1.0 <= value < math.inf:
+        raise ConfigError(f"{key} must be a number of at least 1, or {LADDER}, not {value!r}")
+
+
+def _row_weights(key: str, value: str) -> None:
+    """Numbers of at least 1, ascending."""
+    try:
+        weights = [float(word) for word in value.split()]
+    except ValueError:
+        weights = []
+    ascending = all(left < right for left, right in itertools.pairwise(weights))
+    if not weights or not ascending or not 1.0 <= weights[0] <= weights[-1] < math.inf:
+        raise ConfigError(f"{key} must be ascending numbers of at least 1, not {value!r}")
 
 
 @dataclass(frozen=True)
@@ -43,6 +69,15 @@ class LearnerSettings(Settings):
         "bdeu, bic, aic (columns are categories); gaussian-bic, gaussian-aic, bge (numbers).",
     )
     ess: float = setting(1.0, "Equivalent sample size of BDeu.", positive)
+    row_weight: float | str = setting(
+        1.0,
+        "How often every row counts: 2.5 admits weaker edges than 1, which the consensus of many "
+        "sites can tell from chance. ladder: every site learns once per --row-weights.",
+        _row_weight,
+    )
+    row_weights: str = setting(
+        "1 1.5 2 2.5 3", "The ladder of --row-weight ladder, ascending.", _row_weights
+    )
     max_parents: int | None = setting(
         None, "Most parents of one variable.", at_least(0), shown="no limit"
     )
@@ -101,3 +136,17 @@ class LearnerSettings(Settings):
         flags=("--memory",),
         shown="what is free",
     )
+
+    @property
+    def ladder(self) -> tuple[float, ...]:
+        """The row weights that a site learns with, ascending."""
+        if self.row_weight == LADDER:
+            return tuple(float(word) for word in self.row_weights.split())
+        return (float(self.row_weight),)
+
+    @property
+    def single_row_weight(self) -> float:
+        """The row weight of one search; raises ConfigError for a ladder."""
+        if self.row_weight == LADDER:
+            raise ConfigError("one search takes one row-weight; a ladder is for a federation")
+        return float(self.row_weight)

@@ -92,7 +92,7 @@ class Outcome:
                 rows=reply.rows,
                 seconds=reply.seconds,
             )
-            for reply in result.replies
+            for reply in result.fused_replies
         )
         aligned = None if gold is None else gold.reordered(sorted(gold.names))
         refused = tuple((str(client), reason) for client, reason in result.refused)

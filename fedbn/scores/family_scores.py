@@ -24,6 +24,9 @@ __all__ = ["FIXED_POINT", "FamilyScores", "bdeu_of_counts", "family_scores", "ow
 FIXED_POINT = 1 << 20
 """A site's own score travels as the nearest whole number of 2^-20 nats."""
 
+MOST_NATS = 1 << 31
+"""Of one site's score of one family: the scores of 2,000 sites then add without overflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class FamilyScores:
@@ -94,8 +97,16 @@ def bdeu_of_counts(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.float64
 
 
 def own_scores(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.int64]:
-    """One site's own BDeu of every family in units of 1 / FIXED_POINT nats, int64 [F]."""
-    return np.rint(bdeu_of_counts(counts, ess) * FIXED_POINT).astype(np.int64)
+    """One site's own BDeu of every family in units of 1 / FIXED_POINT nats, int64 [F].
+
+    Raises
+    ------
+    DataError : a score is beyond MOST_NATS, so that sums over sites might not be exact.
+    """
+    scores = bdeu_of_counts(counts, ess)
+    if not (np.abs(scores) < MOST_NATS).all():
+        raise DataError(f"the score of a family must be within ±{MOST_NATS} nats")
+    return np.rint(scores * FIXED_POINT).astype(np.int64)
 
 
 def family_scores(counts: FamilyCounts, own: NDArray[np.int64], ess: float = 1.0) -> FamilyScores:

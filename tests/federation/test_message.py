@@ -70,10 +70,11 @@ def test_what_is_sent_is_what_arrives(dags: list[DAG], status: str) -> None:
 def test_the_wire_format_is_the_documented_one() -> None:
     arrays, schema = small()
     assert tuple(arrays) == ARRAY_KEYS
-    assert arrays["header"].tobytes() == bytes([2, 0, 0]) + bytes.fromhex(schema.hash)
+    assert arrays["header"].tobytes() == bytes([3, 0, 0]) + bytes.fromhex(schema.hash)
     assert arrays["edges"].tolist() == [[0, 1], [1, 2], [1, 0], [1, 2]]
     assert arrays["indptr"].tolist() == [0, 2, 4]
     assert arrays["weights"].tolist() == [1.0, 0.5]
+    assert arrays["row_weights"].tolist() == [1.0, 1.0]
 
 
 def changed(key: str, value: Any, dtype: Any) -> Arrays:
@@ -91,7 +92,7 @@ def with_header(position: int, value: int) -> Arrays:
 BAD_ARRAYS = {
     "a key too few": (lambda: {k: v for k, v in small()[0].items() if k != "indptr"}, "exactly"),
     "a key too many": (lambda: {**small()[0], "scores": np.zeros(2)}, "exactly"),
-    "another version": (lambda: with_header(0, 1), "version must be 2, not 1"),
+    "another version": (lambda: with_header(0, 1), "version must be 3, not 1"),
     "an unknown status": (lambda: with_header(1, 9), "status code"),
     "an unknown form": (lambda: with_header(2, 2), "form must be below 2, not 2"),
     "another schema": (lambda: with_header(5, 0), "schema hash"),
@@ -134,10 +135,31 @@ BAD_ARRAYS = {
     "a missing weight": (lambda: changed("weights", [1.0], np.float64), r"indptr \[B \+ 1\]"),
     "a zero weight": (lambda: changed("weights", [1.0, 0.0], np.float64), "positive"),
     "a NaN weight": (lambda: changed("weights", [1.0, np.nan], np.float64), "positive"),
+    "a missing row weight": (
+        lambda: changed("row_weights", [1.0], np.float64),
+        r"row_weights must be \[B\]",
+    ),
+    "a row weight below 1": (
+        lambda: changed("row_weights", [0.5, 1.0], np.float64),
+        "row weight must be at least 1",
+    ),
+    "an infinite row weight": (
+        lambda: changed("row_weights", [1.0, np.inf], np.float64),
+        "row weight must be at least 1 and finite",
+    ),
+    "a row weight of NaN": (
+        lambda: changed("row_weights", [1.0, np.nan], np.float64),
+        "row weight must be at least 1 and finite",
+    ),
+    "row weights that fall": (
+        lambda: changed("row_weights", [2.0, 1.0], np.float64),
+        "row weights must ascend",
+    ),
     "no DAG": (
         lambda: {
             **small()[0],
             "weights": np.zeros(0),
+            "row_weights": np.zeros(0),
             "indptr": np.zeros(1, dtype=np.int64),
             "edges": np.zeros((0, 2), dtype=np.int32),
         },
@@ -282,9 +304,14 @@ def test_mutated_records_never_make_an_invalid_structure(
     st.lists(st.integers(-1, 7), max_size=4),
     st.lists(st.sampled_from([1.0, 0.5, 0.0, -1.0, float("inf"), float("nan")]), max_size=3),
     st.integers(0, 2),
+    st.lists(st.sampled_from([1.0, 1.5, 0.5, float("nan")]), max_size=3),
 )
 def test_made_up_records_never_make_an_invalid_structure(
-    edges: list[tuple[int, int]], indptr: list[int], weights: list[float], form: int
+    edges: list[tuple[int, int]],
+    indptr: list[int],
+    weights: list[float],
+    form: int,
+    row_weights: list[float],
 ) -> None:
     _, schema = small()
     wire = {
@@ -292,6 +319,7 @@ def test_made_up_records_never_make_an_invalid_structure(
         "edges": npy(np.array(edges, dtype=np.int32).reshape(-1, 2)),
         "indptr": npy(np.array([0, *indptr], dtype=np.int64)),
         "weights": npy(np.array(weights, dtype=np.float64)),
+        "row_weights": npy(np.array(row_weights, dtype=np.float64)),
     }
     accepts_only_messages(wire, schema)
 
@@ -361,12 +389,13 @@ def test_a_class_must_be_given_by_its_cpdag_and_keep_the_limits() -> None:
 def large(edges: npt.NDArray[np.int32], n: int, count: int = 1) -> tuple[dict[str, bytes], Schema]:
     """A message of graphs over n variables on the wire: the same edges, so many times."""
     schema = schema_of(tuple(f"v{i:04}" for i in range(n)))
-    header = bytes([2, 0, 0]) + bytes.fromhex(schema.hash)
+    header = bytes([3, 0, 0]) + bytes.fromhex(schema.hash)
     arrays = {
         "header": np.frombuffer(header, dtype=np.uint8),
         "edges": np.ascontiguousarray(np.tile(edges, (count, 1))),
         "indptr": np.arange(count + 1, dtype=np.int64) * len(edges),
         "weights": np.ones(count),
+        "row_weights": np.ones(count),
     }
     return {key: npy(array) for key, array in arrays.items()}, schema
 

@@ -13,6 +13,7 @@ from fedbn.federation.message import StructureMessage
 from fedbn.federation.policy import SitePolicy
 from fedbn.federation.site_file import SiteFile, read_site_file
 from fedbn.graphs.dag import DAG
+from fedbn.networks.family_counts import Family
 from fedbn.privacy.guarantee import Guarantee
 
 SCHEMA = Schema.categorical(dict.fromkeys("abc", ("0", "1")))
@@ -140,3 +141,28 @@ def test_a_wrong_site_file_is_one_clear_error(tmp_path: Path, text: str, words: 
 def test_a_missing_site_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read"):
         read_site_file(tmp_path / "nowhere.toml")
+
+
+FAMILIES = (Family(0, ()), Family(2, (0, 1)))
+
+
+def test_no_counts_leave_unless_the_policy_says_so() -> None:
+    SitePolicy(counts=True).require_counts(10, FAMILIES)
+    SitePolicy(counts=True, counts_min_rows=10, counts_max_parents=2).require_counts(10, FAMILIES)
+    for policy, reason in [
+        (SitePolicy(), "counts"),
+        (SitePolicy(counts=True, counts_min_rows=11), "counts"),
+        (SitePolicy(counts=True, counts_max_parents=1), "counts"),
+        (SitePolicy(counts=True, max_epsilon=1.0), "max-epsilon"),
+    ]:
+        with pytest.raises(PolicyError) as error:
+            policy.require_counts(10, FAMILIES)
+        assert code(error) == reason
+
+
+def test_the_policy_on_counts_is_read_from_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "north.toml"
+    file.write_text("[policy]\ncounts = true\ncounts-min-rows = 9\ncounts-max-parents = 3\n")
+    assert read_site_file(file).policy == SitePolicy(
+        counts=True, counts_min_rows=9, counts_max_parents=3
+    )

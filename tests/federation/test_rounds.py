@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import QuorumError, SchemaError
+from fedbn.errors import ConfigError, QuorumError, SchemaError
 from fedbn.federation.rounds import (
     ClientReply,
     ServerState,
     client_round,
+    fuse_classes,
     fuse_replies,
     server_round,
 )
@@ -110,12 +111,41 @@ def test_the_quorum_is_a_count_and_a_fraction(
         server_round(state, replies, [("x", "x: a cycle")], rule)
 
 
+def test_a_client_learns_once_per_row_weight_and_says_so() -> None:
+    codes = np.random.default_rng(1).integers(0, 2, size=(60, 3))
+    dataset = Dataset(SCHEMA, codes)
+    ladder = LearnerSettings(row_weight="ladder", row_weights="1 4.5 20")
+    message, rungs = client_round(dataset, SCHEMA, ladder, np.random.default_rng(1))
+    assert message.row_weights == (1.0, 4.5, 20.0)
+    for k, learned, dag in zip(message.row_weights, rungs, message.dags, strict=True):
+        alone = LearnerSettings(row_weight=k)
+        single, _ = client_round(dataset, SCHEMA, alone, np.random.default_rng(1))
+        assert single.dags == (dag,) == learned.dags
+        assert single.row_weights == (k,)
+
+
+def test_every_class_is_fused_by_itself() -> None:
+    weights = (1.0, 2.0)
+    two = [
+        ClientReply(name, (CHAIN, dag), (1.0, 1.0), "complete", row_weights=weights)
+        for name, dag in (("a", CHAIN), ("b", DAG.empty("abc")), ("c", DAG.empty("abc")))
+    ]
+    timid, bold = fuse_classes(two, ConsensusSettings())
+    assert timid.consensus.dag.n_edges == 2
+    assert bold.consensus.dag.n_edges == 0
+    alone, _ = fuse_replies([reply.of_class(2.0) for reply in two], ConsensusSettings())
+    assert alone.steps == bold.path.steps
+    odd = ClientReply("d", (CHAIN,), (1.0,), "complete")
+    with pytest.raises(ConfigError, match=r"\[1.0, 2.0\], 'd' has \[1.0\]"):
+        fuse_classes([*two, odd], ConsensusSettings())
+
+
 def test_a_client_learns_under_the_agreed_schema() -> None:
     rng = np.random.default_rng(1)
     local = Schema.categorical({"a": ["0", "1"], "b": ["1"], "c": ["0", "1"]})
     codes = rng.integers(0, 2, size=(200, 3)) * np.array([1, 0, 1])
     dataset = Dataset(local, codes)
-    message, learned = client_round(dataset, SCHEMA, LearnerSettings(), rng)
+    message, (learned,) = client_round(dataset, SCHEMA, LearnerSettings(), rng)
     assert message.names == SCHEMA.names
     assert message.schema_hash == SCHEMA.hash
     assert message.dags == learned.dags

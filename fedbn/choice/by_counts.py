@@ -1,0 +1,313 @@
+"""Choosing by exact counts of families: one request, then as many rounds as are allowed.
+
+    candidates_of   classes of states        -> what may become the consensus, families to ask for
+    begun           scores of these families -> Climb
+    neighbours      Climb                    -> families to ask for next
+    climbed         Climb, their scores      -> Climb
+
+All of it is pure: no table, no network, no clock. A family's score is the larger of *shared* (BDeu
+of the summed counts: one table for all sites) and *own* (sum of the sites' BDeu: a table each);
+where sites are alike this is the pooled BDeu, and where they differ in some mechanisms it is not
+misled by the mixture (`fedbn.scores.family_scores`).
+
+A DAG needs its families only, and these may come from different candidates. So after the first
+request the consensus is the best DAG over *all counted families* that the ordering search
+(`fedbn.search.families`) finds: never below the best candidate, and often far above it. A further
+round asks for the families one change away, only over pairs that some site joined in some class,
+and the search goes on among all that is known. When a round brings nothing better, all neighbours
+have been looked at and the climb ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates
+from fedbn.data.dataset import Schema
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
+from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables, families_of
+from fedbn.networks.network import configurations
+from fedbn.scores.family_scores import FamilyScores
+
+__all__ = [
+    "Climb",
+    "Counted",
+    "CountedChoice",
+    "Mechanism",
+    "begun",
+    "choice_of",
+    "climbed",
+    "joined_pairs",
+    "neighbours",
+    "shared_counts",
+]
+
+TOLERANCE = 1e-6
+"""Nats: a structure is better when its score is larger by more than this."""
+
+STARTS = 5
+"""The neighbours of so many of the best candidates are asked for in the first round."""
+
+RESTARTS = 40
+"""Of the ordering search, and two more for each variable."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """What is known of one family: shared and own score in nats, and the summed table [q, r]."""
+
+    shared: float
+    own: float
+    table: NDArray[np.int64]
+
+    @property
+    def best(self) -> float:
+        """The larger of the two scores."""
+        return max(self.shared, self.own)
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """The state between two rounds.
+
+    Attributes
+    ----------
+    schema : the agreed one.
+    dag : the best structure so far, over the agreed names.
+    score : the sum of its families' scores, nats.
+    candidate : the best of the candidates, with which the search began.
+    candidate_score : its score.
+    known : every family counted so far.
+    starts : other structures whose neighbours the next round asks for, too.
+    rounds : how many requests there were after the first.
+    done : whether the last round brought nothing better.
+    """
+
+    schema: Schema
+    dag: DAG
+    score: float
+    candidate: Candidate
+    candidate_score: float
+    known: Mapping[Family, Counted]
+    starts: tuple[DAG, ...] = ()
+    rounds: int = 0
+    done: bool = False
+
+
+def begun(
+    candidates: Candidates, counts: FamilyCounts, scores: FamilyScores, rng: np.random.Generator
+) -> Climb:
+    """The state after the first request.
+
+    Parameters
+    ----------
+    candidates : whose families were asked for.
+    counts, scores : of these families, over all sites.
+    rng : for the ordering search.
+    """
+    totals = [scores.total(candidate.dag) for candidate in candidates.listed]
+    order = sorted(
+        range(len(totals)),
+        key=lambda i: (-round(totals[i], 6), candidates.listed[i].state.n_edges, i),
+    )
+    best = candidates.listed[order[0]]
+    start = Climb(
+        schema=counts.tables.schema,
+        dag=best.dag,
+        score=totals[order[0]],
+        candidate=best,
+        candidate_score=totals[order[0]],
+        known=MappingProxyType(_counted(counts, scores)),
+    )
+    found = _searched(start, rng)
+    return replace(found, starts=tuple(candidates.listed[i].dag for i in order[:STARTS]))
+
+
+def climbed(
+    state: Climb, counts: FamilyCounts, scores: FamilyScores, rng: np.random.Generator
+) -> Climb:
+    """The state after a further round with these families, which `neighbours` named."""
+    known = MappingProxyType({**state.known, **_counted(counts, scores)})
+    found = _searched(replace(state, known=known, starts=(), rounds=state.rounds + 1), rng)
+    return replace(found, done=found.score <= state.score + TOLERANCE)
+
+
+def neighbours(
+    state: Climb, pairs: NDArray[np.bool_], limits: CandidateLimits | None = None
+) -> tuple[Family, ...]:
+    """The families to ask for next, sorted: one parent more or fewer than in the structure, other
+    members of its class, and the starts; without those that are known.
+
+    Parameters
+    ----------
+    state : between two rounds.
+    pairs : bool [n, n], symmetric: the pairs that may be joined, as `joined_pairs` gives them.
+    limits : of tables. A family with more cells than there are rows is not asked for, either;
+        where all together have too many, the smallest tables come first.
+    """
+    bounds = limits or CandidateLimits()
+    rows = int(next(iter(state.known.values())).table.sum())
+    most = min(bounds.family_cells, max(rows, int(state.schema.cardinalities.max())))
+    found = set()
+    for node, parents in families_of([*_members(state.dag), *state.starts]):
+        found |= {Family(node, tuple(p for p in parents if p != left)) for left in parents}
+        for other in np.flatnonzero(pairs[node]).tolist():
+            if other != node and other not in parents:
+                found.add(Family(node, tuple(sorted((*parents, other)))))
+    sized = sorted((_cells(state.schema, family), family) for family in found - state.known.keys())
+    kept, total = [], 0
+    for cells, family in sized:
+        total += cells
+        if cells > most or total > bounds.cells:
+            break
+        kept.append(family)
+    return tuple(sorted(kept))
+
+
+def joined_pairs(dags: Iterable[DAG]) -> NDArray[np.bool_]:
+    """bool [n, n], symmetric: the pairs that some DAG joins by an edge; over the same names."""
+    joined = np.logical_or.reduce([dag.adjacency for dag in dags])
+    return np.asarray(joined | joined.T)
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """How the sites' parameters of one variable compare in the chosen structure.
+
+    Attributes
+    ----------
+    variable, parents : names.
+    shared : whether one table for all sites explains the rows better than a table each.
+    nats : by how much the better explanation is better.
+    """
+
+    variable: str
+    parents: tuple[str, ...]
+    shared: bool
+    nats: float
+
+
+@dataclass(frozen=True, eq=False)
+class CountedChoice:
+    """What choosing by counts gave.
+
+    Attributes
+    ----------
+    dag, score : the chosen structure and the sum of its families' scores, nats.
+    row_weight : the class of the candidate that the search began with.
+    candidate_score : of that candidate.
+    mechanisms : one per variable, in name order.
+    counts : the summed counts of the structure's families.
+    requests : how often counts were asked for.
+    families, cells : how many were asked for in all.
+    left_out : candidates whose tables were too large.
+    sites : names of the sites whose counts were summed.
+    """
+
+    dag: DAG
+    score: float
+    row_weight: float
+    candidate_score: float
+    mechanisms: tuple[Mechanism, ...]
+    counts: FamilyCounts
+    requests: int
+    families: int
+    cells: int
+    left_out: int
+    sites: tuple[str, ...]
+
+
+def choice_of(state: Climb, candidates: Candidates, sites: tuple[str, ...]) -> CountedChoice:
+    """The result at the end of a climb, or after the first request."""
+    names = state.dag.names
+    mechanisms = []
+    for family in families_of([state.dag]):
+        counted = state.known[family]
+        mechanisms.append(
+            Mechanism(
+                variable=names[family.node],
+                parents=tuple(names[p] for p in family.parents),
+                shared=counted.shared >= counted.own,
+                nats=abs(counted.shared - counted.own),
+            )
+        )
+    return CountedChoice(
+        dag=state.dag,
+        score=state.score,
+        row_weight=state.candidate.row_weight,
+        candidate_score=state.candidate_score,
+        mechanisms=tuple(mechanisms),
+        counts=shared_counts(state),
+        requests=1 + state.rounds,
+        families=len(state.known),
+        cells=sum(counted.table.size for counted in state.known.values()),
+        left_out=candidates.left_out,
+        sites=sites,
+    )
+
+
+def shared_counts(state: Climb) -> FamilyCounts:
+    """The summed counts of the chosen structure's families, from which its shared tables follow."""
+    tables = FamilyTables(state.schema, families_of([state.dag]))
+    cells = [state.known[family].table.ravel() for family in tables.families]
+    return FamilyCounts(tables, np.concatenate(cells))
+
+
+def _counted(counts: FamilyCounts, scores: FamilyScores) -> dict[Family, Counted]:
+    return {
+        family: Counted(float(scores.shared[f]), float(scores.own[f]), counts.table(family))
+        for f, family in enumerate(counts.tables.families)
+    }
+
+
+def _cells(schema: Schema, family: Family) -> int:
+    return configurations(schema.cardinalities[[family.node, *family.parents]])
+
+
+def _members(dag: DAG) -> tuple[DAG, ...]:
+    """Some DAGs of the class: itself, the canonical one, and that of the names read backwards."""
+    backwards = _canonical(dag.reordered(dag.names[::-1])).reordered(dag.names)
+    return tuple(dict.fromkeys((dag, _canonical(dag), backwards)))
+
+
+def _canonical(dag: DAG) -> DAG:
+    return consistent_extension(dag_to_cpdag(dag))
+
+
+def _searched(state: Climb, rng: np.random.Generator) -> Climb:
+    """With the best DAG over the known families that the ordering search finds from here.
+
+    A family that one with fewer of the same parents equals or beats is in no better DAG, so it is
+    left out.
+    """
+    from fedbn.search.families.families import Families
+    from fedbn.search.families.ordering import ordering_search
+
+    lists: list[list[tuple[float, tuple[int, ...]]]] = [[] for _ in range(state.dag.n)]
+    for (node, parents), counted in sorted(state.known.items(), key=lambda item: item[0]):
+        lists[node].append((-counted.best, parents))
+    families = Families.from_parents(state.dag.names, [_undominated(pairs) for pairs in lists])
+    order = np.array(state.dag.topological_order(), dtype=np.int64)
+    _, chosen = ordering_search(families, rng, start=order, restarts=RESTARTS + 2 * state.dag.n)
+    dag = families.dag(chosen)
+    score = float(sum(state.known[family].best for family in families_of([dag])))
+    if score <= state.score + TOLERANCE:
+        return state
+    return replace(state, dag=dag, score=score)
+
+
+def _undominated(
+    pairs: list[tuple[float, tuple[int, ...]]],
+) -> list[tuple[float, tuple[int, ...]]]:
+    """The (cost, parents) that no subset of the parents equals or beats."""
+    kept: list[tuple[float, tuple[int, ...]]] = []
+    for cost, parents in sorted(pairs, key=lambda pair: (len(pair[1]), pair)):
+        if not any(other <= cost and set(smaller) <= set(parents) for other, smaller in kept):
+            kept.append((cost, parents))
+    return kept

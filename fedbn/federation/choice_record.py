@@ -1,0 +1,88 @@
+"""What counts chose, as a part of the result and of its JSON text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from fedbn.choice.by_counts import CountedChoice, Mechanism
+from fedbn.data.dataset import Schema
+from fedbn.federation.rounds import FederationResult
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import mean_smhd
+from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
+
+__all__ = ["choice_from_dict", "choice_to_dict", "with_choice"]
+
+_PLAIN = (
+    "score",
+    "row_weight",
+    "candidate_score",
+    "requests",
+    "families",
+    "cells",
+    "left_out",
+)
+
+
+def with_choice(result: FederationResult, choice: CountedChoice) -> FederationResult:
+    """The result with the structure that counts chose as its consensus.
+
+    The certificate is that of the class of the best candidate: how near the structure is to the
+    class's inputs.
+    """
+    fused = next(each for each in result.classes if each.row_weight == choice.row_weight)
+    inputs = fused.path.inputs
+    distance = mean_smhd(choice.dag, inputs.dags, inputs.weights)
+    consensus = replace(
+        fused.consensus,
+        dag=choice.dag,
+        theta=None,
+        reading="counts",
+        mean_smhd=distance,
+        gap=distance - fused.consensus.lower_bound,
+    )
+    return replace(
+        result,
+        path=fused.path,
+        consensus=consensus,
+        row_weight=choice.row_weight,
+        choice=choice,
+    )
+
+
+def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
+    """Ready for JSON; exact."""
+    return {name: getattr(choice, name) for name in _PLAIN} | {
+        "edges": np.argwhere(choice.dag.adjacency).tolist(),
+        "mechanisms": [asdict(each) for each in choice.mechanisms],
+        "counts": choice.counts.cells.tolist(),
+        "sites": list(choice.sites),
+    }
+
+
+def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoice:
+    """The inverse of `choice_to_dict`.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, FedbnError : the content is not as above.
+    """
+    adjacency = np.zeros((schema.n, schema.n), dtype=np.bool_)
+    for parent, child in content["edges"]:
+        adjacency[parent, child] = True
+    dag = DAG(schema.names, adjacency)
+    tables = FamilyTables(schema, families_of([dag]))
+    mechanisms = (
+        Mechanism(**{**each, "parents": tuple(each["parents"])}) for each in content["mechanisms"]
+    )
+    return CountedChoice(
+        dag=dag,
+        mechanisms=tuple(mechanisms),
+        counts=FamilyCounts(tables, np.array(content["counts"], dtype=np.int64)),
+        sites=tuple(str(site) for site in content["sites"]),
+        **{name: content[name] for name in _PLAIN},
+    )

@@ -1,0 +1,227 @@
+"""Requests for counts of families, and the answers, as arrays on the wire.
+
+    request  header   uint8 [34]     version, whether own scores are wanted, the schema's SHA-256
+             nodes    int32 [F]      the families, sorted and distinct
+             parents  int32 [P]      ascending within a family
+             indptr   int64 [F + 1]  the parents of family f are parents[indptr[f] : indptr[f + 1]]
+
+    answer   header   uint8 [34]     version, whether own scores are there, SHA-256 of the request
+             cells    int64 [C]      the tables, family after family (`FamilyTables`)
+             own      int64 [F]      own scores in fixed point (`own_scores`); [0] if not wanted
+
+Both sides trust nothing: a site refuses a request that is not about the agreed schema or is larger
+than any table may be; the server refuses counts of another request, negative ones, families that
+count different numbers of rows, and own scores that are not those of the counts beside them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import DataError, MessageError, StructureError
+from fedbn.federation.message import Arrays, require_keys
+from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables, count_families
+from fedbn.scores.family_scores import own_scores
+
+__all__ = [
+    "ANSWER_KEYS",
+    "REQUEST_KEYS",
+    "VERSION",
+    "FamilyAnswer",
+    "FamilyRequest",
+    "answer_from_arrays",
+    "answer_to_arrays",
+    "answered",
+    "request_from_arrays",
+    "request_to_arrays",
+]
+
+VERSION = 1
+"""Version of both forms; another one is refused."""
+
+REQUEST_KEYS = ("header", "nodes", "parents", "indptr")
+ANSWER_KEYS = ("header", "cells", "own")
+
+_TYPES: Mapping[str, Any] = {
+    "header": np.uint8,
+    "nodes": np.int32,
+    "parents": np.int32,
+    "indptr": np.int64,
+    "cells": np.int64,
+    "own": np.int64,
+}
+_HEADER_LENGTH = 2 + 32
+
+
+@dataclass(frozen=True)
+class FamilyRequest:
+    """What the server asks all sites: the counts of these families, and maybe their own scores."""
+
+    tables: FamilyTables
+    with_own: bool
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the request's arrays, which the answer repeats."""
+        arrays = request_to_arrays(self)
+        summed = hashlib.sha256()
+        for key in REQUEST_KEYS:
+            data = arrays[key].tobytes()
+            summed.update(len(data).to_bytes(8, "little") + data)
+        return summed.digest()
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyAnswer:
+    """One site's counts; `own` is int64 [F], or empty where it was not wanted."""
+
+    counts: FamilyCounts
+    own: npt.NDArray[np.int64]
+
+
+def answered(request: FamilyRequest, dataset: Dataset, ess: float) -> FamilyAnswer:
+    """The answer of a site with this table, which has the request's schema."""
+    counts = count_families(dataset, request.tables.families)
+    own = own_scores(counts, ess) if request.with_own else np.zeros(0, dtype=np.int64)
+    return FamilyAnswer(counts, own)
+
+
+def request_to_arrays(request: FamilyRequest) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a request, in the order of REQUEST_KEYS."""
+    families = request.tables.families
+    parents = [parent for family in families for parent in family.parents]
+    header = bytes([VERSION, request.with_own]) + bytes.fromhex(request.tables.schema.hash)
+    return {
+        "header": np.frombuffer(header, dtype=np.uint8),
+        "nodes": np.array([family.node for family in families], dtype=np.int32),
+        "parents": np.array(parents, dtype=np.int32),
+        "indptr": np.cumsum([0, *(len(f.parents) for f in families)], dtype=np.int64),
+    }
+
+
+def request_from_arrays(arrays: Arrays, schema: Schema, *, sender: str = "server") -> FamilyRequest:
+    """Check the arrays of a request and build it.
+
+    Raises
+    ------
+    MessageError : naming the sender and the first thing that is wrong.
+    """
+    try:
+        _check_types(arrays, REQUEST_KEYS)
+        with_own = _checked_header(arrays["header"], bytes.fromhex(schema.hash), "schema")
+        nodes, parents, indptr = arrays["nodes"], arrays["parents"], arrays["indptr"]
+        _check_indptr(nodes, parents, indptr)
+        bounds = pairwise(indptr.tolist())
+        families = tuple(
+            Family(node, tuple(parents[first:last].tolist()))
+            for node, (first, last) in zip(nodes.tolist(), bounds, strict=True)
+        )
+        return FamilyRequest(FamilyTables(schema, families), with_own)
+    except (MessageError, StructureError, DataError) as error:
+        raise MessageError(f"{sender}: {error}") from None
+
+
+def answer_to_arrays(request: FamilyRequest, answer: FamilyAnswer) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of an answer, in the order of ANSWER_KEYS."""
+    header = bytes([VERSION, request.with_own]) + request.digest
+    return {
+        "header": np.frombuffer(header, dtype=np.uint8),
+        "cells": np.array(answer.counts.cells),
+        "own": np.array(answer.own),
+    }
+
+
+def answer_from_arrays(
+    arrays: Arrays, request: FamilyRequest, ess: float, *, sender: str = "message"
+) -> FamilyAnswer:
+    """Check the arrays of an answer from an untrusted site and build it.
+
+    Parameters
+    ----------
+    arrays : as :func:`answer_to_arrays` makes them.
+    request : the one that was answered.
+    ess : equivalent sample size of the own scores.
+    sender : who sent it, for the error text.
+
+    Raises
+    ------
+    MessageError : naming the sender and the first thing that is wrong.
+    """
+    try:
+        _check_types(arrays, ANSWER_KEYS)
+        with_own = _checked_header(arrays["header"], request.digest, "request")
+        if with_own != request.with_own:
+            raise MessageError("own scores must be there if, and only if, they were asked for")
+        counts = FamilyCounts(request.tables, arrays["cells"])
+        if counts.rows < 1:
+            raise MessageError("counts must be of at least 1 row")
+        _check_own(arrays["own"], counts, request, ess)
+        return FamilyAnswer(counts, arrays["own"])
+    except (MessageError, DataError) as error:
+        raise MessageError(f"{sender}: {error}") from None
+
+
+def _check_types(arrays: Arrays, keys: tuple[str, ...]) -> None:
+    require_keys(arrays, keys)
+    for key in keys:
+        if arrays[key].dtype != np.dtype(_TYPES[key]) or arrays[key].ndim != 1:
+            raise MessageError(
+                f"{key} must be {np.dtype(_TYPES[key])} with one axis, not {arrays[key].dtype} "
+                f"{list(arrays[key].shape)}"
+            )
+
+
+def _checked_header(header: npt.NDArray[np.uint8], expected: bytes, what: str) -> bool:
+    """Whether own scores are concerned."""
+    if header.shape != (_HEADER_LENGTH,):
+        raise MessageError(f"header must have {_HEADER_LENGTH} bytes, not {list(header.shape)}")
+    if header[0] != VERSION:
+        raise MessageError(f"the version of counts must be {VERSION}, not {header[0]}")
+    if header[1] > 1:
+        raise MessageError(f"the mark of own scores must be 0 or 1, not {header[1]}")
+    found = header[2:].tobytes()
+    if found != expected:
+        raise MessageError(
+            f"the hash of the {what} must be {expected.hex()[:12]}..., not {found.hex()[:12]}..."
+        )
+    return bool(header[1])
+
+
+def _check_indptr(
+    nodes: npt.NDArray[np.int32], parents: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64]
+) -> None:
+    within = bool(((indptr >= 0) & (indptr <= parents.size)).all())
+    shaped = indptr.size == nodes.size + 1 and within
+    if not shaped or indptr[0] != 0 or indptr[-1] != parents.size or (np.diff(indptr) < 0).any():
+        raise MessageError(
+            f"indptr must be [{nodes.size + 1}] and rise from 0 to the number of parents, "
+            f"{parents.size}"
+        )
+
+
+def _check_own(
+    own: npt.NDArray[np.int64], counts: FamilyCounts, request: FamilyRequest, ess: float
+) -> None:
+    """Own scores are those of the counts; one unit is for the last digit of another machine."""
+    wanted = len(request.tables.families) if request.with_own else 0
+    if own.shape != (wanted,):
+        raise MessageError(f"own must be [{wanted}], not {list(own.shape)}")
+    if not request.with_own:
+        return
+    expected = own_scores(counts, ess)
+    wrong = np.flatnonzero((own > expected + 1) | (own < expected - 1))
+    if wrong.size:
+        family = request.tables.families[int(wrong[0])]
+        raise MessageError(
+            f"the own score of family {tuple(family)} must be {expected[wrong[0]]}, as its counts "
+            f"say, not {own[wrong[0]]}"
+        )

@@ -1,0 +1,126 @@
+"""After the last round: the requests for counts, where the run chooses by them.
+
+The dialogue itself is `fedbn.federation.counting`; here its requests become messages, and the
+replies checked answers. A site that sends none is named with its reason, as in the rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
+from flwr.serverapp import Grid
+
+from fedbn.data.dataset import Schema
+from fedbn.errors import MessageError, QuorumError
+from fedbn.federation.counting import advanced, concluded, opened, request
+from fedbn.federation.family_message import (
+    ANSWER_KEYS,
+    FamilyAnswer,
+    FamilyRequest,
+    answer_from_arrays,
+    request_to_arrays,
+)
+from fedbn.federation.message import arrays_of_npy, schema_to_text
+from fedbn.federation.rounds import ServerState, require_quorum
+from fedbn.federation.settings import Experiment
+from server.replies import LOG, content_of
+
+COUNTS = f"{MessageType.QUERY}.counts"
+
+
+def chosen_by_counts(
+    grid: Grid,
+    state: ServerState,
+    clients: Mapping[int, str],
+    experiment: Experiment,
+    timeout: float | None,
+) -> ServerState:
+    """The state with the structure that the counts chose.
+
+    Too few answers leave the structure of the rounds in place, with a warning in the log: a site's
+    policy lets no counts leave unless it says so.
+
+    Parameters
+    ----------
+    grid, clients : whom to ask, node id -> client name.
+    state : after the last round.
+    experiment : how to choose, and the quorum.
+    timeout : seconds to wait for the replies to one request.
+    """
+    assert state.result is not None
+    dialogue = opened(
+        state.result,
+        choose=experiment.consensus.choose,
+        count_rounds=experiment.consensus.count_rounds,
+        ess=experiment.learner.ess,
+        seed=experiment.seed,
+    )
+    number = 0
+    taking_part = {reply.client for reply in state.result.replies}
+    nodes = {node: name for node, name in clients.items() if name in taking_part}
+    refused: dict[str, str] = {}
+    while (wanted := request(dialogue)) is not None:
+        number += 1
+        messages = _messages(nodes, wanted, state.schema, state.result.rounds)
+        replies = grid.send_and_receive(messages, timeout=timeout)
+        answers, reasons = _sorted_out(replies, nodes, wanted, experiment, number)
+        refused |= reasons
+        try:
+            if number == 1:
+                require_quorum(
+                    len(answers), state.n_clients, experiment.consensus, sorted(reasons.items())
+                )
+        except QuorumError as error:
+            LOG.warning("the structures alone choose: %s", error)
+            break
+        dialogue = advanced(dialogue, answers)
+        nodes = {node: name for node, name in nodes.items() if name in answers}
+    everything = (*state.refused, *sorted(refused.items()))
+    result = replace(concluded(dialogue), refused=everything)
+    return replace(state, refused=everything, result=result)
+
+
+def _messages(
+    nodes: Mapping[int, str], wanted: FamilyRequest, schema: Schema, number: int
+) -> list[Message]:
+    task = ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash, "round": number})
+    arrays = {key: Array(array) for key, array in request_to_arrays(wanted).items()}
+    return [
+        Message(RecordDict({"task": task, "families": ArrayRecord(arrays)}), node, COUNTS)
+        for node in sorted(nodes)
+    ]
+
+
+def _sorted_out(
+    replies: object,
+    nodes: Mapping[int, str],
+    wanted: FamilyRequest,
+    experiment: Experiment,
+    number: int,
+) -> tuple[dict[str, FamilyAnswer], dict[str, str]]:
+    """Site -> its answer, and site -> the reason why it has none."""
+    by_node = {reply.metadata.src_node_id: reply for reply in replies}  # type: ignore[attr-defined]
+    answers: dict[str, FamilyAnswer] = {}
+    refused: dict[str, str] = {}
+    for node, client in nodes.items():
+        try:
+            if node not in by_node:
+                raise MessageError(f"{client}: no reply")
+            answers[client] = _answer(by_node[node], client, wanted, experiment)
+        except MessageError as error:
+            refused[client] = f"counts {number}: {error}"
+            LOG.warning("refused: %s", refused[client])
+    return answers, refused
+
+
+def _answer(
+    reply: Message, client: str, wanted: FamilyRequest, experiment: Experiment
+) -> FamilyAnswer:
+    record = content_of(reply, client).get("counts")
+    if not isinstance(record, ArrayRecord):
+        raise MessageError(f"{client}: a reply must hold the arrays of counts")
+    parts = [(key, bytes(array.data)) for key, array in record.items()]
+    arrays = arrays_of_npy(parts, limits=experiment.limits, sender=client, keys=ANSWER_KEYS)
+    return answer_from_arrays(arrays, wanted, experiment.learner.ess, sender=client)

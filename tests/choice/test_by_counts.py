@@ -1,0 +1,171 @@
+"""Choosing by counts against the same done with all tables in one place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fedbn.choice.by_counts import begun, choice_of, climbed, joined_pairs, neighbours
+from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of
+from fedbn.consensus.threshold import path_states
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.errors import SearchError
+from fedbn.graphs.dag import DAG
+from fedbn.networks.family_counts import Family, count_families, families_of
+from fedbn.networks.fitting import fit_parameters, parameters_of
+from fedbn.scores import make_score, total_score
+from fedbn.scores.family_scores import family_scores, own_scores
+from tests import naive_choice_by_counts as naive
+from tests.choice.cases import Federation, federation
+from tests.naive import all_dags
+
+
+@pytest.fixture(scope="module")
+def asia() -> Federation:
+    return federation("asia", sites=4, rows=300, seed=1)
+
+
+def classes_of(case: Federation) -> list:
+    return [(fused.row_weight, path_states(fused.path)) for fused in case.result.classes]
+
+
+def summed(tables: list[Dataset], families) -> tuple:
+    """What the server knows after one request."""
+    counts = [count_families(table, families) for table in tables]
+    total, own = counts[0], own_scores(counts[0])
+    for each in counts[1:]:
+        total, own = total + each, own + own_scores(each)
+    return total, family_scores(total, own)
+
+
+def test_candidates_are_the_distinct_states_of_all_classes(asia: Federation) -> None:
+    found = candidates_of(classes_of(asia), asia.result.schema)
+    expected = {state.dag for _, states in classes_of(asia) for state in states}
+    assert {candidate.dag for candidate in found.listed} == expected
+    assert len(found.listed) == len(expected)
+    assert found.left_out == 0
+    assert found.families == families_of(expected)
+    weights = [candidate.row_weight for candidate in found.listed]
+    assert weights == sorted(weights)
+
+
+def test_limits_leave_candidates_out_and_say_so(asia: Federation) -> None:
+    whole = candidates_of(classes_of(asia), asia.result.schema)
+    few = candidates_of(classes_of(asia), asia.result.schema, CandidateLimits(most=3))
+    assert len(few.listed) == 3
+    assert few.left_out == len(whole.listed) - 3
+    small = candidates_of(classes_of(asia), asia.result.schema, CandidateLimits(family_cells=8))
+    assert max(len(family.parents) for family in small.families) == 2
+    with pytest.raises(SearchError, match="at most 1 cells"):
+        candidates_of(classes_of(asia), asia.result.schema, CandidateLimits(family_cells=1))
+
+
+def test_chosen_is_never_below_the_best_candidate_of_the_twin(asia: Federation) -> None:
+    candidates = candidates_of(classes_of(asia), asia.result.schema)
+    tables = list(asia.tables.values())
+    state = begun(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
+    totals = {c.dag: naive.total(tables, asia.pooled, c.dag, 1.0) for c in candidates.listed}
+    assert state.candidate_score == pytest.approx(max(totals.values()), abs=1e-4)
+    assert totals[state.candidate.dag] == pytest.approx(max(totals.values()), abs=1e-4)
+    assert state.score >= state.candidate_score - 1e-6
+    assert state.score == pytest.approx(naive.total(tables, asia.pooled, state.dag, 1.0), abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 175])
+def test_with_all_families_known_it_finds_the_best_of_all_dags(seed: int) -> None:
+    """Exhaustive: every DAG over four variables is a candidate, one at a time or all at once."""
+    rng = np.random.default_rng(seed)
+    schema = Schema.categorical({f"v{i}": [str(s) for s in range(2 + i % 2)] for i in range(4)})
+    tables = []
+    for _ in range(2):
+        codes = rng.integers(0, 2, (40, 4))
+        codes[:, 2] = np.where(rng.random(40) < 0.7, codes[:, 0], codes[:, 2])
+        codes[:, 3] = np.where(rng.random(40) < 0.7, codes[:, 1] ^ codes[:, 2], codes[:, 3])
+        tables.append(Dataset(schema, codes))
+    pooled = Dataset(schema, np.concatenate([table.codes for table in tables]))
+    every = all_dags(4)
+    lone = _candidate(every[0])
+    candidates = Candidates((lone,), families_of(every), 0)
+    state = begun(candidates, *summed(tables, candidates.families), rng)
+    score = {
+        family: max(naive.family_score(tables, pooled, *family, 1.0))
+        for family in candidates.families
+    }
+    best = max(sum(score[family] for family in families_of([dag])) for dag in every)
+    assert state.score == pytest.approx(best, abs=1e-4)
+
+
+def _candidate(dag: DAG) -> Candidate:
+    from fedbn.consensus.mcbnc import mcbnc_path
+
+    return Candidate(1.0, path_states(mcbnc_path([dag]))[0], dag)
+
+
+def test_neighbours_are_one_parent_away_over_joined_pairs(asia: Federation) -> None:
+    dag = asia.result.consensus.dag
+    candidates = Candidates((_candidate(dag),), families_of([dag]), 0)
+    tables = list(asia.tables.values())
+    state = begun(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
+    pairs = joined_pairs(dag for reply in asia.replies for dag in reply.dags)
+    found = neighbours(state, pairs)
+    assert not set(found) & set(state.known)
+    parents = {node: set(own) for node, own in enumerate(dag.parent_sets())}
+    expected = set()
+    for node in range(dag.n):
+        for other in range(dag.n):
+            if pairs[node, other] or other in parents[node]:
+                changed = parents[node] ^ {other}
+                expected.add(Family(node, tuple(sorted(changed))))
+    assert expected - set(state.known) <= set(found)
+    for family in found:
+        assert all(pairs[family.node, p] or p in parents[family.node] for p in family.parents)
+
+
+def test_a_climb_ends_where_no_change_helps(asia: Federation) -> None:
+    """From the empty graph: rounds of neighbours until nothing is better; the end is a local
+    optimum of the twin's score."""
+    empty = DAG.empty(asia.result.schema.names)
+    candidates = Candidates((_candidate(empty),), families_of([empty]), 0)
+    tables = list(asia.tables.values())
+    rng = np.random.default_rng(0)
+    state = begun(candidates, *summed(tables, candidates.families), rng)
+    pairs = joined_pairs(dag for reply in asia.replies for dag in reply.dags)
+    scores = [state.score]
+    while not state.done:
+        families = neighbours(state, pairs)
+        if not families:
+            break
+        state = climbed(state, *summed(tables, families), rng)
+        scores.append(state.score)
+    assert scores == sorted(scores)
+    best = naive.total(tables, asia.pooled, state.dag, 1.0)
+    for x, y in np.argwhere(pairs).tolist():
+        matrix = state.dag.adjacency.copy()
+        matrix[x, y] = not matrix[x, y]
+        try:
+            other = DAG(state.dag.names, matrix)
+        except ValueError:
+            continue
+        assert naive.total(tables, asia.pooled, other, 1.0) <= best + 1e-4
+
+
+def test_the_choice_has_the_shared_tables_of_all_rows(asia: Federation) -> None:
+    candidates = candidates_of(classes_of(asia), asia.result.schema)
+    tables = list(asia.tables.values())
+    state = begun(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
+    choice = choice_of(state, candidates, tuple(asia.tables))
+    network = parameters_of(choice.dag, choice.counts)
+    whole = fit_parameters(choice.dag, asia.pooled)
+    assert all(np.array_equal(a, b) for a, b in zip(network.cpts, whole.cpts, strict=True))
+    assert choice.counts.rows == asia.pooled.n_rows
+    assert [each.variable for each in choice.mechanisms] == list(choice.dag.names)
+
+
+def test_where_sites_are_alike_the_score_is_the_pooled_one(asia: Federation) -> None:
+    candidates = candidates_of(classes_of(asia), asia.result.schema)
+    tables = list(asia.tables.values())
+    state = begun(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
+    choice = choice_of(state, candidates, tuple(asia.tables))
+    assert all(each.shared for each in choice.mechanisms)
+    pooled = make_score("bdeu", asia.pooled)
+    assert choice.score == pytest.approx(total_score(pooled, choice.dag), rel=1e-9)

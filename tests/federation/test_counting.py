@@ -1,0 +1,113 @@
+"""The dialogue of choosing by counts, without a network between its two sides."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
+from fedbn.federation.counting import Counting, advanced, concluded, opened, request
+from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answered
+from fedbn.graphs.distances import mean_smhd
+from tests import naive_choice_by_counts as naive
+from tests.choice.cases import Federation, federation
+
+Sites = Callable[[FamilyRequest, int], Mapping[str, FamilyAnswer]]
+
+
+@pytest.fixture(scope="module")
+def asia() -> Federation:
+    return federation("asia", sites=4, rows=300, seed=2)
+
+
+def answers(case: Federation, wanted: FamilyRequest) -> dict[str, FamilyAnswer]:
+    return {site: answered(wanted, table, 1.0) for site, table in case.tables.items()}
+
+
+def dialogue(case: Federation, choose: str, rounds: int = 10, sites: Sites | None = None):
+    state = opened(case.result, choose=choose, count_rounds=rounds, ess=1.0, seed=1)
+    number = 0
+    while (wanted := request(state)) is not None:
+        given = answers(case, wanted) if sites is None else sites(wanted, number)
+        state = advanced(state, given)
+        number += 1
+    return state, number
+
+
+def test_counts_ask_once_and_climb_asks_on(asia: Federation) -> None:
+    once, requests = dialogue(asia, "counts")
+    assert requests == 1
+    further, requests = dialogue(asia, "climb", rounds=3)
+    assert 2 <= requests <= 4
+    assert further.climb.score >= once.climb.score
+    none, requests = dialogue(asia, "climb", rounds=0)
+    assert requests == 1
+    assert none.climb.dag == once.climb.dag
+
+
+def test_the_result_has_the_choice_and_its_distance_to_the_inputs(asia: Federation) -> None:
+    state, _ = dialogue(asia, "climb")
+    result = concluded(state)
+    assert result.consensus.dag == result.choice.dag
+    assert result.consensus.reading == "counts"
+    inputs = result.path.inputs
+    assert result.consensus.mean_smhd == mean_smhd(result.choice.dag, inputs.dags, inputs.weights)
+    assert result.consensus.gap == result.consensus.mean_smhd - result.consensus.lower_bound
+    assert result.row_weight in {fused.row_weight for fused in asia.result.classes}
+    assert {r for reply in result.fused_replies for r in reply.row_weights} == {result.row_weight}
+    tables = list(asia.tables.values())
+    assert result.choice.score == pytest.approx(
+        naive.total(tables, asia.pooled, result.choice.dag, 1.0), abs=1e-4
+    )
+
+
+def test_no_order_of_sites_matters(asia: Federation) -> None:
+    def shuffled(wanted: FamilyRequest, number: int) -> dict[str, FamilyAnswer]:
+        given = list(answers(asia, wanted).items())
+        random.Random(number).shuffle(given)
+        return dict(given)
+
+    first = choice_to_dict(concluded(dialogue(asia, "climb")[0]).choice)
+    second = choice_to_dict(concluded(dialogue(asia, "climb", sites=shuffled)[0]).choice)
+    assert first == second
+
+
+def test_a_site_that_answers_no_more_ends_the_climb(asia: Federation) -> None:
+    def leaving(wanted: FamilyRequest, number: int) -> dict[str, FamilyAnswer]:
+        given = answers(asia, wanted)
+        if number > 0:
+            del given["site 0"]
+        return given
+
+    state, requests = dialogue(asia, "climb", sites=leaving)
+    assert requests == 2
+    assert state.ended
+    assert concluded(state).choice.sites == tuple(asia.tables)
+    assert concluded(state).choice.dag == dialogue(asia, "counts")[0].climb.dag
+
+
+def test_a_site_that_never_answers_is_left_out_of_the_sums(asia: Federation) -> None:
+    def without(wanted: FamilyRequest, number: int) -> dict[str, FamilyAnswer]:
+        given = answers(asia, wanted)
+        del given["site 3"]
+        return given
+
+    choice = concluded(dialogue(asia, "climb", sites=without)[0]).choice
+    assert choice.sites == ("site 0", "site 1", "site 2")
+    assert choice.counts.rows == 900
+
+
+def test_without_an_answer_the_structures_choose(asia: Federation) -> None:
+    state: Counting = opened(asia.result, choose="counts", count_rounds=0, ess=1.0, seed=1)
+    assert concluded(state) is asia.result
+
+
+def test_the_record_of_a_choice_is_exact(asia: Federation) -> None:
+    choice = concluded(dialogue(asia, "climb")[0]).choice
+    again = choice_from_dict(choice_to_dict(choice), asia.result.schema)
+    assert choice_to_dict(again) == choice_to_dict(choice)
+    assert again.dag == choice.dag
+    assert again.counts == choice.counts
+    assert again.mechanisms == choice.mechanisms

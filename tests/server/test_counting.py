@@ -1,0 +1,93 @@
+"""Choosing by counts among sites that refuse, lie or keep silent; on the in-process grid."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from flwr.app import Array, ArrayRecord, Message
+
+from fedbn.errors import ConfigError
+from fedbn.federation.policy import SitePolicy
+from fedbn.federation.settings import Experiment
+from fedbn.federation.site_file import SiteFile
+from tests.server.test_strategy import ASIA, Lie, failed, on, run, silent_flower
+
+__all__ = ["silent_flower"]
+
+COUNTS = ASIA.changed(row_weight="ladder", row_weights="1 2", choose="counts")
+CLIMB = COUNTS.changed(choose="climb")
+
+
+def cells(change) -> Lie:
+    """The answer with other counts."""
+
+    def lie(reply: Message) -> Message:
+        record = reply.content["counts"]
+        arrays = dict(record.items())
+        found = arrays["cells"].numpy().copy()
+        arrays["cells"] = Array(np.asarray(change(found), dtype=np.int64))
+        reply.content["counts"] = ArrayRecord(arrays)
+        return reply
+
+    return lie
+
+
+@pytest.fixture(scope="module")
+def honest():
+    return run(CLIMB)
+
+
+def test_counts_are_asked_for_and_choose(honest) -> None:
+    result = run(COUNTS)
+    assert result.choice.requests == 1
+    assert result.consensus.reading == "counts"
+    assert result.choice.sites == ("client 1", "client 2", "client 3", "client 4")
+    assert result.choice.counts.rows == 400
+    assert honest.choice.requests > 1
+    assert honest.choice.score >= result.choice.score
+    assert result.refused == honest.refused == ()
+
+
+@pytest.mark.parametrize(
+    ("lie", "reason"),
+    [
+        (cells(lambda found: -found), "between 0 and"),
+        (cells(lambda found: found[:-1]), "counts must be int64"),
+        (cells(lambda found: 2 * found), "as its counts say"),
+        (failed, "client 2: RuntimeError: it broke"),
+        (lambda reply: None, "no reply"),
+    ],
+)
+def test_a_bad_answer_is_refused_and_the_others_are_summed(lie: Lie, reason: str) -> None:
+    result = run(COUNTS, fault=on("query.counts", lie))
+    assert result.choice.sites == ("client 1", "client 3", "client 4")
+    assert result.choice.counts.rows == 300
+    ((client, text),) = result.refused
+    assert client == "client 2"
+    assert text.startswith("counts 1: client 2: ")
+    assert reason in text
+
+
+def test_where_too_few_answer_the_structures_choose() -> None:
+    strict = COUNTS.changed(min_fraction=1.0)
+    result = run(strict, fault=on("query.counts", failed))
+    assert result.choice is None
+    plain = run(strict.changed(choose="smhd"))
+    assert result.consensus.dag == plain.consensus.dag
+    assert [client for client, _ in result.refused] == ["client 2"]
+
+
+def test_a_site_sends_no_counts_unless_its_policy_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    timid = SiteFile(policy=SitePolicy())
+    monkeypatch.setattr("clients.client_app.site_file", lambda _: timid)
+    result = run(COUNTS)
+    assert result.choice is None
+    assert {text.split(": ", 2)[2] for _, text in result.refused} == {
+        "refused by this site's policy: counts"
+    }
+
+
+def test_numbers_have_no_counts() -> None:
+    gaussian = Experiment.of(network="random-gaussian:4:3", clients=2, rows=50, score="bge")
+    with pytest.raises(ConfigError, match="choose counts needs columns of categories"):
+        run(gaussian.changed(choose="counts"))
