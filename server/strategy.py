@@ -26,6 +26,7 @@ from flwr.app import (
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
+from fedbn.consensus.remarks import remarks
 from fedbn.errors import MessageError
 from fedbn.federation import rounds
 from fedbn.federation.message import (
@@ -123,6 +124,9 @@ class StructuralConsensus(Strategy):
         self.state = rounds.server_round(self.state, good, refused, self.settings, self.progress)
         for _, reason in self.state.refused[known:]:
             LOG.log(WARNING, "refused: %s", reason)
+        assert self.state.result is not None
+        for remark in remarks(self.state.result.path, self.state.result.consensus):
+            LOG.log(WARNING, "%s", remark)
         self.seconds += time.process_time() - began
         self.keep(self.state)
         return consensus_arrays(self.state), None

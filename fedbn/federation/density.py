@@ -1,10 +1,10 @@
 """Replies far denser than the others are left out before the fusion.
 
-The time of a fusion grows steeply with the edges of its densest input, and so does the harm that
-one input can do to the others. Both are bounded by what most clients send: a reply with a structure
-of more than `ratio` times the median client's edges is refused. Structures of up to two edges per
-variable never are: they cost little, and a site with many rows may well find them where small sites
-find next to nothing.
+The time of a fusion grows steeply with the edges of its inputs, and so does the harm that one reply
+can do to the others. Both are bounded by what most clients send: counted are the pairs of variables
+that the structures of a reply join, all together, and a reply of more than `ratio` times the median
+client's pairs is refused. Replies of up to two pairs per variable never are: they cost little, and
+a site with many rows may well find them where small sites find next to nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import statistics
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+import numpy as np
+
 from fedbn.graphs.dag import DAG
 
 __all__ = ["without_dense"]
 
-EDGES_PER_VARIABLE = 2
+PAIRS_PER_VARIABLE = 2
 
 
 class Reply(Protocol):
@@ -40,23 +42,29 @@ def without_dense(
 
     Parameters
     ----------
-    replies : over the same variables. A client counts with its densest structure; the median of an
-        even number is the lower one, so that half of the clients cannot raise it.
-    ratio : how many times the median client's edges a structure may have; None: any number.
+    replies : over the same variables. The median of an even number is the lower one, so that half
+        of the clients cannot raise it.
+    ratio : how many times the median client's pairs a reply may join; None: any number.
     """
     if ratio is None or not replies:
         return tuple(replies), ()
-    densest = [max(dag.n_edges for dag in reply.dags) for reply in replies]
-    median = statistics.median_low(densest)
-    most = max(ratio * median, EDGES_PER_VARIABLE * replies[0].dags[0].n)
-    kept = tuple(r for r, edges in zip(replies, densest, strict=True) if edges <= most)
+    pairs = [joined_pairs(reply.dags) for reply in replies]
+    median = statistics.median_low(pairs)
+    most = max(ratio * median, PAIRS_PER_VARIABLE * replies[0].dags[0].n)
+    kept = tuple(reply for reply, count in zip(replies, pairs, strict=True) if count <= most)
     refused = tuple(
         (
             reply.client,
-            f"{reply.client}: a structure has {edges} edges, more than {ratio:g} times the "
-            f"{median} of the median client (max-edges-ratio)",
+            f"{reply.client}: its structures join {count} pairs of variables, more than {ratio:g} "
+            f"times the {median} of the median client (max-edges-ratio)",
         )
-        for reply, edges in zip(replies, densest, strict=True)
-        if edges > most
+        for reply, count in zip(replies, pairs, strict=True)
+        if count > most
     )
     return kept, refused
+
+
+def joined_pairs(dags: Sequence[DAG]) -> int:
+    """How many pairs of variables one or more of the DAGs, over the same names, join."""
+    arcs = np.logical_or.reduce([dag.adjacency for dag in dags])
+    return int(np.triu(arcs | arcs.T).sum())

@@ -138,8 +138,8 @@ class ConsensusSettings(Settings):
     )
     max_edges_ratio: float | None = setting(
         3.0,
-        "A reply with a structure of more than so many times the median client's edges is refused "
-        "(never one of up to two edges per variable).",
+        "A reply whose structures join more than so many times the median client's pairs of "
+        "variables is refused (never one of up to two pairs per variable).",
         at_least(1),
     )
     seconds: float | None = setting(

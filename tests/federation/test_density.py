@@ -7,7 +7,7 @@ import pytest
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, QuorumError
-from fedbn.federation.density import without_dense
+from fedbn.federation.density import joined_pairs, without_dense
 from fedbn.federation.message import Limits
 from fedbn.federation.rounds import ClientReply, ServerState, server_round, updated
 from fedbn.federation.settings import ConsensusSettings, Experiment
@@ -26,20 +26,26 @@ def reply(client: str, *edges: int) -> ClientReply:
     return ClientReply(client, dags, (1.0,) * len(dags), "complete")
 
 
-def test_a_client_counts_with_its_densest_structure() -> None:
-    replies = [reply("a", 20), reply("b", 15, 20), reply("c", 25), reply("d", 10, 61)]
+def test_a_reply_counts_with_all_pairs_that_it_joins() -> None:
+    replies = [reply("a", 20), reply("b", 20), reply("c", 25), reply("d", 61)]
     kept, refused = without_dense(replies, 3.0)
     assert [each.client for each in kept] == ["a", "b", "c"]
     assert refused == (
         (
             "d",
-            "d: a structure has 61 edges, more than 3 times the 20 of the median client "
-            "(max-edges-ratio)",
+            "d: its structures join 61 pairs of variables, more than 3 times the 20 of the median "
+            "client (max-edges-ratio)",
         ),
     )
     assert without_dense([*replies[:3], reply("d", 60)], 3.0)[1] == ()
     assert without_dense(replies, None) == (tuple(replies), ())
     assert without_dense([], 3.0) == ((), ())
+    many = reply("d", 40, 40, 40)
+    count = len({frozenset(edge) for dag in many.dags for edge in dag.edges})
+    assert joined_pairs(many.dags) == count > 60
+    assert [client for client, _ in without_dense([*replies[:3], many], 3.0)[1]] == ["d"]
+    line = DAG.from_edges("abc", ["ab", "bc"])
+    assert joined_pairs([line, DAG.from_edges("abc", ["ba", "ac"])]) == 3
 
 
 def test_half_of_the_clients_cannot_raise_the_median() -> None:
@@ -50,7 +56,7 @@ def test_half_of_the_clients_cannot_raise_the_median() -> None:
     assert [client for client, _ in refused] == ["c", "d"]
 
 
-def test_two_edges_per_variable_are_never_too_many() -> None:
+def test_two_pairs_per_variable_are_never_too_many() -> None:
     """Small sites may find nothing where a large one finds what is there."""
     replies = [reply("a", 0), reply("b", 1), reply("c", 40)]
     assert without_dense(replies, 3.0)[1] == ()
@@ -76,7 +82,9 @@ def test_a_round_goes_on_without_a_dense_reply_and_says_so() -> None:
 
 def test_refused_replies_do_not_count_for_the_quorum() -> None:
     settings = ConsensusSettings(min_replies=4)
-    with pytest.raises(QuorumError, match="4 good replies.*not 3; d: a structure has 150 edges"):
+    with pytest.raises(
+        QuorumError, match="4 good replies.*not 3; d: its structures join 150 pairs"
+    ):
         server_round(STATE, [*map(reply, "abc", (20,) * 3), reply("d", 150)], [], settings)
 
 

@@ -2,8 +2,10 @@
 
 import gzip
 import json
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedbn.graphs.dag import DAG
@@ -22,6 +24,10 @@ KEYS = [
     "mean_smhd",
     "lower_bound",
     "reading",
+    "pooling",
+    "missing_pairs",
+    "remarks",
+    "complete",
     "path",
     "seconds",
     "startup_seconds",
@@ -195,6 +201,37 @@ def test_options_without_meaning_for_a_method_are_refused(fedbn: Fedbn, files: l
     assert "one of mcbnc, union" in fedbn("fuse", *files, "--method", "mode").error
     assert "mcbnc only" in fedbn("fuse", *files, "--method", "vote", "--theta", "0.5").error
     assert "one of best, mean, clip, median" in fedbn("fuse", *files, "--robust", "most").error
+
+
+def test_what_all_inputs_agree_on_is_the_consensus(fedbn: Fedbn, tmp_path: Path) -> None:
+    """a -> c <- b was said to be at no distance from the triangle, and had fewer edges."""
+    file = tmp_path / "t.json"
+    file.write_text(structure_text(DAG.from_edges("abc", ["ab", "ac", "bc"]), ".json"))
+    content = fedbn("fuse", file, file, file, "--json").json
+    assert content["edges"] == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert (content["missing_pairs"], content["remarks"]) == ([], [])
+
+
+@pytest.mark.filterwarnings("default::fedbn.errors.FedbnWarning")
+def test_the_path_that_won_is_told_and_shown(fedbn: Fedbn, tmp_path: Path) -> None:
+    """One hostile input: the mean of the cuts keeps its edges, clipped cuts do not."""
+    names = [f"v{i}" for i in range(8)]
+    chain = DAG.from_edges(names, list(pairwise(names)))
+    place = np.random.default_rng(0).permutation(8)
+    hostile = DAG(chain.names, place[:, None] < place[None, :])
+    files = []
+    for k, dag in enumerate([chain, chain, hostile]):
+        files.append(tmp_path / f"{k}.json")
+        files[-1].write_text(structure_text(dag, ".json"))
+    best = fedbn("fuse", *files, "--json", "--steps").json
+    clip = fedbn("fuse", *files, "--robust", "clip", "--json", "--steps").json
+    mean = fedbn("fuse", *files, "--robust", "mean", "--json", "--steps")
+    assert [best["pooling"], clip["pooling"], mean.json["pooling"]] == ["clip", "clip", "mean"]
+    assert best["steps"] == clip["steps"] != mean.json["steps"]
+    assert best["mean_smhd"] == best["lower_bound"] < mean.json["mean_smhd"]
+    assert "far from the inputs" in mean.json["remarks"][0]
+    assert "far from the inputs" in mean.error
+    assert "clip" in fedbn("fuse", *files).out
 
 
 @pytest.mark.parametrize("robust", ["clip", "median"])

@@ -1,0 +1,249 @@
+"""What hostile sites can do to a consensus: its drift, and what the fusion costs.
+
+    python -m simulations.benchmarks.attacks
+    python -m simulations.benchmarks.attacks --networks alarm --sites 4,6,11,14 --hostile 1,2,3,4
+
+Honest sites learn by GES (BDeu), each from rows of its own. Hostile ones know the consensus of the
+honest and the limits of the server, and collude: all send the same, except for `many-dags`.
+
+    densest      as many parents as a message may have, 16, under the reverse of the honest order
+    order        as many edges as pass the server's door, under that order: what G+ grows most by
+    wrong-edges  the honest consensus without half of its edges, with as many others, in that order
+    weight       as `order`, with a weight of 1e300
+    many-dags    20 structures with the pairs of `order`, each directed by an order of its own
+
+Everything goes through `server_round` with its default settings. Drift is the SMHD from the honest
+consensus; seconds are CPU, the least of three runs; ratio is that to the honest fusion.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from fedbn.consensus.remarks import remarks
+from fedbn.data.dataset import Schema
+from fedbn.errors import FedbnError
+from fedbn.federation.density import PAIRS_PER_VARIABLE
+from fedbn.federation.message import Limits
+from fedbn.federation.rounds import (
+    ClientReply,
+    FederationResult,
+    ServerState,
+    load_kernels,
+    server_round,
+)
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
+from simulations.benchmarks.arguments import count, counts, seed
+from simulations.benchmarks.consensus.inputs import learned
+
+__all__ = ["ATTACKS", "Row", "attacked", "main"]
+
+TIMES = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """One attack; `warned`: whether the result says that something is wrong with an input."""
+
+    network: str
+    honest: int
+    hostile: int
+    attack: str
+    refused: int
+    honest_edges: int
+    edges: int
+    drift: int
+    pooling: str
+    warned: bool
+    honest_seconds: float
+    seconds: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the hostile sites know: the honest consensus and how many edges pass the door."""
+
+    consensus: DAG
+    edges: int
+    rng: np.random.Generator
+
+
+def under_order(names: tuple[str, ...], order: Sequence[int], edges: int, in_degree: int) -> DAG:
+    """So many edges, every node from those next before it in `order`, evenly."""
+    matrix = np.zeros((len(names), len(names)), dtype=bool)
+    left = edges
+    for distance in range(1, in_degree + 1):
+        for place in range(distance, len(order)):
+            if left > 0:
+                matrix[order[place - distance], order[place]] = True
+                left -= 1
+    return DAG(names, matrix)
+
+
+def reverse_order(dag: DAG) -> list[int]:
+    """The reverse of a topological order."""
+    return list(dag.topological_order())[::-1]
+
+
+def densest(target: Target) -> list[DAG]:
+    dag, limits = target.consensus, Limits()
+    return [under_order(dag.names, reverse_order(dag), limits.max_edges, limits.max_in_degree)]
+
+
+def adversarial_order(target: Target) -> list[DAG]:
+    dag = target.consensus
+    return [under_order(dag.names, reverse_order(dag), target.edges, Limits().max_in_degree)]
+
+
+def wrong_edges(target: Target) -> list[DAG]:
+    dag = target.consensus
+    order = reverse_order(dag)
+    kept = dag.adjacency & (target.rng.random(dag.adjacency.shape) < 0.5)
+    matrix = kept.T.copy()
+    taken = dag.adjacency | dag.adjacency.T
+    free = [(a, b) for i, a in enumerate(order) for b in order[i + 1 :] if not taken[a, b]]
+    chosen = target.rng.permutation(len(free))[: dag.n_edges - int(kept.sum())]
+    for k in chosen:
+        matrix[free[k]] = True
+    return [DAG(dag.names, matrix)]
+
+
+def many_dags(target: Target) -> list[DAG]:
+    (one,) = adversarial_order(target)
+    joined = one.adjacency | one.adjacency.T
+    found = []
+    for _ in range(Limits().max_dags):
+        place = target.rng.permutation(one.n)
+        found.append(DAG(one.names, joined & (place[:, None] < place[None, :])))
+    return found
+
+
+ATTACKS: dict[str, tuple[Callable[[Target], list[DAG]], float]] = {
+    "densest": (densest, 1.0),
+    "order": (adversarial_order, 1.0),
+    "wrong-edges": (wrong_edges, 1.0),
+    "weight": (adversarial_order, 1e300),
+    "many-dags": (many_dags, 1.0),
+}
+"""Name -> what one hostile site sends, and the weight of each of its DAGs."""
+
+
+def fused(replies: Sequence[ClientReply]) -> tuple[FederationResult, float]:
+    """The round with the default settings, and the least CPU seconds of it."""
+    names = replies[0].dags[0].names
+    schema = Schema.categorical(dict.fromkeys(names, ("0", "1")))
+    least = float("inf")
+    for _ in range(TIMES):
+        began = time.process_time()
+        state = server_round(ServerState(schema, len(replies)), replies, [], ConsensusSettings())
+        least = min(least, time.process_time() - began)
+        if least > 1:
+            break
+    assert state.result is not None
+    return state.result, least
+
+
+def attacked(
+    network: str, dags: Sequence[DAG], hostile: int, attacks: Sequence[str], seed: int
+) -> Iterator[Row]:
+    """One row per attack of `hostile` sites on the honest sites that send `dags`."""
+    honest = [ClientReply(f"honest {i:02}", (dag,), (1.0,), "ok") for i, dag in enumerate(dags)]
+    before, honest_seconds = fused(honest)
+    consensus = before.consensus.dag
+    ratio = ConsensusSettings().max_edges_ratio
+    assert ratio is not None
+    fewest = min(dag.n_edges for dag in dags)
+    edges = int(max(ratio * fewest, PAIRS_PER_VARIABLE * consensus.n))
+    for name in attacks:
+        make, weight = ATTACKS[name]
+        rng = np.random.default_rng(seed)
+        same = make(Target(consensus, edges, rng))
+        replies = list(honest)
+        for i in range(hostile):
+            sent = make(Target(consensus, edges, rng)) if name == "many-dags" else same
+            replies.append(ClientReply(f"site {i}", tuple(sent), (weight,) * len(sent), "ok"))
+        result, seconds = fused(replies)
+        yield Row(
+            network=network,
+            honest=len(dags),
+            hostile=hostile,
+            attack=name,
+            refused=len(result.refused),
+            honest_edges=consensus.n_edges,
+            edges=result.consensus.dag.n_edges,
+            drift=smhd(consensus, result.consensus.dag),
+            pooling=result.consensus.pooling,
+            warned=bool(remarks(result.path, result.consensus)) or bool(result.refused),
+            honest_seconds=round(honest_seconds, 4),
+            seconds=round(seconds, 4),
+            ratio=round(seconds / honest_seconds, 1),
+        )
+
+
+def honest_structures(network: str, most: int, rows: int, seed: int) -> list[DAG]:
+    """What GES learns at so many sites, names sorted."""
+    dags = learned(network, None, most, rows, seed).dags
+    return [dag.reordered(sorted(dag.names)) for dag in dags]
+
+
+def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(
+        prog="python -m simulations.benchmarks.attacks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--networks", default="alarm,child,win95pts", help="names, by commas")
+    add("--honest", type=counts, default=[3, 5, 10], help="numbers of honest sites (3,5,10)")
+    add("--sites", type=counts, help="numbers of all sites, instead of --honest")
+    add("--hostile", type=counts, default=[1, 2, 3], help="numbers of hostile sites (1,2,3)")
+    add("--attacks", nargs="+", choices=sorted(ATTACKS), default=list(ATTACKS))
+    add("--rows", type=count, default=5000, help="rows of every honest site (5000)")
+    add("--seed", type=seed, default=1, help="of everything random (1)")
+    add("--out", type=Path, help="CSV file for the table, too")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table, a row as it is done."""
+    options = options_of(arguments)
+    cases = [
+        (sites - hostile if options.sites else sites, hostile)
+        for sites in options.sites or options.honest
+        for hostile in options.hostile
+    ]
+    cases = [(honest, hostile) for honest, hostile in cases if honest > 0]
+    load_kernels()
+    found = []
+    columns = [column.name for column in fields(Row)]
+    print("\t".join(columns))
+    for network in options.networks.split(","):
+        dags = honest_structures(network, max(h for h, _ in cases), options.rows, options.seed)
+        for honest, hostile in cases:
+            for row in attacked(network, dags[:honest], hostile, options.attacks, options.seed):
+                found.append(row)
+                print("\t".join(str(value) for value in astuple(row)), flush=True)
+    if options.out is not None:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        with options.out.open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerows([columns, *(astuple(row) for row in found)])
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except FedbnError as error:
+        sys.exit(f"error: {error}")

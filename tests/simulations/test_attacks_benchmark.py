@@ -1,0 +1,49 @@
+"""The attack table: what hostile sites send, and that the defaults hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.random import perturbed
+from fedbn.networks.catalog import load_network
+from simulations.benchmarks.attacks import ATTACKS, Target, attacked, main, under_order
+
+
+def test_an_order_and_a_number_of_edges() -> None:
+    dag = under_order(("a", "b", "c", "d"), [3, 1, 0, 2], 5, in_degree=2)
+    assert dag.edges == (("a", "c"), ("b", "a"), ("b", "c"), ("d", "a"), ("d", "b"))
+    assert under_order(("a", "b", "c"), [0, 1, 2], 9, in_degree=2).n_edges == 3
+
+
+def test_hostile_structures_are_as_they_are_said_to_be() -> None:
+    alarm = load_network("alarm").dag
+    truth = alarm.reordered(sorted(alarm.names))
+    for name, (make, weight) in ATTACKS.items():
+        dags = make(Target(truth, 138, np.random.default_rng(1)))
+        assert len(dags) == (20 if name == "many-dags" else 1)
+        assert weight == (1e300 if name == "weight" else 1.0)
+        wanted = {"densest": 456, "wrong-edges": truth.n_edges}.get(name, 138)
+        assert {dag.n_edges for dag in dags} == {wanted}
+
+
+def test_fewer_than_a_third_hostile_hardly_move_the_consensus() -> None:
+    alarm = load_network("alarm").dag
+    truth = alarm.reordered(sorted(alarm.names))
+    rng = np.random.default_rng(3)
+    honest: list[DAG] = [perturbed(truth, 6, rng=rng) for _ in range(5)]
+    rows = list(attacked("alarm", honest, 2, ("densest", "order", "wrong-edges", "weight"), 1))
+    assert [row.refused for row in rows] == [2, 0, 0, 0]
+    assert rows[0].drift == 0
+    assert max(row.drift for row in rows) <= 6
+    assert rows[1].drift == rows[3].drift  # weights are shares of a client
+
+
+def test_the_table_is_printed_and_written(tmp_path, capsys) -> None:
+    file = tmp_path / "table.csv"
+    network = ["--networks", "asia", "--rows", "300"]
+    options = [*network, "--honest", "3", "--hostile", "1", "--attacks", "order", "densest"]
+    main([*options, "--out", str(file)])
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[3] for line in printed] == ["attack", "order", "densest"]
+    assert len(file.read_text(encoding="utf-8").splitlines()) == 3
