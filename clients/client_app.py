@@ -1,5 +1,6 @@
 """The client app: decode a request, call `fedbn.federation.rounds`, encode the reply. Nothing else.
 
+    query.histogram -> record "histogram": {text}, where the run looks for cut points
     query         -> record "schema": {text, hash}
     query.report  -> record "receipt": {received}
     query.counts  -> record "counts": the arrays of a FamilyAnswer
@@ -16,24 +17,48 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordD
 from flwr.clientapp import ClientApp
 
 from clients.disclosures import disclose
-from clients.local_data import Site, local_site, partition_id
+from clients.local_data import Site, local_numbers, local_site, partition_id
 from clients.mods import LOG, firewall, may_tell, redact
-from clients.requests import consensus_of, families_of_request, report_of, task_of
-from clients.site import site_file
+from clients.requests import (
+    consensus_of,
+    cuts_of,
+    families_of_request,
+    question_of,
+    report_of,
+    task_of,
+)
+from clients.site import decided
+from fedbn.data.quantiles import histogram
+from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import schema_to_text, to_arrays
 from fedbn.federation.run_config import from_run_config
+from fedbn.federation.site_table import many_numbers
 
 app = ClientApp(mods=[redact, disclose, redact, firewall])
 """The inner `redact` makes an answer of every failure, so that `disclose` sees all that leaves; the
 outer one is for a log that cannot be written."""
 
 
+@app.query("histogram")
+def tell_histogram(message: Message, context: Context) -> Message:
+    """Tell which columns hold numbers, or how many of them are in which bucket."""
+    decided(context).policy.require_histograms()
+    numbers = local_numbers(from_run_config(context.run_config), context.node_config)
+    question = question_of(message)
+    if question is None:
+        text = kinds_to_text(many_numbers(numbers))
+    else:
+        text = histogram_to_text(histogram(question, numbers))
+    content = RecordDict({"histogram": ConfigRecord({"text": text})})
+    return Message(content, reply_to=message)
+
+
 @app.query()
 def describe(message: Message, context: Context) -> Message:
     """Tell the names, states and kind of this site's columns."""
     experiment = from_run_config(context.run_config)
-    site = local_site(experiment, context.node_config)
-    site_file(context.node_config).policy.require_table(site.dataset)
+    site = local_site(experiment, context.node_config, cuts_of(message))
+    decided(context).policy.require_table(site.dataset)
     schema = site.dataset.schema
     content = RecordDict(
         {"schema": ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash})}
@@ -58,7 +83,7 @@ def count(message: Message, context: Context) -> Message:
     experiment = from_run_config(context.run_config)
     site = local_site(experiment, context.node_config)
     task = task_of(message)
-    policy = site_file(context.node_config).policy
+    policy = decided(context).policy
     policy.require_table(site.dataset)
     policy.require_schema(task.schema)
     request = families_of_request(message, task.schema)
@@ -75,11 +100,11 @@ def train(message: Message, context: Context) -> Message:
     from fedbn.federation.rounds import client_round, site_rng
 
     experiment = from_run_config(context.run_config)
-    site = local_site(experiment, context.node_config)
     task = task_of(message)
+    site = local_site(experiment, context.node_config, task.schema.cuts)
     if task.report:
         LOG.warning("the agreed columns and this site: %s", task.report)
-    policy = site_file(context.node_config).policy
+    policy = decided(context).policy
     policy.require_table(site.dataset)
     policy.require_schema(task.schema)
     start = consensus_of(message, task.schema)

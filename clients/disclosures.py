@@ -9,12 +9,13 @@ from flwr.app import ArrayRecord, Context, Message
 from flwr.clientapp.typing import ClientAppCallable
 
 from clients.requests import families_of_request, round_of, task_of
-from clients.site import site_file
+from clients.site import decided
 from fedbn.federation.disclosure import (
     Content,
     Disclosure,
     append,
     count_words,
+    histogram_words,
     schema_words,
     structure_words,
 )
@@ -24,7 +25,7 @@ from fedbn.federation.message import arrays_of_npy, schema_from_text
 def disclose(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
     """Log the reply, then let it go; raises ResultsError when the log cannot be written."""
     reply = call_next(message, context)
-    log = site_file(context.node_config).disclosures
+    log = decided(context).disclosures
     if log is not None:
         append(log, entry(message, context, reply))
     return reply
@@ -71,6 +72,8 @@ def _words(message: Message, reply: Message) -> str:
     if "counts" in content:
         request = families_of_request(message, task_of(message).schema)
         parts.append(count_words(request.tables))
+    if "histogram" in content:
+        parts.append(histogram_words(content["histogram"]["text"]))
     if "receipt" in content:
         parts.append("receipt of a report")
     if "diagnostics" in content:

@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clients.site import site_file
+from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Dataset, Kind, RowIndices, union_schema
+from fedbn.data.mapping import SiteMapping
 from fedbn.data.partition import (
     Sizes,
     partition_by_column,
@@ -26,10 +29,11 @@ from fedbn.data.partition import (
     partition_dirichlet_latent,
     partition_iid,
 )
-from fedbn.data.preparation import Preparation
-from fedbn.data.tables import TABLE_SUFFIXES, column_values, read_dataset, table_stem
+from fedbn.data.tables import TABLE_SUFFIXES, column_values, read_schema, table_stem
 from fedbn.errors import ConfigError, DataError
 from fedbn.federation.settings import Experiment
+from fedbn.federation.site_file import SiteFile, is_site_file, read_site_file
+from fedbn.federation.site_table import site_numbers, site_table, tables_with_cuts
 from fedbn.learners import kind_of_score
 from fedbn.networks.catalog import load_network
 
@@ -58,8 +62,18 @@ def partition_id(node_config: Mapping[str, Any]) -> int:
     return int(node_config.get("partition-id", 0))
 
 
-def local_site(experiment: Experiment, node_config: Mapping[str, Any]) -> Site:
+def local_site(
+    experiment: Experiment,
+    node_config: Mapping[str, Any],
+    cuts: Mapping[str, Cuts] | None = None,
+) -> Site:
     """This client's table.
+
+    Parameters
+    ----------
+    experiment : the settings.
+    node_config : which site this is.
+    cuts : column -> cut points; None for those of the settings.
 
     Raises
     ------
@@ -71,20 +85,60 @@ def local_site(experiment: Experiment, node_config: Mapping[str, Any]) -> Site:
     """
     if "data-path" in node_config:
         path, decided = str(node_config["data-path"]), site_file(node_config)
-        dataset = _read(experiment, path, decided.mapping.leave_out)
-        return Site(decided.name or "", decided.mapping.applied(dataset))
+        return Site(decided.name or "", _read(experiment, path, decided, cuts))
     if "partition-id" not in node_config:
         raise ConfigError("a deployed node must be started with data-path in its --node-config")
     index = partition_id(node_config)
     files = site_files(experiment)
     if files:
         _require_part(index, len(files))
-        return Site(_labels(files)[index], _split_site(experiment, files, index)[0])
+        return Site(_labels(files)[index], _split_site(experiment, files, index, cuts)[0])
     if experiment.data.network is None and experiment.data.table is None:
         raise ConfigError("the run must name its data: network, table, sites or sites-dir")
-    sites = _divided(experiment, _stamp(experiment)).sites
+    sites = _divided(_with_cuts(experiment, cuts), _stamp(experiment)).sites
     _require_part(index, len(sites))
     return sites[index]
+
+
+def local_numbers(
+    experiment: Experiment, node_config: Mapping[str, Any]
+) -> Mapping[str, NDArray[np.float64]]:
+    """This client's columns of numbers, for cut points; raises as `local_site` does."""
+    if "data-path" in node_config:
+        return site_numbers(
+            str(node_config["data-path"]), experiment.tables, site_file(node_config)
+        )
+    files, index = site_files(experiment), partition_id(node_config)
+    if not files:
+        raise ConfigError("discretise is for sites with tables of their own, and fedbn simulate")
+    _require_part(index, len(files))
+    path, decided = opened_site(files[index])
+    return site_numbers(path, experiment.tables, decided)
+
+
+def with_found_cuts(experiment: Experiment) -> Experiment:
+    """The experiment of a simulation with all its cut points among its settings.
+
+    Those that `discretise` asks for are found over the tables at hand by the rounds that a
+    deployment's server goes through; those of an agreed schema are taken from it.
+
+    Warns
+    -----
+    FedbnWarning : there are fewer intervals than asked for.
+    """
+    if experiment.data.schema is not None:
+        agreed = read_schema(experiment.data.schema).cuts
+        given = experiment.tables.preparation().cuts
+        return experiment.changed(cuts=cuts_text({**given, **agreed}), discretise=())
+    if not experiment.tables.discretise:
+        return experiment
+    if experiment.data.table is not None:
+        opened = [(experiment.data.table, SiteFile())]
+    else:
+        opened = [opened_site(file) for file in site_files(experiment)]
+    tables = experiment.tables
+    numbers = [site_numbers(path, tables, decided) for path, decided in opened]
+    return experiment.changed(tables=tables_with_cuts(numbers, tables))
 
 
 def simulation(experiment: Experiment) -> Simulation:
@@ -129,17 +183,38 @@ def site_files(experiment: Experiment) -> tuple[str, ...]:
     return tuple(str(path) for path in found)
 
 
-def _read(experiment: Experiment, path: str, exclude: Sequence[str] = ()) -> Dataset:
+def opened_site(file: str) -> tuple[str, SiteFile]:
+    """A site's table and what the site decided; a table by itself decides nothing."""
+    if not is_site_file(file):
+        return file, SiteFile()
+    decided = read_site_file(file)
+    if decided.table is None:
+        raise ConfigError(f'{file} must name its table: table = "north.csv"')
+    return str(decided.table), decided
+
+
+def _read(
+    experiment: Experiment,
+    path: str,
+    decided: SiteFile | None = None,
+    cuts: Mapping[str, Cuts] | None = None,
+) -> Dataset:
     kind = cast(Kind, kind_of_score(experiment.learner.score))
-    how = Preparation(missing=experiment.data.missing, leave_out=tuple(exclude))
-    return read_dataset(path, kind, how)
+    return site_table(path, kind, experiment.tables, decided or SiteFile(), cuts).dataset
+
+
+def _with_cuts(experiment: Experiment, cuts: Mapping[str, Cuts] | None) -> Experiment:
+    return experiment if cuts is None else experiment.changed(cuts=cuts_text(cuts))
 
 
 def _split_site(
-    experiment: Experiment, files: Sequence[str], index: int
+    experiment: Experiment,
+    files: Sequence[str],
+    index: int,
+    cuts: Mapping[str, Cuts] | None = None,
 ) -> tuple[Dataset, Dataset | None]:
     """One site's rows, and its equal share of the held-out rows."""
-    dataset = _read(experiment, files[index])
+    dataset = _read(experiment, *opened_site(files[index]), cuts)
     wanted, over = divmod(experiment.data.test_rows, len(files))
     share = wanted + (index < over)
     if share == 0:
@@ -208,8 +283,15 @@ def _given_table(experiment: Experiment) -> tuple[Dataset, Dataset | None, list[
         "categorical"
     )
     exclude = (column,) if column is not None and outside else ()
-    dataset = _read(experiment, path, exclude)
-    values = np.array([] if column is None else column_values(path, column), dtype=object)
+    left_out = SiteFile(mapping=SiteMapping(leave_out=exclude))
+    dataset = _read(experiment, path, left_out)
+    form = experiment.tables.preparation().form
+    values = np.array([] if column is None else column_values(path, column, form), dtype=object)
+    if column is not None and len(values) != dataset.n_rows:
+        raise ConfigError(
+            f"{path}: rows cannot be dropped and divided by column {column!r}; use "
+            "--missing-cells state"
+        )
     if experiment.data.test_rows == 0:
         return dataset, None, values.tolist()
     if experiment.data.test_rows >= dataset.n_rows:
@@ -257,11 +339,17 @@ def _stamp(experiment: Experiment) -> tuple[int, int] | None:
 
 def _labels(files: Sequence[str]) -> list[str]:
     """The files' names without suffixes, numbered unless they differ."""
-    stems = [table_stem(file) or Path(file).name for file in files]
+    stems = [_label(file) for file in files]
     if len(set(stems)) == len(stems):
         return stems
     width = len(str(len(stems)))
     return [f"{i:0{width}} {stem}" for i, stem in enumerate(stems, start=1)]
+
+
+def _label(file: str) -> str:
+    if is_site_file(file):
+        return read_site_file(file).name or Path(file).stem
+    return table_stem(file) or Path(file).name
 
 
 def _require_part(index: int, parts: int) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message
 from flwr.clientapp.typing import ClientAppCallable
 
-from clients.site import site_file
+from clients.site import decided
 from fedbn import errors
 from fedbn.errors import FedbnError, MessageError, PolicyError
 from fedbn.federation.family_message import ANSWER_KEYS
@@ -89,7 +89,7 @@ def firewall(message: Message, context: Context, call_next: ClientAppCallable) -
 def may_tell(context: Context) -> bool:
     """Whether run and site both want label, rows and seconds to be told."""
     wanted = context.run_config.get("share-diagnostics") is True
-    return wanted and site_file(context.node_config).policy.diagnostics
+    return wanted and decided(context).policy.diagnostics
 
 
 def _is_structures(record: object) -> bool:
@@ -108,6 +108,10 @@ def _is_receipt(record: object) -> bool:
     return _has_types(record, {"received": bool}) and set(record) == {"received"}  # type: ignore[call-overload]
 
 
+def _is_text(record: object) -> bool:
+    return _has_types(record, {"text": str}) and set(record) == {"text"}  # type: ignore[call-overload]
+
+
 def _is_diagnostics(record: object) -> bool:
     return _has_types(record, DIAGNOSTIC_KEYS)
 
@@ -120,6 +124,7 @@ def _has_types(record: object, types: Mapping[str, type]) -> bool:
 
 AGREED: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "query": {"schema": _is_schema},
+    "query.histogram": {"histogram": _is_text},
     "query.report": {"receipt": _is_receipt},
     "query.counts": {"counts": _is_counts},
     "train": {"structures": _is_structures},

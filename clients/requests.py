@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from flwr.app import ArrayRecord, ConfigRecord, Message
 
+from fedbn.data.cuts import Cuts, parse_cuts
 from fedbn.data.dataset import Schema
+from fedbn.data.quantiles import Question
 from fedbn.errors import MessageError
 from fedbn.federation.family_message import REQUEST_KEYS, FamilyRequest, request_from_arrays
+from fedbn.federation.histogram_message import question_from_text
 from fedbn.federation.message import Limits, arrays_of_npy, from_arrays, printable, schema_from_text
 from fedbn.graphs.dag import DAG
 
@@ -38,6 +42,22 @@ def task_of(message: Message) -> Task:
     schema = schema_from_text(record.get("text"), record.get("hash"), sender="server")
     report = _text(record, "report") if "report" in record else ""
     return Task(schema, round_of(message), report)
+
+
+def cuts_of(message: Message) -> dict[str, Cuts]:
+    """The cut points that a question for columns comes with; raises MessageError."""
+    record = _config(message, "task")
+    if "cuts" not in record:
+        return {}
+    try:
+        return parse_cuts(json.loads(_text(record, "cuts")))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise MessageError(f"server: cuts must be texts column=numbers: {error}") from None
+
+
+def question_of(message: Message) -> Question | None:
+    """What a question for histograms asks; raises MessageError."""
+    return question_from_text(_config(message, "question").get("text"))
 
 
 def round_of(message: Message) -> int:

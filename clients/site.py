@@ -9,21 +9,38 @@ simulation there is neither.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from flwr.app import Context
+
 from fedbn.federation.policy import SitePolicy
-from fedbn.federation.site_file import SiteFile, read_site_file
+from fedbn.federation.run_config import from_run_config
+from fedbn.federation.site_file import SiteFile, is_site_file, read_site_file
 from fedbn.privacy.ledger import ledger_beside
 
 SIMULATED = SiteFile(policy=SitePolicy(diagnostics=True, counts=True))
 """A simulated client has no will of its own."""
 
 
-def site_file(node_config: Mapping[str, Any]) -> SiteFile:
-    """The site's decisions; raises ConfigError where its file is wrong."""
+def decided(context: Context) -> SiteFile:
+    """The decisions of the site in whose name the app is called; raises ConfigError as below."""
+    if "partition-id" not in context.node_config:
+        return site_file(context.node_config)
+    return site_file(context.node_config, from_run_config(context.run_config).data.sites)
+
+
+def site_file(node_config: Mapping[str, Any], sites: Sequence[str] = ()) -> SiteFile:
+    """The site's decisions; raises ConfigError where its file is wrong.
+
+    In a simulation, `sites` may name site files instead of tables; such a site has its policy and
+    mapping, and no log.
+    """
+    index = int(node_config.get("partition-id", len(sites)))
+    if index < len(sites) and is_site_file(sites[index]):
+        return replace(read_site_file(sites[index]), disclosures=None, ledger=None)
     if "policy" in node_config:
         given = read_site_file(str(node_config["policy"]))
     elif "data-path" in node_config:

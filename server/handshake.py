@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
+from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, QuorumError
 from fedbn.federation.agreement import Agreement, negotiate, own_states, remark
@@ -51,6 +53,7 @@ def shake_hands(
     experiment: Experiment,
     *,
     agreed: Schema | None = None,
+    cuts: Mapping[str, Cuts] | None = None,
     before: ServerState | None = None,
     timeout: float | None = None,
 ) -> Handshake:
@@ -62,6 +65,7 @@ def shake_hands(
     experiment : the quorum, the limits, and what a mismatch leads to.
     agreed : the schema of the run, if it was given; else it is negotiated (see
         `fedbn.federation.agreement`).
+    cuts : column -> cut points, which the sites apply to their numbers.
     before : the state of a run that goes on; its schema is then the agreed one.
     timeout : seconds to wait for replies.
 
@@ -73,11 +77,15 @@ def shake_hands(
     asked = sorted(nodes)
     if not asked:
         raise QuorumError("at least one node must be connected, there is none")
-    answers = _asked(grid, asked, timeout)
+    answers = _asked(grid, asked, cuts or {}, timeout)
     clients = client_names({node: _label(answers.get(node)) for node in asked})
     schemas, refused = _schemas(clients, answers, experiment.limits)
     require_quorum(len(schemas), len(asked), SOMEBODY, list(refused.items()))
-    agreement = negotiate(schemas, agreed if before is None else before.schema)
+    agreement = negotiate(
+        schemas,
+        agreed if before is None else before.schema,
+        spellings=experiment.tables.spellings,
+    )
     _report(grid, agreement, clients)
     if experiment.federation.on_mismatch == "stop":
         agreement.require_all()
@@ -101,12 +109,14 @@ def client_names(labels: Mapping[int, str | None]) -> dict[int, str]:
     return names
 
 
-def _asked(grid: Grid, nodes: Iterable[int], timeout: float | None) -> dict[int, Message]:
+def _asked(
+    grid: Grid, nodes: Iterable[int], cuts: Mapping[str, Cuts], timeout: float | None
+) -> dict[int, Message]:
     """Node id -> its answer to the question for its columns."""
-    requests = [
-        Message(RecordDict({"task": ConfigRecord({"round": 0})}), node, MessageType.QUERY)
-        for node in nodes
-    ]
+    task = ConfigRecord({"round": 0})
+    if cuts:
+        task["cuts"] = json.dumps(cuts_text(cuts))
+    requests = [Message(RecordDict({"task": task}), node, MessageType.QUERY) for node in nodes]
     replies = grid.send_and_receive(requests, timeout=timeout)
     return {reply.metadata.src_node_id: reply for reply in replies}
 

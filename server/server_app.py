@@ -19,6 +19,7 @@ from pathlib import Path
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
+from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Schema
 from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError, FedbnError
@@ -29,6 +30,7 @@ from fedbn.federation.settings import Experiment
 from fedbn.learners import kind_of_score
 from server.checkpoint import forget, keep, resumed
 from server.counting import chosen_by_counts
+from server.cut_points import found_cuts
 from server.handshake import shake_hands, wait_for_nodes
 from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
 
@@ -129,11 +131,13 @@ def further_rounds(
     by counts; CPU seconds."""
     require_choosable(experiment)
     timeout = experiment.federation.reply_seconds or DAY
+    nodes, agreed = connected_nodes(grid, experiment), agreed_schema(experiment)
     shaken = shake_hands(
         grid,
-        connected_nodes(grid, experiment),
+        nodes,
         experiment,
-        agreed=agreed_schema(experiment),
+        agreed=agreed,
+        cuts=common_cuts(grid, nodes, experiment, agreed if before is None else before.schema),
         before=before,
         timeout=timeout,
     )
@@ -167,6 +171,17 @@ def require_choosable(experiment: Experiment) -> None:
                 f"choose {experiment.consensus.choose} needs columns of categories, score "
                 f"{experiment.learner.score!r} is for {kind} ones"
             )
+
+
+def common_cuts(
+    grid: Grid, nodes: tuple[int, ...], experiment: Experiment, agreed: Schema | None
+) -> dict[str, Cuts]:
+    """The cut points of the settings, and those of the agreed schema or those to be found."""
+    given = experiment.tables.preparation().cuts
+    if agreed is not None:
+        return {**given, **agreed.cuts}
+    timeout = experiment.federation.reply_seconds or DAY
+    return {**given, **found_cuts(grid, nodes, experiment, timeout)}
 
 
 def agreed_schema(experiment: Experiment) -> Schema | None:

@@ -7,7 +7,6 @@ error. Exit status: 0, or 1 after an error of fedbn (one line), or 2 after wrong
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,13 +21,13 @@ from simulations.commands.bootstrap import bootstrap
 from simulations.commands.budget import budget
 from simulations.commands.credible import credible
 from simulations.commands.query import query
+from simulations.commands.tables import check, inspect, schema
 from simulations.credible_bn.reproduce import credible as reproduce_credible
 from simulations.deployment.commands import app_folder, deploy_demo, disclosures, keys, update
 from simulations.mcbnc_aaai26.reproduce import reproduce_mcbnc
 from simulations.options import (
     LEARNING,
     Json,
-    Missing,
     NetworkDir,
     Quiet,
     SchemaFile,
@@ -37,6 +36,7 @@ from simulations.options import (
     examples,
     learning_settings,
     simulation_settings,
+    table_settings,
     with_settings,
 )
 from simulations.privacy.reproduce import reproduce_privacy
@@ -202,12 +202,11 @@ def _check_source(experiment: Experiment, *, rows: int | None, clients: int | No
         "fedbn learn patients.csv --knowledge known.toml --turning --repeat",
     )
 )
-@with_settings(functools.partial(learning_settings, local=True))
+@with_settings(lambda: [*table_settings(), *learning_settings(local=True)])
 def learn(
     table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
     *,
     schema: SchemaFile = None,
-    missing: Missing = None,
     given: Mapping[str, Any],
     start_dag: Annotated[
         Path | None,
@@ -236,7 +235,6 @@ def learn(
         table,
         given,
         schema=schema,
-        missing=missing,
         start=start_dag,
         out=out,
         seed=seed,
@@ -484,6 +482,21 @@ app.command(
         "fedbn update results/sites --add west.json --out results/with-west",
     )
 )(update)
+app.command(
+    epilog=examples(
+        "fedbn inspect patients.csv", "fedbn inspect export.csv --separator ';' --decimal , --json"
+    )
+)(inspect)
+app.command(
+    epilog=examples(
+        "fedbn schema north.csv south.csv --out states.json",
+        "fedbn schema north.csv south.csv --discretise age:4 --leave-out id --out states.json",
+    )
+)(schema)
+app.command(
+    rich_help_panel=SITES,
+    epilog=examples("fedbn check north.toml --schema states.json", "fedbn check north.csv --json"),
+)(check)
 app.command(
     cls=SeveralValues,
     epilog=examples(

@@ -18,7 +18,6 @@ from fedbn.setting import Setting, settings_of
 __all__ = [
     "LEARNING",
     "Json",
-    "Missing",
     "NetworkDir",
     "Quiet",
     "SchemaFile",
@@ -27,6 +26,7 @@ __all__ = [
     "examples",
     "learning_settings",
     "simulation_settings",
+    "table_settings",
     "with_settings",
 ]
 
@@ -48,12 +48,8 @@ SchemaFile = Annotated[
         "--schema", help="The agreed columns and states; a table with any other is refused."
     ),
 ]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(help="Text of a missing cell, e.g. NA, besides the empty one; may be repeated."),
-]
-
 LEARNING = "Learning"
+TABLES = "Tables"
 
 
 class SeveralValues(TyperCommand):
@@ -88,6 +84,13 @@ def learning_settings(*, local: bool) -> list[tuple[str, Setting]]:
     return [(LEARNING, each) for each in settings_of(LearnerSettings) if local or not each.local]
 
 
+def table_settings() -> list[tuple[str, Setting]]:
+    """(panel of the help, setting) of all that says how a table is prepared."""
+    from fedbn.data.table_settings import TableSettings
+
+    return [(TABLES, each) for each in settings_of(TableSettings)]
+
+
 def simulation_settings() -> list[tuple[str, Setting]]:
     """(panel of the help, setting) of all that `simulate` takes."""
     from fedbn.federation.settings import (
@@ -102,6 +105,7 @@ def simulation_settings() -> list[tuple[str, Setting]]:
     rounds = _rounds_limit()
     return [
         *(("Data", each) for each in settings_of(DataSettings)),
+        *table_settings(),
         *learning_settings(local=False),
         *(("Consensus", consensus[key]) for key in ("reading", "robust", "choose", "count-rounds")),
         ("Consensus", rounds),

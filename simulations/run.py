@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from clients.local_data import Simulation, simulation
+from clients.local_data import Simulation, simulation, with_found_cuts
 from fedbn.extras import require_installed
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config
@@ -64,6 +64,7 @@ def run_experiment(experiment: Experiment, notify: Notify | None = None) -> Expe
     say = notify or (lambda _: None)
     say("making the clients' tables")
     began = time.monotonic()
+    experiment = with_found_cuts(experiment)
     tables = simulation(experiment)
     matching = _matching(tables, experiment)
     ready = time.monotonic()
@@ -80,7 +81,7 @@ def run_experiment(experiment: Experiment, notify: Notify | None = None) -> Expe
 def _matching(tables: Simulation, experiment: Experiment) -> Simulation:
     """Without the clients that the run will leave out; raises SchemaError if it will not start."""
     schemas = {site.label: site.dataset.schema for site in tables.sites}
-    agreement = negotiate(schemas, agreed_schema(experiment))
+    agreement = negotiate(schemas, agreed_schema(experiment), spellings=experiment.tables.spellings)
     if experiment.federation.on_mismatch == "stop":
         agreement.require_all()
     sites = tuple(site for site in tables.sites if site.label not in agreement.mismatches)

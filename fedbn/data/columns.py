@@ -27,62 +27,21 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from fedbn.errors import ConfigError, DataError
+from fedbn.data.table_format import TableFormat
+from fedbn.errors import DataError
 
-__all__ = ["TABLE_SUFFIXES", "Column", "TableFormat", "column_names", "read_columns"]
+__all__ = ["TABLE_SUFFIXES", "Column", "column_names", "read_columns"]
 
 CSV_SUFFIXES = (".csv", ".csv.gz")
 PARQUET_SUFFIXES = (".parquet",)
 TABLE_SUFFIXES = (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
 """How the name of a table ends, in letters of either case."""
 
-SEPARATORS = {",": ",", ";": ";", "|": "|", "tab": "\t", "\t": "\t"}
-ENCODINGS = ("utf-8", "latin-1", "cp1252")
-DECIMALS = (".", ",")
-
 _CHUNK = 1 << 16
 """Rows of a CSV file that are held as text at one time."""
 
 LARGEST_EXACT = 2.0**53
 """Beyond this, not every integer is a float."""
-
-
-@dataclass(frozen=True)
-class TableFormat:
-    """How a CSV file is written; a Parquet file says so itself.
-
-    Parameters
-    ----------
-    separator : ",", ";", "|" or "tab".
-    decimal : "." or ",", of numbers.
-    encoding : "utf-8", "latin-1" or "cp1252".
-
-    Raises
-    ------
-    ConfigError : none of these, or separator and decimal are the same.
-    """
-
-    separator: str = ","
-    decimal: str = "."
-    encoding: str = "utf-8"
-
-    def __post_init__(self) -> None:
-        for name, value, known in (
-            ("separator", self.separator, tuple(SEPARATORS)),
-            ("decimal", self.decimal, DECIMALS),
-            ("encoding", self.encoding, ENCODINGS),
-        ):
-            if value not in known:
-                raise ConfigError(
-                    f"{name} must be one of {', '.join(map(repr, known))}, not {value!r}"
-                )
-        if self.separator == self.decimal:
-            raise ConfigError(f"separator and decimal must differ, both are {self.decimal!r}")
-
-    @property
-    def mark(self) -> str:
-        """The character between cells."""
-        return SEPARATORS[self.separator]
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.data.columns import LARGEST_EXACT, Column, TableFormat, masked
+from fedbn.data.columns import LARGEST_EXACT, Column, masked
 from fedbn.data.cuts import Cuts, checked_cuts, interval_codes
 from fedbn.data.dataset import Dataset
-from fedbn.data.schema import MISSING_STATE, Kind, Schema, Variable
+from fedbn.data.schema import MISSING_CELLS, MISSING_STATE, Kind, Schema, Variable
+from fedbn.data.table_format import TableFormat
 from fedbn.errors import ConfigError, DataError, FedbnWarning
 
 __all__ = ["MISSING_CELLS", "NA_LIKE", "Preparation", "Prepared", "prepared"]
-
-MISSING_CELLS = ("refuse", "state", "drop-rows")
 
 NA_LIKE = frozenset(
     ["na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", ".", "unknown", "missing"]
@@ -142,6 +141,14 @@ def prepared(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepar
     if dropped > MANY_DROPPED * rows:
         _warn(f"{source}: {dropped} of {rows} rows are left out, as a cell is missing")
     return Prepared(data, dropped)
+
+
+def without_missing_rows(columns: Mapping[str, Column], how: Preparation) -> Mapping[str, Column]:
+    """The columns without the rows that `drop-rows` drops; all of them unless it is asked for."""
+    if how.missing_cells != "drop-rows":
+        return columns
+    gone = [missing_cells(column, how.missing) for column in columns.values()]
+    return masked(columns, ~np.logical_or.reduce(gone))
 
 
 def numbers_of(source: str, name: str, column: Column, form: TableFormat) -> NDArray[np.float64]:

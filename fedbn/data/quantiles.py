@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.data.cuts import Cuts, number_text
-from fedbn.errors import DataError
+from fedbn.errors import ConfigError, DataError
 
 __all__ = [
     "MANY_NUMBERS",
@@ -30,6 +30,7 @@ __all__ = [
     "Selection",
     "histogram",
     "parse_intervals",
+    "wanted_intervals",
 ]
 
 ROUNDS = 3
@@ -251,7 +252,7 @@ def parse_intervals(texts: Iterable[str]) -> tuple[int | None, dict[str, int]]:
 
     Raises
     ------
-    DataError : a text is neither a number nor column:number, or both forms are mixed.
+    ConfigError : a text is neither a number nor column:number, or both forms are mixed.
 
     >>> parse_intervals(["4"]), parse_intervals(["age:4", "bmi:3"])
     ((4, {}), (None, {'age': 4, 'bmi': 3}))
@@ -262,7 +263,7 @@ def parse_intervals(texts: Iterable[str]) -> tuple[int | None, dict[str, int]]:
     for part in parts:
         name, colon, number = part.rpartition(":")
         if not number.isdecimal() or int(number) < 2 or (colon and (not name or name in named)):
-            raise DataError(
+            raise ConfigError(
                 f"discretise must be a number of intervals from 2 on, or column:number,..., "
                 f"not {part!r}"
             )
@@ -271,5 +272,39 @@ def parse_intervals(texts: Iterable[str]) -> tuple[int | None, dict[str, int]]:
         else:
             whole = int(number)
     if whole is not None and (named or len(parts) > 1):
-        raise DataError("discretise is one number for all columns, or column:number,..., not both")
+        raise ConfigError("discretise is one number for all columns, or column:number, not both")
     return whole, named
+
+
+def wanted_intervals(
+    asked: tuple[int | None, Mapping[str, int]],
+    kinds: Mapping[str, Mapping[str, bool]],
+    given: Iterable[str],
+) -> dict[str, int]:
+    """Column -> number of intervals.
+
+    Parameters
+    ----------
+    asked : as `parse_intervals` gives it.
+    kinds : site -> column of numbers -> whether there are many.
+    given : columns that have cuts already.
+
+    Raises
+    ------
+    ConfigError : a column asked for by name does not hold numbers at some site.
+    """
+    whole, named = asked
+    for name in named:
+        for site, found in kinds.items():
+            if name not in found:
+                raise ConfigError(
+                    f"discretise: column {name!r} must hold numbers only, at {site!r} it does not"
+                )
+    if whole is None:
+        return dict(named)
+    everywhere = set.intersection(*(set(found) for found in kinds.values())) if kinds else set()
+    return {
+        name: whole
+        for name in sorted(everywhere - set(given))
+        if any(found[name] for found in kinds.values())
+    }

@@ -23,11 +23,23 @@ import numpy.typing as npt
 from fedbn.data.cuts import Cuts, checked_cuts, interval_names
 from fedbn.errors import ConfigError, SchemaError
 
-__all__ = ["MISSING_STATE", "Codes", "Kind", "Schema", "Variable", "kind_named", "union_schema"]
+__all__ = [
+    "MISSING_CELLS",
+    "MISSING_STATE",
+    "Codes",
+    "Kind",
+    "Schema",
+    "Variable",
+    "kind_named",
+    "union_schema",
+]
 
 Kind = Literal["categorical", "gaussian"]
 KINDS: tuple[Kind, ...] = ("categorical", "gaussian")
 Codes = npt.NDArray[np.int32]
+
+MISSING_CELLS = ("refuse", "state", "drop-rows")
+"""What can be done with missing cells."""
 
 MISSING_STATE = "missing"
 """The state that a missing cell becomes where a run wants that."""

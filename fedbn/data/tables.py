@@ -26,7 +26,6 @@ from fedbn.data.columns import (
     CSV_SUFFIXES,
     PARQUET_SUFFIXES,
     TABLE_SUFFIXES,
-    TableFormat,
     chosen_columns,
     column_names,
     read_columns,
@@ -35,6 +34,7 @@ from fedbn.data.columns import (
 from fedbn.data.dataset import Dataset, Kind, Schema
 from fedbn.data.preparation import Preparation, Prepared, prepared
 from fedbn.data.schema import kind_named
+from fedbn.data.table_format import TableFormat
 from fedbn.errors import DataError, ResultsError, SchemaError
 
 __all__ = [

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fedbn.data.dataset import Schema, union_schema
+from fedbn.data.spellings import require_one_spelling
 from fedbn.errors import SchemaError
 
 __all__ = ["Agreement", "Mismatch", "negotiate", "own_states", "remark"]
@@ -97,17 +98,20 @@ class Agreement:
         raise SchemaError("every client must have the agreed columns: " + "; ".join(shown) + more)
 
 
-def negotiate(schemas: Mapping[str, Schema], agreed: Schema | None = None) -> Agreement:
+def negotiate(
+    schemas: Mapping[str, Schema], agreed: Schema | None = None, *, spellings: str = "accept"
+) -> Agreement:
     """Settle the schema of a run.
 
     Parameters
     ----------
     schemas : site -> what it has.
     agreed : the schema that the run gives, if it does.
+    spellings : "refuse" states that sites spell differently where states are united, or "accept".
 
     Raises
     ------
-    SchemaError : there is no site.
+    SchemaError : there is no site, or a state has two spellings.
 
     Examples
     --------
@@ -127,6 +131,8 @@ def negotiate(schemas: Mapping[str, Schema], agreed: Schema | None = None) -> Ag
     if agreed is not None:
         return Agreement(agreed, mismatches)
     matching = {site: schema for site, schema in schemas.items() if site not in mismatches}
+    if spellings == "refuse":
+        require_one_spelling(matching)
     return Agreement(union_schema(matching), mismatches)
 
 

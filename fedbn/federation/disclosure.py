@@ -144,6 +144,20 @@ def schema_words(schema: Schema) -> str:
     return f"{columns} and of their {_many(int(schema.cardinalities.sum()), 'state')}"
 
 
+def histogram_words(text: str) -> str:
+    """What an answer to a question for histograms says, for people.
+
+    >>> histogram_words('{"age":[[3072,4],[3073,1]]}'), histogram_words('{"age":true}')
+    ('counts of the numbers of 1 column in 2 buckets', 'which 1 column holds numbers')
+    """
+    content = json.loads(text)
+    columns = _many(len(content), "column")
+    if all(isinstance(found, bool) for found in content.values()):
+        return f"which {columns} holds numbers"
+    buckets = sum(len(found) for found in content.values())
+    return f"counts of the numbers of {columns} in {_many(buckets, 'bucket')}"
+
+
 def _many(count: int, one: str, more: str = "") -> str:
     return f"{count} {one if count == 1 else more or one + 's'}"
 

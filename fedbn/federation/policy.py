@@ -20,7 +20,15 @@ from fedbn.privacy.guarantee import Guarantee
 
 __all__ = ["FORMS", "REASONS", "SitePolicy", "refusal"]
 
-REASONS = ("min-rows", "variables", "max-in-degree", "max-dags", "max-epsilon", "counts")
+REASONS = (
+    "min-rows",
+    "variables",
+    "max-in-degree",
+    "max-dags",
+    "max-epsilon",
+    "counts",
+    "histograms",
+)
 """The words that a refusal may say: the keys of a policy that can stop a message."""
 
 FORMS = ("dag", "cpdag")
@@ -52,6 +60,8 @@ class SitePolicy:
     counts_max_parents : int or None
         Largest number of parents of a family whose counts leave; with any larger one in a
         request, none do.
+    histograms : bool
+        Whether counts of a column's numbers may leave, for cut points common to all sites.
     max_epsilon, delta : float or None
         With `max_epsilon`, only private structures leave, and all runs on the site's tables
         together stay within this ε at `delta` (see `fedbn.privacy.ledger`).
@@ -63,6 +73,7 @@ class SitePolicy:
     max_dags: int | None = None
     structures: str = "dag"
     diagnostics: bool = False
+    histograms: bool = True
     max_epsilon: float | None = None
     delta: float = 1e-6
     counts: bool = False
@@ -118,6 +129,13 @@ class SitePolicy:
         largest = max(len(family.parents) for family in families)
         if self.counts_max_parents is not None and largest > self.counts_max_parents:
             raise refusal("counts", f"{largest} parents, limit {self.counts_max_parents}")
+
+    def require_histograms(self) -> None:
+        """Raise PolicyError unless counts of a column's numbers may leave."""
+        if self.max_epsilon is not None:
+            raise refusal("max-epsilon", "histograms are not private")
+        if not self.histograms:
+            raise refusal("histograms", "this site sends no histograms")
 
     def permitted(self, message: StructureMessage) -> StructureMessage:
         """The message in the form that may leave; raises PolicyError if none may."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ConfigError
 from fedbn.federation.message import Limits
 from fedbn.learners.settings import LearnerSettings
@@ -72,9 +73,6 @@ class DataSettings(Settings):
     sizes: str = setting("equal", "Table sizes: equal or skewed.", one_of("equal", "skewed"))
     schema: str | None = setting(
         None, "The agreed columns and states; a table with any other is refused."
-    )
-    missing: tuple[str, ...] = setting(
-        (), "Text of a missing cell, e.g. NA, besides the empty one; may be repeated.", shown="none"
     )
     test_rows: int = setting(0, "Held-out rows to score clients and consensus on.", at_least(0))
     network_dir: str | None = setting(
@@ -196,6 +194,7 @@ class Experiment(Settings):
     """
 
     data: DataSettings = field(default_factory=DataSettings)
+    tables: TableSettings = field(default_factory=TableSettings)
     learner: LearnerSettings = field(default_factory=LearnerSettings)
     consensus: ConsensusSettings = field(default_factory=ConsensusSettings)
     limits: Limits = field(default_factory=Limits)
@@ -250,6 +249,7 @@ class Experiment(Settings):
 
 GROUPS: Mapping[str, type] = {
     "data": DataSettings,
+    "tables": TableSettings,
     "learner": LearnerSettings,
     "consensus": ConsensusSettings,
     "limits": Limits,

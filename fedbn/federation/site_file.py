@@ -1,9 +1,15 @@
-"""A site's own configuration: its name, its policy, its mapping, its disclosure log.
+"""A site's own configuration: its name, its policy, its table, its mapping, its disclosure log.
 
 name = "north"                      # how the server may call this site; not needed
 disclosures = "north.jsonl"         # the log of what left; beside the table by default
 ledger = "north.privacy.jsonl"      # what private runs have spent; beside the table by default
 leave-out = ["record_id"]           # own columns that take no part
+table = "north.csv"                 # for trying the file out: fedbn check, fedbn simulate --sites
+missing = ["?"]                     # what stands for a missing cell here
+missing-cells = "drop-rows"         # instead of what the run says; so for the next three
+separator = ";"
+decimal = ","
+encoding = "latin-1"
 
 [policy]                            # see fedbn.federation.policy; every key may be left out
 min-rows = 500
@@ -15,10 +21,11 @@ diagnostics = true
 counts = true                       # exact counts of families may leave
 counts-min-rows = 1000
 counts-max-parents = 4
+histograms = false                  # no counts of numbers for common cut points
 max-epsilon = 3.0                   # then only private structures leave
 delta = 1e-6
 
-[columns]                           # own column = agreed column
+[columns]                           # own column = agreed column; or a list of those to read
 Raucher = "smoke"
 
 [states.smoke]                      # own state = agreed state, of an agreed column
@@ -31,23 +38,29 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fedbn.data.mapping import SiteMapping
+from fedbn.data.preparation import Preparation
 from fedbn.errors import ConfigError
 from fedbn.federation.policy import SitePolicy
 
-__all__ = ["SiteFile", "read_site_file"]
+__all__ = ["SiteFile", "is_site_file", "read_site_file"]
 
 _KEYS = {
     "name": str,
     "disclosures": str,
     "ledger": str,
     "leave-out": list,
+    "table": str,
+    "missing": list,
+    "missing-cells": str,
+    "separator": str,
+    "decimal": str,
+    "encoding": str,
     "policy": dict,
-    "columns": dict,
     "states": dict,
 }
 _POLICY = {
@@ -60,6 +73,7 @@ _POLICY = {
     "counts": bool,
     "counts-min-rows": int,
     "counts-max-parents": int,
+    "histograms": bool,
     "max-epsilon": float,
     "delta": float,
 }
@@ -75,6 +89,11 @@ class SiteFile:
     policy : what may leave.
     mapping : own names to agreed ones.
     disclosures, ledger : paths of the log and of the ledger; None for the default.
+    table : path of the table, for trying things out; a node's own configuration names another.
+    columns : own columns to read; empty for what the run says.
+    missing : what stands for a missing cell here, besides what the run says.
+    missing_cells : in place of what the run says; None for that.
+    form : key of `TableFormat` -> value, in place of what the run says.
     """
 
     name: str | None = None
@@ -82,6 +101,27 @@ class SiteFile:
     mapping: SiteMapping = SiteMapping()
     disclosures: Path | None = None
     ledger: Path | None = None
+    table: Path | None = None
+    columns: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    missing_cells: str | None = None
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    def prepared(self, how: Preparation) -> Preparation:
+        """What a run wants, in this site's own names, with what the site itself decided."""
+        return replace(
+            how,
+            columns=self.columns or how.columns,
+            leave_out=tuple(dict.fromkeys((*how.leave_out, *self.mapping.leave_out))),
+            missing=(*how.missing, *self.missing),
+            missing_cells=self.missing_cells or how.missing_cells,
+            form=replace(how.form, **self.form),
+        )
+
+
+def is_site_file(path: str | Path) -> bool:
+    """Whether this is the name of a site's file and not of a table."""
+    return str(path).lower().endswith(".toml")
 
 
 def read_site_file(path: str | Path) -> SiteFile:
@@ -104,28 +144,36 @@ def read_site_file(path: str | Path) -> SiteFile:
 
 
 def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
-    _require_types(content, _KEYS)
+    columns = content.get("columns", {})
+    _require_types({key: value for key, value in content.items() if key != "columns"}, _KEYS)
     policy = content.get("policy", {})
     _require_types(policy, _POLICY)
     limits = {key.replace("-", "_"): value for key, value in policy.items()}
     if "variables" in limits:
         limits["variables"] = _texts("variables", limits["variables"])
     mapping = SiteMapping(
-        columns=_translation("columns", content.get("columns", {})),
+        columns={} if isinstance(columns, list) else _translation("columns", columns),
         states={
             name: _translation(f"states.{name}", states)
             for name, states in content.get("states", {}).items()
         },
         leave_out=_texts("leave-out", content.get("leave-out", [])),
     )
-    log, ledger = content.get("disclosures"), content.get("ledger")
-    return SiteFile(
+    log, ledger, table = (content.get(key) for key in ("disclosures", "ledger", "table"))
+    site = SiteFile(
         name=content.get("name"),
         policy=SitePolicy(**limits),
         mapping=mapping,
         disclosures=None if log is None else folder / log,
         ledger=None if ledger is None else folder / ledger,
+        table=None if table is None else folder / table,
+        columns=_texts("columns", columns) if isinstance(columns, list) else (),
+        missing=_texts("missing", content.get("missing", [])),
+        missing_cells=content.get("missing-cells"),
+        form={key: content[key] for key in ("separator", "decimal", "encoding") if key in content},
     )
+    site.prepared(Preparation())
+    return site
 
 
 def _require_types(content: Mapping[str, Any], types: Mapping[str, type]) -> None:
@@ -137,7 +185,7 @@ def _require_types(content: Mapping[str, Any], types: Mapping[str, type]) -> Non
             raise ConfigError(f"{key!r} must be {_WORDS[types[key]]}, not {value!r}")
 
 
-_WORDS = {
+_WORDS: Mapping[type, str] = {
     str: "text",
     int: "a whole number",
     float: "a number",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbn.errors import ConfigError
-from simulations.options import Json, Missing, Quiet, SchemaFile, Seed
+from simulations.options import Json, Quiet, SchemaFile, Seed, table_settings, with_settings
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from fedbn.search.bootstrap import Bootstrap
 
 
+@with_settings(table_settings)
 def bootstrap(
     table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    *,
     replicates: Annotated[int, typer.Option(min=1, help="Resampled tables.")] = 100,
     learner: Annotated[str, typer.Option(help="ges, xges0, xges or hc.")] = "ges",
     score: Annotated[
@@ -35,7 +38,7 @@ def bootstrap(
         Path | None, typer.Option(help="Background knowledge, as for fedbn learn.")
     ] = None,
     schema: SchemaFile = None,
-    missing: Missing = None,
+    given: Mapping[str, Any],
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -69,6 +72,7 @@ def bootstrap(
     from fedbn.graphs.files import require_structure_file, write_structure
     from fedbn.learners import LearnerSettings
     from simulations.commands.learn import read_table
+    from simulations.experiment import experiment_from
 
     if threshold is not None and not 0.0 <= threshold <= 1.0:
         raise ConfigError(f"--threshold must be between 0 and 1, not {threshold}")
@@ -81,7 +85,7 @@ def bootstrap(
         max_parents=max_parents,
         knowledge=None if knowledge is None else str(knowledge),
     )
-    dataset = read_table(table, score, schema, missing)
+    dataset = read_table(table, score, schema, experiment_from(given).tables)
     found = _replicates(dataset, settings, replicates, workers, seed, quiet or as_json)
     least = found.threshold() if threshold is None else threshold
     averaged = found.averaged(least)

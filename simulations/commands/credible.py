@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbn.errors import ConfigError, FedbnWarning, SearchError
-from simulations.options import Missing, SchemaFile
+from simulations.options import SchemaFile, table_settings, with_settings
 
 if TYPE_CHECKING:
     from fedbn.credible.candidates import Candidates
     from fedbn.credible.classes import MarkovClasses
     from fedbn.credible.enumerate import CredibleSet
+    from fedbn.data.table_settings import TableSettings
     from fedbn.graphs.dag import DAG
 
 SCORE_FILES = (".jkl", ".scores")
@@ -27,6 +28,7 @@ AFTER_INTERRUPTION = 2.0  # seconds for what can still be said
 COUNTING, LIMITS, OUTPUT = "Counting and listing", "Limits", "Output"
 
 
+@with_settings(table_settings)
 def credible(
     table: Annotated[
         Path,
@@ -35,6 +37,7 @@ def credible(
             "variables; per variable 'name sets'; per set 'score size parents...')."
         ),
     ],
+    *,
     bf: Annotated[
         float,
         typer.Option(
@@ -48,7 +51,7 @@ def credible(
     ] = "bic",
     ess: Annotated[float, typer.Option(help="Equivalent sample size of BDeu.")] = 1.0,
     schema: SchemaFile = None,
-    missing: Missing = None,
+    given: Mapping[str, Any],
     count: Annotated[
         bool,
         typer.Option(
@@ -161,6 +164,8 @@ def credible(
     from fedbn.credible.coverage import MAX_VARIABLES, covered_share
     from fedbn.scores import make_score
     from simulations.commands.credible_output import show, write_files
+    from simulations.commands.learn import read_table
+    from simulations.experiment import experiment_from
     from simulations.terminal import print_json, stages
 
     wanted = _Wanted(count, most, k_best, per_class, ancestors, v_structures, samples, seed, paper)
@@ -172,20 +177,21 @@ def credible(
             FedbnWarning,
             stacklevel=2,
         )
+    prepared = experiment_from(given).tables
     began = time.monotonic()
     allowed = None if memory is None else int(memory * 2**30)
     with stages(not quiet and not as_json) as notify:
         candidates = _candidates(
-            table, score, bf, ess, schema, missing or (), max_parents, allowed, seconds, notify
+            table, score, bf, ess, schema, prepared, max_parents, allowed, seconds, notify
         )
         found = _found(candidates, allowed, began, seconds, notify)
         content = {"table": str(table), "score": score, "bayes_factor": bf}
         content |= _content(found, wanted, allowed, notify)
     if table.suffix not in SCORE_FILES and len(found.names) <= MAX_VARIABLES:
-        dataset = _dataset(table, score, schema, missing or ())
+        dataset = read_table(table, score, schema, prepared)
         content["posterior_covered"] = covered_share(found, make_score(score, dataset, ess=ess))
     if paper and table.suffix not in SCORE_FILES:
-        content["paper_parent_sets"] = _paper_sets(table, score, bf, ess, schema, missing or ())
+        content["paper_parent_sets"] = _paper_sets(table, score, bf, ess, schema, prepared)
     content["seconds"] = time.monotonic() - began
     write_files(found, content, out=out, threshold=threshold, figures=figures, scores=scores)
     if as_json:
@@ -227,43 +233,35 @@ class _Wanted:
 
 
 def _candidates(
-    table: Path, score: str, bf: float, ess: float, schema: Path | None, missing: Any,
+    table: Path, score: str, bf: float, ess: float, schema: Path | None, prepared: TableSettings,
     max_parents: int | None, memory: int | None, seconds: float | None,
     notify: Callable[[str], None],
 ) -> Candidates:  # fmt: skip
     """The candidate parent sets of a table, or those that a file of scores has."""
     from fedbn.credible.candidates import candidate_sets, listed_candidates, read_scores
+    from simulations.commands.learn import read_table
 
     if table.suffix in SCORE_FILES:
         return listed_candidates(read_scores(table), bayes_factor=bf)
     return candidate_sets(
-        _dataset(table, score, schema, missing), score, bayes_factor=bf, ess=ess,
+        read_table(table, score, schema, prepared), score, bayes_factor=bf, ess=ess,
         max_parents=max_parents, memory=memory, seconds=seconds,
         progress=lambda size, kept: notify(f"parent sets of {size} variables: {kept} so far"),
     )  # fmt: skip
 
 
-def _dataset(table: Path, score: str, schema: Path | None, missing: Any) -> Any:
-    from fedbn.data.preparation import Preparation
-    from fedbn.data.tables import read_dataset, read_schema
-    from fedbn.learners import kind_of_score
-
-    kind: Any = kind_of_score(score)
-    agreed = None if schema is None else read_schema(schema)
-    return read_dataset(table, kind, Preparation(missing=tuple(missing)), schema=agreed)
-
-
 def _paper_sets(
-    table: Path, score: str, bf: float, ess: float, schema: Path | None, missing: Any
+    table: Path, score: str, bf: float, ess: float, schema: Path | None, prepared: TableSettings
 ) -> int:
     """The paper's |Π|, with the ε that it used for its three Bayes factors."""
     import math
 
     from fedbn.credible.candidates import PAPER_EPSILON, paper_parent_sets
+    from simulations.commands.learn import read_table
 
     epsilon = PAPER_EPSILON.get(bf, math.log(bf))
     return paper_parent_sets(
-        _dataset(table, score, schema, missing), score, epsilon=epsilon, ess=ess
+        read_table(table, score, schema, prepared), score, epsilon=epsilon, ess=ess
     )
 
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from fedbn.data.preparation import Preparation
 from fedbn.data.tables import read_dataset, read_schema
 from fedbn.errors import ConfigError
+from fedbn.federation.site_file import SiteFile
+from fedbn.federation.site_table import site_numbers, tables_with_cuts
 from fedbn.graphs.files import require_structure_file, structure_text, write_structure
 from fedbn.learners import LEARNERS, kind_of_score, learn, learner_named
 from fedbn.scores import make_score, total_score
@@ -23,15 +24,14 @@ from simulations.terminal import print_json, shown
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
+    from fedbn.data.table_settings import TableSettings
     from fedbn.graphs.dag import DAG
     from fedbn.learners import LearnedStructures, LearnerSettings
 
-__all__ = ["learn_and_report", "read_table"]
+__all__ = ["learn_and_report", "read_table", "with_cuts_of"]
 
 
-def read_table(
-    table: Path, score: str, schema: Path | None, missing: Sequence[str] | None
-) -> Dataset:
+def read_table(table: Path, score: str, schema: Path | None, settings: TableSettings) -> Dataset:
     """The table, its columns read as the score needs them.
 
     Raises
@@ -41,7 +41,15 @@ def read_table(
     """
     agreed = None if schema is None else read_schema(schema)
     kind: Any = kind_of_score(score)
-    return read_dataset(table, kind, Preparation(missing=tuple(missing or ())), schema=agreed)
+    prepared = with_cuts_of([table], settings)
+    return read_dataset(table, kind, prepared.preparation(), schema=agreed)
+
+
+def with_cuts_of(tables: Sequence[Path], settings: TableSettings) -> TableSettings:
+    """The settings with the cut points that `discretise` asks for, found over these tables."""
+    if not settings.discretise:
+        return settings
+    return tables_with_cuts([site_numbers(path, settings, SiteFile()) for path in tables], settings)
 
 
 def learn_and_report(
@@ -49,7 +57,6 @@ def learn_and_report(
     options: Mapping[str, Any],
     *,
     schema: Path | None,
-    missing: Sequence[str] | None,
     start: Path | None,
     out: Path | None,
     seed: int,
@@ -62,12 +69,13 @@ def learn_and_report(
     ------
     FedbnError : a setting, the table, or the start is not as it must be.
     """
-    settings = experiment_from(options).learner
+    experiment = experiment_from(options)
+    settings = experiment.learner
     if out is not None:
         require_structure_file(out)
     if start is not None:
         _require_start(settings.learner)
-    dataset = read_table(table, settings.score, schema, missing)
+    dataset = read_table(table, settings.score, schema, experiment.tables)
     begin = None if start is None else one_structure(str(start), nodes=dataset.names)
     ready = time.process_time()
     learned = learn(dataset, settings, np.random.default_rng(seed), begin)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.data.quantiles import Histogram, Selection, histogram, parse_intervals
-from fedbn.errors import DataError
+from fedbn.errors import ConfigError, DataError
 
 
 def selected(wanted, sites) -> Selection:
@@ -96,5 +96,5 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(DataError, match="do not hold the numbers"):
         after.after(Histogram({"x": {}}))
     for text in ("1", "x", "age:", ":3", "age:1", "3,age:2", "age:2,age:3"):
-        with pytest.raises(DataError, match="discretise"):
+        with pytest.raises(ConfigError, match="discretise"):
             parse_intervals([text])

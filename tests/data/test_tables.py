@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fedbn.data.columns import TableFormat
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.preparation import Preparation
+from fedbn.data.table_format import TableFormat
 from fedbn.data.tables import (
     column_names,
     column_values,

@@ -1,0 +1,51 @@
+"""How a CSV file is written: its separator, decimal mark and encoding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedbn.errors import ConfigError
+
+__all__ = ["DECIMALS", "ENCODINGS", "SEPARATORS", "TableFormat"]
+
+SEPARATORS = {",": ",", ";": ";", "|": "|", "tab": "\t", "\t": "\t"}
+ENCODINGS = ("utf-8", "latin-1", "cp1252")
+DECIMALS = (".", ",")
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """How a CSV file is written; a Parquet file says so itself.
+
+    Parameters
+    ----------
+    separator : ",", ";", "|" or "tab".
+    decimal : "." or ",", of numbers.
+    encoding : "utf-8", "latin-1" or "cp1252".
+
+    Raises
+    ------
+    ConfigError : none of these, or separator and decimal are the same.
+    """
+
+    separator: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("separator", self.separator, tuple(SEPARATORS)),
+            ("decimal", self.decimal, DECIMALS),
+            ("encoding", self.encoding, ENCODINGS),
+        ):
+            if value not in known:
+                raise ConfigError(
+                    f"{name} must be one of {', '.join(map(repr, known))}, not {value!r}"
+                )
+        if self.separator == self.decimal:
+            raise ConfigError(f"separator and decimal must differ, both are {self.decimal!r}")
+
+    @property
+    def mark(self) -> str:
+        """The character between cells."""
+        return SEPARATORS[self.separator]

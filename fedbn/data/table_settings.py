@@ -1,0 +1,92 @@
+"""How a run wants its tables prepared, as settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedbn.data.cuts import Cuts, parse_cuts
+from fedbn.data.quantiles import parse_intervals
+from fedbn.data.schema import MISSING_CELLS
+from fedbn.data.table_format import DECIMALS, ENCODINGS, SEPARATORS, TableFormat
+from fedbn.errors import ConfigError
+from fedbn.setting import Settings, one_of, setting
+
+if TYPE_CHECKING:
+    from fedbn.data.preparation import Preparation
+
+__all__ = ["TableSettings"]
+
+
+@dataclass(frozen=True)
+class TableSettings(Settings):
+    """Which columns, what missing cells are, where numbers are cut, how CSV files are written."""
+
+    columns: tuple[str, ...] = setting(
+        (), "Columns to learn from: --columns age,sex; may be repeated.", shown="all"
+    )
+    leave_out: tuple[str, ...] = setting(
+        (), "Columns that take no part: --leave-out id,name; may be repeated.", shown="none"
+    )
+    missing: tuple[str, ...] = setting(
+        (), "Text of a missing cell, e.g. NA, besides the empty one; may be repeated.", shown="none"
+    )
+    missing_cells: str = setting(
+        "refuse",
+        "What missing cells are: refuse, state (a state of their own) or drop-rows (right where "
+        "cells are missing at random).",
+        one_of(*MISSING_CELLS),
+    )
+    cuts: tuple[str, ...] = setting(
+        (), "Cut points of a column of numbers: --cuts age=40,60; may be repeated.", shown="none"
+    )
+    discretise: tuple[str, ...] = setting(
+        (),
+        "Cut points of equal frequency, found by sums over all sites: 4 (every column of numbers) "
+        "or age:4,bmi:3.",
+        shown="none",
+    )
+    spellings: str = setting(
+        "refuse",
+        "States that sites spell differently (Yes and yes, 22 and 22.0): refuse, or accept as "
+        "different states.",
+        one_of("refuse", "accept"),
+    )
+    separator: str = setting(",", "Between the cells of a CSV file.", one_of(*SEPARATORS))
+    decimal: str = setting(".", "Decimal mark of a CSV file.", one_of(*DECIMALS))
+    encoding: str = setting("utf-8", "Encoding of a CSV file.", one_of(*ENCODINGS))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        cut = set(parse_cuts(self.cuts))
+        twice = sorted(cut & set(parse_intervals(self.discretise)[1]))
+        if twice:
+            raise ConfigError(f"column {twice[0]!r} cannot have cuts and be discretised")
+        both = sorted(set(_names(self.columns)) & set(_names(self.leave_out)))
+        if both:
+            raise ConfigError(f"column {both[0]!r} cannot be both chosen and left out")
+        TableFormat(self.separator, self.decimal, self.encoding)
+
+    def preparation(self, cuts: Mapping[str, Cuts] | None = None) -> Preparation:
+        """What to do with a table; `cuts`, if given, are in place of the settings' own."""
+        from fedbn.data.preparation import Preparation  # pyarrow, which --help can do without
+
+        return Preparation(
+            columns=_names(self.columns),
+            leave_out=_names(self.leave_out),
+            missing=self.missing,
+            missing_cells=self.missing_cells,
+            cuts=parse_cuts(self.cuts) if cuts is None else cuts,
+            form=TableFormat(self.separator, self.decimal, self.encoding),
+        )
+
+    @property
+    def intervals(self) -> tuple[int | None, dict[str, int]]:
+        """What `discretise` says: of every column of numbers, or of named ones."""
+        return parse_intervals(self.discretise)
+
+
+def _names(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Names, of which several may stand in one text, with commas."""
+    return tuple(name for text in texts for name in text.split(","))

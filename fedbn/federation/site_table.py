@@ -1,0 +1,113 @@
+"""A site's own table, prepared as the run and the site's file say, under the agreed names.
+
+What the run says is in agreed names; the site's file says how its own columns are called, so cuts
+and choices are translated before the table is read, and own names never get further than here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.data.columns import chosen_columns, read_columns
+from fedbn.data.cuts import Cuts, cuts_text
+from fedbn.data.dataset import Kind
+from fedbn.data.inspection import column_numbers
+from fedbn.data.preparation import Preparation, Prepared, without_missing_rows
+from fedbn.data.quantiles import MANY_NUMBERS, Selection, histogram, wanted_intervals
+from fedbn.data.table_settings import TableSettings
+from fedbn.data.tables import read_prepared
+from fedbn.errors import FedbnWarning
+from fedbn.federation.site_file import SiteFile
+
+__all__ = ["many_numbers", "site_numbers", "site_preparation", "site_table", "tables_with_cuts"]
+
+Numbers = Mapping[str, NDArray[np.float64]]
+
+
+def site_preparation(
+    settings: TableSettings, site: SiteFile, cuts: Mapping[str, Cuts] | None = None
+) -> Preparation:
+    """What to do with the site's table, in its own names; its file goes before the run.
+
+    Parameters
+    ----------
+    settings : of the run.
+    site : what the site decided.
+    cuts : agreed column -> cuts; None for those of the settings.
+    """
+    own = {agreed: name for name, agreed in site.mapping.columns.items()}
+    return site.prepared(settings.preparation(cuts).renamed(own))
+
+
+def site_table(
+    path: str | Path,
+    kind: Kind,
+    settings: TableSettings,
+    site: SiteFile,
+    cuts: Mapping[str, Cuts] | None = None,
+) -> Prepared:
+    """The site's cases under the agreed names, and how many rows were dropped.
+
+    Raises
+    ------
+    DataError, SchemaError : as `fedbn.data.tables.read_dataset` and `SiteMapping.applied`.
+    """
+    found = read_prepared(path, kind, site_preparation(settings, site, cuts))
+    return Prepared(site.mapping.applied(found.dataset), found.rows_dropped)
+
+
+def site_numbers(path: str | Path, settings: TableSettings, site: SiteFile) -> Numbers:
+    """Agreed name -> the numbers of every column of which all cells that are there are numbers.
+
+    Raises
+    ------
+    DataError : the table cannot be read.
+    """
+    how, source = site_preparation(settings, site), str(path)
+
+    def chosen(names: Sequence[str]) -> tuple[str, ...]:
+        return chosen_columns(source, names, how.columns, how.leave_out)
+
+    columns = without_missing_rows(read_columns(path, chosen, lambda _: False, how.form), how)
+    numbers = column_numbers(source, columns, how)
+    return {site.mapping.columns.get(name, name): found for name, found in numbers.items()}
+
+
+def many_numbers(numbers: Numbers) -> dict[str, bool]:
+    """Column of numbers -> whether there are more than MANY_NUMBERS different ones."""
+    return {name: np.unique(found).size > MANY_NUMBERS for name, found in numbers.items()}
+
+
+def tables_with_cuts(sites: Sequence[Numbers], settings: TableSettings) -> TableSettings:
+    """The settings with the cut points that `discretise` asks for in place of it.
+
+    They are found over the numbers of tables at hand, by the three rounds that a server and its
+    sites go through.
+
+    Raises
+    ------
+    ConfigError : a column asked for does not hold numbers at every site.
+
+    Warns
+    -----
+    FedbnWarning : there are fewer intervals than asked for.
+    """
+    kinds = {f"table {i}": many_numbers(site) for i, site in enumerate(sites, start=1)}
+    state = Selection(wanted_intervals(settings.intervals, kinds, settings.preparation().cuts))
+    while not state.done:
+        question = state.question()
+        answers = [histogram(question, site) for site in sites]
+        total = answers[0]
+        for answer in answers[1:]:
+            total = total + answer
+        state = state.after(total)
+    for words in state.remarks():
+        warnings.warn(words, FedbnWarning, stacklevel=2)
+    cuts = {**settings.preparation().cuts, **state.cuts()}
+    return replace(settings, cuts=cuts_text(cuts), discretise=())

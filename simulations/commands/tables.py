@@ -1,0 +1,180 @@
+"""`fedbn inspect`, `schema` and `check`: what is in a table, what sites agree on, what would leave.
+
+Nothing of these leaves the machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedbn.errors import ConfigError, PolicyError
+from simulations.options import Json, SchemaFile, table_settings, with_settings
+
+if TYPE_CHECKING:
+    from fedbn.data.dataset import Dataset
+    from fedbn.data.inspection import TableFacts
+    from fedbn.data.schema import Schema
+    from fedbn.data.table_settings import TableSettings
+    from fedbn.federation.site_file import SiteFile
+
+__all__ = ["check", "inspect", "schema"]
+
+
+@with_settings(table_settings)
+def inspect(
+    table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    *,
+    given: Mapping[str, Any],
+    as_json: Json = False,
+) -> None:
+    """Look at a table: kinds of columns, missing cells, proposed cuts, the command to copy.
+
+    Of the options only --missing, --separator, --decimal and --encoding count here.
+    """
+    from fedbn.data.inspection import inspected
+    from simulations.terminal import print_json, print_table, rows_table
+
+    facts = inspected(table, _settings(given).preparation())
+    if as_json:
+        print_json(asdict(facts))
+        return
+    header = ("column", "kind", "distinct", "missing", "most common", "proposed cuts")
+    print_table(rows_table(header, _fact_rows(facts), f"{table}: {facts.rows} rows"))
+    for each in facts.columns:
+        for remark in each.remarks:
+            print(f"{each.name}: {remark}")
+    print(f"\nTo learn from it:\n  {facts.command}")
+
+
+@with_settings(table_settings)
+def schema(
+    tables: Annotated[list[Path], typer.Argument(help="The sites' tables, or one of them.")],
+    *,
+    given: Mapping[str, Any],
+    out: Annotated[Path | None, typer.Option(help="Write it to this JSON file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Draft what sites agree on: every column with all states, or with its cut points."""
+    from fedbn.data.schema import union_schema
+    from fedbn.data.spellings import require_one_spelling
+    from fedbn.data.tables import read_dataset, write_schema
+    from simulations.commands.learn import with_cuts_of
+    from simulations.terminal import print_json
+
+    settings = with_cuts_of(tables, _settings(given))
+    how = settings.preparation()
+    found = {str(table): read_dataset(table, "categorical", how).schema for table in tables}
+    if settings.spellings == "refuse":
+        require_one_spelling(found)
+    united = union_schema(found)
+    if out is not None:
+        write_schema(united, out)
+    if as_json:
+        print_json(united.to_dict())
+    elif out is None:
+        print(json.dumps(united.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        print(f"{out}: {united.n} columns, {int(united.cardinalities.sum())} states")
+
+
+@with_settings(table_settings)
+def check(
+    site: Annotated[Path, typer.Argument(help="The site's file, with `table`, or its table.")],
+    *,
+    given: Mapping[str, Any],
+    schema: SchemaFile = None,
+    as_json: Json = False,
+) -> None:
+    """Say exactly what would leave this site, and whether it fits the agreed schema."""
+    from clients.local_data import opened_site
+    from fedbn.data.tables import read_schema
+    from fedbn.federation.message import schema_to_text
+    from fedbn.federation.site_table import site_table
+    from simulations.terminal import print_json
+
+    agreed = None if schema is None else read_schema(schema)
+    path, decided = opened_site(str(site))
+    kind = "categorical" if agreed is None else agreed.kind
+    cuts = None if agreed is None else agreed.cuts
+    dataset = site_table(path, kind, _settings(given), decided, cuts).dataset
+    refused = _refusal(decided, dataset)
+    content: dict[str, Any] = {
+        "rows": dataset.n_rows,
+        "refused": refused,
+        "differs": _difference(dataset.schema, agreed),
+        "handshake": None if refused else dataset.schema.to_dict(),
+        "handshake_bytes": 0 if refused else len(schema_to_text(dataset.schema)),
+        "structures": decided.policy.structures,
+        "diagnostics": decided.policy.diagnostics,
+        "counts": decided.policy.counts,
+        "histograms": decided.policy.histograms,
+    }
+    if as_json:
+        print_json(content)
+        return
+    _print_check(content)
+
+
+def _settings(given: Mapping[str, Any]) -> TableSettings:
+    from simulations.experiment import experiment_from
+
+    return experiment_from(given).tables
+
+
+def _fact_rows(facts: TableFacts) -> list[tuple[Any, ...]]:
+    return [
+        (
+            each.name,
+            each.kind,
+            each.distinct,
+            each.missing,
+            ", ".join(f"{text} ({count})" for text, count in each.common),
+            ", ".join(f"{cut:g}" for cut in each.cuts),
+        )
+        for each in facts.columns
+    ]
+
+
+def _refusal(decided: SiteFile, dataset: Dataset) -> str:
+    try:
+        decided.policy.require_table(dataset)
+    except PolicyError as error:
+        return ": ".join(map(str, error.args))
+    return ""
+
+
+def _difference(own: Schema, agreed: Schema | None) -> str:
+    from fedbn.federation.agreement import negotiate
+
+    if agreed is None:
+        return ""
+    if own.kind != agreed.kind:
+        raise ConfigError(f"the schema's columns are {agreed.kind}, the site's {own.kind}")
+    return "".join(each.words() for each in negotiate({"": own}, agreed).mismatches.values())
+
+
+def _print_check(content: Mapping[str, Any]) -> None:
+    if content["refused"]:
+        print(f"Nothing would leave: {content['refused']}")
+        return
+    print(f"{content['rows']} rows. What would leave this site, and nothing else:")
+    print(f"1. Names and states, once ({content['handshake_bytes']} bytes):")
+    for name, states in content["handshake"].items():
+        print(f"   {name}: {json.dumps(states, ensure_ascii=False)}")
+    form = "equivalence classes (CPDAG)" if content["structures"] == "cpdag" else "DAGs"
+    print(f"2. In every round: edges of learned structures, as {form}, and their weights.")
+    extra = {
+        "diagnostics": "its name, rows and seconds, if the run asks",
+        "counts": "counts of families, if the run asks",
+        "histograms": "histograms of columns to be cut, if the run asks",
+    }
+    for key, words in extra.items():
+        print(f"{'3.' if content[key] else '-  not:'} {words}")
+    if content["differs"]:
+        print(f"It does not fit the schema: it {content['differs']}")
