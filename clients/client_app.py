@@ -81,8 +81,8 @@ def count(message: Message, context: Context) -> Message:
     from fedbn.federation.family_message import answer_to_arrays, answered
 
     experiment = from_run_config(context.run_config)
-    site = local_site(experiment, context.node_config)
     task = task_of(message)
+    site = local_site(experiment, context.node_config, task.schema.cuts)
     policy = decided(context).policy
     policy.require_table(site.dataset)
     policy.require_schema(task.schema)

@@ -46,6 +46,8 @@ def task_of(message: Message) -> Task:
 
 def cuts_of(message: Message) -> dict[str, Cuts]:
     """The cut points that a question for columns comes with; raises MessageError."""
+    if "task" not in message.content:
+        return {}
     record = _config(message, "task")
     if "cuts" not in record:
         return {}

@@ -73,9 +73,9 @@ class SitePolicy:
     max_dags: int | None = None
     structures: str = "dag"
     diagnostics: bool = False
-    histograms: bool = True
     max_epsilon: float | None = None
     delta: float = 1e-6
+    histograms: bool = True
     counts: bool = False
     counts_min_rows: int = 0
     counts_max_parents: int | None = None

@@ -5,7 +5,8 @@ it takes two seconds. Its writer is kept from what it would mangle in silence:
 
 - pgmpy matches names without regard to case, so names that differ in case only are renamed, for
   its users (a model of pgmpy's with such names is refused);
-- it writes no quotes, so characters that end a word in BIF become "_";
+- it writes no quotes, so characters that end a word for some reader of BIF become "_", and what
+  would be read as a number gets one in front (pyAgrum is the strictest reader known);
 
 and a warning says what was renamed.
 """
@@ -27,7 +28,9 @@ from fedbn.networks.network import BayesianNetwork, ConditionalTable
 
 __all__ = ["bif_text", "from_pgmpy", "read_bif", "to_pgmpy", "write_bif"]
 
-_NOT_IN_A_WORD = re.compile(r"""[\s"'(){}\[\],;|/\\]""")
+_NOT_IN_A_WORD = re.compile(r"[^A-Za-z0-9_.-]")
+_WORD = re.compile(r"(?![0-9]+[eE])(?:[A-Za-z_]|[0-9]+[A-Za-z_])[A-Za-z0-9_.-]*|-?[0-9]+")
+"""What pgmpy, pyAgrum and bnlearn read as one word without quotes."""
 
 
 def read_bif(path: str | Path) -> BayesianNetwork:
@@ -148,11 +151,11 @@ def _with_bif_words(network: BayesianNetwork) -> BayesianNetwork:
 
 def _words(texts: Sequence[str]) -> list[str]:
     """Words without BIF's punctuation, no two equal without regard to case."""
-    taken = {text.lower() for text in texts if not _NOT_IN_A_WORD.search(text)}
+    taken = {text.lower() for text in texts if _WORD.fullmatch(text)}
     words: list[str] = []
     used: set[str] = set()
     for text in texts:
-        word = base = _NOT_IN_A_WORD.sub("_", text)
+        word = base = _as_word(text)
         count = 2
         while word.lower() in used or (word != text and word.lower() in taken):
             word = f"{base}_{count}"
@@ -160,3 +163,13 @@ def _words(texts: Sequence[str]) -> list[str]:
         used.add(word.lower())
         words.append(word)
     return words
+
+
+def _as_word(text: str) -> str:
+    """The text, or the nearest word.
+
+    >>> [_as_word(text) for text in ("1: (-inf, 30]", "<=50K", "0-3", "1e5", "10th", "7")]
+    ['1___-inf__30_', '__50K', '_0-3', '_1e5', '10th', '7']
+    """
+    word = _NOT_IN_A_WORD.sub("_", text)
+    return word if _WORD.fullmatch(word) else f"_{word}"

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.preparation import Preparation
+from fedbn.data.table_format import TableFormat
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.message import StructureMessage
 from fedbn.federation.policy import SitePolicy
@@ -88,7 +90,12 @@ def test_a_site_file_is_read(tmp_path: Path) -> None:
         disclosures = "north.jsonl"
         ledger = "north.privacy.jsonl"
         leave-out = ["id"]
+        table = "north.csv"
+        missing = ["?"]
+        missing-cells = "state"
+        separator = ";"
         [policy]
+        histograms = false
         min-rows = 500
         variables = ["age", "smoke"]
         max-in-degree = 6
@@ -106,10 +113,16 @@ def test_a_site_file_is_read(tmp_path: Path) -> None:
     read = read_site_file(file)
     assert (read.name, read.disclosures) == ("north", tmp_path / "north.jsonl")
     assert read.ledger == tmp_path / "north.privacy.jsonl"
-    assert read.policy == SitePolicy(500, ("age", "smoke"), 6, 20, "cpdag", True, 3.0, 1e-7)
+    assert read.policy == SitePolicy(500, ("age", "smoke"), 6, 20, "cpdag", True, 3.0, 1e-7, False)
     assert read.mapping.columns == {"Raucher": "smoke"}
     assert read.mapping.states == {"smoke": {"ja": "yes"}}
     assert read.mapping.leave_out == ("id",)
+    assert read.table == tmp_path / "north.csv"
+    how = read.prepared(Preparation(missing=("-",), leave_out=("x",)))
+    assert (how.missing, how.missing_cells, how.leave_out) == (("-", "?"), "state", ("x", "id"))
+    assert how.form == TableFormat(";")
+    file.write_text('columns = ["a", "b"]')
+    assert read_site_file(file).columns == ("a", "b")
     file.write_text("")
     assert read_site_file(file) == SiteFile()
 
@@ -128,6 +141,8 @@ def test_a_site_file_is_read(tmp_path: Path) -> None:
         ("[columns]\na = 1", r"\[columns\] must have lines"),
         ("[states]\na = 'x'", r"\[states.a\] must have lines"),
         ("name = ''", "'name' must be text"),
+        ("separator = '.'", "separator must be one of"),
+        ("missing-cells = 'drop'", "missing-cells must be one of"),
         ("name = ", "not valid TOML"),
     ],
 )

@@ -83,7 +83,10 @@ def test_a_state_that_no_other_site_has_is_united_and_remarked(
     site(tmp_path, "east")
     site(tmp_path, "north", rows=("x,1\n", "Y,2\n", "x,2\n", "Y,1\n"))
     site(tmp_path, "south")
-    result = run(tmp_path)
+    with pytest.raises(SchemaError, match="'a': client 'north' has 'Y', client 'east' has 'y'"):
+        run(tmp_path)
+    caplog.clear()
+    result = run(tmp_path, PLAN.changed(spellings="accept"))
     assert result.schema.to_dict()["a"] == ["Y", "x", "y"]
     told = [record.getMessage() for record in caplog.records if record.name == "fedbn.client"]
     assert told == ["the agreed columns and this site: no other site has 'Y' of 'a'"]
