@@ -6,64 +6,34 @@ numbers are in expected.json. A claim is checked for one reading of the consensu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from scipy.stats import spearmanr
 
-from simulations.mcbnc_aaai26.selection import (
-    Cell,
-    Curve,
-    groups,
-    main_networks,
-    mean,
-    networks_of,
-    of_part,
+from simulations.mcbnc_aaai26.claims_on_shape import (
+    above_truth,
+    as_many_edges,
+    comparable_bdeu,
+    early_time,
+    flat_width,
+    never_denser,
+    nothing_changes,
+    truth_below_inputs,
+    win95pts,
 )
-from simulations.mcbnc_aaai26.statistics import TOLERANCE, Comparison, compared, win_tie_loss
-from simulations.study import Row
+from simulations.mcbnc_aaai26.evidence import (
+    Evidence,
+    Found,
+    Rule,
+    groups_by_network,
+    table_2,
+    value_at,
+)
+from simulations.mcbnc_aaai26.selection import Cell, groups, mean, of_part
+from simulations.mcbnc_aaai26.statistics import TOLERANCE, Comparison, win_tie_loss
 
-__all__ = ["CHECKS", "Evidence", "Found", "Rule", "table_2"]
-
-Rule = Mapping[str, Any]
-Found = tuple[bool | None, str]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """The complete cells and all rows, and the reading that is judged."""
-
-    cells: Sequence[Cell]
-    rows: Sequence[Row]
-    reading: str
-
-    def main(self) -> list[Cell]:
-        """Cells of the networks of the paper's main figures."""
-        names = main_networks(networks_of(self.cells))
-        return [cell for cell in self.cells if cell.network in names]
-
-    def of(self, *networks: str) -> list[Cell]:
-        """Cells of these networks."""
-        return [cell for cell in self.cells if cell.network in networks]
-
-    def smhd(self, cell: Cell) -> float:
-        """SMHD of the chosen consensus to the truth."""
-        return cell.chosen(self.reading, "smhd_gold")
-
-
-def table_2(
-    cells: Sequence[Cell], reading: str, key: str, rivals: Sequence[str] = ()
-) -> Comparison:
-    """Ranks and p-values of the consensus, the inputs' mean, G+, and rivals; "bdeu" is negated."""
-    sign = -1.0 if key == "bdeu" else 1.0
-    values = {
-        "consensus": [sign * cell.chosen(reading, key) for cell in cells],
-        "inputs": [sign * cell.of("inputs", key) for cell in cells],
-        "union": [sign * cell.union(key) for cell in cells],
-    }
-    return compared(values | {name: [sign * c.of(name, key) for c in cells] for name in rivals})
+__all__ = ["CHECKS"]
 
 
 def first_in_smhd(at: Evidence, rule: Rule) -> Found:
@@ -152,7 +122,7 @@ def stable(at: Evidence, rule: Rule) -> Found:
     if not wide:
         return None, ""
     good = sum(min(widths) >= rule["width"] for widths in wide.values())
-    worse = [_value_at(cell.curve(at.reading, "smhd_gold"), 1.0) > at.smhd(cell) for cell in some]
+    worse = [value_at(cell.curve(at.reading, "smhd_gold"), 1.0) > at.smhd(cell) for cell in some]
     held = good >= rule["networks"] / rule["of"] * len(wide) and all(worse)
     return held, (
         f"broad on {good} of {len(wide)} networks; worse at θ = 1 in {sum(worse)} of {len(worse)}"
@@ -163,94 +133,7 @@ def _near_width(cell: Cell, reading: str, factor: float) -> float:
     curve = cell.curve(reading, "smhd_gold")
     least = min(value for _, value in curve)
     grid = np.linspace(0.0, 1.0, 201)
-    return mean([_value_at(curve, theta) <= factor * least + 1 for theta in grid])
-
-
-def _value_at(curve: Curve, theta: float) -> float:
-    return [value for at, value in curve if at is None or at <= theta + TOLERANCE][-1]
-
-
-def groups_by_network(
-    cells: Sequence[Cell], value: Callable[[Cell], float]
-) -> dict[str, list[float]]:
-    """network -> the values of its cells."""
-    found: dict[str, list[float]] = {}
-    for cell in cells:
-        found.setdefault(cell.network, []).append(value(cell))
-    return found
-
-
-def comparable_bdeu(at: Evidence, rule: Rule) -> Found:
-    percent = {
-        (c.network, c.r): 100 * (c.chosen(at.reading, "bdeu") / c.of("inputs", "bdeu") - 1)
-        for c in at.main()
-    }
-    above = sum(value < 0 for value in percent.values())
-    low, high = min(percent.values()), max(percent.values())
-    held = max(abs(low), abs(high)) <= rule["percent"]
-    worst = max(percent, key=lambda key: abs(percent[key]))
-    return held, (
-        f"log score {-high:+.2f} to {-low:+.2f} % of the inputs' (mean "
-        f"{-mean(list(percent.values())):+.2f} %), above in {above} of {len(percent)}; "
-        f"farthest {worst[0]} r = {worst[1]}"
-    )
-
-
-def truth_below_inputs(at: Evidence, rule: Rule) -> Found:
-    found = at.of(*rule["networks"])
-    if not found:
-        return None, ""
-    below = groups_by_network(
-        found, lambda c: 100 * (c.of("gold", "bdeu") / c.of("inputs", "bdeu") - 1)
-    )
-    text = ", ".join(f"{name} {mean(values):.1f} % below" for name, values in below.items())
-    return all(min(values) > 0 for values in below.values()), text
-
-
-def above_truth(at: Evidence, rule: Rule) -> Found:
-    found = at.of(rule["network"])
-    if not found:
-        return None, ""
-    above = {c.r: 100 * (1 - c.chosen(at.reading, "bdeu") / c.of("gold", "bdeu")) for c in found}
-    text = ", ".join(f"r = {r}: {value:+.1f} %" for r, value in above.items())
-    return all(value > 0 for value in above.values()), text
-
-
-def flat_width(at: Evidence, rule: Rule) -> Found:
-    flat = []
-    for cell in at.main():
-        curve = cell.curve(at.reading, "width")
-        inside = [_value_at(curve, rule["from"])]
-        inside += [v for t, v in curve if t is not None and rule["from"] <= t <= rule["to"]]
-        spread = max(inside) - min(inside)
-        flat.append(spread <= max(rule["absolute"], rule["share"] * max(inside)))
-    return all(flat), f"{sum(flat)} of {len(flat)} cells"
-
-
-def never_denser(at: Evidence, rule: Rule) -> Found:
-    counts = {}
-    for other in ("gold", "inputs"):
-        for key in ("edges", "width"):
-            counts[f"{key} above {other}"] = sum(
-                c.chosen(at.reading, key) > c.of(other, key) + TOLERANCE for c in at.main()
-            )
-    text = ", ".join(f"{what} {count}" for what, count in counts.items())
-    return max(counts.values()) <= rule["violations"], f"{text}; of {len(at.main())} cells"
-
-
-def win95pts(at: Evidence, rule: Rule) -> Found:
-    found = at.of(rule["network"])
-    if not found:
-        return None, ""
-    texts, best = [], 0.0
-    for cell in found:
-        ours = at.smhd(cell)
-        inputs = 100 * (1 - ours / cell.of("inputs", "smhd_gold"))
-        union = 100 * (1 - ours / cell.union("smhd_gold"))
-        best = max(best, inputs)
-        width = f"width {cell.union('width'):.0f} -> {cell.chosen(at.reading, 'width'):.1f}"
-        texts.append(f"r = {cell.r}: {inputs:.0f} % (inputs), {union:.0f} % (G+), {width}")
-    return best >= rule["percent"], "; ".join(texts)
+    return mean([value_at(curve, theta) <= factor * least + 1 for theta in grid])
 
 
 def regret(at: Evidence, rule: Rule) -> Found:
@@ -260,37 +143,6 @@ def regret(at: Evidence, rule: Rule) -> Found:
     return none / len(lost) >= rule["share"], (
         f"none in {none} of {len(lost)}, mean {mean(list(lost.values())):.1f}, most "
         f"{lost[worst]:.1f} ({worst[0]}, r = {worst[1]})"
-    )
-
-
-def as_many_edges(at: Evidence, rule: Rule) -> Found:
-    off = [abs(c.chosen(at.reading, "edges") / c.of("inputs", "edges") - 1) for c in at.main()]
-    return mean(off) <= rule[
-        "share"
-    ], f"mean {100 * mean(off):.0f} %, most {100 * max(off):.0f} % off"
-
-
-def early_time(at: Evidence, rule: Rule) -> Found:
-    found = at.of(*rule["networks"])
-    if not found:
-        return None, ""
-    share = groups_by_network(
-        found, lambda c: _value_at(c.clock(), rule["theta"]) / c.clock()[-1][1]
-    )
-    text = ", ".join(f"{name} {100 * mean(values):.0f} %" for name, values in share.items())
-    return all(mean(values) > rule["share"] for values in share.values()), text
-
-
-def nothing_changes(at: Evidence, rule: Rule) -> Found:
-    found = at.of(*rule["networks"])
-    if not found:
-        return None, ""
-    same = [c.rivals["inputs_equal_to_gold"] == 1.0 and c.union("smhd_gold") == 0 for c in found]
-    first = [c.curve(at.reading, "smhd_gold")[1][0] for c in found]
-    early = sum(theta is not None and theta < 1 for theta in first)
-    return all(same) and not early, (
-        f"inputs and G+ are the truth in {sum(same)} of {len(same)} cells; a deletion below "
-        f"θ = 1 in {early}"
     )
 
 

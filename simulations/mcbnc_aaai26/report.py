@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from simulations.mcbnc_aaai26.claims import table_2
+from simulations.mcbnc_aaai26.evidence import table_2
 from simulations.mcbnc_aaai26.selection import Cell, cells_of, groups, mean, of_part
 from simulations.mcbnc_aaai26.statistics import Comparison, win_tie_loss
 from simulations.mcbnc_aaai26.targets import targets

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from simulations.mcbnc_aaai26.claims import CHECKS, Evidence, Found, Rule
+from simulations.mcbnc_aaai26.claims import CHECKS
+from simulations.mcbnc_aaai26.evidence import Evidence, Found, Rule
 from simulations.mcbnc_aaai26.selection import Cell, cells_of, groups, of_part
 from simulations.mcbnc_aaai26.synthetic import THETAS
 from simulations.study import Row, Section

@@ -16,7 +16,7 @@ from fedbn.errors import ConfigError, FedbnWarning, ResultsError
 from fedbn.graphs.dag import DAG
 from simulations.cli import app
 from simulations.mcbnc_aaai26.cases import cases, cost, inputs_of, settings
-from simulations.mcbnc_aaai26.claims import Evidence
+from simulations.mcbnc_aaai26.evidence import Evidence
 from simulations.mcbnc_aaai26.inputs import first_inputs
 from simulations.mcbnc_aaai26.report import expected, own_values, sections
 from simulations.mcbnc_aaai26.selection import Cell, cells_of, latest
