@@ -5,6 +5,8 @@
     query.report  -> record "receipt": {received}
     query.counts  -> record "counts": the arrays of a FamilyAnswer
     train         -> record "structures": the arrays of a StructureMessage
+    query.keys    -> record "keys": {public[, name, signature]}, of secure sums
+    train.sums    -> record "sums": {masked}
 
 Where the run's `share-diagnostics` and the site's policy want it, the record "diagnostics" goes
 with them: the site's label, or label, rows and seconds. Nothing of the table itself is in any
@@ -12,6 +14,8 @@ reply. What the site's policy forbids is refused before anything is learned or s
 """
 
 from __future__ import annotations
+
+import time
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
@@ -27,10 +31,11 @@ from clients.requests import (
     report_of,
     task_of,
 )
+from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
 from clients.site import decided
 from fedbn.data.quantiles import histogram
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
-from fedbn.federation.message import schema_to_text, to_arrays
+from fedbn.federation.message import StructureMessage, schema_to_text, to_arrays
 from fedbn.federation.run_config import from_run_config
 from fedbn.federation.site_table import many_numbers
 
@@ -97,6 +102,41 @@ def count(message: Message, context: Context) -> Message:
 @app.train()
 def train(message: Message, context: Context) -> Message:
     """Learn structures from this site's table under the agreed schema."""
+    decided(context).policy.require_open()
+    site, structures, seconds = learned(message, context)
+    arrays = {key: Array(array) for key, array in to_arrays(structures).items()}
+    content = RecordDict({"structures": ArrayRecord(arrays)})
+    if may_tell(context):
+        content["diagnostics"] = diagnostics(site, seconds)
+    return Message(content, reply_to=message)
+
+
+@app.query("keys")
+def keys(message: Message, context: Context) -> Message:
+    """Learn as in `train`, keep the structures here, and tell a public key for secure sums."""
+    site: Site | None = None
+    seconds = 0.0
+    if not has_begun(message, context):
+        site, structures, seconds = learned(message, context)
+        begin_sums(message, context, structures)
+    content = RecordDict({"keys": own_key(context)})
+    if may_tell(context) and site is not None:
+        content["diagnostics"] = diagnostics(site, seconds)
+    return Message(content, reply_to=message)
+
+
+@app.train("sums")
+def sums(message: Message, context: Context) -> Message:
+    """Answer a request for a sum, masked."""
+    began = time.process_time()
+    content = RecordDict({"sums": ArrayRecord({"masked": Array(masked_answer(message, context))})})
+    if may_tell(context):
+        content["diagnostics"] = ConfigRecord({"seconds": time.process_time() - began})
+    return Message(content, reply_to=message)
+
+
+def learned(message: Message, context: Context) -> tuple[Site, StructureMessage, float]:
+    """This site, the structures that may leave it, and the CPU seconds of learning them."""
     from fedbn.federation.rounds import client_round, site_rng
 
     experiment = from_run_config(context.run_config)
@@ -110,11 +150,7 @@ def train(message: Message, context: Context) -> Message:
     start = consensus_of(message, task.schema)
     rng = site_rng(experiment.seed, partition_id(context.node_config), task.round)
     reply, rungs = client_round(site.dataset, task.schema, experiment.learner, rng, start)
-    arrays = {key: Array(array) for key, array in to_arrays(policy.permitted(reply)).items()}
-    content = RecordDict({"structures": ArrayRecord(arrays)})
-    if may_tell(context):
-        content["diagnostics"] = diagnostics(site, sum(learned.seconds for learned in rungs))
-    return Message(content, reply_to=message)
+    return site, policy.permitted(reply), sum(result.seconds for result in rungs)
 
 
 def diagnostics(site: Site, seconds: float) -> ConfigRecord:

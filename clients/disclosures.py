@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from flwr.app import ArrayRecord, Context, Message
 from flwr.clientapp.typing import ClientAppCallable
 
-from clients.requests import families_of_request, round_of, task_of
+from clients.requests import families_of_request, round_of, sum_of, task_of
 from clients.site import decided
 from fedbn.federation.disclosure import (
     Content,
@@ -54,7 +54,9 @@ def _content(reply: Message) -> Content:
 
 def _bytes(value: object) -> bytes:
     data = getattr(value, "data", None)
-    return bytes(data) if data is not None else json.dumps(value).encode("utf-8")
+    if data is not None:
+        return bytes(data)
+    return value if isinstance(value, bytes) else json.dumps(value).encode("utf-8")
 
 
 def _words(message: Message, reply: Message) -> str:
@@ -74,6 +76,11 @@ def _words(message: Message, reply: Message) -> str:
         parts.append(count_words(request.tables))
     if "histogram" in content:
         parts.append(histogram_words(content["histogram"]["text"]))
+    if "keys" in content:
+        parts.append("public key of this run")
+    if isinstance(masked := content.get("sums"), ArrayRecord):
+        integers = masked["masked"].shape[0]
+        parts.append(f"share of a masked sum: {integers} integers, {sum_of(message).words}")
     if "receipt" in content:
         parts.append("receipt of a report")
     if "diagnostics" in content:

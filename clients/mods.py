@@ -33,6 +33,7 @@ REFUSED = "refused by this site's policy"
 """What a refusing client sends, before the reason code."""
 
 SCHEMA_KEYS = {"text": str, "hash": str}
+KEY_KEYS = {"public": bytes, "name": str, "signature": bytes}
 DIAGNOSTIC_KEYS = {"label": str, "rows": int, "seconds": float}
 
 
@@ -122,12 +123,24 @@ def _has_types(record: object, types: Mapping[str, type]) -> bool:
     )
 
 
+def _is_key(record: object) -> bool:
+    return _has_types(record, KEY_KEYS) and "public" in record  # type: ignore[operator]
+
+
+def _is_masked(record: object) -> bool:
+    if not isinstance(record, ArrayRecord) or set(record) != {"masked"}:
+        return False
+    return record["masked"].dtype == "uint64" and len(record["masked"].shape) == 1
+
+
 AGREED: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "query": {"schema": _is_schema},
     "query.histogram": {"histogram": _is_text},
     "query.report": {"receipt": _is_receipt},
     "query.counts": {"counts": _is_counts},
+    "query.keys": {"keys": _is_key},
     "train": {"structures": _is_structures},
+    "train.sums": {"sums": _is_masked},
 }
 """Message type -> record name -> what the record must be."""
 

@@ -15,6 +15,14 @@ from fedbn.federation.family_message import REQUEST_KEYS, FamilyRequest, request
 from fedbn.federation.histogram_message import question_from_text
 from fedbn.federation.message import Limits, arrays_of_npy, from_arrays, printable, schema_from_text
 from fedbn.graphs.dag import DAG
+from fedbn.secure.requests import (
+    CutRequest,
+    OrderRequest,
+    UnionRequest,
+    VoteRequest,
+    from_bytes,
+)
+from fedbn.secure.session import Terms
 
 MAX_REPORT = 2000
 """Characters of the server's report that are shown here."""
@@ -60,6 +68,47 @@ def cuts_of(message: Message) -> dict[str, Cuts]:
 def question_of(message: Message) -> Question | None:
     """What a question for histograms asks; raises MessageError."""
     return question_from_text(_config(message, "question").get("text"))
+
+
+@dataclass(frozen=True)
+class SumQuestion:
+    """A request for a masked sum.
+
+    Attributes
+    ----------
+    data : its bytes.
+    terms : what the run agreed on; in the first request only.
+    """
+
+    data: bytes
+    terms: Terms | None
+
+    @property
+    def words(self) -> str:
+        """What it asks for, for people."""
+        return _SUMS[type(from_bytes(self.data)[0])]
+
+
+_SUMS = {
+    OrderRequest: "costs of an order",
+    UnionRequest: "arcs of a union",
+    CutRequest: "cuts of deletions",
+    VoteRequest: "votes on pairs",
+}
+
+
+def sum_of(message: Message) -> SumQuestion:
+    """The question of a request for a sum; raises MessageError."""
+    record = _config(message, "sums")
+    data, terms = record.get("request"), record.get("terms")
+    if not isinstance(data, bytes) or not (terms is None or isinstance(terms, str)):
+        raise MessageError("server: a request for a sum must be bytes, its terms text")
+    return SumQuestion(data, None if terms is None else Terms.from_text(terms))
+
+
+def run_of(message: Message) -> str:
+    """The name of a run of secure sums; raises MessageError."""
+    return _text(_config(message, "task"), "run")
 
 
 def round_of(message: Message) -> int:

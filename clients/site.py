@@ -3,8 +3,8 @@
     --node-config 'data-path="/srv/north.csv" policy="/srv/north.toml"'
 
 Without a policy file nothing is limited, and no diagnostics are shared. A deployed site always
-keeps a disclosure log, and a ledger of private runs: where its file says, or beside its table. In a
-simulation there is neither.
+keeps a disclosure log, a ledger of private runs and a file of the cohorts of secure sums: where its
+file says, or beside its table. In a simulation there is none of them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from fedbn.federation.policy import SitePolicy
 from fedbn.federation.run_config import from_run_config
 from fedbn.federation.site_file import SiteFile, is_site_file, read_site_file
 from fedbn.privacy.ledger import ledger_beside
+from fedbn.secure.cohorts import cohorts_beside
 
 SIMULATED = SiteFile(policy=SitePolicy(diagnostics=True, counts=True))
 """A simulated client has no will of its own."""
@@ -40,7 +41,7 @@ def site_file(node_config: Mapping[str, Any], sites: Sequence[str] = ()) -> Site
     """
     index = int(node_config.get("partition-id", len(sites)))
     if index < len(sites) and is_site_file(sites[index]):
-        return replace(read_site_file(sites[index]), disclosures=None, ledger=None)
+        return replace(read_site_file(sites[index]), disclosures=None, ledger=None, cohorts=None)
     if "policy" in node_config:
         given = read_site_file(str(node_config["policy"]))
     elif "data-path" in node_config:
@@ -54,4 +55,5 @@ def site_file(node_config: Mapping[str, Any], sites: Sequence[str] = ()) -> Site
         given,
         disclosures=given.disclosures or table.with_name(f"{table.name}.disclosures.jsonl"),
         ledger=given.ledger or ledger_beside(table),
+        cohorts=given.cohorts or cohorts_beside(table),
     )

@@ -26,12 +26,14 @@ from fedbn.errors import ConfigError, FedbnError
 from fedbn.federation.checkpoint import result_files
 from fedbn.federation.rounds import FederationResult, Progress, ServerState, load_kernels
 from fedbn.federation.run_config import from_run_config, to_run_config
+from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.settings import Experiment
 from fedbn.learners import kind_of_score
 from server.checkpoint import forget, keep, resumed
 from server.counting import chosen_by_counts
 from server.cut_points import found_cuts
-from server.handshake import shake_hands, wait_for_nodes
+from server.handshake import Handshake, shake_hands, wait_for_nodes
+from server.secure_sums import secure_federation
 from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
 
 HANDOVER = "FEDBN_HANDOVER"
@@ -48,7 +50,7 @@ app = ServerApp()
 class Federated:
     """A result, the CPU seconds that its fusions took, and those of loading their kernels."""
 
-    result: FederationResult
+    result: FederationResult | SecureResult
     seconds: float
     startup_seconds: float
 
@@ -107,6 +109,11 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
     began = time.process_time()
     load_kernels()
     startup_seconds = time.process_time() - began
+    if experiment.consensus.aggregation != "open":
+        shaken = handshake(grid, experiment, None)
+        timeout = experiment.federation.reply_seconds or DAY
+        summed, seconds = secure_federation(grid, shaken, experiment, timeout)
+        return Federated(summed, seconds, startup_seconds)
     before, seconds = resumed(experiment), 0.0
     if before is None or unfinished(before, experiment):
         before, seconds = further_rounds(grid, experiment, before, progress)
@@ -131,16 +138,7 @@ def further_rounds(
     by counts; CPU seconds."""
     require_choosable(experiment)
     timeout = experiment.federation.reply_seconds or DAY
-    nodes, agreed = connected_nodes(grid, experiment), agreed_schema(experiment)
-    shaken = shake_hands(
-        grid,
-        nodes,
-        experiment,
-        agreed=agreed,
-        cuts=common_cuts(grid, nodes, experiment, agreed if before is None else before.schema),
-        before=before,
-        timeout=timeout,
-    )
+    shaken = handshake(grid, experiment, before)
     strategy = StructuralConsensus(
         shaken.state,
         shaken.clients,
@@ -182,6 +180,20 @@ def common_cuts(
         return {**given, **agreed.cuts}
     timeout = experiment.federation.reply_seconds or DAY
     return {**given, **found_cuts(grid, nodes, experiment, timeout)}
+
+
+def handshake(grid: Grid, experiment: Experiment, before: ServerState | None) -> Handshake:
+    """Who takes part, and the agreed schema."""
+    nodes, agreed = connected_nodes(grid, experiment), agreed_schema(experiment)
+    return shake_hands(
+        grid,
+        nodes,
+        experiment,
+        agreed=agreed,
+        cuts=common_cuts(grid, nodes, experiment, agreed if before is None else before.schema),
+        before=before,
+        timeout=experiment.federation.reply_seconds or DAY,
+    )
 
 
 def agreed_schema(experiment: Experiment) -> Schema | None:
@@ -231,6 +243,7 @@ def write_folder(federated: Federated, experiment: Experiment) -> None:
     """The results folder, without what only a simulation knows (truth, tables)."""
     from fedbn.results.outcome import Outcome
     from fedbn.results.report import versions, write_results
+    from fedbn.results.sums import write_sums
 
     assert experiment.output.out_dir is not None
     run = {
@@ -240,6 +253,9 @@ def write_folder(federated: Federated, experiment: Experiment) -> None:
         "seconds": federated.seconds,
         "startup_seconds": federated.startup_seconds,
     }
+    if isinstance(federated.result, SecureResult):
+        write_sums(federated.result, experiment.output.out_dir, run=run)
+        return
     outcome = Outcome.of_federation(federated.result)
     files = result_files(federated.result, experiment)
     write_results(outcome, experiment.output.out_dir, run=run, more=files)

@@ -133,6 +133,7 @@ def main(arguments: list[str] | None = None) -> None:
         "fedbn simulate --network child --partition dirichlet-latent --alpha 0.3",
         "fedbn simulate --table patients.csv --partition column --partition-column hospital",
         "fedbn simulate --sites a.csv b.csv c.csv --schema states.json --out results/three",
+        "fedbn simulate --network alarm --aggregation secure-sums",
         "fedbn simulate --config experiment.toml --engine in-process",
     )
 )

@@ -91,6 +91,9 @@ def table_settings() -> list[tuple[str, Setting]]:
     return [(TABLES, each) for each in settings_of(TableSettings)]
 
 
+_CONSENSUS = ("reading", "robust", "choose", "count-rounds", "aggregation", "look-ahead")
+
+
 def simulation_settings() -> list[tuple[str, Setting]]:
     """(panel of the help, setting) of all that `simulate` takes."""
     from fedbn.federation.settings import (
@@ -107,7 +110,7 @@ def simulation_settings() -> list[tuple[str, Setting]]:
         *(("Data", each) for each in settings_of(DataSettings)),
         *table_settings(),
         *learning_settings(local=False),
-        *(("Consensus", consensus[key]) for key in ("reading", "robust", "choose", "count-rounds")),
+        *(("Consensus", consensus[key]) for key in _CONSENSUS),
         ("Consensus", rounds),
         *(("Run", own[key]) for key in ("engine", "processes", "seed")),
         *(("Run", each) for each in settings_of(OutputSettings) if each.key == "resume"),

@@ -23,6 +23,7 @@ from server.server_app import Federated, agreed_schema, federate
 
 if TYPE_CHECKING:
     from fedbn.federation.rounds import FederationResult
+    from fedbn.federation.secure_rounds import SecureResult
 
 Notify = Callable[[str], None]
 
@@ -40,7 +41,7 @@ class ExperimentRun:
     wall_seconds : name of a stage -> wall-clock seconds.
     """
 
-    result: FederationResult
+    result: FederationResult | SecureResult
     simulation: Simulation
     seconds: float
     startup_seconds: float

@@ -148,7 +148,8 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     s = summary
     table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", title_style="bold")
     table.add_column("")
-    for name in (f"inputs (mean of {s.inputs})", "union G+", "consensus"):
+    inputs = f"inputs (mean of {s.inputs})" if s.inputs else "inputs, not known"
+    for name in (inputs, "union G+", "consensus"):
         table.add_column(name, justify="right")
     table.add_row("edges", shown(s.inputs_edges), shown(s.fusion_edges), shown(s.edges))
     if s.smhd_to_gold is not None:

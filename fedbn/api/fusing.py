@@ -12,7 +12,8 @@ import numpy as np
 from fedbn.api.drawing import dag_axes, frame_of
 from fedbn.api.learning import Learned
 from fedbn.api.table import shown
-from fedbn.consensus.mcbnc import McbncPath, mcbnc_paths
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.path import DeletionPath
 from fedbn.consensus.pooling import Robust, poolings_of, select_among
 from fedbn.consensus.threshold import Reading
 from fedbn.errors import ConfigError, StructureError
@@ -75,7 +76,7 @@ class Fused:
         return self.outcome.consensus.gap
 
     @property
-    def path(self) -> McbncPath:
+    def path(self) -> DeletionPath:
         """Order, union G+ and every deletion with its criticality."""
         return self.outcome.path
 

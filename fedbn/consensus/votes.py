@@ -18,7 +18,7 @@ from fedbn.fusion.baselines import arc_votes
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
 
-__all__ = ["Votes", "lower_bound", "missing_pairs", "votes_of"]
+__all__ = ["Votes", "lower_bound", "mean_smhd_by_votes", "missing_pairs", "votes_of"]
 
 Ints = NDArray[np.int64]
 
@@ -56,6 +56,16 @@ def lower_bound(votes: Votes) -> Fraction:
     from fedbn.consensus._state_kernels import vote_sums
 
     return Fraction(int(vote_sums(votes.moral, votes.total)[1]), votes.total)
+
+
+def mean_smhd_by_votes(dag: DAG, votes: Votes) -> Fraction:
+    """The weighted mean SMHD of a DAG, over the names of the votes, to the inputs."""
+    from fedbn.consensus._state_kernels import smhd_sums, vote_sums
+    from fedbn.graphs._bit_kernels import pack
+
+    everything = vote_sums(votes.moral, votes.total)[0]
+    (distance,) = smhd_sums(pack(dag.adjacency.T)[None], votes.moral, votes.total, everything)
+    return Fraction(int(distance), votes.total)
 
 
 def missing_pairs(dag: DAG, votes: Votes) -> tuple[tuple[str, str], ...]:

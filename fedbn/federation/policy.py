@@ -28,8 +28,14 @@ REASONS = (
     "max-epsilon",
     "counts",
     "histograms",
+    "secure-sums",
+    "min-cohort",
+    "cohort",
+    "cohort-changed",
+    "query",
 )
-"""The words that a refusal may say: the keys of a policy that can stop a message."""
+"""The words that a refusal may say: the keys of a policy that can stop a message; and, of secure
+sums, company that the site does not want, or a question that the protocol does not ask."""
 
 FORMS = ("dag", "cpdag")
 
@@ -62,6 +68,10 @@ class SitePolicy:
         request, none do.
     histograms : bool
         Whether counts of a column's numbers may leave, for cut points common to all sites.
+    secure_sums : bool
+        Whether structures may leave only under secure sums, never in the open.
+    min_cohort : int
+        Fewest sites of a secure sum, this one among them.
     max_epsilon, delta : float or None
         With `max_epsilon`, only private structures leave, and all runs on the site's tables
         together stay within this ε at `delta` (see `fedbn.privacy.ledger`).
@@ -79,6 +89,8 @@ class SitePolicy:
     counts: bool = False
     counts_min_rows: int = 0
     counts_max_parents: int | None = None
+    secure_sums: bool = False
+    min_cohort: int = 3
 
     def __post_init__(self) -> None:
         if self.structures not in FORMS:
@@ -89,12 +101,18 @@ class SitePolicy:
             "max_dags",
             "counts_min_rows",
             "counts_max_parents",
+            "min_cohort",
         ):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise ConfigError(f"{name.replace('_', '-')} must be at least 0, not {value}")
         if self.max_epsilon is not None:
             Guarantee(self.max_epsilon, self.delta)
+
+    def require_open(self) -> None:
+        """Raise PolicyError where structures may not leave in the open."""
+        if self.secure_sums:
+            raise refusal("secure-sums", "structures leave under secure sums only")
 
     def require_private(self, guarantee: Guarantee | None) -> None:
         """Raise PolicyError where only private structures may leave and these are not.

@@ -335,6 +335,10 @@ def _fused_class(
     progress: Progress | None,
 ) -> FusedClass:
     """The paths and the consensus of one class; every client has the same total weight."""
+    if settings.aggregation != "open":
+        raise ConfigError(
+            f"structures that are here are fused in the open, not by {settings.aggregation}"
+        )
     shares = integer_weights(
         [reply.weights for reply in replies], [reply.dags for reply in replies]
     )

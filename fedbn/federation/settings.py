@@ -14,6 +14,7 @@ from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ConfigError
 from fedbn.federation.message import Limits
 from fedbn.learners.settings import LearnerSettings
+from fedbn.secure.requests import MAX_CHAIN
 from fedbn.setting import (
     Setting,
     Settings,
@@ -26,6 +27,7 @@ from fedbn.setting import (
 )
 
 __all__ = [
+    "AGGREGATIONS",
     "ENGINES",
     "GROUPS",
     "ROBUST",
@@ -39,6 +41,7 @@ __all__ = [
 
 ENGINES = ("flower", "in-process")
 ROBUST = ("best", "mean", "clip", "median")
+AGGREGATIONS = ("open", "secure-sums", "moral-votes")
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,31 @@ class ConsensusSettings(Settings):
         at_least(0),
         key="consensus-seconds",
     )
+    aggregation: str = setting(
+        "open",
+        "What reaches the server: structures (open); masked sums over all sites only, many of "
+        "them, with the same consensus (secure-sums); or one masked sum of votes on moral edges "
+        "(moral-votes).",
+        one_of(*AGGREGATIONS),
+    )
+    look_ahead: int = setting(
+        8,
+        "Secure sums: choices guessed ahead in one request; fewer rounds, same result.",
+        between(0, MAX_CHAIN),
+    )
+    vote_quorum: int = setting(
+        1,
+        "Secure sums: a fusion has an arc that so many sites have; above 1 it is no union.",
+        at_least(1),
+    )
+    sum_retries: int = setting(
+        3, "Secure sums: how often a silent site is asked again; all must answer.", at_least(0)
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.aggregation != "open" and self.robust == "median":
+            raise ConfigError("a median is no sum: with secure sums, robust is best, mean or clip")
 
 
 @dataclass(frozen=True)
@@ -215,6 +243,21 @@ class Experiment(Settings):
             raise ConfigError(
                 f"max-dags is {self.learner.max_dags}, but replies of more than "
                 f"{self.limits.max_dags} structures are refused: raise max-dags-per-reply, too"
+            )
+        aggregation, limit = self.consensus.aggregation, self.federation.rounds_limit
+        if aggregation != "open" and limit > 1:
+            raise ConfigError(
+                f"{aggregation} is for one round: structures of further ones would depend on the "
+                f"sums before, so rounds-limit must be 1, not {limit}"
+            )
+        if aggregation != "open" and self.output.resume:
+            raise ConfigError(f"a run with {aggregation} keeps no checkpoint: start it anew")
+        if aggregation != "open" and len(self.learner.ladder) > 1:
+            raise ConfigError(f"{aggregation} sums structures of one row weight, not of several")
+        if aggregation != "open" and self.consensus.choose != "smhd":
+            raise ConfigError(
+                f"{aggregation} chooses by smhd: the counts that {self.consensus.choose} asks for "
+                "would leave the sites unmasked"
             )
 
     @classmethod

@@ -3,6 +3,8 @@
 name = "north"                      # how the server may call this site; not needed
 disclosures = "north.jsonl"         # the log of what left; beside the table by default
 ledger = "north.privacy.jsonl"      # what private runs have spent; beside the table by default
+cohorts = "north.cohorts.jsonl"     # with whom it summed; beside the table by default
+identity-key = "north.identity"     # an Ed25519 key (ssh-keygen -t ed25519), for signed rosters
 leave-out = ["record_id"]           # own columns that take no part
 table = "north.csv"                 # for trying the file out: fedbn check, fedbn simulate --sites
 missing = ["?"]                     # what stands for a missing cell here
@@ -24,6 +26,11 @@ counts-max-parents = 4
 histograms = false                  # no counts of numbers for common cut points
 max-epsilon = 3.0                   # then only private structures leave
 delta = 1e-6
+secure-sums = true                  # then structures never leave in the open
+min-cohort = 5
+
+[peers]                             # every other site of a secure sum, by its identity
+south = "ssh-ed25519 AAAAC3..."
 
 [columns]                           # own column = agreed column; or a list of those to read
 Raucher = "smoke"
@@ -46,6 +53,7 @@ from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation
 from fedbn.errors import ConfigError
 from fedbn.federation.policy import SitePolicy
+from fedbn.secure.session import identity_key
 
 __all__ = ["SiteFile", "is_site_file", "read_site_file"]
 
@@ -53,6 +61,8 @@ _KEYS = {
     "name": str,
     "disclosures": str,
     "ledger": str,
+    "cohorts": str,
+    "identity-key": str,
     "leave-out": list,
     "table": str,
     "missing": list,
@@ -61,6 +71,7 @@ _KEYS = {
     "decimal": str,
     "encoding": str,
     "policy": dict,
+    "peers": dict,
     "states": dict,
 }
 _POLICY = {
@@ -76,6 +87,8 @@ _POLICY = {
     "histograms": bool,
     "max-epsilon": float,
     "delta": float,
+    "secure-sums": bool,
+    "min-cohort": int,
 }
 
 
@@ -88,12 +101,15 @@ class SiteFile:
     name : how the server may call the site; None: by a number.
     policy : what may leave.
     mapping : own names to agreed ones.
-    disclosures, ledger : paths of the log and of the ledger; None for the default.
     table : path of the table, for trying things out; a node's own configuration names another.
     columns : own columns to read; empty for what the run says.
     missing : what stands for a missing cell here, besides what the run says.
     missing_cells : in place of what the run says; None for that.
     form : key of `TableFormat` -> value, in place of what the run says.
+    disclosures, ledger, cohorts : paths of the log, of the ledger, and of the file that says with
+        whom the site has summed; None for the default.
+    identity_key : path of the key with which the site signs its keys of secure sums.
+    peers : name -> identity of every other site with which it sums; None: any.
     """
 
     name: str | None = None
@@ -106,6 +122,9 @@ class SiteFile:
     missing: tuple[str, ...] = ()
     missing_cells: str | None = None
     form: Mapping[str, str] = field(default_factory=dict)
+    cohorts: Path | None = None
+    identity_key: Path | None = None
+    peers: Mapping[str, str] | None = None
 
     def prepared(self, how: Preparation) -> Preparation:
         """What a run wants, in this site's own names, with what the site itself decided."""
@@ -159,18 +178,25 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
         },
         leave_out=_texts("leave-out", content.get("leave-out", [])),
     )
-    log, ledger, table = (content.get(key) for key in ("disclosures", "ledger", "table"))
+    paths = {
+        key.replace("-", "_"): folder / content[key]
+        for key in ("disclosures", "ledger", "cohorts", "identity-key", "table")
+        if key in content
+    }
+    if ("peers" in content or "identity-key" in content) and "name" not in content:
+        raise ConfigError("a site with peers or an identity-key must have a name")
+    for peer in content.get("peers", {}).values():
+        identity_key(peer)
     site = SiteFile(
         name=content.get("name"),
         policy=SitePolicy(**limits),
         mapping=mapping,
-        disclosures=None if log is None else folder / log,
-        ledger=None if ledger is None else folder / ledger,
-        table=None if table is None else folder / table,
+        peers=_translation("peers", content["peers"]) if "peers" in content else None,
         columns=_texts("columns", columns) if isinstance(columns, list) else (),
         missing=_texts("missing", content.get("missing", [])),
         missing_cells=content.get("missing-cells"),
         form={key: content[key] for key in ("separator", "decimal", "encoding") if key in content},
+        **paths,
     )
     site.prepared(Preparation())
     return site

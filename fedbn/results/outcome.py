@@ -15,15 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.consensus.remarks import remarks
+from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd, shd, smhd
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.treewidth import dag_treewidth
 
 if TYPE_CHECKING:
-    from fedbn.consensus.mcbnc import McbncPath
+    from fedbn.consensus.path import DeletionPath
     from fedbn.consensus.threshold import Consensus
+    from fedbn.consensus.votes import Votes
     from fedbn.federation.rounds import FederationResult
+    from fedbn.federation.secure_rounds import SecureResult
 
 __all__ = [
     "Client",
@@ -65,20 +68,23 @@ class Outcome:
 
     Parameters
     ----------
-    clients : whose DAGs were fused.
+    clients : whose DAGs were fused; none under secure sums, where no DAG is known.
     path, consensus : as the fusion gave them.
     gold : the true DAG, where known.
     held_out, held_out_name : score of the consensus on the held-out rows, and which score it is.
     refused : (client, reason) of replies that were not used.
+    votes, cohort : under secure sums, the summed votes of the sites, and their names.
     """
 
     clients: tuple[Client, ...]
-    path: McbncPath
+    path: DeletionPath
     consensus: Consensus
     gold: DAG | None = None
     held_out: float | None = None
     held_out_name: str = "bdeu"
     refused: tuple[tuple[str, str], ...] = ()
+    votes: Votes | None = None
+    cohort: tuple[str, ...] = ()
 
     @classmethod
     def of_federation(cls, result: FederationResult, gold: DAG | None = None) -> Outcome:
@@ -98,6 +104,21 @@ class Outcome:
         refused = tuple((str(client), reason) for client, reason in result.refused)
         return cls(clients, result.path, result.consensus, gold=aligned, refused=refused)
 
+    @classmethod
+    def of_sums(
+        cls, branch: DeletionPath, consensus: Consensus, result: SecureResult, gold: DAG | None
+    ) -> Outcome:
+        """The outcome of a run under secure sums, which found this consensus on this path."""
+        return cls(
+            clients=(),
+            path=branch,
+            consensus=consensus,
+            gold=None if gold is None else gold.reordered(sorted(gold.names)),
+            refused=result.refused,
+            votes=result.votes,
+            cohort=result.clients,
+        )
+
     @property
     def dags(self) -> list[DAG]:
         """All inputs, client by client."""
@@ -111,6 +132,9 @@ class Outcome:
     @cached_property
     def support(self) -> NDArray[np.float64]:
         """[n, n], symmetric: the weighted share of the inputs that join each pair."""
+        if self.votes is not None:
+            joined: NDArray[np.float64] = (self.votes.arcs + self.votes.arcs.T) / self.votes.total
+            return joined
         total = float(sum(self.shares))
         votes = np.zeros((self.consensus.dag.n,) * 2)
         for dag, share in zip(self.dags, self.shares, strict=True):
@@ -172,7 +196,7 @@ def path_rows(outcome: Outcome) -> tuple[PathRow, ...]:
     return tuple(rows)
 
 
-def _last_psi(path: McbncPath) -> dict[Fraction, Fraction]:
+def _last_psi(path: DeletionPath) -> dict[Fraction, Fraction]:
     """θ -> Ψ of the last deletion whose running maximum is θ."""
     return {step.theta: step.psi for step in path.steps}
 
@@ -323,12 +347,12 @@ def client_rows(outcome: Outcome) -> tuple[ClientRow, ...]:
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures that say what happened; distances to gold are None where it is unknown."""
+    """The figures that say what happened; None where gold or the inputs are unknown."""
 
     clients: int
     refused: int
     inputs: int
-    inputs_edges: float
+    inputs_edges: float | None
     inputs_to_gold: float | None
     inputs_shd_to_gold: float | None
     fusion_edges: int
@@ -354,22 +378,24 @@ class Summary:
 def summarise(outcome: Outcome) -> Summary:
     """The figures of a run that its table prints."""
     gold, consensus, union = outcome.gold, outcome.consensus, outcome.path.union
-    total = sum(outcome.shares)
+    known, total = bool(outcome.clients), sum(outcome.shares)
     scored = [client.held_out for client in outcome.clients if client.held_out is not None]
 
-    def mean(value: Callable[[DAG], int]) -> float:
+    def mean(value: Callable[[DAG], int]) -> float | None:
+        if not known:
+            return None
         pairs = zip(outcome.shares, outcome.dags, strict=True)
         return float(sum(share * value(dag) for share, dag in pairs) / total)
 
     return Summary(
-        clients=len(outcome.clients),
+        clients=len(outcome.clients) or len(outcome.cohort),
         refused=len(outcome.refused),
         inputs=len(outcome.dags),
         inputs_edges=mean(lambda dag: dag.n_edges),
         inputs_to_gold=None if gold is None else mean(lambda dag: smhd(dag, gold)),
         inputs_shd_to_gold=None if gold is None else mean(lambda dag: shd(dag, gold)),
         fusion_edges=union.n_edges,
-        fusion_mean_smhd=float(mean_smhd(union, outcome.dags, outcome.shares)),
+        fusion_mean_smhd=float(_mean_smhd(union, outcome)),
         fusion_to_gold=None if gold is None else smhd(union, gold),
         fusion_shd_to_gold=None if gold is None else shd(union, gold),
         reading=consensus.reading,
@@ -387,3 +413,10 @@ def summarise(outcome: Outcome) -> Summary:
         complete=consensus.complete,
         remarks=remarks(outcome.path, consensus),
     )
+
+
+def _mean_smhd(dag: DAG, outcome: Outcome) -> Fraction:
+    """Of a DAG to the inputs, or by their votes where they are not known."""
+    if outcome.votes is not None:
+        return mean_smhd_by_votes(dag, outcome.votes)
+    return mean_smhd(dag, outcome.dags, outcome.shares)

@@ -87,16 +87,16 @@ def smhd_figure(rows: Sequence[PathRow], summary: Summary) -> Figure:
 
     Marked: the selected state, the lower bound, the mean of the inputs, and G+ (left of θ = 0).
     """
-    known = summary.inputs_to_gold is not None
+    known = summary.smhd_to_gold is not None
     figure = Figure(figsize=(5.4, 5.0 if known else 2.9), layout="constrained")
     axes = figure.subplots(2 if known else 1, 1, sharex=True, squeeze=False)[:, 0].tolist()
     _steps(axes[0], rows, lambda row: row.mean_smhd)
     _level(axes[0], float(summary.lower_bound), LOWER_BOUND)
     axes[0].set_ylabel("mean SMHD to the inputs")
     if known:
-        assert summary.inputs_to_gold is not None
         _steps(axes[1], rows, lambda row: float(row.smhd_to_gold or 0))
-        _level(axes[1], summary.inputs_to_gold, INPUTS_MEAN)
+        if summary.inputs_to_gold is not None:
+            _level(axes[1], summary.inputs_to_gold, INPUTS_MEAN)
         axes[1].set_ylabel("SMHD to the true network")
     _theta_axis(axes, rows)
     _legend(figure, axes, rows)
@@ -110,7 +110,8 @@ def complexity_figure(
     figure = Figure(figsize=(5.4, 5.0), layout="constrained")
     axes = figure.subplots(2, 1, sharex=True).tolist()
     _steps(axes[0], rows, lambda row: float(row.edges))
-    _level(axes[0], summary.inputs_edges, INPUTS_MEAN)
+    if summary.inputs_edges is not None:
+        _level(axes[0], summary.inputs_edges, INPUTS_MEAN)
     axes[0].set_ylabel("edges")
     _steps(axes[1], rows, lambda row: float(row.treewidth))
     axes[1].set_ylabel("treewidth (upper bound)")

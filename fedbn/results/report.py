@@ -5,8 +5,8 @@ and an older result is replaced in one step. A folder that fedbn did not write i
 
     consensus.csv .json .graphml .dot [.bif]   the consensus (BIF only where its tables are known)
     path.csv       one row per state of the path and reading
-    clients.csv    one row per client
-    edges.csv      one row per pair of variables that somebody joins: who, and when it goes
+    clients.csv    one row per client; not under secure sums, where nobody knows their structures
+    edges.csv      one row per pair of variables that somebody joins: who, when it goes; likewise
     run.json       settings, seed, versions, timings, the figures of the summary
     figures/       PNG and SVG
     schema.json, state.json   of a federated run: the agreed columns, and what an update needs
@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import ResultsError
+from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import write_structure
 from fedbn.results.outcome import (
     ClientRow,
     EdgeRow,
     Outcome,
     PathRow,
-    Summary,
     client_rows,
     edge_rows,
     path_rows,
@@ -43,7 +43,7 @@ from fedbn.results.outcome import (
 if TYPE_CHECKING:
     from fedbn.networks.network import BayesianNetwork
 
-__all__ = ["check_results_folder", "results_folder", "versions", "write_results"]
+__all__ = ["check_results_folder", "results_folder", "versions", "write_results", "write_voted"]
 
 PROGRAM = "fedbn"
 
@@ -154,13 +154,15 @@ def write_results(
     ResultsError : the folder may not be replaced or cannot be written.
     """
     with results_folder(folder) as place:
-        _write_structures(outcome, place, network)
+        dag = outcome.consensus.dag
+        _write_structures(dag, outcome.edge_support(dag.edges), place, network)
         rows = path_rows(outcome)
         summary = summarise(outcome)
         _write_table(place / "path.csv", PathRow, rows)
-        _write_table(place / "clients.csv", ClientRow, client_rows(outcome))
-        _write_table(place / "edges.csv", EdgeRow, edge_rows(outcome))
-        _write_run(place / "run.json", run, summary, outcome.refused)
+        if outcome.votes is None:
+            _write_table(place / "clients.csv", ClientRow, client_rows(outcome))
+            _write_table(place / "edges.csv", EdgeRow, edge_rows(outcome))
+        _write_run(place / "run.json", run, asdict(summary), outcome.refused)
         for name, text in (more or {}).items():
             (place / name).write_bytes(text.encode("utf-8"))
         if figures:
@@ -170,9 +172,34 @@ def write_results(
     return Path(folder).expanduser().resolve()
 
 
-def _write_structures(outcome: Outcome, place: Path, network: BayesianNetwork | None) -> None:
-    dag = outcome.consensus.dag
-    support = outcome.edge_support(dag.edges)
+def write_voted(
+    dag: DAG,
+    folder: str | Path,
+    *,
+    run: Mapping[str, Any],
+    summary: Mapping[str, Any],
+    refused: Sequence[tuple[str, str]],
+    network: BayesianNetwork | None = None,
+    more: Mapping[str, str] | None = None,
+) -> Path:
+    """`write_results` of a consensus without a path: structures, `run.json` and `more`.
+
+    summary : the figures for `run.json`. Other parameters and exceptions as there.
+    """
+    with results_folder(folder) as place:
+        _write_structures(dag, None, place, network)
+        _write_run(place / "run.json", run, summary, refused)
+        for name, text in (more or {}).items():
+            (place / name).write_bytes(text.encode("utf-8"))
+    return Path(folder).expanduser().resolve()
+
+
+def _write_structures(
+    dag: DAG,
+    support: Mapping[tuple[str, str], float] | None,
+    place: Path,
+    network: BayesianNetwork | None,
+) -> None:
     for suffix in (".csv", ".json", ".graphml", ".dot"):
         write_structure(dag, place / f"consensus{suffix}", support=support)
     if network is not None:
@@ -201,12 +228,15 @@ def _cell(value: Any) -> str:
 
 
 def _write_run(
-    path: Path, run: Mapping[str, Any], summary: Summary, refused: Sequence[tuple[str, str]]
+    path: Path,
+    run: Mapping[str, Any],
+    summary: Mapping[str, Any],
+    refused: Sequence[tuple[str, str]],
 ) -> None:
     content = {
         "program": PROGRAM,
         **run,
-        "summary": asdict(summary),
+        "summary": dict(summary),
         "refused": [{"client": client, "reason": reason} for client, reason in refused],
     }
     text = json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n"

@@ -31,7 +31,7 @@ from fedbn.consensus.path import DeletionPath, Step
 from fedbn.consensus.pooling import Robust, poolings_of
 from fedbn.consensus.threshold import Reading
 from fedbn.consensus.votes import Votes
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, MessageError
 from fedbn.graphs.dag import DAG
 from fedbn.secure.pattern import pattern_of
 from fedbn.secure.requests import (
@@ -104,7 +104,7 @@ class _Tally:
     def ask(self, request: SumRequest, length: int) -> Generator[SumRequest, Ints, Ints]:
         sums = yield request
         if sums.shape != (length,) or sums.dtype != np.int64:
-            raise ConfigError(f"the sums must be {length} int64, not {sums.dtype} {sums.shape}")
+            raise MessageError(f"the sums must be {length} int64, not {sums.dtype} {sums.shape}")
         self.rounds += 1
         self.integers += length
         return sums

@@ -26,7 +26,20 @@ if TYPE_CHECKING:
     from fedbn.results.outcome import Client, Outcome, Summary
     from simulations.run import ExperimentRun
 
-__all__ = ["run_and_report"]
+__all__ = [
+    "FIGURES",
+    "STRUCTURES",
+    "print_summary",
+    "run_and_report",
+    "run_content",
+    "title_of",
+    "truth_of",
+    "with_held_out",
+    "with_tables",
+]
+
+STRUCTURES = "  consensus.csv .json .graphml .dot .bif"
+FIGURES = "  figures/smhd.png, figures/complexity.png, figures/consensus.png (and .svg)"
 
 
 def run_and_report(
@@ -39,30 +52,43 @@ def run_and_report(
     FedbnError : a wrong input or setting, found before anything is started where possible.
     """
     from fedbn.federation.checkpoint import result_files
+    from fedbn.federation.rounds import FederationResult
     from fedbn.results.outcome import Outcome, summarise
-    from fedbn.results.report import check_results_folder
+    from fedbn.results.report import check_results_folder, write_results
     from server.checkpoint import forget
     from simulations.run import run_experiment
 
     target = check_results_folder(out or Path("results") / result_name(experiment))
+    if experiment.consensus.aggregation != "open":
+        from simulations.commands.simulate_sums import simulate_sums
+
+        simulate_sums(experiment, target, gold=gold, as_json=as_json, quiet=quiet)
+        return
     experiment = _with_checkpoint(with_absolute_paths(experiment), target)
-    truth = _truth(experiment, gold)
+    truth = truth_of(experiment, gold)
     ready = time.process_time()
     with stages(not (quiet or as_json)) as notify:
         run = run_experiment(experiment, notify)
         notify("writing tables and figures")
-        outcome = _with_held_out(Outcome.of_federation(run.result, truth), run, experiment)
+        result = run.result
+        assert isinstance(result, FederationResult)
+        outcome = with_held_out(Outcome.of_federation(result, truth), run, experiment)
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
-        timings = {**times, "wall_seconds": dict(run.wall_seconds)}
-        files = result_files(run.result, experiment)
-        _write(outcome, _with_tables(run, experiment), target, experiment, timings, files)
+        content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
+        files = result_files(result, experiment)
+        write_results(
+            outcome, target, run=content, network=with_tables(run, experiment), more=files
+        )
         forget(experiment)
     warn_of(outcome.path, outcome.consensus)
     if as_json:
         shared = consensus_json(outcome.path, outcome.consensus)
         print_json({**shared, **times, **_extra(outcome, target)})
     elif not quiet:
-        _print(summarise(outcome), experiment, target)
+        summary = summarise(outcome)
+        print_summary(summary, experiment, target)
+        print(f"{STRUCTURES}, path.csv, clients.csv, edges.csv, run.json")
+        print(FIGURES)
 
 
 def _with_checkpoint(experiment: Experiment, target: Path) -> Experiment:
@@ -71,7 +97,7 @@ def _with_checkpoint(experiment: Experiment, target: Path) -> Experiment:
     return experiment.changed(checkpoint=experiment.output.checkpoint or beside)
 
 
-def _truth(experiment: Experiment, gold: Path | None) -> DAG | None:
+def truth_of(experiment: Experiment, gold: Path | None) -> DAG | None:
     """The structure to compare with: a given one, or that of the sampled network."""
     if gold is not None:
         return one_structure(str(gold), network_dir=_folder(experiment))
@@ -86,7 +112,7 @@ def _folder(experiment: Experiment) -> Path | None:
     return None if experiment.data.network_dir is None else Path(experiment.data.network_dir)
 
 
-def _with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) -> Outcome:
+def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) -> Outcome:
     """The outcome with scores of the consensus and of every client's DAGs on held-out rows."""
     if run.simulation.held_out is None:
         return outcome
@@ -110,7 +136,7 @@ def _with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment)
     )
 
 
-def _with_tables(run: ExperimentRun, experiment: Experiment) -> BayesianNetwork | None:
+def with_tables(run: ExperimentRun, experiment: Experiment) -> BayesianNetwork | None:
     """The consensus with probabilities estimated on the pooled tables.
 
     None for float columns, and, with a warning, where a table would be too large to write.
@@ -136,18 +162,12 @@ def _pooled(tables: list[Dataset], schema: Schema) -> Dataset:
     return Dataset(schema, np.concatenate([table.with_schema(schema).codes for table in tables]))
 
 
-def _write(
-    outcome: Outcome,
-    network: BayesianNetwork | None,
-    target: Path,
-    experiment: Experiment,
-    timings: dict[str, Any],
-    files: dict[str, str],
-) -> None:
+def run_content(experiment: Experiment, timings: dict[str, Any]) -> dict[str, Any]:
+    """What `run.json` says besides the figures."""
     from fedbn.federation.run_config import to_run_config
-    from fedbn.results.report import versions, write_results
+    from fedbn.results.report import versions
 
-    run = {
+    return {
         "command": "simulate",
         "engine": experiment.engine,
         "settings": to_run_config(experiment),
@@ -155,7 +175,6 @@ def _write(
         "versions": versions(),
         "timings": timings,
     }
-    write_results(outcome, target, run=run, network=network, more=files)
 
 
 def _extra(outcome: Outcome, target: Path) -> dict[str, Any]:
@@ -176,19 +195,22 @@ def _extra(outcome: Outcome, target: Path) -> dict[str, Any]:
     }
 
 
-def _print(summary: Summary, experiment: Experiment, target: Path) -> None:
+def print_summary(summary: Summary, experiment: Experiment, target: Path) -> None:
+    """The table of figures, and where the results are."""
     learner = experiment.learner
-    source = (
-        experiment.data.network or experiment.data.table or f"{len(experiment.data.sites)} sites"
-    )
-    title = (
-        f"{Path(source).name}: {summary.clients} clients, {learner.learner} with {learner.score}, "
+    print_table(summary_table(summary, title_of(experiment, summary.clients), learner.score))
+    print(f"Results are in {_shortest(target)}:")
+
+
+def title_of(experiment: Experiment, clients: int) -> str:
+    """What was run, in a few words."""
+    learner = experiment.learner
+    data = experiment.data
+    source = data.network or data.table or f"{len(data.sites)} sites"
+    return (
+        f"{Path(source).name}: {clients} clients, {learner.learner} with {learner.score}, "
         f"{experiment.engine}"
     )
-    print_table(summary_table(summary, title, learner.score))
-    print(f"Results are in {_shortest(target)}:")
-    print("  consensus.csv .json .graphml .dot .bif, path.csv, clients.csv, edges.csv, run.json")
-    print("  figures/smhd.png, figures/complexity.png, figures/consensus.png (and .svg)")
 
 
 def _shortest(path: Path) -> Path:

@@ -133,6 +133,12 @@ def deploy_demo(
     ),
     rows: Annotated[int, typer.Option(min=1, help="Rows per site.")] = 1000,
     rounds: Annotated[int, typer.Option(min=1, help="At most this many rounds.")] = 1,
+    aggregation: Annotated[
+        str, typer.Option(help="open, secure-sums or moral-votes: see fedbn simulate --help.")
+    ] = "open",
+    look_ahead: Annotated[
+        int, typer.Option(min=0, max=16, help="Secure sums: choices guessed ahead in one request.")
+    ] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of tables and run.")] = 1,
     out: Annotated[
         Path | None, typer.Option(show_default="not kept", help="Keep the results here.")
@@ -153,7 +159,14 @@ def deploy_demo(
         if not quiet:
             typer.echo(f"deploy-demo: {words}", err=as_json)
 
-    experiment = Experiment.of(network=network, rows=rows, rounds_limit=rounds, seed=seed)
+    experiment = Experiment.of(
+        network=network,
+        rows=rows,
+        rounds_limit=rounds,
+        seed=seed,
+        aggregation=aggregation,
+        look_ahead=look_ahead,
+    )
     result = demo.deploy_demo(experiment, secure=not insecure, out=out, say=say)
     if as_json:
         print_json(demo.as_json(result))

@@ -1,0 +1,145 @@
+"""A site's part in secure sums: what it keeps in Flower's context, and what leaves.
+
+    key of a run     learn, make a key, keep both here; the public key leaves, signed where the site
+                     has an identity
+    sum              look at the company (first request), answer, mask
+
+All that a site needs between two rounds is in the context of this run: its structures, its private
+key, the terms of the run, and what it was asked so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message
+
+from clients.requests import run_of, sum_of, task_of
+from clients.site import decided
+from fedbn.errors import ConfigError, MessageError, PolicyError
+from fedbn.federation.message import (
+    Limits,
+    StructureMessage,
+    arrays_of_npy,
+    from_arrays,
+    schema_from_text,
+    schema_to_text,
+    to_arrays,
+)
+from fedbn.secure.cohorts import enter_cohort
+from fedbn.secure.guard import Asked
+from fedbn.secure.masks import Key, Masked
+from fedbn.secure.session import Terms, require_cohort, signed_key
+from fedbn.secure.site import Site, begin, join, reply
+
+SESSION, STRUCTURES = "sums-session", "sums-structures"
+"""The records of the context."""
+
+
+def has_begun(message: Message, context: Context) -> bool:
+    """Whether this site has its key of the run already: the request for it is a repeated one."""
+    return SESSION in context.state and _session(context)["run"] == run_of(message)
+
+
+def begin_sums(message: Message, context: Context, structures: StructureMessage) -> None:
+    """Keep the structures, and a new key, for a run."""
+    arrays = {name: Array(array) for name, array in to_arrays(structures).items()}
+    context.state[STRUCTURES] = ArrayRecord(arrays)
+    schema = task_of(message).schema
+    context.state[SESSION] = ConfigRecord(
+        {
+            "run": run_of(message),
+            "schema": schema_to_text(schema),
+            "hash": schema.hash,
+            "private": Key.generate().private,
+        }
+    )
+
+
+def own_key(context: Context) -> ConfigRecord:
+    """The public key as it leaves: with the site's name, where it has one, and its signature."""
+    session, rules = _session(context), decided(context)
+    run, key = str(session["run"]), Key(_bytes(session["private"]))
+    record = ConfigRecord({"public": key.public})
+    if rules.name is not None:
+        record["name"] = rules.name
+    if rules.identity_key is not None:
+        try:
+            identity = rules.identity_key.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"cannot read {rules.identity_key}: {error.strerror}") from None
+        record["signature"] = signed_key(identity, run, str(rules.name), key.public)
+    return record
+
+
+def masked_answer(message: Message, context: Context) -> Masked:
+    """The masked vector for a request; the site remembers that it was asked.
+
+    Raises
+    ------
+    PolicyError : the company is not wanted, or the protocol does not ask this now.
+    """
+    if SESSION not in context.state:
+        raise PolicyError("query", "a sum was asked for before the key of the run")
+    question = sum_of(message)
+    site = _site(context)
+    if question.terms is not None and site.terms is None:
+        _look_at(question.terms, context, site)
+        site = join(site, question.terms)
+    masked, site = reply(site, question.data)
+    assert site.terms is not None
+    session = ConfigRecord(dict(_session(context)))
+    session["terms"], session["asked"] = site.terms.to_text(), site.asked.to_text()
+    context.state[SESSION] = session
+    return masked
+
+
+def _look_at(terms: Terms, context: Context, site: Site) -> None:
+    """Refuse terms of another run, or company that this site does not want."""
+    session, rules = _session(context), decided(context)
+    if terms.run != session["run"] or terms.schema != session["hash"]:
+        raise PolicyError("query", "the terms are those of another run")
+    limit, peers, public = rules.policy.min_cohort, rules.peers, site.key.public
+    if rules.cohorts is None:
+        require_cohort(terms, public, min_cohort=limit, peers=peers)
+    else:
+        enter_cohort(rules.cohorts, terms, public, min_cohort=limit, peers=peers)
+
+
+def _site(context: Context) -> Site:
+    """The site as the context keeps it."""
+    session = _session(context)
+    schema = schema_from_text(session["schema"], session["hash"])
+    record = context.state[STRUCTURES]
+    assert isinstance(record, ArrayRecord)
+    everything = Limits(
+        max_in_degree=schema.n,
+        max_edges=schema.n**2,
+        max_dags=10**9,
+        max_bytes=2**62,
+    )
+    parts = [(name, array.data) for name, array in record.items()]
+    kept = from_arrays(arrays_of_npy(parts, limits=everything), schema, limits=everything)
+    site = begin(kept.dags, kept.weights, Key(_bytes(session["private"])))
+    if "terms" not in session:
+        return site
+    joined = join(site, Terms.from_text(str(session["terms"])))
+    return Site(
+        joined.dags,
+        joined.weights,
+        joined.key,
+        joined.terms,
+        Asked.from_text(str(session["asked"])),
+    )
+
+
+def _session(context: Context) -> Mapping[str, object]:
+    record = context.state[SESSION]
+    assert isinstance(record, ConfigRecord)
+    return record
+
+
+def _bytes(value: object) -> bytes:
+    if not isinstance(value, bytes):
+        raise MessageError("a kept key must be bytes")
+    return value

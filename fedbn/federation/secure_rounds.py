@@ -1,0 +1,212 @@
+"""The server's part of a federated run under secure sums, as pure functions.
+
+    terms_of         what all sites are told before the first sum
+    search_of        the questions of the run, and what they find
+    result_of        the consensus on it
+
+What the server learns is the same in every run, and said in every report: `told`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, cast
+
+from fedbn.consensus.pooling import Robust, poolings_of
+from fedbn.consensus.threshold import Consensus, Reading
+from fedbn.consensus.votes import Votes, lower_bound, mean_smhd_by_votes
+from fedbn.data.dataset import Schema
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.fusion.median import descend_by_votes
+from fedbn.fusion.weights import UNITS_PER_CLIENT
+from fedbn.graphs.dag import DAG
+from fedbn.secure.path import SecureBranch, SecurePath, secure_path, secure_votes
+from fedbn.secure.requests import SumRequest
+from fedbn.secure.selection import secure_consensus
+from fedbn.secure.session import Member, Terms
+
+__all__ = [
+    "SecureResult",
+    "SumCost",
+    "VotedConsensus",
+    "result_of",
+    "search_of",
+    "terms_of",
+    "told",
+]
+
+Search = Generator[SumRequest, Any, SecurePath | Votes]
+
+
+@dataclass(frozen=True)
+class SumCost:
+    """What the sums of a run took.
+
+    Attributes
+    ----------
+    rounds : requests to all sites, that for their keys among them.
+    up, down : bytes that one site sent and got, over all rounds, without what Flower adds.
+    site_seconds : CPU seconds of one site's answers, their mean over the sites; None where they do
+        not tell.
+    """
+
+    rounds: int
+    up: int
+    down: int
+    site_seconds: float | None
+
+
+@dataclass(frozen=True)
+class VotedConsensus:
+    """The consensus of moral votes alone: a DAG at which no edge change lowers the mean SMHD.
+
+    Attributes are those of `Consensus`; the directions are any of the class.
+    """
+
+    dag: DAG
+    mean_smhd: Fraction
+    lower_bound: Fraction
+    gap: Fraction
+
+
+@dataclass(frozen=True)
+class SecureResult:
+    """What a federated run under secure sums gives. No structure of a site is in it.
+
+    Attributes
+    ----------
+    schema : the agreed schema.
+    clients : names of the sites of the cohort, sorted.
+    refused : (client, reason) of those that did not match before the cohort was made.
+    votes : summed votes on pairs.
+    path, branch, consensus : of "secure-sums"; of "moral-votes" there is no path.
+    signed : whether every site signed its key: else a server that puts keys of its own in their
+        place is not noticed.
+    cost : of the sums.
+    """
+
+    schema: Schema
+    clients: tuple[str, ...]
+    refused: tuple[tuple[str, str], ...]
+    votes: Votes
+    path: SecurePath | None
+    branch: SecureBranch | None
+    consensus: Consensus | VotedConsensus
+    signed: bool
+    cost: SumCost
+
+
+def terms_of(
+    run: str, schema: Schema, settings: ConsensusSettings, members: Sequence[Member]
+) -> Terms:
+    """The terms of a run with these members."""
+    return Terms(
+        run=run,
+        schema=schema.hash,
+        aggregation=settings.aggregation,
+        units=UNITS_PER_CLIENT,
+        k_max=settings.k_max,
+        quorum=settings.vote_quorum,
+        poolings=poolings_of(cast(Robust, settings.robust)),
+        members=tuple(sorted(members, key=lambda member: (member.name, member.public))),
+    )
+
+
+def search_of(schema: Schema, clients: int, settings: ConsensusSettings) -> Search:
+    """The questions of a run: yields requests, is sent sums, ends with what they say.
+
+    The budget `consensus-seconds` is in CPU seconds here: waiting for sites does not count.
+
+    Raises
+    ------
+    ConfigError : a setting does not fit the number of clients.
+    """
+    if settings.aggregation == "moral-votes":
+        return secure_votes(schema.names, clients, UNITS_PER_CLIENT)
+    end = None if settings.seconds is None else time.process_time() + settings.seconds
+    return secure_path(
+        schema.names,
+        clients,
+        UNITS_PER_CLIENT,
+        k_max=settings.k_max,
+        look_ahead=settings.look_ahead,
+        quorum=settings.vote_quorum,
+        reading=cast(Reading, settings.reading),
+        robust=cast(Robust, settings.robust),
+        stop=lambda: end is not None and time.process_time() > end,
+    )
+
+
+def result_of(
+    found: SecurePath | Votes,
+    schema: Schema,
+    terms: Terms,
+    refused: Sequence[tuple[str, str]],
+    settings: ConsensusSettings,
+    cost: SumCost,
+) -> SecureResult:
+    """The consensus on what the sums say."""
+    path, branch = None, None
+    consensus: Consensus | VotedConsensus
+    if isinstance(found, Votes):
+        votes, consensus = found, voted_consensus(found)
+    else:
+        path, votes = found, found.votes
+        branch, consensus = secure_consensus(found, cast(Reading, settings.reading))
+    return SecureResult(
+        schema=schema,
+        clients=tuple(member.name for member in terms.members),
+        refused=tuple(refused),
+        votes=votes,
+        path=path,
+        branch=branch,
+        consensus=consensus,
+        signed=all(member.signature for member in terms.members),
+        cost=cost,
+    )
+
+
+def voted_consensus(votes: Votes) -> VotedConsensus:
+    """The DAG that greedy descent on the mean SMHD reaches from the empty graph."""
+    dag = descend_by_votes(DAG.empty(votes.names), votes.moral, votes.total)
+    mean, bound = mean_smhd_by_votes(dag, votes), lower_bound(votes)
+    return VotedConsensus(dag, mean, bound, mean - bound)
+
+
+def told(result: SecureResult) -> tuple[str, ...]:
+    """What the server has learned of the sites, and what is not claimed, in plain sentences."""
+    sites = len(result.clients)
+    learned = [f"how much of the {sites} sites' weight has each pair in its moral graph"]
+    if result.path is not None:
+        several = "at least one site" if result.path.quorum == 1 else "how many sites"
+        learned = [
+            "the sums, over all sites, of the costs of the order heuristic along the orders found "
+            "and along wrong guesses",
+            f"which arcs {several} had in the minimal I-maps under these orders"
+            if result.path.quorum == 1
+            else f"{several} had each arc in the minimal I-maps under these orders",
+            "the sums of the minimum cuts of all valid deletions on the paths and along wrong "
+            "guesses",
+            *learned,
+            "how much weight has each arc, and each pair compelled or open in its CPDAG",
+        ]
+    keys = (
+        "Every site signed its key, and a site that knows its peers refused any other."
+        if result.signed
+        else "Semi-honest server: the sites' keys were relayed unsigned, so a server that puts its "
+        "own in their place is not noticed."
+    )
+    return (
+        "Of the sites' structures the server learned this, and nothing else: "
+        + "; ".join(learned)
+        + ".",
+        f"A pair with one vote of {sites} is one site's; who knows a site's practice may guess "
+        "which.",
+        keys,
+        f"Not hidden from a server with {sites - 1} of the sites: they can take their own parts "
+        "away. Not checked: a site that lies. Not hidden: the result. Not claimed: differential "
+        "privacy.",
+    )

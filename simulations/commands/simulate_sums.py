@@ -1,0 +1,120 @@
+"""`fedbn simulate --aggregation secure-sums` or `moral-votes`: the server saw sums only.
+
+What it prints and writes has no site's structure. The truth, held-out rows and the pooled tables
+are the simulation's, as in the open run.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simulations.commands.fuse import consensus_json, warn_of
+from simulations.commands.simulate import (
+    FIGURES,
+    STRUCTURES,
+    print_summary,
+    run_content,
+    title_of,
+    truth_of,
+    with_held_out,
+    with_tables,
+)
+from simulations.experiment import Experiment, with_absolute_paths
+from simulations.terminal import print_json, print_table, rows_table, shown, stages
+
+if TYPE_CHECKING:
+    from fedbn.federation.secure_rounds import SecureResult
+    from fedbn.results.outcome import Outcome
+
+__all__ = ["cost_words", "simulate_sums"]
+
+
+def simulate_sums(
+    experiment: Experiment, target: Path, *, gold: Path | None, as_json: bool, quiet: bool
+) -> None:
+    """Run the federation, write its results folder, and print what happened and what it cost."""
+    from fedbn.federation.secure_rounds import SecureResult
+    from fedbn.results.sums import outcome_of_sums, write_sums
+    from simulations.run import run_experiment
+
+    experiment = with_absolute_paths(experiment)
+    truth = truth_of(experiment, gold)
+    ready = time.process_time()
+    with stages(not (quiet or as_json)) as notify:
+        run = run_experiment(experiment, notify)
+        notify("writing tables and figures")
+        result = run.result
+        assert isinstance(result, SecureResult)
+        outcome = outcome_of_sums(result, truth)
+        if outcome is not None:
+            outcome = with_held_out(outcome, run, experiment)
+        times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
+        content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
+        network = with_tables(run, experiment)
+        write_sums(result, target, run=content, outcome=outcome, gold=truth, network=network)
+    if outcome is not None:
+        warn_of(outcome.path, outcome.consensus)
+    if as_json:
+        print_json({**_content(result, outcome, truth), **times, "out": str(target)})
+    elif not quiet:
+        _print(result, outcome, truth, experiment, target)
+
+
+def _content(result: SecureResult, outcome: Outcome | None, truth: Any) -> dict[str, Any]:
+    """The keys of `simulate` that hold without the sites' structures, and those of the sums."""
+    from fedbn.results.outcome import summarise
+    from fedbn.results.sums import sums_content, voted_content
+
+    told = {"sums": sums_content(result), "refused": [list(pair) for pair in result.refused]}
+    if outcome is None:
+        dag = result.consensus.dag
+        edges = [list(edge) for edge in dag.edges]
+        return {"nodes": list(dag.names), "edges": edges, **voted_content(result, truth), **told}
+    summary = summarise(outcome)
+    return {
+        **consensus_json(outcome.path, outcome.consensus),
+        "fusion_to_gold": summary.fusion_to_gold,
+        "smhd_to_gold": summary.smhd_to_gold,
+        "shd_to_gold": summary.shd_to_gold,
+        "held_out": summary.held_out,
+        **told,
+    }
+
+
+def _print(
+    result: SecureResult, outcome: Outcome | None, truth: Any, experiment: Experiment, target: Path
+) -> None:
+    from fedbn.federation.secure_rounds import told
+    from fedbn.results.outcome import summarise
+    from fedbn.results.sums import voted_content
+
+    more = "learned.txt, sums.json, schema.json, run.json"
+    if outcome is not None:
+        print_summary(summarise(outcome), experiment, target)
+        print(f"{STRUCTURES}, path.csv, {more}")
+        print(FIGURES)
+    else:
+        rows = [(name, shown(value)) for name, value in voted_content(result, truth).items()]
+        print_table(rows_table(("", ""), rows, title_of(experiment, len(result.clients))))
+        print(f"Results are in {target}:")
+        print(f"{STRUCTURES}, {more}")
+    print(f"\nSecure sums: {cost_words(result)}.")
+    for sentence in told(result):
+        print(sentence)
+
+
+def cost_words(result: SecureResult) -> str:
+    """What the sums cost one site.
+
+    Bytes are those of masked vectors and requests, without what Flower adds.
+    """
+    cost = result.cost
+    words = (
+        f"{cost.rounds} rounds; each site sent {cost.up / 1e6:.2f} MB and got "
+        f"{cost.down / 1e6:.2f} MB"
+    )
+    if cost.site_seconds is None:
+        return words
+    return f"{words}; {1000 * cost.site_seconds / cost.rounds:.1f} ms CPU per site and round"
