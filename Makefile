@@ -1,11 +1,12 @@
 # Two commands do everything on a machine with Python 3.11, git and make:
 #   make demo   runs the main job on the embedded network alarm into results/demo
 #   make test   runs all that continuous integration runs
-# For daily work: make check, the same without the tests marked slow.
+# For daily work: make check, the same without the tests marked slow. make docs: build/docs, the
+# library's pages.
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test check lint install clean
+.PHONY: demo test check lint docs install clean
 
 install: .venv/installed
 
@@ -28,6 +29,9 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+
+docs: install
+	$(BIN)/python docs/api.py build/docs
 
 clean:
 	rm -rf .venv results build dist *.egg-info

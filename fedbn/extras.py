@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from fedbn.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    import highspy
-    import pyscipopt
+    import highspy as highspy
+    import pyscipopt as pyscipopt
 
-__all__ = ["EXTRAS", "highspy", "pyscipopt", "require_installed"]
+__all__ = ["EXTRAS", "require_installed"]
 
 EXTRAS = {"highspy": "exact", "pyscipopt": "exact", "ray": "simulation"}
 """Module -> extra of fedbn that installs it."""

@@ -93,6 +93,16 @@ class Table:
         dataset = prepared(SOURCE, found, wanted, how).dataset
         return cls(dataset if schema is None else dataset.with_schema(schema, SOURCE))
 
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a data frame: states as text, or floats; columns sorted by name."""
+        import pandas as pd
+
+        data = self.dataset
+        if data.kind == "gaussian":
+            return pd.DataFrame(data.values, columns=list(data.names))
+        columns = zip(data.names, data.schema.states, data.codes.T, strict=True)
+        return pd.DataFrame({name: np.array(states)[codes] for name, states, codes in columns})
+
     @property
     def names(self) -> tuple[str, ...]:
         """The columns, sorted as text."""

@@ -20,6 +20,7 @@ def test_a_frame_is_the_table_of_its_file(tmp_path: Path) -> None:
     assert table.names == ("a", "b", "c")
     assert table.schema.states == (("1", "2", "3"), ("no", "yes"), ("False", "True"))
     assert table == fb.read_table(tmp_path / "t.csv")
+    assert fb.Table.from_pandas(table.to_pandas()) == table
     assert repr(table) == "Table(3 rows, 3 categorical columns)"
     assert len(table) == 3
 
@@ -36,6 +37,7 @@ def test_floats_are_floats(tmp_path: Path) -> None:
     table = fb.Table.from_pandas(frame, "gaussian")
     np.testing.assert_array_equal(table.dataset.values, frame[["a", "b"]].to_numpy())
     assert table == fb.read_table(tmp_path / "t.csv", "gaussian")
+    assert fb.Table.from_pandas(table.to_pandas(), "gaussian") == table
 
 
 def test_cut_points_make_states_of_numbers(tmp_path: Path) -> None:

@@ -1,0 +1,37 @@
+"""What the docs folder runs: the notebook's twin, and the pages of the library."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(*command: object) -> str:
+    done = subprocess.run(
+        [sys.executable, *map(str, command)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Warning" not in done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_notebook_runs() -> None:
+    told = run("docs/notebook.py")
+    assert "Table(1000 rows, 8 categorical columns)" in told
+    for result in ("Learned(xges: 8 nodes", "Fused(3 sites", "Credible(", "Simulated(3 sites"):
+        assert result in told
+
+
+@pytest.mark.slow
+def test_the_pages_are_made_without_a_warning(tmp_path: Path) -> None:
+    run("docs/api.py", tmp_path)
+    for page in ("fedbn.html", "fedbn/consensus/mcbnc.html", "fedbn/scores/bdeu.html"):
+        assert (tmp_path / page).is_file()
+    assert not list(tmp_path.rglob("_*.html"))
+    assert "credible_set" in (tmp_path / "fedbn.html").read_text("utf-8")
