@@ -163,11 +163,6 @@ def simulation(experiment: Experiment) -> Simulation:
     return Simulation(sites, Dataset(schema, np.concatenate(recoded)))
 
 
-def simulated_sites(experiment: Experiment) -> list[Dataset]:
-    """The clients' tables of a simulated run, by partition id."""
-    return [site.dataset for site in simulation(experiment).sites]
-
-
 def site_files(experiment: Experiment) -> tuple[str, ...]:
     """The clients' own files, if the run names files: as given, or sorted by name in the folder."""
     if experiment.data.sites_dir is None:

@@ -11,8 +11,9 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fedbn.graphs.pdag import PDAG, meek_closure
+from fedbn.graphs.pdag import PDAG
 
 Matrix = np.ndarray
 
@@ -233,3 +234,39 @@ def greedy_delete(
                 dag[a, b] = False
         states.append(best)
     return states
+
+
+def meek_closure(pdag: PDAG) -> PDAG:
+    """Direct every undirected edge that Meek's rules R1 to R4 compel, until none applies.
+
+    For an undirected a - b, it becomes a -> b when
+    R1: c -> a, c and b not adjacent; R2: a -> c -> b; R3: a - c -> b and a - d -> b, c and d not
+    adjacent; R4: a - d, d -> c -> b, d and b not adjacent, a adjacent to c.
+    """
+    matrix = pdag.adjacency.copy()
+    changed = True
+    while changed:
+        changed = False
+        for a, b in np.argwhere(matrix & matrix.T):
+            if matrix[a, b] and matrix[b, a] and _compelled(matrix, int(a), int(b)):
+                matrix[b, a] = False
+                changed = True
+    return PDAG(pdag.names, matrix)
+
+
+def _compelled(matrix: NDArray[np.bool_], a: int, b: int) -> bool:
+    """Whether one of Meek's rules directs the undirected a - b as a -> b."""
+    directed = matrix & ~matrix.T
+    undirected = matrix & matrix.T
+    adjacent = matrix | matrix.T
+    if np.any(directed[:, a] & ~adjacent[:, b] & (np.arange(len(matrix)) != b)):
+        return True
+    if np.any(directed[a] & directed[:, b]):
+        return True
+    middle = np.flatnonzero(undirected[a] & directed[:, b])
+    if any(not adjacent[c, d] for c in middle for d in middle if c < d):
+        return True
+    for d in np.flatnonzero(undirected[a] & ~adjacent[b]):
+        if d != b and np.any(directed[d] & directed[:, b] & adjacent[a]):
+            return True
+    return False

@@ -29,7 +29,7 @@ from fedbn.federation.rounds import (
 )
 from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.settings import Experiment
-from fedbn.graphs.dag import DAG
+from fedbn.graphs.dag import DAG, matrix_of_pairs
 
 __all__ = [
     "STATE_FILE",
@@ -175,12 +175,7 @@ def _reply_to_dict(reply: ClientReply) -> dict[str, Any]:
 
 
 def _reply_from_dict(content: Mapping[str, Any], names: tuple[str, ...]) -> ClientReply:
-    dags = []
-    for edges in content["dags"]:
-        adjacency = np.zeros((len(names), len(names)), dtype=np.bool_)
-        for parent, child in edges:
-            adjacency[parent, child] = True
-        dags.append(DAG(names, adjacency))
+    dags = [DAG(names, matrix_of_pairs(pairs, len(names))) for pairs in content["dags"]]
     return ClientReply(
         client=str(content["client"]),
         dags=tuple(dags),

@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, SchemaError, StructureError
-from fedbn.graphs.dag import DAG
+from fedbn.graphs.dag import DAG, matrix_of_pairs
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.limits import STATUSES
 from fedbn.setting import Settings, at_least, setting
@@ -357,7 +357,9 @@ def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> Structur
     if form == "dag":
         _check_graphs(edges, indptr, schema.n, limits)
         _check_acyclic(edges, indptr, schema.n)
-    matrices = (_matrix(edges[start:end], schema.n) for start, end in pairwise(indptr.tolist()))
+    matrices = (
+        matrix_of_pairs(edges[start:end], schema.n) for start, end in pairwise(indptr.tolist())
+    )
     if form == "dag":
         dags = tuple(DAG(schema.names, matrix) for matrix in matrices)
     else:
@@ -371,12 +373,6 @@ def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> Structur
         form,
         tuple(arrays["row_weights"].tolist()),
     )
-
-
-def _matrix(edges: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.bool_]:
-    adjacency = np.zeros((n, n), dtype=np.bool_)
-    adjacency[edges[:, 0], edges[:, 1]] = True
-    return adjacency
 
 
 def _member(cpdag: PDAG, limits: Limits) -> DAG:

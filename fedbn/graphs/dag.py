@@ -122,6 +122,8 @@ class DAG:
 
     def reordered(self, names: Sequence[str]) -> DAG:
         """The same graph with its variables listed as `names`, a permutation of them."""
+        if tuple(names) == self.names:
+            return self
         position = positions(self.names, names)
         return DAG(tuple(names), self.adjacency[np.ix_(position, position)])
 
@@ -273,3 +275,16 @@ def find_cycle(adjacency: NDArray[np.bool_]) -> list[int] | None:
             cycle = [*walk[walk.index(parent) :], parent]
             return cycle[::-1]
         walk.append(parent)
+
+
+def matrix_of_pairs(pairs: Sequence[Sequence[int]] | NDArray[Any], n: int) -> NDArray[np.bool_]:
+    """bool [n, n] with True at every (parent, child) of `pairs`; `numpy.argwhere` is the inverse.
+
+    Raises IndexError for an index beyond n.
+    """
+    places = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
+    if places.size and places.min() < 0:
+        raise IndexError(f"an index must be at least 0, not {places.min()}")
+    matrix = np.zeros((n, n), dtype=np.bool_)
+    matrix[places[:, 0], places[:, 1]] = True
+    return matrix

@@ -10,14 +10,19 @@ import pytest
 from clients.local_data import (
     SAMPLE_STREAM,
     local_site,
-    simulated_sites,
     simulation,
     site_files,
 )
+from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError, DataError, SchemaError
 from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
 from fedbn.networks.catalog import load_network
+
+
+def tables_of(experiment: Experiment) -> list[Dataset]:
+    return [site.dataset for site in simulation(experiment).sites]
+
 
 ASIA = Experiment.of(network="asia", clients=4, rows=25, seed=3)
 
@@ -29,7 +34,7 @@ def csv(path: Path, text: str) -> str:
 
 def test_the_parts_are_the_sample() -> None:
     pooled = load_network("asia").sample(100, np.random.default_rng([3, SAMPLE_STREAM]))
-    parts = np.concatenate([site.codes for site in simulated_sites(ASIA)])
+    parts = np.concatenate([site.codes for site in tables_of(ASIA)])
     assert sorted(map(tuple, parts)) == sorted(map(tuple, pooled.codes))
 
 
@@ -49,7 +54,7 @@ def test_held_out_rows_do_not_change_the_clients_of_a_network() -> None:
     with_test = simulation(ASIA.changed(test_rows=30))
     assert with_test.held_out is not None
     assert with_test.held_out.n_rows == 30
-    assert [site.dataset for site in with_test.sites] == simulated_sites(ASIA)
+    assert [site.dataset for site in with_test.sites] == tables_of(ASIA)
 
 
 @pytest.mark.filterwarnings("ignore:.*has 20 states in 20 rows")
@@ -83,9 +88,9 @@ def test_a_site_column_names_the_clients_and_is_no_variable(tmp_path: Path) -> N
 def test_a_changed_table_is_read_again(tmp_path: Path) -> None:
     path = csv(tmp_path / "t.csv", "a,b\n1,2\n2,1\n")
     experiment = Experiment.of(table=path, clients=1)
-    assert simulated_sites(experiment)[0].n_rows == 2
+    assert tables_of(experiment)[0].n_rows == 2
     csv(tmp_path / "t.csv", "a,b\n1,2\n2,1\n2,2\n")
-    assert simulated_sites(experiment)[0].n_rows == 3
+    assert tables_of(experiment)[0].n_rows == 3
 
 
 def test_sites_keep_their_names_and_share_the_held_out_rows(tmp_path: Path) -> None:
@@ -122,7 +127,7 @@ def test_files_of_the_same_name_get_numbers(tmp_path: Path) -> None:
 
 def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="101 clients, 100 rows"):
-        simulated_sites(
+        tables_of(
             Experiment.of(table=csv(tmp_path / "t.csv", "a,b\n" + "1,2\n2,1\n" * 50), clients=101)
         )
     with pytest.raises(ConfigError, match="data-path"):

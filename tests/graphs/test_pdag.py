@@ -6,9 +6,10 @@ from hypothesis import given, settings
 
 from fedbn.errors import StructureError
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag, meek_closure
+from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.graphs.random import random_dag
 from tests import naive
+from tests.naive_consensus import meek_closure
 from tests.strategies import dags
 
 

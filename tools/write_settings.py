@@ -1,0 +1,77 @@
+"""Write what derives from the settings: the run config in pyproject.toml and docs/settings.md.
+
+python tools/write_settings.py            writes both
+python tools/write_settings.py --check    says whether both are up to date (exit status 1: not)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment, all_settings
+from fedbn.learners.table import users_of
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT, PAGE = ROOT / "pyproject.toml", ROOT / "docs" / "settings.md"
+DEMO = Experiment.of(network="alarm")
+"""What `flwr run .` runs in a checkout."""
+
+HEAD = """# Settings of a run
+
+Every setting has a key. `fedbn simulate`, `fedbn learn` and `fedbn app` take most of them as
+options (`--key`), all of them as `--set key=value`, and files of settings (`--config run.toml`);
+`flwr run` takes them as `--run-config`. In a run config the word `none` means not given. This page
+is written by `python tools/write_settings.py` from the settings themselves.
+"""
+
+
+def config_text() -> str:
+    """The lines of `[tool.flwr.app.config]`."""
+    flat = to_run_config(DEMO)
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in flat.items())
+
+
+def page_text() -> str:
+    """docs/settings.md."""
+    sections: dict[str, list[str]] = {}
+    for group, each in all_settings():
+        title = (group or "run").capitalize()
+        users = users_of(each.name) if group == "learner" else ()
+        words = each.help + (f" For {', '.join(users)}." if users else "")
+        where = " Not in the run config." if each.local else ""
+        default = each.shown or ("none" if each.default in (None, ()) else str(each.default))
+        sections.setdefault(title, []).append(f"| `{each.key}` | {default} | {words}{where} |")
+    parts = [HEAD]
+    for title, rows in sections.items():
+        parts.append(f"\n## {title}\n\n| key | default | meaning |\n|---|---|---|\n")
+        parts.append("\n".join(rows) + "\n")
+    return "".join(parts)
+
+
+def project_text() -> str:
+    """pyproject.toml with the run config replaced."""
+    text = PROJECT.read_text(encoding="utf-8")
+    section = re.compile(r"(\[tool\.flwr\.app\.config\]\n)(?:[a-z].*\n)*")
+    return section.sub(lambda found: found[1] + config_text(), text)
+
+
+def main() -> None:
+    """Write both files, or check them."""
+    wanted = {PROJECT: project_text(), PAGE: page_text()}
+    stale = [path for path, text in wanted.items() if _read(path) != text]
+    if "--check" in sys.argv[1:]:
+        sys.exit(1 if stale else 0)
+    for path in stale:
+        path.write_text(wanted[path], encoding="utf-8")
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+if __name__ == "__main__":
+    main()
