@@ -3,6 +3,7 @@
     query.histogram -> record "histogram": {text}, where the run looks for cut points
     query         -> record "schema": {text, hash}
     query.report  -> record "receipt": {received}
+    query.moments -> record "moments": rows, means, sums of products of a DAG's families
     query.counts  -> record "counts": the arrays of a FamilyAnswer
     train         -> record "structures": the arrays of a StructureMessage
     query.keys    -> record "keys": {public[, name, signature]}, of secure sums
@@ -34,6 +35,7 @@ from clients.requests import (
 from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
 from clients.site import decided
 from fedbn.data.quantiles import histogram
+from fedbn.errors import MessageError
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import StructureMessage, schema_to_text, to_arrays
 from fedbn.federation.run_config import from_run_config
@@ -97,6 +99,28 @@ def count(message: Message, context: Context) -> Message:
     answer = answered(request, table, experiment.learner.ess)
     arrays = {key: Array(array) for key, array in answer_to_arrays(request, answer).items()}
     return Message(RecordDict({"counts": ArrayRecord(arrays)}), reply_to=message)
+
+
+@app.query("moments")
+def tell_moments(message: Message, context: Context) -> Message:
+    """Moments of the consensus' families in this site's table, where the policy allows counts."""
+    from fedbn.federation.moments_message import moments_to_arrays
+    from fedbn.networks.family_counts import families_of
+    from fedbn.networks.moments import family_pairs, moments_of
+
+    experiment = from_run_config(context.run_config)
+    task = task_of(message)
+    dataset = local_site(experiment, context.node_config, task.schema.cuts).dataset
+    policy, dag = decided(context).policy, consensus_of(message, task.schema)
+    if dag is None:
+        raise MessageError("server: a request for moments must hold a consensus")
+    policy.require_table(dataset)
+    policy.require_schema(task.schema)
+    policy.require_counts(dataset.n_rows, families_of([dag]))
+    table = dataset.with_schema(task.schema)
+    found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, task.schema)
+    arrays = {key: Array(array) for key, array in found.items()}
+    return Message(RecordDict({"moments": ArrayRecord(arrays)}), reply_to=message)
 
 
 @app.train()

@@ -43,6 +43,12 @@ def entry(message: Message, context: Context, reply: Message) -> Disclosure:
     )
 
 
+def moments_words(record: ArrayRecord) -> str:
+    """What an answer with moments says, for people."""
+    means, scatter = (record[key].numpy().size for key in ("means", "scatter"))
+    return f"rows, {means} means and {scatter} sums of products"
+
+
 def _content(reply: Message) -> Content:
     if reply.has_error():
         return {"error": {"reason": (reply.error.reason or "").encode("utf-8")}}
@@ -74,6 +80,8 @@ def _words(message: Message, reply: Message) -> str:
     if "counts" in content:
         request = families_of_request(message, task_of(message).schema)
         parts.append(count_words(request.tables))
+    if "moments" in content:
+        parts.append(moments_words(content["moments"]))
     if "histogram" in content:
         parts.append(histogram_words(content["histogram"]["text"]))
     if "keys" in content:

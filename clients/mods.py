@@ -20,6 +20,7 @@ from fedbn import errors
 from fedbn.errors import FedbnError, MessageError, PolicyError
 from fedbn.federation.family_message import ANSWER_KEYS
 from fedbn.federation.message import ARRAY_KEYS
+from fedbn.federation.moments_message import MOMENTS_KEYS
 
 LOG = logging.getLogger("fedbn.client")
 
@@ -97,6 +98,10 @@ def _is_structures(record: object) -> bool:
     return isinstance(record, ArrayRecord) and set(record) == set(ARRAY_KEYS)
 
 
+def _is_moments(record: object) -> bool:
+    return isinstance(record, ArrayRecord) and set(record) == set(MOMENTS_KEYS)
+
+
 def _is_counts(record: object) -> bool:
     return isinstance(record, ArrayRecord) and set(record) == set(ANSWER_KEYS)
 
@@ -139,6 +144,7 @@ AGREED: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "query.report": {"receipt": _is_receipt},
     "query.counts": {"counts": _is_counts},
     "query.keys": {"keys": _is_key},
+    "query.moments": {"moments": _is_moments},
     "train": {"structures": _is_structures},
     "train.sums": {"sums": _is_masked},
 }

@@ -23,7 +23,7 @@ from fedbn.federation.family_message import (
     request_to_arrays,
 )
 from fedbn.federation.message import arrays_of_npy, schema_to_text
-from fedbn.federation.rounds import ServerState, require_quorum
+from fedbn.federation.rounds import FederationResult, ServerState, require_quorum
 from fedbn.federation.settings import Experiment
 from server.replies import LOG, content_of
 
@@ -63,9 +63,9 @@ def chosen_by_counts(
     refused: dict[str, str] = {}
     while (wanted := request(dialogue)) is not None:
         number += 1
-        messages = _messages(nodes, wanted, state.schema, state.result.rounds)
-        replies = grid.send_and_receive(messages, timeout=timeout)
-        answers, reasons = _sorted_out(replies, nodes, wanted, experiment, number)
+        answers, reasons = answers_to(
+            grid, nodes, wanted, state.result, experiment, timeout, number
+        )
         refused |= reasons
         try:
             if number == 1:
@@ -80,6 +80,21 @@ def chosen_by_counts(
     everything = (*state.refused, *sorted(refused.items()))
     result = replace(concluded(dialogue), refused=everything)
     return replace(state, refused=everything, result=result)
+
+
+def answers_to(
+    grid: Grid,
+    nodes: Mapping[int, str],
+    wanted: FamilyRequest,
+    result: FederationResult,
+    experiment: Experiment,
+    timeout: float | None,
+    number: int = 1,
+) -> tuple[dict[str, FamilyAnswer], dict[str, str]]:
+    """Site -> its checked answer to one request for counts, and site -> why it has none."""
+    messages = _messages(nodes, wanted, result.schema, result.rounds)
+    replies = grid.send_and_receive(messages, timeout=timeout)
+    return _sorted_out(replies, nodes, wanted, experiment, number)
 
 
 def _messages(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import pickle
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flwr.app import Context
@@ -33,6 +33,7 @@ from server.checkpoint import forget, keep, resumed
 from server.counting import chosen_by_counts
 from server.cut_points import found_cuts
 from server.handshake import Handshake, shake_hands, wait_for_nodes
+from server.parameters import Network, federated_parameters
 from server.secure_sums import secure_federation
 from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
 
@@ -48,11 +49,13 @@ app = ServerApp()
 
 @dataclass(frozen=True)
 class Federated:
-    """A result, the CPU seconds that its fusions took, and those of loading their kernels."""
+    """A result, the CPU seconds that its fusions took, those of loading their kernels, and the
+    consensus with parameters, if the run wanted them and sites gave them."""
 
     result: FederationResult | SecureResult
     seconds: float
     startup_seconds: float
+    network: Network | None = None
 
 
 @app.main()
@@ -114,16 +117,19 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
         timeout = experiment.federation.reply_seconds or DAY
         summed, seconds = secure_federation(grid, shaken, experiment, timeout)
         return Federated(summed, seconds, startup_seconds)
-    before, seconds = resumed(experiment), 0.0
+    before = resumed(experiment)
     if before is None or unfinished(before, experiment):
-        before, seconds = further_rounds(grid, experiment, before, progress)
+        found = further_rounds(grid, experiment, before, progress)
+        return replace(found, startup_seconds=startup_seconds)
     assert before.result is not None
-    return Federated(before.result, seconds, startup_seconds)
+    return Federated(before.result, 0.0, startup_seconds)
 
 
 def unfinished(state: ServerState, experiment: Experiment) -> bool:
-    """Whether another round is due, or the choice by counts."""
-    return another_round(state, experiment) or experiment.consensus.choose != "smhd"
+    """Whether another round is due, or the choice by counts, or parameters."""
+    counted = experiment.consensus.choose != "smhd"
+    wanted = experiment.federation.parameters == "federated"
+    return another_round(state, experiment) or counted or wanted
 
 
 def another_round(state: ServerState, experiment: Experiment) -> bool:
@@ -133,9 +139,9 @@ def another_round(state: ServerState, experiment: Experiment) -> bool:
 
 def further_rounds(
     grid: Grid, experiment: Experiment, before: ServerState | None, progress: Progress | None
-) -> tuple[ServerState, float]:
-    """The state after all rounds, from the first or after those of `before`, and after the choice
-    by counts; CPU seconds."""
+) -> Federated:
+    """The result of all rounds, from the first or after those of `before`, with the choice by
+    counts and the parameters, where they are wanted."""
     require_choosable(experiment)
     timeout = experiment.federation.reply_seconds or DAY
     shaken = handshake(grid, experiment, before)
@@ -157,7 +163,11 @@ def further_rounds(
         began = time.process_time()
         state = chosen_by_counts(grid, state, shaken.clients, experiment, timeout)
         seconds += time.process_time() - began
-    return state, seconds
+    assert state.result is not None
+    network = None
+    if experiment.federation.parameters == "federated":
+        network = federated_parameters(grid, state.result, shaken.clients, experiment, timeout)
+    return Federated(state.result, seconds, 0.0, network)
 
 
 def require_choosable(experiment: Experiment) -> None:
@@ -258,4 +268,6 @@ def write_folder(federated: Federated, experiment: Experiment) -> None:
         return
     outcome = Outcome.of_federation(federated.result)
     files = result_files(federated.result, experiment)
-    write_results(outcome, experiment.output.out_dir, run=run, more=files)
+    write_results(
+        outcome, experiment.output.out_dir, run=run, network=federated.network, more=files
+    )

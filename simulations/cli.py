@@ -20,6 +20,7 @@ from simulations.cg_dca.reproduce import reproduce_cg_dca
 from simulations.commands.bootstrap import bootstrap
 from simulations.commands.budget import budget
 from simulations.commands.credible import credible
+from simulations.commands.parameters import parameters
 from simulations.commands.query import query
 from simulations.commands.tables import check, inspect, schema
 from simulations.credible_bn.reproduce import credible as reproduce_credible
@@ -61,6 +62,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+SIMULATED = {"share-diagnostics": True, "parameters": "federated"}
+"""What `simulate` wants unless it is told otherwise."""
 
 SITES, STUDIES = "Sites and servers", "Studies"
 reproduce = typer.Typer(
@@ -172,7 +176,7 @@ def simulate(
         raise typer.BadParameter(f"unexpected argument {more_sites[0]!r}; see --help")
     sites = [*given["sites"], *(more_sites or ())] if given["sites"] else None
     options = {**given, "sites": sites, **set_options(setting or [])}
-    experiment = experiment_from(options, config=config, base={"share-diagnostics": True})
+    experiment = experiment_from(options, config=config, base=SIMULATED)
     _check_source(experiment, rows=given["rows"], clients=given["clients"])
     run_and_report(experiment, gold=gold, out=out, as_json=as_json, quiet=quiet)
 
@@ -498,6 +502,10 @@ app.command(
     rich_help_panel=SITES,
     epilog=examples("fedbn check north.toml --schema states.json", "fedbn check north.csv --json"),
 )(check)
+app.command(
+    cls=SeveralValues,
+    epilog=examples("fedbn parameters results/sites --sites north.csv south.csv"),
+)(parameters)
 app.command(
     cls=SeveralValues,
     epilog=examples(

@@ -100,27 +100,22 @@ def simulation_settings() -> list[tuple[str, Setting]]:
         ConsensusSettings,
         DataSettings,
         Experiment,
+        FederationSettings,
         OutputSettings,
     )
 
     own = {each.key: each for each in settings_of(Experiment)}
     consensus = {each.key: each for each in settings_of(ConsensusSettings)}
-    rounds = _rounds_limit()
+    federation = {each.key: each for each in settings_of(FederationSettings)}
     return [
         *(("Data", each) for each in settings_of(DataSettings)),
         *table_settings(),
         *learning_settings(local=False),
         *(("Consensus", consensus[key]) for key in _CONSENSUS),
-        ("Consensus", rounds),
+        *(("Consensus", federation[key]) for key in ("rounds-limit", "parameters")),
         *(("Run", own[key]) for key in ("engine", "processes", "seed")),
         *(("Run", each) for each in settings_of(OutputSettings) if each.key == "resume"),
     ]
-
-
-def _rounds_limit() -> Setting:
-    from fedbn.federation.settings import FederationSettings
-
-    return next(each for each in settings_of(FederationSettings) if each.key == "rounds-limit")
 
 
 def with_settings(

@@ -19,6 +19,7 @@ from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import ENGINES, Experiment
 from fedbn.setting import require_one_of as one_of
+from server.parameters import Network
 from server.server_app import Federated, agreed_schema, federate
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class ExperimentRun:
     simulation : the tables of the clients that match the agreed schema; only a simulation has them.
     seconds : CPU seconds of the fusions: order, maps, union, path, readings.
     startup_seconds : CPU seconds of compiling or loading their kernels.
+    network : the consensus with parameters, if the run wanted them and sites gave them.
     wall_seconds : name of a stage -> wall-clock seconds.
     """
 
@@ -45,6 +47,7 @@ class ExperimentRun:
     simulation: Simulation
     seconds: float
     startup_seconds: float
+    network: Network | None
     wall_seconds: Mapping[str, float]
 
 
@@ -75,6 +78,7 @@ def run_experiment(experiment: Experiment, notify: Notify | None = None) -> Expe
         simulation=matching,
         seconds=federated.seconds,
         startup_seconds=federated.startup_seconds,
+        network=federated.network,
         wall_seconds={"tables": ready - began, "federation": time.monotonic() - ready},
     )
 

@@ -54,6 +54,7 @@ FREE_SETTINGS = {
     "reply-seconds",
     "min-replies",
     "min-fraction",
+    "parameters",
 }
 """What may differ when a run goes on: it changes no byte of the rounds that are done."""
 

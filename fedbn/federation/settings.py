@@ -194,6 +194,12 @@ class FederationSettings(Settings):
     rounds_limit: int = setting(
         1, "At most this many rounds; 1 is one-shot.", at_least(1), flags=("--rounds",)
     )
+    parameters: str = setting(
+        "none",
+        "Parameters of the consensus: federated (from sums of counts, where the sites' policies "
+        "allow it) or none.",
+        one_of("federated", "none"),
+    )
     share_diagnostics: bool = setting(
         False, "Whether clients also send their label, their row count and their seconds."
     )

@@ -4,6 +4,7 @@ The folder is written beside its final place and renamed, so that it is either w
 and an older result is replaced in one step. A folder that fedbn did not write is never replaced.
 
     consensus.csv .json .graphml .dot [.bif]   the consensus (BIF only where its tables are known)
+    network.json   the consensus with its parameters, exact, where they are known
     path.csv       one row per state of the path and reading
     clients.csv    one row per client; not under secure sums, where nobody knows their structures
     edges.csv      one row per pair of variables that somebody joins: who, when it goes; likewise
@@ -41,9 +42,18 @@ from fedbn.results.outcome import (
 )
 
 if TYPE_CHECKING:
-    from fedbn.networks.network import BayesianNetwork
+    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
 
-__all__ = ["check_results_folder", "results_folder", "versions", "write_results", "write_voted"]
+    Network = BayesianNetwork | LinearGaussianNetwork
+
+__all__ = [
+    "check_results_folder",
+    "results_folder",
+    "versions",
+    "write_network",
+    "write_results",
+    "write_voted",
+]
 
 PROGRAM = "fedbn"
 
@@ -135,7 +145,7 @@ def write_results(
     folder: str | Path,
     *,
     run: Mapping[str, Any],
-    network: BayesianNetwork | None = None,
+    network: Network | None = None,
     figures: bool = True,
     more: Mapping[str, str] | None = None,
 ) -> Path:
@@ -145,7 +155,7 @@ def write_results(
     ----------
     folder : replaced atomically; see `check_results_folder`.
     run : what `run.json` says besides the summary: settings, seed, versions, timings.
-    network : the consensus with its tables, for BIF.
+    network : the consensus with its parameters, for network.json and, with tables, BIF.
     figures : whether to draw.
     more : name -> text of further files.
 
@@ -179,7 +189,7 @@ def write_voted(
     run: Mapping[str, Any],
     summary: Mapping[str, Any],
     refused: Sequence[tuple[str, str]],
-    network: BayesianNetwork | None = None,
+    network: Network | None = None,
     more: Mapping[str, str] | None = None,
 ) -> Path:
     """`write_results` of a consensus without a path: structures, `run.json` and `more`.
@@ -194,18 +204,27 @@ def write_voted(
     return Path(folder).expanduser().resolve()
 
 
+def write_network(network: Network, place: Path) -> None:
+    """network.json, exact, and consensus.bif where there are tables, into a folder."""
+    from fedbn.networks.bif import write_bif
+    from fedbn.networks.json_file import write_json_network
+    from fedbn.networks.network import BayesianNetwork
+
+    write_json_network(network, place / "network.json")
+    if isinstance(network, BayesianNetwork):
+        write_bif(network, place / "consensus.bif")
+
+
 def _write_structures(
     dag: DAG,
     support: Mapping[tuple[str, str], float] | None,
     place: Path,
-    network: BayesianNetwork | None,
+    network: Network | None,
 ) -> None:
     for suffix in (".csv", ".json", ".graphml", ".dot"):
         write_structure(dag, place / f"consensus{suffix}", support=support)
     if network is not None:
-        from fedbn.networks.bif import write_bif
-
-        write_bif(network, place / "consensus.bif")
+        write_network(network, place)
 
 
 def _write_table(path: Path, row_type: type, rows: Sequence[Any]) -> None:

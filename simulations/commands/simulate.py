@@ -1,8 +1,7 @@
 """`fedbn simulate`: a federation in one command, with what only a simulation can know.
 
-The truth (the network that the tables were sampled from), held-out rows that no client has, and the
-pooled tables, on which the consensus gets its conditional probabilities, never reach the server:
-they are used here, after the run.
+The truth (the network that the tables were sampled from) and held-out rows that no client has never
+reach the server: they are used here, after the run.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ __all__ = [
     "with_tables",
 ]
 
-STRUCTURES = "  consensus.csv .json .graphml .dot .bif"
+STRUCTURES = "  consensus.csv .json .graphml .dot .bif, network.json (with parameters)"
 FIGURES = "  figures/smhd.png, figures/complexity.png, figures/consensus.png (and .svg)"
 
 
@@ -76,11 +75,10 @@ def run_and_report(
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
         content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
         files = result_files(result, experiment)
-        write_results(
-            outcome, target, run=content, network=with_tables(run, experiment), more=files
-        )
+        write_results(outcome, target, run=content, network=run.network, more=files)
         forget(experiment)
     warn_of(outcome.path, outcome.consensus)
+    _warn_of_parameters(run, experiment)
     if as_json:
         shared = consensus_json(outcome.path, outcome.consensus)
         print_json({**shared, **times, **_extra(outcome, target)})
@@ -134,6 +132,17 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
         held_out=total_score(score, outcome.consensus.dag),
         held_out_name=name,
     )
+
+
+def _warn_of_parameters(run: ExperimentRun, experiment: Experiment) -> None:
+    """Say why there are none, where they were wanted."""
+    if experiment.federation.parameters == "federated" and run.network is None:
+        warnings.warn(
+            "the consensus has no parameters: its tables are too large, or no site's policy lets "
+            "counts leave (counts = true under [policy])",
+            FedbnWarning,
+            stacklevel=2,
+        )
 
 
 def with_tables(run: ExperimentRun, experiment: Experiment) -> BayesianNetwork | None:

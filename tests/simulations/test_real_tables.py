@@ -3,11 +3,15 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
+from fedbn.networks.bif import read_bif
+from fedbn.networks.json_file import read_json_network
 from server.cut_points import found_cuts
 from simulations.in_process_grid import InProcessGrid
+from tests.simulations.conftest import Fedbn
 
 COLUMNS = ("id", "age", "job", "sex", "income")
 
@@ -29,8 +33,50 @@ def write_site(folder: Path, name: str, rows: list[tuple[str, ...]], order: list
     lines = [[COLUMNS[k] for k in order], *([row[k] for k in order] for row in rows)]
     (folder / f"{name}.csv").write_text("".join(",".join(line) + "\n" for line in lines))
     file = folder / f"{name}.toml"
-    file.write_text(f'name = "{name}"\ntable = "{name}.csv"\nmissing = ["?"]\n')
+    file.write_text(
+        f'name = "{name}"\ntable = "{name}.csv"\nmissing = ["?"]\n[policy]\ncounts = true\n'
+    )
     return file
+
+
+def simulate(fedbn: Fedbn, files: list[Path], out: Path) -> Path:
+    ran = fedbn(
+        "simulate", "--sites", *files, "--leave-out", "id", "--discretise", "age:3",
+        "--missing-cells", "state", "--engine", "in-process", "--out", out, "--quiet",
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    assert "cannot be written in BIF" in ran.err
+    return out
+
+
+@pytest.mark.filterwarnings("always::fedbn.errors.FedbnWarning")
+def test_three_site_files_to_a_network_in_one_command(tmp_path: Path, fedbn: Fedbn) -> None:
+    rows = adult_like(600)
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    sites = [rows[:100], rows[100:350], rows[350:]]
+    usual, other = [0, 1, 2, 3, 4], [4, 2, 0, 3, 1]
+    files = [write_site(first, f"s{i}", part, usual) for i, part in enumerate(sites)]
+    changed = [write_site(second, f"s{i}", part[::-1], other) for i, part in enumerate(sites)]
+    one = simulate(fedbn, files, tmp_path / "one")
+    two = simulate(fedbn, changed[::-1], tmp_path / "two")
+    for name in ("consensus.csv", "consensus.bif", "schema.json", "network.json"):
+        assert (one / name).read_bytes() == (two / name).read_bytes()
+    network = read_json_network(one / "network.json")
+    ages = np.array([float(row[1]) for row in rows])
+    cuts = np.quantile(ages, [1 / 3, 2 / 3], method="inverted_cdf").astype(int)
+    assert network.schema.to_dict()["age"][0] == f"1: (-inf, {cuts[0]}]"
+    assert network.schema.to_dict()["job"] == ["Exec", "Sales", "missing"]
+    words = read_bif(one / "consensus.bif")
+    assert words.dag == network.dag
+    assert words.schema.to_dict()["age"][0] == f"1___-inf__{cuts[0]}_"
+    for name in ("network.json", "consensus.bif"):
+        (two / name).unlink()
+    assert fedbn("parameters", two, "--sites", *changed).status == 0
+    assert (two / "network.json").read_bytes() == (one / "network.json").read_bytes()
+    asked = fedbn("query", one, "--ask", "income", "--given", "job=Exec", "--json").json
+    assert sum(asked["income"].values()) == pytest.approx(1)
 
 
 def test_a_server_finds_the_cuts_that_the_tables_at_hand_have(tmp_path: Path) -> None:

@@ -1,0 +1,123 @@
+"""After the last round: the parameters of the consensus, from sums over the sites.
+
+Categorical: one request for the exact counts of the consensus' families, whose sum gives the tables
+of the pooled rows, byte for byte. Gaussian: moments of the families, put together. A site's policy
+lets neither leave unless it says so; without any answer the run ends without parameters.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Mapping
+
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
+from flwr.serverapp import Grid
+
+from fedbn.errors import DataError, MessageError, NetworkError
+from fedbn.federation.family_message import FamilyRequest
+from fedbn.federation.message import StructureMessage, arrays_of_npy, schema_to_text, to_arrays
+from fedbn.federation.moments_message import MOMENTS_KEYS, moments_from_arrays
+from fedbn.federation.rounds import FederationResult
+from fedbn.federation.settings import Experiment
+from fedbn.networks.family_counts import FamilyTables, families_of
+from fedbn.networks.fitting import parameters_of
+from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
+from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+from server.counting import answers_to
+from server.replies import LOG, content_of
+
+MOMENTS = f"{MessageType.QUERY}.moments"
+
+Network = BayesianNetwork | LinearGaussianNetwork
+
+
+def federated_parameters(
+    grid: Grid,
+    result: FederationResult,
+    clients: Mapping[int, str],
+    experiment: Experiment,
+    timeout: float | None,
+) -> Network | None:
+    """The consensus with parameters; None, with a warning in the log, where there are none.
+
+    Parameters
+    ----------
+    grid, clients : whom to ask, node id -> client name.
+    result : of the rounds.
+    experiment : the settings.
+    timeout : seconds to wait for the replies.
+    """
+    taking_part = {reply.client for reply in result.replies}
+    nodes = {node: name for node, name in clients.items() if name in taking_part}
+    ask = _tables if result.schema.kind == "categorical" else _equations
+    try:
+        return ask(grid, result, nodes, experiment, timeout)
+    except (DataError, NetworkError) as error:
+        LOG.warning("no parameters: %s", error)
+        return None
+
+
+def _tables(
+    grid: Grid,
+    result: FederationResult,
+    nodes: Mapping[int, str],
+    experiment: Experiment,
+    timeout: float | None,
+) -> Network | None:
+    dag = result.consensus.dag
+    wanted = FamilyRequest(FamilyTables(result.schema, families_of([dag])), with_own=False)
+    answers, refused = answers_to(grid, nodes, wanted, result, experiment, timeout)
+    _tell_lacking(refused, len(answers))
+    if not answers:
+        return None
+    counts = functools.reduce(operator.add, (answer.counts for answer in answers.values()))
+    return parameters_of(dag, counts, experiment.learner.ess)
+
+
+def _equations(
+    grid: Grid,
+    result: FederationResult,
+    nodes: Mapping[int, str],
+    experiment: Experiment,
+    timeout: float | None,
+) -> Network | None:
+    dag, schema = result.consensus.dag, result.schema
+    asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
+    record = ArrayRecord({key: Array(array) for key, array in to_arrays(asked).items()})
+    task = {"text": schema_to_text(schema), "hash": schema.hash, "round": result.rounds}
+    messages = [
+        Message(RecordDict({"task": ConfigRecord(task), "consensus": record}), node, MOMENTS)
+        for node in sorted(nodes)
+    ]
+    moments: dict[str, Moments] = {}
+    refused: dict[str, str] = {}
+    for reply in grid.send_and_receive(messages, timeout=timeout):
+        client = nodes[reply.metadata.src_node_id]
+        try:
+            moments[client] = _moments(reply, client, result, experiment)
+        except MessageError as error:
+            refused[client] = str(error)
+    refused |= {name: f"{name}: no reply" for name in {*nodes.values()} - {*moments, *refused}}
+    _tell_lacking(refused, len(moments))
+    if not moments:
+        return None
+    return linear_gaussian_of(dag, pooled_moments(moments, family_pairs(dag)))
+
+
+def _moments(
+    reply: Message, client: str, result: FederationResult, experiment: Experiment
+) -> Moments:
+    record = content_of(reply, client).get("moments")
+    if not isinstance(record, ArrayRecord):
+        raise MessageError(f"{client}: a reply must hold the arrays of moments")
+    parts = [(key, bytes(array.data)) for key, array in record.items()]
+    arrays = arrays_of_npy(parts, limits=experiment.limits, sender=client, keys=MOMENTS_KEYS)
+    return moments_from_arrays(arrays, result.consensus.dag, result.schema, sender=client)
+
+
+def _tell_lacking(refused: Mapping[str, str], answers: int) -> None:
+    for name in sorted(refused):
+        LOG.warning("parameters are without the rows of %s: %s", name, refused[name])
+    if not answers:
+        LOG.warning("no parameters: no site's policy lets them leave (counts = true)")

@@ -1,0 +1,95 @@
+"""The command `fedbn parameters`: the parameters of a consensus after the fact."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedbn.errors import ResultsError
+from simulations.options import Json
+
+if TYPE_CHECKING:
+    from fedbn.data.dataset import Dataset
+    from fedbn.federation.checkpoint import Checkpoint
+    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+
+__all__ = ["parameters"]
+
+
+def parameters(
+    results: Annotated[Path, typer.Argument(help="A results folder of a federated run.")],
+    sites: Annotated[
+        list[str], typer.Option(help="The sites' tables or site files: --sites a.csv b.csv.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Count in the sites' tables and write network.json and consensus.bif into the results.
+
+    The columns are read as the run read them, under the schema that was agreed.
+    """
+    from fedbn.results.report import write_network
+    from simulations.terminal import print_json
+
+    checkpoint = _kept(results)
+    tables = [_table(site, checkpoint) for site in sites]
+    network = _fitted(checkpoint, tables)
+    try:
+        write_network(network, results)
+    except OSError as error:
+        raise ResultsError(f"cannot write to {results}: {error.strerror or error}") from None
+    rows = sum(table.n_rows for table in tables)
+    if as_json:
+        print_json({"rows": rows, "parameters": network.n_parameters, "out": str(results)})
+    else:
+        print(f"{results}: {network.n_parameters} parameters from {rows} rows")
+
+
+def _kept(folder: Path) -> Checkpoint:
+    from fedbn.federation.checkpoint import STATE_FILE, read_checkpoint
+
+    file = folder / STATE_FILE
+    try:
+        checkpoint = read_checkpoint(file.read_text(encoding="utf-8"), str(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultsError(f"{folder} is no result of a federated run: {error}") from None
+    if checkpoint.state.result is None:
+        raise ResultsError(f"{file} has no consensus yet")
+    return checkpoint
+
+
+def _table(site: str, checkpoint: Checkpoint) -> Dataset:
+    from clients.local_data import opened_site
+    from fedbn.federation.site_table import site_table
+
+    schema, settings = checkpoint.state.schema, checkpoint.experiment.tables
+    path, decided = opened_site(site)
+    found = site_table(path, schema.kind, settings, decided, schema.cuts)
+    return found.dataset.with_schema(schema, site)
+
+
+def _fitted(
+    checkpoint: Checkpoint, tables: list[Dataset]
+) -> BayesianNetwork | LinearGaussianNetwork:
+    """The parameters from sums over the tables, as in a run."""
+    from fedbn.networks.family_counts import count_families, families_of
+    from fedbn.networks.fitting import parameters_of
+    from fedbn.networks.moments import (
+        family_pairs,
+        linear_gaussian_of,
+        moments_of,
+        pooled_moments,
+    )
+
+    assert checkpoint.state.result is not None
+    dag = checkpoint.state.result.consensus.dag
+    if checkpoint.state.schema.kind == "categorical":
+        counts = [count_families(table, families_of([dag])) for table in tables]
+        total = functools.reduce(operator.add, counts)
+        return parameters_of(dag, total, checkpoint.experiment.learner.ess)
+    pairs = family_pairs(dag)
+    moments = {str(i): moments_of(table, pairs) for i, table in enumerate(tables)}
+    return linear_gaussian_of(dag, pooled_moments(moments, pairs))

@@ -1,0 +1,78 @@
+"""Parameters from sums over sites: those of the pooled rows, and refusals that end well."""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clients.local_data import simulated_sites
+from fedbn.data.dataset import Dataset
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
+from fedbn.networks.fitting import fit_linear_gaussian, fit_parameters
+from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+from server.server_app import Federated, federate
+from simulations.in_process_grid import InProcessGrid
+from simulations.run import node_configs
+
+WANTED = {"parameters": "federated", "rows": 150, "seed": 3}
+
+
+def run(experiment: Experiment) -> Federated:
+    nodes = node_configs(experiment.data.clients)
+    with InProcessGrid(to_run_config(experiment), nodes) as grid:
+        return federate(grid, experiment)
+
+
+def pooled(experiment: Experiment, federated: Federated) -> Dataset:
+    schema = federated.result.schema
+    tables = [site.with_schema(schema).table for site in simulated_sites(experiment)]
+    return Dataset(schema, np.concatenate(tables))
+
+
+@pytest.mark.parametrize("clients", [1, 3])
+def test_summed_counts_give_the_tables_of_the_pooled_rows(clients: int) -> None:
+    experiment = Experiment.of(network="asia", clients=clients, **WANTED)
+    federated = run(experiment)
+    expected = fit_parameters(federated.result.consensus.dag, pooled(experiment, federated))
+    assert isinstance(federated.network, BayesianNetwork)
+    assert federated.network == expected
+    found = [cpt.tobytes() for cpt in federated.network.cpts]
+    assert found == [cpt.tobytes() for cpt in expected.cpts]
+
+
+def test_pooled_moments_give_the_regressions_of_the_pooled_rows() -> None:
+    experiment = Experiment.of(
+        network="random-gaussian:5:6", clients=3, score="gaussian-bic", **WANTED
+    )
+    federated = run(experiment)
+    expected = fit_linear_gaussian(federated.result.consensus.dag, pooled(experiment, federated))
+    assert isinstance(federated.network, LinearGaussianNetwork)
+    for field in ("coefficients", "intercepts", "standard_deviations"):
+        found = getattr(federated.network, field)
+        np.testing.assert_allclose(found, getattr(expected, field), rtol=1e-9, atol=1e-12)
+
+
+def test_a_site_without_permission_leaves_its_rows_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rng = np.random.default_rng(0)
+    for name, allowed in (("north", "true"), ("south", "false")):
+        rows = "".join(f"{a},{b}\n" for a, b in rng.integers(0, 2, (40, 2)))
+        (tmp_path / f"{name}.csv").write_text("a,b\n" + rows)
+        (tmp_path / f"{name}.toml").write_text(f"[policy]\ncounts = {allowed}\n")
+    nodes = [
+        {"data-path": str(tmp_path / f"{n}.csv"), "policy": str(tmp_path / f"{n}.toml")}
+        for n in ("north", "south")
+    ]
+    experiment = Experiment.of(parameters="federated")
+    with InProcessGrid(to_run_config(experiment), nodes) as grid:
+        both = federate(grid, experiment)
+    assert isinstance(both.network, BayesianNetwork)
+    said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert any("parameters are without the rows of client 2" in words for words in said)
+    with InProcessGrid(to_run_config(experiment), nodes[1:]) as grid:
+        none = federate(grid, experiment)
+    assert none.network is None
+    assert none.result.consensus.dag.n == 2
