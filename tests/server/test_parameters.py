@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clients.local_data import simulated_sites
+from clients.local_data import simulation
 from fedbn.data.dataset import Dataset
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
@@ -27,7 +27,7 @@ def run(experiment: Experiment) -> Federated:
 
 def pooled(experiment: Experiment, federated: Federated) -> Dataset:
     schema = federated.result.schema
-    tables = [site.with_schema(schema).table for site in simulated_sites(experiment)]
+    tables = [site.dataset.with_schema(schema).table for site in simulation(experiment).sites]
     return Dataset(schema, np.concatenate(tables))
 
 
