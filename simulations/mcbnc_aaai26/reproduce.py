@@ -69,7 +69,7 @@ def reproduce_mcbnc(
         for case in cases(run)
         if (not part or case["part"] in part) and (not r or case.get("r", r[0]) in r)
     ]
-    _collect(wanted, run, out, minutes, jobs or os.cpu_count() or 1, network_dir, quiet)
+    collect_rows(wanted, run, out, minutes, jobs or os.cpu_count() or 1, network_dir, quiet)
     print(_written_report(out, wanted))
 
 
@@ -87,7 +87,7 @@ def _restrict(run: dict[str, Any], key: str, names: list[str]) -> None:
         values[key] = [name for name in values[key] if name in names]
 
 
-def _collect(
+def collect_rows(
     wanted: list[dict[str, Any]],
     run: dict[str, Any],
     out: Path,
@@ -96,7 +96,7 @@ def _collect(
     network_dir: Path | None,
     quiet: bool,
 ) -> None:
-    """The inputs, then the cases that have all of theirs."""
+    """Run what is missing: the inputs, then the cases that have all of theirs."""
     from simulations.mcbnc_aaai26.cases import cost, inputs_of, run_case
     from simulations.mcbnc_aaai26.inputs import FILE
     from simulations.study import Study
