@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,3 +36,22 @@ def test_the_pages_are_made_without_a_warning(tmp_path: Path) -> None:
         assert (tmp_path / page).is_file()
     assert not list(tmp_path.rglob("_*.html"))
     assert "credible_set" in (tmp_path / "fedbn.html").read_text("utf-8")
+
+
+def test_the_index_names_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", index)
+    assert all((ROOT / "docs" / link).is_file() for link in links)
+    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    missing = pages - {"README.md"} - set(links)
+    assert not missing, "docs/README.md must link to these pages"
+
+
+def test_the_design_page_names_every_room_and_nothing_else() -> None:
+    design = (ROOT / "docs" / "design.md").read_text("utf-8")
+    named = {
+        name.rstrip("/") for name in re.findall(r"`((?:fedbn|tests|simulations)/[^`*]+)`", design)
+    }
+    assert all((ROOT / name).exists() for name in named)
+    rooms = {path.parent for path in (ROOT / "fedbn").rglob("__init__.py")}
+    assert {str(r.relative_to(ROOT)) for r in rooms} - {"fedbn", "fedbn/networks/embedded"} <= named

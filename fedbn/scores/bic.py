@@ -22,24 +22,25 @@ from fedbn.scores.counts import (
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
 
-__all__ = ["aic", "bic"]
+__all__ = ["aic", "bic", "criterion"]
 
 
 def bic(dataset: Dataset, row_weight: float = 1.0, memory_mb: float = MEMORY_MB) -> TabulatedScore:
     """BIC of categorical data; raises DataError for Gaussian data."""
     require_row_weight(row_weight)
     penalty = 0.5 * math.log(row_weight * dataset.n_rows)
-    return _criterion(dataset, "bic", penalty, row_weight, memory_mb)
+    return criterion(dataset, "bic", penalty, row_weight, memory_mb)
 
 
 def aic(dataset: Dataset, row_weight: float = 1.0, memory_mb: float = MEMORY_MB) -> TabulatedScore:
     """AIC of categorical data; raises DataError for Gaussian data."""
-    return _criterion(dataset, "aic", 1.0, row_weight, memory_mb)
+    return criterion(dataset, "aic", 1.0, row_weight, memory_mb)
 
 
-def _criterion(
+def criterion(
     dataset: Dataset, name: str, penalty: float, row_weight: float, memory_mb: float
 ) -> TabulatedScore:
+    """Log-likelihood - penalty × free parameters, called `name`; raises DataError for floats."""
     from fedbn.scores._tables import INFORMATION
 
     require_kind(dataset, "categorical", name)
