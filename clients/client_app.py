@@ -24,6 +24,14 @@ from flwr.clientapp import ClientApp
 from clients.disclosures import disclose
 from clients.local_data import Site, local_numbers, local_site, partition_id
 from clients.mods import LOG, firewall, may_tell, redact
+from clients.private_runs import (
+    admitted,
+    keep_structures,
+    kept_structures,
+    own_schema,
+    require_open,
+    reserved,
+)
 from clients.requests import (
     consensus_of,
     cuts_of,
@@ -49,8 +57,10 @@ outer one is for a log that cannot be written."""
 @app.query("histogram")
 def tell_histogram(message: Message, context: Context) -> Message:
     """Tell which columns hold numbers, or how many of them are in which bucket."""
+    experiment = from_run_config(context.run_config)
+    require_open(experiment)
     decided(context).policy.require_histograms()
-    numbers = local_numbers(from_run_config(context.run_config), context.node_config)
+    numbers = local_numbers(experiment, context.node_config)
     question = question_of(message)
     if question is None:
         text = kinds_to_text(many_numbers(numbers))
@@ -66,7 +76,8 @@ def describe(message: Message, context: Context) -> Message:
     experiment = from_run_config(context.run_config)
     site = local_site(experiment, context.node_config, cuts_of(message))
     decided(context).policy.require_table(site.dataset)
-    schema = site.dataset.schema
+    admitted(experiment, context)
+    schema = own_schema(experiment, context, site.dataset.schema)
     content = RecordDict(
         {"schema": ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash})}
     )
@@ -88,6 +99,7 @@ def count(message: Message, context: Context) -> Message:
     from fedbn.federation.family_message import answer_to_arrays, answered
 
     experiment = from_run_config(context.run_config)
+    require_open(experiment)
     task = task_of(message)
     site = local_site(experiment, context.node_config, task.schema.cuts)
     policy = decided(context).policy
@@ -171,10 +183,17 @@ def learned(message: Message, context: Context) -> tuple[Site, StructureMessage,
     policy = decided(context).policy
     policy.require_table(site.dataset)
     policy.require_schema(task.schema)
+    learner = admitted(experiment, context)
+    before = kept_structures(learner, task, context)
+    if before is not None:
+        return site, before, 0.0
     start = consensus_of(message, task.schema)
     rng = site_rng(experiment.seed, partition_id(context.node_config), task.round)
-    reply, rungs = client_round(site.dataset, task.schema, experiment.learner, rng, start)
-    return site, policy.permitted(reply), sum(result.seconds for result in rungs)
+    reserved(learner, site.dataset, task, context)
+    reply, rungs = client_round(site.dataset, task.schema, learner, rng, start)
+    structures = policy.permitted(reply)
+    keep_structures(learner, task, context, structures)
+    return site, structures, sum(result.seconds for result in rungs)
 
 
 def diagnostics(site: Site, seconds: float) -> ConfigRecord:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from flwr.app import ArrayRecord, Context, Message
 from flwr.clientapp.typing import ClientAppCallable
 
+from clients.private_runs import spent_words
 from clients.requests import families_of_request, round_of, sum_of, task_of
 from clients.site import decided
 from fedbn.federation.disclosure import (
@@ -20,6 +21,7 @@ from fedbn.federation.disclosure import (
     structure_words,
 )
 from fedbn.federation.message import arrays_of_npy, schema_from_text
+from fedbn.federation.run_config import from_run_config
 
 
 def disclose(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
@@ -38,7 +40,7 @@ def entry(message: Message, context: Context, reply: Message) -> Disclosure:
         run=str(context.run_id),
         round=round_of(message),
         kind=message.metadata.message_type,
-        words=_words(message, reply),
+        words=_words(message, context, reply),
         time=datetime.now(UTC),
     )
 
@@ -65,7 +67,7 @@ def _bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else json.dumps(value).encode("utf-8")
 
 
-def _words(message: Message, reply: Message) -> str:
+def _words(message: Message, context: Context, reply: Message) -> str:
     if reply.has_error():
         return f"notice: {reply.error.reason}"
     content = reply.content
@@ -77,6 +79,7 @@ def _words(message: Message, reply: Message) -> str:
         n = task_of(message).schema.n
         arrays = arrays_of_npy((key, array.data) for key, array in structures.items())
         parts.append(structure_words(arrays, n))
+        parts += spent_words(from_run_config(context.run_config), context)
     if "counts" in content:
         request = families_of_request(message, task_of(message).schema)
         parts.append(count_words(request.tables))

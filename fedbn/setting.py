@@ -29,6 +29,7 @@ __all__ = [
     "one_of",
     "positive",
     "positive_and_finite",
+    "probability",
     "require_one_of",
     "setting",
     "settings_of",
@@ -147,6 +148,12 @@ def positive_and_finite(key: str, value: Any) -> None:
     """Finite numbers above 0."""
     if not 0 < value < math.inf:
         raise ConfigError(f"{key} must be positive and finite, not {value}")
+
+
+def probability(key: str, value: Any) -> None:
+    """Numbers above 0 and below 1."""
+    if not 0 < value < 1:
+        raise ConfigError(f"{key} must lie between 0 and 1, not {value}")
 
 
 def between(lowest: float, highest: float) -> Check:

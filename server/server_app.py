@@ -24,6 +24,7 @@ from fedbn.data.dataset import Schema
 from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError, FedbnError
 from fedbn.federation.checkpoint import result_files
+from fedbn.federation.private_runs import require_private_run
 from fedbn.federation.rounds import FederationResult, Progress, ServerState, load_kernels
 from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.secure_rounds import SecureResult
@@ -103,12 +104,13 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
 
     Raises
     ------
-    ConfigError : the number of nodes is not that of the simulated clients, or there is nothing to
-        resume.
+    ConfigError : the number of nodes is not that of the simulated clients, there is nothing to
+        resume, or a private learner is to run in a way that is not private.
     SchemaError : the clients cannot agree on a schema.
     QuorumError : there are too few good replies.
     ResultsError : the state cannot be kept, or not be read to resume.
     """
+    require_private_run(experiment)
     began = time.process_time()
     load_kernels()
     startup_seconds = time.process_time() - began

@@ -29,6 +29,7 @@ from simulations.mcbnc_aaai26.reproduce import reproduce_mcbnc
 from simulations.options import (
     LEARNING,
     Json,
+    LedgerFile,
     NetworkDir,
     Quiet,
     SchemaFile,
@@ -153,6 +154,7 @@ def simulate(
         Path | None,
         typer.Option(show_default="results/NAME", help="Results folder; replaced atomically."),
     ] = None,
+    ledger: LedgerFile = None,
     config: Annotated[
         Path | None, typer.Option(help="A TOML file with settings; options here override it.")
     ] = None,
@@ -168,6 +170,7 @@ def simulate(
     Every client learns from its own table, the server fuses the structures. The result is a folder:
     the consensus as CSV, JSON, GraphML, DOT and BIF, tables, figures.
     """
+    from fedbn.federation.private_runs import guarantee_of
     from simulations.commands.simulate import run_and_report
     from simulations.experiment import experiment_from
     from simulations.inputs import set_options
@@ -176,9 +179,11 @@ def simulate(
         raise typer.BadParameter(f"unexpected argument {more_sites[0]!r}; see --help")
     sites = [*given["sites"], *(more_sites or ())] if given["sites"] else None
     options = {**given, "sites": sites, **set_options(setting or [])}
-    experiment = experiment_from(options, config=config, base=SIMULATED)
+    experiment = experiment_from(options, config=config)
+    if guarantee_of(experiment.learner) is None:
+        experiment = experiment_from(options, config=config, base=SIMULATED)
     _check_source(experiment, rows=given["rows"], clients=given["clients"])
-    run_and_report(experiment, gold=gold, out=out, as_json=as_json, quiet=quiet)
+    run_and_report(experiment, gold=gold, out=out, ledger=ledger, as_json=as_json, quiet=quiet)
 
 
 def _check_source(experiment: Experiment, *, rows: int | None, clients: int | None) -> None:
@@ -205,6 +210,7 @@ def _check_source(experiment: Experiment, *, rows: int | None, clients: int | No
         "fedbn learn patients.csv --score bic --out patients.graphml",
         "fedbn learn measurements.parquet --score gaussian-bic --json",
         "fedbn learn patients.csv --knowledge known.toml --turning --repeat",
+        "fedbn learn patients.csv --learner dp-ges --epsilon 1 --schema states.json",
     )
 )
 @with_settings(lambda: [*table_settings(), *learning_settings(local=True)])
@@ -223,6 +229,7 @@ def learn(
     out: Annotated[
         Path | None, typer.Option(help="Write the DAG to a .csv, .json, .graphml or .dot file.")
     ] = None,
+    ledger: LedgerFile = None,
     seed: Seed = 1,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -233,6 +240,9 @@ def learn(
     forbidden = [["b", "a"]], edges from parent to child; tiers = [["a"], ["b", "c"]], groups of
     columns from first to last. The search never breaks it; knowledge that contradicts itself is
     an error that names the edges.
+
+    The private learners (dp-climb, dp-ges) give a structure that is (ε, δ)-differentially private
+    per row, one row added or removed. Before they draw, what they spend is written to the ledger.
     """
     from simulations.commands.learn import learn_and_report
 
@@ -242,6 +252,7 @@ def learn(
         schema=schema,
         start=start_dag,
         out=out,
+        ledger=ledger,
         seed=seed,
         as_json=as_json,
         quiet=quiet,

@@ -18,6 +18,7 @@ from fedbn.setting import Setting, settings_of
 __all__ = [
     "LEARNING",
     "Json",
+    "LedgerFile",
     "NetworkDir",
     "Quiet",
     "SchemaFile",
@@ -46,6 +47,14 @@ SchemaFile = Annotated[
     Path | None,
     typer.Option(
         "--schema", help="The agreed columns and states; a table with any other is refused."
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        show_default="TABLE.privacy.jsonl",
+        help="Private learners: where it is written what this run spends (fedbn budget).",
     ),
 ]
 LEARNING = "Learning"

@@ -14,7 +14,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
-from fedbn.learners import LearnedStructures, LearnerSettings, learner_for
+from fedbn.learners import LEARNERS, LearnedStructures, LearnerSettings, learner_for
 from fedbn.learners import learn as learn_by_name
 from fedbn.scores import make_score, total_score
 
@@ -148,6 +148,11 @@ def learner_settings(
             near = get_close_matches(name, known, n=1)
             hint = f": did you mean {near[0]}?" if near else f" of {', '.join(sorted(known))}"
             raise ConfigError(f"{name!r} is no setting of a learner{hint}")
+    if learner in LEARNERS and LEARNERS[learner].is_private:
+        raise ConfigError(
+            f"{learner} promises nothing without a given schema and a ledger: use `fedbn learn`, "
+            "or the functions of fedbn.privacy"
+        )
     return LearnerSettings(learner=learner, score=score or default_score(dataset), **settings)
 
 

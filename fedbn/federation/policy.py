@@ -33,6 +33,7 @@ REASONS = (
     "cohort",
     "cohort-changed",
     "query",
+    "schema",
 )
 """The words that a refusal may say: the keys of a policy that can stop a message; and, of secure
 sums, company that the site does not want, or a question that the protocol does not ask."""

@@ -5,6 +5,7 @@ disclosures = "north.jsonl"         # the log of what left; beside the table by 
 ledger = "north.privacy.jsonl"      # what private runs have spent; beside the table by default
 cohorts = "north.cohorts.jsonl"     # with whom it summed; beside the table by default
 identity-key = "north.identity"     # an Ed25519 key (ssh-keygen -t ed25519), for signed rosters
+schema = "states.json"             # agreed columns and states; private runs need it here
 leave-out = ["record_id"]           # own columns that take no part
 table = "north.csv"                 # for trying the file out: fedbn check, fedbn simulate --sites
 missing = ["?"]                     # what stands for a missing cell here
@@ -63,6 +64,7 @@ _KEYS = {
     "ledger": str,
     "cohorts": str,
     "identity-key": str,
+    "schema": str,
     "leave-out": list,
     "table": str,
     "missing": list,
@@ -110,6 +112,7 @@ class SiteFile:
         whom the site has summed; None for the default.
     identity_key : path of the key with which the site signs its keys of secure sums.
     peers : name -> identity of every other site with which it sums; None: any.
+    schema : path of the agreed columns and states; None where the site does not know them.
     """
 
     name: str | None = None
@@ -117,6 +120,7 @@ class SiteFile:
     mapping: SiteMapping = SiteMapping()
     disclosures: Path | None = None
     ledger: Path | None = None
+    schema: Path | None = None
     table: Path | None = None
     columns: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -180,7 +184,7 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
     )
     paths = {
         key.replace("-", "_"): folder / content[key]
-        for key in ("disclosures", "ledger", "cohorts", "identity-key", "table")
+        for key in ("disclosures", "ledger", "cohorts", "identity-key", "schema", "table")
         if key in content
     }
     if ("peers" in content or "identity-key" in content) and "name" not in content:

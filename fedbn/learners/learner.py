@@ -83,12 +83,14 @@ class Learner:
     uses : the fields of LearnerSettings that it has a use for, beside those that all share.
     takes_start : whether its search can begin at a given DAG.
     is_isolated : whether it loads its kernels in a process of its own.
+    is_private : whether its structures are differentially private (`fedbn.privacy`).
     """
 
     run: Run
     uses: frozenset[str] = frozenset()
     takes_start: bool = False
     is_isolated: bool = False
+    is_private: bool = False
 
 
 def score_of(dataset: Dataset, settings: LearnerSettings) -> TabulatedScore:

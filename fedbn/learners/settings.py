@@ -15,6 +15,7 @@ from fedbn.setting import (
     one_of,
     positive,
     positive_and_finite,
+    probability,
     setting,
 )
 
@@ -62,7 +63,8 @@ class LearnerSettings(Settings):
     learner: str = setting(
         "ges",
         "One structure: ges, xges0, xges (slower, better), hc, cg-dca, ordering, optimal (with a "
-        "proof). Several, weighted: bootstrap, credible.",
+        "proof). Several, weighted: bootstrap, credible. Private: dp-climb, dp-ges (they need a "
+        "--schema).",
     )
     score: str = setting(
         "bdeu",
@@ -102,6 +104,22 @@ class LearnerSettings(Settings):
     )
     max_dags: int = setting(20, "Most DAGs that are sent, the heaviest ones.", at_least(1))
     replicates: int = setting(100, "Resampled tables of the bootstrap.", at_least(1))
+    epsilon: float = setting(
+        1.0,
+        "Private learners: ε per row of one site's table (one row added or removed).",
+        positive_and_finite,
+    )
+    delta: float = setting(1e-6, "Private learners: δ of that ε.", probability)
+    dp_edges: float = setting(
+        1.5, "Private learners: most arcs that are drawn, per column.", positive_and_finite
+    )
+    noise: str = setting(
+        "system",
+        "Private learners: noise of the operating system, or of the seed (seeded): then the result "
+        "is for experiments, and not private.",
+        one_of("system", "seeded"),
+        local=True,
+    )
     seconds: float | None = setting(
         None,
         "Time limit of a search; what was found until then is the result.",

@@ -16,6 +16,7 @@ from fedbn.learners.greedy import (
     run_xges0,
 )
 from fedbn.learners.learner import Learner
+from fedbn.learners.private import run_dp_climb, run_dp_ges
 from fedbn.learners.sets import run_credible
 from fedbn.learners.settings import LearnerSettings
 from fedbn.setting import settings_of
@@ -25,6 +26,7 @@ __all__ = ["LEARNERS", "kind_of_score", "learner_for", "learner_named", "users_o
 _CLASSES = frozenset({"knowledge", "max_t", "random_ties"})
 _PHASES = frozenset({"turning", "repeat"})
 _EXACT = frozenset({"search_memory_mb"})
+_PRIVATE = frozenset({"epsilon", "delta", "dp_edges", "noise"})
 _CG_DCA = _EXACT | {"pricing", "inner", "start_point"}
 
 LEARNERS: Mapping[str, Learner] = MappingProxyType(
@@ -40,6 +42,8 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
             run_bootstrap, _CLASSES | _PHASES | {"max_dags", "replicates"}, takes_start=True
         ),
         "credible": Learner(run_credible, frozenset({"bayes_factor", "max_dags"})),
+        "dp-climb": Learner(run_dp_climb, _PRIVATE, is_private=True),
+        "dp-ges": Learner(run_dp_ges, _PRIVATE, is_private=True),
     }
 )
 """Name -> learner; the names are those of the setting `learner`."""

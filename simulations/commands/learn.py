@@ -18,6 +18,7 @@ from fedbn.federation.site_table import site_numbers, tables_with_cuts
 from fedbn.graphs.files import require_structure_file, structure_text, write_structure
 from fedbn.learners import LEARNERS, kind_of_score, learn, learner_named
 from fedbn.scores import make_score, total_score
+from simulations.commands.learn_private import learn_private, require_private_options
 from simulations.experiment import experiment_from
 from simulations.inputs import one_structure
 from simulations.terminal import print_json, shown
@@ -59,6 +60,7 @@ def learn_and_report(
     schema: Path | None,
     start: Path | None,
     out: Path | None,
+    ledger: Path | None,
     seed: int,
     as_json: bool,
     quiet: bool,
@@ -73,9 +75,18 @@ def learn_and_report(
     settings = experiment.learner
     if out is not None:
         require_structure_file(out)
+    private = learner_named(settings.learner).is_private
+    if private:
+        require_private_options(experiment, schema, start)
+    elif ledger is not None:
+        raise ConfigError(f"--ledger is for private learners, not for {settings.learner!r}")
     if start is not None:
         _require_start(settings.learner)
     dataset = read_table(table, settings.score, schema, experiment.tables)
+    if private:
+        shown_as = {"as_json": as_json, "quiet": quiet}
+        learn_private(table, dataset, settings, ledger=ledger, out=out, seed=seed, **shown_as)
+        return
     begin = None if start is None else one_structure(str(start), nodes=dataset.names)
     ready = time.process_time()
     learned = learn(dataset, settings, np.random.default_rng(seed), begin)

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbn.errors import FedbnWarning, NetworkError
+from fedbn.errors import ConfigError, FedbnWarning, NetworkError
+from fedbn.federation.private_runs import guarantee_of, require_private_run
+from fedbn.privacy.ledger import reserve
 from simulations.commands.fuse import consensus_json, warn_of
+from simulations.commands.learn_private import promise_json
 from simulations.experiment import Experiment, result_name, with_absolute_paths
 from simulations.inputs import one_structure
 from simulations.terminal import print_json, print_table, stages, summary_table
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset, Schema
     from fedbn.graphs.dag import DAG
     from fedbn.networks.network import BayesianNetwork
+    from fedbn.privacy.guarantee import Guarantee
     from fedbn.results.outcome import Client, Outcome, Summary
     from simulations.run import ExperimentRun
 
@@ -42,7 +47,13 @@ FIGURES = "  figures/smhd.png, figures/complexity.png, figures/consensus.png (an
 
 
 def run_and_report(
-    experiment: Experiment, *, gold: Path | None, out: Path | None, as_json: bool, quiet: bool
+    experiment: Experiment,
+    *,
+    gold: Path | None,
+    out: Path | None,
+    ledger: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Run the federation, write its results folder, and print what happened.
 
@@ -57,6 +68,9 @@ def run_and_report(
     from server.checkpoint import forget
     from simulations.run import run_experiment
 
+    require_private_run(experiment)
+    if ledger is not None:
+        _reserve(experiment, ledger)
     target = check_results_folder(out or Path("results") / result_name(experiment))
     if experiment.consensus.aggregation != "open":
         from simulations.commands.simulate_sums import simulate_sums
@@ -81,7 +95,7 @@ def run_and_report(
     _warn_of_parameters(run, experiment)
     if as_json:
         shared = consensus_json(outcome.path, outcome.consensus)
-        print_json({**shared, **times, **_extra(outcome, target)})
+        print_json({**shared, **times, **_extra(outcome, target, experiment)})
     elif not quiet:
         summary = summarise(outcome)
         print_summary(summary, experiment, target)
@@ -148,10 +162,11 @@ def _warn_of_parameters(run: ExperimentRun, experiment: Experiment) -> None:
 def with_tables(run: ExperimentRun, experiment: Experiment) -> BayesianNetwork | None:
     """The consensus with probabilities estimated on the pooled tables.
 
-    None for float columns, and, with a warning, where a table would be too large to write.
+    None for float columns, for private structures (tables are not private), and, with a warning,
+    where a table would be too large to write.
     """
     schema = run.result.schema
-    if schema.kind != "categorical":
+    if schema.kind != "categorical" or guarantee_of(experiment.learner) is not None:
         return None
     from fedbn.networks.fitting import fit_parameters
 
@@ -183,10 +198,11 @@ def run_content(experiment: Experiment, timings: dict[str, Any]) -> dict[str, An
         "seed": experiment.seed,
         "versions": versions(),
         "timings": timings,
+        "privacy": _promise(experiment),
     }
 
 
-def _extra(outcome: Outcome, target: Path) -> dict[str, Any]:
+def _extra(outcome: Outcome, target: Path, experiment: Experiment) -> dict[str, Any]:
     """What the JSON of `simulate` has beyond that of `fuse`."""
     from fedbn.results.outcome import client_rows, summarise
 
@@ -199,6 +215,7 @@ def _extra(outcome: Outcome, target: Path) -> dict[str, Any]:
         "fusion_to_gold": summary.fusion_to_gold,
         "smhd_to_gold": summary.smhd_to_gold,
         "shd_to_gold": summary.shd_to_gold,
+        "privacy": _promise(experiment),
         "held_out": summary.held_out,
         "inputs_held_out": summary.inputs_held_out,
     }
@@ -208,7 +225,12 @@ def print_summary(summary: Summary, experiment: Experiment, target: Path) -> Non
     """The table of figures, and where the results are."""
     learner = experiment.learner
     print_table(summary_table(summary, title_of(experiment, summary.clients), learner.score))
+    guarantee = _guarantee(experiment)
+    if guarantee is not None:
+        print(f"The structures of the sites: {guarantee.words}.")
     print(f"Results are in {_shortest(target)}:")
+    print("  consensus.csv .json .graphml .dot .bif, path.csv, clients.csv, edges.csv, run.json")
+    print("  figures/smhd.png, figures/complexity.png, figures/consensus.png (and .svg)")
 
 
 def title_of(experiment: Experiment, clients: int) -> str:
@@ -216,9 +238,36 @@ def title_of(experiment: Experiment, clients: int) -> str:
     learner = experiment.learner
     data = experiment.data
     source = data.network or data.table or f"{len(data.sites)} sites"
-    return (
-        f"{Path(source).name}: {clients} clients, {learner.learner} with {learner.score}, "
-        f"{experiment.engine}"
+    private = guarantee_of(learner) is not None
+    how = f"at ε {learner.epsilon:g}" if private else f"with {learner.score}"
+    return f"{Path(source).name}: {clients} clients, {learner.learner} {how}, {experiment.engine}"
+
+
+def _guarantee(experiment: Experiment) -> Guarantee | None:
+    """What a private learner would promise; a simulation's noise is that of its seed."""
+    guarantee = guarantee_of(experiment.learner)
+    return None if guarantee is None else replace(guarantee, seeded=True)
+
+
+def _promise(experiment: Experiment) -> Mapping[str, Any] | None:
+    guarantee = _guarantee(experiment)
+    return None if guarantee is None else promise_json(guarantee)
+
+
+def _reserve(experiment: Experiment, ledger: Path) -> None:
+    """One line for the run: every row is at one site only, so ε of the run is that of a site."""
+    guarantee = _guarantee(experiment)
+    if guarantee is None:
+        name = experiment.learner.learner
+        raise ConfigError(f"--ledger is for private learners, not for {name!r}")
+    reserve(
+        ledger,
+        guarantee,
+        run="simulate",
+        round=1,
+        table="simulated",
+        mechanism=experiment.learner.learner,
+        parameters={"dp-edges": experiment.learner.dp_edges, "noise": "seeded"},
     )
 
 

@@ -1,0 +1,61 @@
+"""What a run with a private learner must be like, so that nothing but its structures speaks.
+
+The promise is per row of one site's table. If a person's rows are in one site only, ε of the run is
+the largest ε of a site. Outside the promise are the time that a site takes, and refusals (too few
+rows, a state that the schema lacks).
+"""
+
+from __future__ import annotations
+
+from fedbn.errors import ConfigError
+from fedbn.federation.settings import Experiment
+from fedbn.learners.private import promised
+from fedbn.learners.settings import LearnerSettings
+from fedbn.learners.table import learner_named
+from fedbn.privacy.guarantee import Guarantee
+
+__all__ = ["guarantee_of", "require_private_run"]
+
+
+def guarantee_of(settings: LearnerSettings) -> Guarantee | None:
+    """What the learner promises; None for one that is not private."""
+    return promised(settings) if learner_named(settings.learner).is_private else None
+
+
+def require_private_run(experiment: Experiment) -> None:
+    """Check the settings of a run whose learner is private; others pass.
+
+    Raises
+    ------
+    ConfigError : the schema would be read from the tables (it must be given, or be that of the
+        network that is sampled), sites would tell rows and seconds, cut points would be
+        found in the tables, or there are several rounds or a row weight.
+    """
+    if guarantee_of(experiment.learner) is None:
+        return
+    name = experiment.learner.learner
+    if experiment.data.schema is None and experiment.data.network is None:
+        raise ConfigError(
+            f"the private learner {name} needs a schema that is given (--schema): the states in "
+            "the tables are data, too"
+        )
+    if experiment.tables.discretise:
+        raise ConfigError(
+            f"discretise is not for the private learner {name}: cut points found in the tables are "
+            "data, too; give a schema with cut points"
+        )
+    if experiment.learner.row_weight != 1:
+        raise ConfigError(
+            f"row-weight must be 1 with the private learner {name}, not "
+            f"{experiment.learner.row_weight}: every rung of a ladder would spend ε again"
+        )
+    if experiment.federation.share_diagnostics:
+        raise ConfigError(
+            f"share-diagnostics must be false with the private learner {name}: rows and seconds "
+            "are data"
+        )
+    if experiment.federation.rounds_limit != 1:
+        raise ConfigError(
+            f"rounds-limit must be 1 with the private learner {name}, not "
+            f"{experiment.federation.rounds_limit}: every round would spend ε again"
+        )

@@ -1,0 +1,78 @@
+"""Learners whose structures are differentially private per row.
+
+They begin with nothing, use no score, and say nothing but their DAG: status, weight and score are
+the same for every table. The noise is that of the operating system, unless an experiment wants it
+from its seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from random import Random, SystemRandom
+from typing import Any
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset
+from fedbn.errors import ConfigError, DataError
+from fedbn.graphs.dag import DAG
+from fedbn.learners.learner import Found
+from fedbn.learners.settings import LearnerSettings
+from fedbn.privacy.guarantee import Guarantee
+
+__all__ = ["promised", "run_dp_climb", "run_dp_ges"]
+
+Mechanism = Callable[..., tuple[DAG, Any]]
+
+
+def run_dp_climb(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """Hill climbing that only adds arcs, one private draw per arc."""
+    from fedbn.privacy.climb import dp_climb
+
+    return _drawn(dp_climb, dataset, settings, rng, start)
+
+
+def run_dp_ges(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """Greedy equivalence search, one private draw per operator."""
+    from fedbn.privacy.class_climb import dp_ges
+
+    return _drawn(dp_ges, dataset, settings, rng, start)
+
+
+def promised(settings: LearnerSettings) -> Guarantee:
+    """What these settings of a private learner promise."""
+    return Guarantee(settings.epsilon, settings.delta, seeded=settings.noise == "seeded")
+
+
+def _drawn(
+    mechanism: Mechanism,
+    dataset: Dataset,
+    settings: LearnerSettings,
+    rng: np.random.Generator,
+    start: DAG | None,
+) -> Found:
+    if start is not None:
+        raise ConfigError(f"the private learner {settings.learner} must begin without a structure")
+    if settings.seconds is not None:
+        raise ConfigError(f"learner-seconds is not for {settings.learner}: time would tell of data")
+    if settings.row_weight != 1:
+        raise ConfigError(
+            f"row-weight must be 1 for {settings.learner}, not {settings.row_weight}: a row that "
+            "counts more would need more noise"
+        )
+    if dataset.kind != "categorical":
+        raise DataError(f"{settings.learner} needs categorical data, these are {dataset.kind}")
+    seeded = settings.noise == "seeded"
+    dag, _ = mechanism(
+        dataset,
+        rho=Fraction(promised(settings).rho),
+        source=Random(int(rng.integers(1 << 62))) if seeded else SystemRandom(),
+        edges=Fraction(settings.dp_edges),
+        max_parents=settings.max_parents,
+    )
+    return Found((dag,), (1.0,), None)

@@ -1,0 +1,118 @@
+"""A site with a private learner: schema of its own, ledger before the draw, one answer a round."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flwr.app import ConfigRecord, Message, RecordDict
+
+from fedbn.data.dataset import Schema
+from fedbn.federation.disclosure import read_log
+from fedbn.federation.message import schema_from_text, schema_to_text
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
+from fedbn.learners import LearnerSettings
+from fedbn.privacy.ledger import Ledger
+from simulations.in_process_grid import InProcessGrid
+
+SCHEMA = Schema.categorical({name: ["0", "1", "2"] for name in "abc"})
+PRIVATE = LearnerSettings(learner="dp-ges", epsilon=1)
+RUN = Experiment.of(schema="states.json", learner=PRIVATE)
+
+
+class SiteNode:
+    """A deployed site in this process: its table, its file, and the grid that asks it."""
+
+    def __init__(self, folder: Path, site_file: str, experiment: Experiment = RUN) -> None:
+        rows = np.random.default_rng(1).integers(0, 2, size=(60, 3))
+        self.table = folder / "t.csv"
+        self.table.write_text("a,b,c\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
+        (folder / "states.json").write_text(json.dumps(SCHEMA.to_dict()))
+        (folder / "site.toml").write_text(site_file)
+        node = {"data-path": str(self.table), "policy": str(folder / "site.toml")}
+        self.grid = InProcessGrid(to_run_config(experiment), [node])
+        self.ledger = folder / "t.csv.privacy.jsonl"
+        self.log = folder / "t.csv.disclosures.jsonl"
+
+    def ask(self, kind: str, number: int = 1) -> Message:
+        task = {"text": schema_to_text(SCHEMA), "hash": SCHEMA.hash, "round": number}
+        content = RecordDict({"task": ConfigRecord(task)} if kind == "train" else {})
+        (node,) = self.grid.get_node_ids()
+        (reply,) = self.grid.send_and_receive([Message(content, node, kind)])
+        return reply
+
+
+def words(reply: Message) -> str:
+    assert reply.has_error()
+    return str(reply.error.reason)
+
+
+def structures(reply: Message) -> list[bytes]:
+    assert not reply.has_error(), reply.error.reason
+    return [array.data for array in reply.content["structures"].values()]
+
+
+def test_a_site_tells_the_schema_of_its_file_not_the_states_of_its_table(tmp_path: Path) -> None:
+    record = SiteNode(tmp_path, 'schema = "states.json"').ask("query").content["schema"]
+    assert schema_from_text(record["text"], record["hash"]) == SCHEMA
+
+
+def test_without_a_schema_of_its_own_a_site_says_nothing(tmp_path: Path) -> None:
+    assert words(SiteNode(tmp_path, "").ask("query")).endswith("policy: schema")
+
+
+def test_what_is_spent_is_written_and_the_same_answer_is_given_again(tmp_path: Path) -> None:
+    site = SiteNode(tmp_path, 'schema = "states.json"')
+    first = structures(site.ask("train"))
+    (entry,) = Ledger.read(site.ledger).entries
+    assert (entry.mechanism, entry.round, entry.rho) == ("dp-ges", 1, entry.spent_rho)
+    assert all(structures(site.ask("train")) == first for _ in range(3))
+    assert len(Ledger.read(site.ledger).entries) == 1
+    said = read_log(site.log)[-1].words
+    assert "ε 1 at δ 1e-06 per row (add or remove), against S, C, S+m, P" in said
+    assert said.endswith("ε 1 in all")
+
+
+def test_a_run_beyond_the_sites_limit_is_refused_with_one_word(tmp_path: Path) -> None:
+    site = SiteNode(tmp_path, 'schema = "states.json"\n[policy]\nmax-epsilon = 1.5')
+    structures(site.ask("train", 1))
+    structures(site.ask("train", 2))
+    before = site.ledger.read_bytes()
+    assert words(site.ask("train", 3)).endswith("policy: max-epsilon")
+    assert site.ledger.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["query", "train"])
+def test_with_a_limit_on_epsilon_only_private_learners_are_answered(
+    tmp_path: Path, kind: str
+) -> None:
+    open_run = Experiment.of(schema="states.json")
+    site = SiteNode(tmp_path, "[policy]\nmax-epsilon = 9", open_run)
+    assert words(site.ask(kind)).endswith("policy: max-epsilon")
+
+
+def test_a_torn_ledger_stops_the_site(tmp_path: Path) -> None:
+    site = SiteNode(tmp_path, 'schema = "states.json"')
+    site.ledger.write_text('{"time": "2026')
+    assert words(site.ask("train")).startswith("ResultsError")
+
+
+def test_the_noise_of_a_site_is_not_that_of_the_runs_seed(tmp_path: Path) -> None:
+    """Twelve rounds of sites that are told the same seed: not all have the same structure."""
+    site = SiteNode(tmp_path, 'schema = "states.json"')
+    answers = {tuple(structures(site.ask("train", number))) for number in range(1, 13)}
+    fresh = {tuple(structures(SiteNode(tmp_path, 'schema = "states.json"').ask("train", 1)))
+             for _ in range(12)}  # fmt: skip
+    assert len(answers) > 1
+    assert len(fresh) > 1
+
+
+def test_a_run_that_is_not_as_a_private_one_must_be_is_refused_by_the_site(tmp_path: Path) -> None:
+    several = RUN.changed(rounds_limit=2)
+    site = SiteNode(tmp_path, 'schema = "states.json"', several)
+    assert words(site.ask("query")).startswith("ConfigError")
+    assert words(site.ask("train")).startswith("ConfigError")
+    assert not site.ledger.exists()
