@@ -229,8 +229,6 @@ def print_summary(summary: Summary, experiment: Experiment, target: Path) -> Non
     if guarantee is not None:
         print(f"The structures of the sites: {guarantee.words}.")
     print(f"Results are in {_shortest(target)}:")
-    print("  consensus.csv .json .graphml .dot .bif, path.csv, clients.csv, edges.csv, run.json")
-    print("  figures/smhd.png, figures/complexity.png, figures/consensus.png (and .svg)")
 
 
 def title_of(experiment: Experiment, clients: int) -> str:
