@@ -190,7 +190,8 @@ def learned(message: Message, context: Context) -> tuple[Site, StructureMessage,
     start = consensus_of(message, task.schema)
     rng = site_rng(experiment.seed, partition_id(context.node_config), task.round)
     reserved(learner, site.dataset, task, context)
-    reply, rungs = client_round(site.dataset, task.schema, learner, rng, start)
+    given = experiment.data.schema is not None
+    reply, rungs = client_round(site.dataset, task.schema, learner, rng, start, given=given)
     structures = policy.permitted(reply)
     keep_structures(learner, task, context, structures)
     return site, structures, sum(result.seconds for result in rungs)

@@ -13,7 +13,7 @@ from flwr.serverapp import Grid
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, QuorumError
-from fedbn.federation.agreement import Agreement, negotiate, own_states, remark
+from fedbn.federation.agreement import Agreement, LoneStates, listed, negotiate, own_states, remark
 from fedbn.federation.message import Limits, printable, schema_from_text
 from fedbn.federation.rounds import ServerState, require_quorum
 from fedbn.federation.settings import ConsensusSettings, Experiment
@@ -92,11 +92,16 @@ def shake_hands(
     for client, mismatch in agreement.mismatches.items():
         refused[client] = f"handshake: {client}: {mismatch.words()}"
     taking_part = {node: name for node, name in clients.items() if name not in refused}
-    state = ServerState(agreement.schema, len(asked), tuple(sorted(refused.items())))
+    alone = own_states({client: schemas[client] for client in taking_part.values()})
+    _warn_of(alone)
+    state = ServerState(
+        agreement.schema, len(asked), tuple(sorted(refused.items())), lone_states=listed(alone)
+    )
     if before is not None:
-        state = replace(before, refused=tuple(dict.fromkeys((*before.refused, *state.refused))))
+        everything = tuple(dict.fromkeys((*before.refused, *state.refused)))
+        state = replace(before, refused=everything, lone_states=state.lone_states)
     require_quorum(len(taking_part), state.n_clients, experiment.consensus, state.refused)
-    return Handshake(taking_part, state, _remarks(schemas, taking_part, agreed))
+    return Handshake(taking_part, state, _remarks(alone, taking_part, agreed))
 
 
 def client_names(labels: Mapping[int, str | None]) -> dict[int, str]:
@@ -150,13 +155,18 @@ def _report(grid: Grid, agreement: Agreement, clients: Mapping[int, str]) -> Non
         list(grid.send_and_receive(messages, timeout=REPORT_SECONDS))
 
 
+def _warn_of(alone: LoneStates) -> None:
+    """Say which states one site alone has: a spelling of its own, or a site that adds states."""
+    for client, columns in alone.items():
+        LOG.warning("client %s: %s", client, remark(columns))
+
+
 def _remarks(
-    schemas: Mapping[str, Schema], taking_part: Mapping[int, str], agreed: Schema | None
+    alone: LoneStates, taking_part: Mapping[int, str], agreed: Schema | None
 ) -> dict[int, str]:
     """Node id -> its states that no other has, where the states were united."""
     if agreed is not None:
         return {}
-    alone = own_states({client: schemas[client] for client in taking_part.values()})
     return {node: remark(alone[name]) for node, name in taking_part.items() if name in alone}
 
 

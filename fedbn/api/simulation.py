@@ -15,7 +15,7 @@ from fedbn.api.learning import default_score, learner_settings
 from fedbn.api.table import Table, dataset_of, shown
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError
-from fedbn.federation.agreement import negotiate
+from fedbn.federation.agreement import listed, negotiate, own_states
 from fedbn.federation.counting import advanced, concluded, opened, request
 from fedbn.federation.family_message import answered
 from fedbn.federation.rounds import (
@@ -87,9 +87,10 @@ def simulate(
     first = next(iter(datasets.values()))
     chosen = learner_settings(first, learner, score or default_score(first), settings)
     rule = consensus or ConsensusSettings()
-    state = ServerState(agreement.schema, len(datasets))
+    alone = own_states({site: data.schema for site, data in datasets.items()})
+    state = ServerState(agreement.schema, len(datasets), lone_states=listed(alone))
     for number in range(1, rounds + 1):
-        replies = _replies(datasets, state, chosen, seed, number)
+        replies = _replies(datasets, state, chosen, seed, number, given=schema is not None)
         state = server_round(state, replies, (), rule)
         if state.converged:
             break
@@ -112,13 +113,15 @@ def _replies(
     settings: LearnerSettings,
     seed: int,
     number: int,
+    *,
+    given: bool,
 ) -> list[ClientReply]:
     """What the sites send in one round; places are those of the mapping's order."""
     start = None if state.result is None else state.result.consensus.dag
     replies = []
     for place, (site, dataset) in enumerate(datasets.items()):
         rng = site_rng(seed, place, number)
-        message, rungs = client_round(dataset, state.schema, settings, rng, start)
+        message, rungs = client_round(dataset, state.schema, settings, rng, start, given=given)
         replies.append(
             ClientReply(
                 site,

@@ -21,7 +21,18 @@ from fedbn.data.dataset import Schema, union_schema
 from fedbn.data.spellings import require_one_spelling
 from fedbn.errors import SchemaError
 
-__all__ = ["Agreement", "Mismatch", "negotiate", "own_states", "remark"]
+__all__ = [
+    "Agreement",
+    "LoneStates",
+    "Mismatch",
+    "listed",
+    "negotiate",
+    "own_states",
+    "remark",
+]
+
+LoneStates = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""Site -> column -> states that no other site has."""
 
 SHOWN = 3
 """How many sites, columns or states a report lists."""
@@ -134,6 +145,22 @@ def negotiate(
     if spellings == "refuse":
         require_one_spelling(matching)
     return Agreement(union_schema(matching), mismatches)
+
+
+def listed(alone: LoneStates) -> tuple[tuple[str, str, str], ...]:
+    """The same as (site, column, state), sorted.
+
+    >>> listed({"n": {"a": ("y", "z")}})
+    (('n', 'a', 'y'), ('n', 'a', 'z'))
+    """
+    return tuple(
+        sorted(
+            (site, column, state)
+            for site, columns in alone.items()
+            for column, states in columns.items()
+            for state in states
+        )
+    )
 
 
 def remark(alone: Mapping[str, tuple[str, ...]]) -> str:

@@ -76,6 +76,7 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
         "schema": state.schema.to_dict(),
         "n_clients": state.n_clients,
         "refused": [list(pair) for pair in state.refused],
+        "lone_states": [list(triple) for triple in state.lone_states],
     }
     if state.result is not None:
         content |= {
@@ -95,7 +96,7 @@ def result_files(result: FederationResult, experiment: Experiment) -> dict[str, 
     plain = experiment.changed(out_dir=None, checkpoint=None, resume=False)
     replies = tuple(replace(reply, seconds=None) for reply in result.replies)
     timeless = replace(result, replies=replies)
-    state = ServerState(result.schema, len(replies), result.refused, timeless)
+    state = ServerState(result.schema, len(replies), result.refused, timeless, result.lone_states)
     schema = json.dumps(result.schema.to_dict(), ensure_ascii=False, indent=1) + "\n"
     return {STATE_FILE: checkpoint_text(Checkpoint(plain, state)), "schema.json": schema}
 
@@ -114,8 +115,11 @@ def read_checkpoint(text: str, source: str) -> Checkpoint:
         experiment = from_run_config(content["settings"])
         schema = Schema.from_dict(content["schema"])
         refused = tuple((str(client), str(reason)) for client, reason in content["refused"])
+        lone = tuple((str(a), str(b), str(c)) for a, b, c in content.get("lone_states", ()))
         result = _result(content, schema, refused, experiment) if "path" in content else None
-        state = ServerState(schema, int(content["n_clients"]), refused, result)
+        if result is not None:
+            result = replace(result, lone_states=lone)
+        state = ServerState(schema, int(content["n_clients"]), refused, result, lone)
     except (ValueError, KeyError, TypeError, IndexError, FedbnError) as error:
         raise ResultsError(f"{source} must be a checkpoint of fedbn: {error!r}") from None
     return Checkpoint(experiment, state)

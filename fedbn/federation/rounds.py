@@ -32,7 +32,7 @@ from fedbn.federation.message import StructureMessage
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG
-from fedbn.learners import LearnedStructures, LearnerSettings, learn
+from fedbn.learners import LearnedStructures, LearnerSettings, learn, learner_for
 from fedbn.limits import status_of
 
 Progress = Callable[[int, int], None]
@@ -96,6 +96,7 @@ class FederationResult:
     schema : the agreed schema.
     replies : the good replies of the last round, by client name.
     refused : (client, reason) of every reply that was not used, in any round.
+    lone_states : (client, column, state) of the states that one site alone has.
     path, consensus : of the last round, and of the row-weight class that was taken.
     rounds : how many rounds there were.
     converged : whether the last round left the consensus as it was.
@@ -112,6 +113,7 @@ class FederationResult:
     rounds: int
     converged: bool
     row_weight: float = 1.0
+    lone_states: tuple[tuple[str, str, str], ...] = ()
     classes: tuple[FusedClass, ...] = ()
     choice: CountedChoice | None = None
 
@@ -125,13 +127,15 @@ class FederationResult:
 class ServerState:
     """The server between two rounds: the agreed schema, and the result of the rounds so far.
 
-    `refused` holds refusals from before the first round, too.
+    `refused` holds refusals from before the first round, too; `lone_states` (client, column,
+    state) what one site alone has.
     """
 
     schema: Schema
     n_clients: int
     refused: tuple[tuple[str, str], ...] = ()
     result: FederationResult | None = None
+    lone_states: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def converged(self) -> bool:
@@ -157,22 +161,30 @@ def client_round(
     settings: LearnerSettings,
     rng: np.random.Generator,
     start: DAG | None = None,
+    *,
+    given: bool = False,
 ) -> tuple[StructureMessage, tuple[LearnedStructures, ...]]:
     """Learn from one client's table, once per row weight; the message is what may leave, the rest,
     one for each row weight, is for the client.
 
+    Scores count the client's own states (docs/decisions/014): a site can add as many states to the
+    union as it likes, and a penalty that counts them would silence all others.
+
     Parameters
     ----------
     dataset : the client's table, whose columns are those of `schema`.
-    schema : the agreed schema; its states count even where this client has none of them.
+    schema : the agreed schema.
     settings, rng : the learner.
     start : the consensus of the round before, from which the search restarts.
+    given : whether the run gave the schema; then all of its states count, as they always do for a
+        private learner, whose noise must not depend on the states that the table has.
 
     Raises
     ------
     SchemaError : the table has a column or a state that the schema lacks, or lacks a column.
     """
-    table = dataset.with_schema(schema)
+    agreed = dataset.with_schema(schema)
+    table = agreed if given or learner_for(settings).is_private else dataset
     ladder = settings.ladder
     rungs = tuple(learn(table, replace(settings, row_weight=k), rng, start) for k in ladder)
     met = frozenset(limit for learned in rungs for limit in learned.met)
@@ -219,6 +231,7 @@ def server_round(
         schema=state.schema,
         replies=kept,
         refused=everything_refused,
+        lone_states=state.lone_states,
         path=chosen.path,
         consensus=chosen.consensus,
         rounds=1 if before is None else before.rounds + 1,

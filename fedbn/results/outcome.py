@@ -74,6 +74,7 @@ class Outcome:
     held_out, held_out_name : score of the consensus on the held-out rows, and which score it is.
     refused : (client, reason) of replies that were not used.
     votes, cohort : under secure sums, the summed votes of the sites, and their names.
+    lone_states : (client, column, state) of the states that one site alone has.
     """
 
     clients: tuple[Client, ...]
@@ -85,6 +86,7 @@ class Outcome:
     refused: tuple[tuple[str, str], ...] = ()
     votes: Votes | None = None
     cohort: tuple[str, ...] = ()
+    lone_states: tuple[tuple[str, str, str], ...] = ()
 
     @classmethod
     def of_federation(cls, result: FederationResult, gold: DAG | None = None) -> Outcome:
@@ -102,7 +104,14 @@ class Outcome:
         )
         aligned = None if gold is None else gold.reordered(sorted(gold.names))
         refused = tuple((str(client), reason) for client, reason in result.refused)
-        return cls(clients, result.path, result.consensus, gold=aligned, refused=refused)
+        return cls(
+            clients,
+            result.path,
+            result.consensus,
+            gold=aligned,
+            refused=refused,
+            lone_states=result.lone_states,
+        )
 
     @classmethod
     def of_sums(

@@ -172,7 +172,7 @@ def write_results(
         if outcome.votes is None:
             _write_table(place / "clients.csv", ClientRow, client_rows(outcome))
             _write_table(place / "edges.csv", EdgeRow, edge_rows(outcome))
-        _write_run(place / "run.json", run, asdict(summary), outcome.refused)
+        _write_run(place / "run.json", run, asdict(summary), outcome.refused, outcome.lone_states)
         for name, text in (more or {}).items():
             (place / name).write_bytes(text.encode("utf-8"))
         if figures:
@@ -251,12 +251,17 @@ def _write_run(
     run: Mapping[str, Any],
     summary: Mapping[str, Any],
     refused: Sequence[tuple[str, str]],
+    lone_states: Sequence[tuple[str, str, str]] = (),
 ) -> None:
     content = {
         "program": PROGRAM,
         **run,
         "summary": dict(summary),
         "refused": [{"client": client, "reason": reason} for client, reason in refused],
+        "lone_states": [
+            {"client": client, "column": column, "state": state}
+            for client, column, state in lone_states
+        ],
     }
     text = json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n"
     path.write_bytes(text.encode("utf-8"))
