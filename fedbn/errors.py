@@ -21,6 +21,8 @@
 A message states what must hold and shows the offending value.
 """
 
+from collections.abc import Iterable
+
 
 class FedbnError(Exception):
     """The root: catch it to catch whatever fedbn raises on purpose."""
@@ -84,3 +86,18 @@ class ResultsError(FedbnError, OSError):
 
 class FedbnWarning(UserWarning):
     """Something that a user should know, but that stops nothing."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of an error's text that names the known word nearest to an unknown one, if one is.
+
+    >>> did_you_mean("GES", ["ges", "xges"])
+    "; did you mean 'ges'?"
+    >>> did_you_mean("volcano", ["ges", "xges"])
+    ''
+    """
+    import difflib
+
+    lower = {each.lower(): each for each in known}
+    nearest = difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.5)
+    return f"; did you mean {lower[nearest[0]]!r}?" if nearest else ""

@@ -11,14 +11,13 @@ command, the docs and the tests read the same fields (`settings_of`).
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, get_type_hints
 
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, did_you_mean
 
 __all__ = [
     "Setting",
@@ -183,6 +182,5 @@ def require_one_of(what: str, value: str, known: tuple[str, ...]) -> str:
     """
     if value in known:
         return value
-    nearest = difflib.get_close_matches(str(value), known, n=1, cutoff=0.5)
-    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    hint = did_you_mean(str(value), known)
     raise ConfigError(f"unknown {what} {value!r}: it must be one of {', '.join(known)}{hint}")

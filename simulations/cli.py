@@ -359,7 +359,8 @@ def fuse(
     least supported first, down to the empty graph; of all states on that path the one nearest to
     the inputs (SMHD) is the consensus, with a bound that no other graph can be below.
     """
-    from simulations.commands.fuse import FuseOptions, fuse_and_report
+    from simulations.commands.fuse import fuse_and_report
+    from simulations.commands.fuse_options import FuseOptions
     from simulations.inputs import read_inputs
 
     inputs = read_inputs(files, nodes=nodes, first=first, weights=weights)

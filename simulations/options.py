@@ -198,7 +198,7 @@ def _option(each: Setting, panel: str) -> Any:
     option = typer.Option(*flags, help=help_text, show_default=shown, rich_help_panel=panel)
     if get_origin(kind) is tuple:
         return Annotated[list[str] | None, option]
-    return Annotated[kind | None, option]  # type: ignore[valid-type]
+    return Annotated[kind | None, option]
 
 
 def _users(each: Setting) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
 
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, did_you_mean
 from fedbn.learners.exact import run_cg_dca, run_optimal, run_ordering
 from fedbn.learners.greedy import (
     run_bootstrap,
@@ -52,7 +52,10 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
 def learner_named(name: str) -> Learner:
     """The learner with this name; raises ConfigError listing the known ones."""
     if name not in LEARNERS:
-        raise ConfigError(f"unknown learner {name!r}: it must be one of {', '.join(LEARNERS)}")
+        hint = did_you_mean(name, LEARNERS)
+        raise ConfigError(
+            f"unknown learner {name!r}: it must be one of {', '.join(LEARNERS)}{hint}"
+        )
     return LEARNERS[name]
 
 
@@ -86,5 +89,6 @@ def kind_of_score(score: str) -> str:
     from fedbn.scores import SCORES
 
     if score not in SCORES:
-        raise ConfigError(f"unknown score {score!r}: it must be one of {', '.join(SCORES)}")
+        hint = did_you_mean(score, SCORES)
+        raise ConfigError(f"unknown score {score!r}: it must be one of {', '.join(SCORES)}{hint}")
     return str(SCORES[score].kind)

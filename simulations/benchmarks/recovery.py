@@ -21,7 +21,7 @@ docs/decisions/006-ges-stays-forward-and-backward.md.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +191,7 @@ def enough_rows(network: BayesianNetwork | LinearGaussianNetwork, rows: int) -> 
     return None
 
 
-def summary(rows: list[Mapping[str, Any]]) -> str:
+def summary(rows: Sequence[Mapping[str, Any]]) -> str:
     """What the runs show, in lines of text."""
     misses = [row for row in rows if not row["recovered"]]
     local = [row for row in misses if row["local_optimum"]]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbn.federation.rounds import FederationResult
 from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
 from fedbn.networks.catalog import load_network
@@ -46,6 +47,7 @@ def run_federated(case: Mapping[str, Any]) -> dict[str, Any]:
         engine="in-process",
     )
     done = run_experiment(experiment)
+    assert isinstance(done.result, FederationResult)  # an open run
     found = summarise(Outcome.of_federation(done.result, load_network(network).dag))
     scores = [
         dag_score(reply.dags[0], site.dataset, SCORE)
@@ -56,5 +58,5 @@ def run_federated(case: Mapping[str, Any]) -> dict[str, Any]:
         "local_smhd": found.inputs_to_gold,
         "consensus_smhd": found.smhd_to_gold,
         "consensus_shd": found.shd_to_gold,
-        "seconds": float(np.mean([reply.seconds for reply in done.result.replies])),
+        "seconds": float(np.mean([reply.seconds or 0.0 for reply in done.result.replies])),
     }

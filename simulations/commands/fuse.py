@@ -26,6 +26,7 @@ from simulations.terminal import (
 
 if TYPE_CHECKING:
     from fedbn.consensus.mcbnc import McbncPath
+    from fedbn.consensus.path import DeletionPath
     from fedbn.consensus.threshold import Consensus, PathState
     from fedbn.results.outcome import Outcome
 
@@ -184,8 +185,8 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
         columns = ("pair", "support", "Ψ when deleted", "clients that have it")
         print_table(rows_table(columns, pairs, "Why"))
         distances = [(row.client, row.edges, row.smhd_to_consensus) for row in client_rows(outcome)]
-        columns = ("client", "edges", "SMHD to the consensus")
-        print_table(rows_table(columns, distances, "Who disagrees"))
+        titles = ("client", "edges", "SMHD to the consensus")
+        print_table(rows_table(titles, distances, "Who disagrees"))
 
 
 def explanation_json(outcome: Outcome) -> dict[str, Any]:
@@ -216,7 +217,7 @@ def fraction_text(theta: Fraction | None) -> str | None:
     return None if theta is None else str(theta)
 
 
-def warn_of(path: McbncPath, consensus: Consensus) -> None:
+def warn_of(path: DeletionPath, consensus: Consensus) -> None:
     """Warn of all that a reader of the consensus must be told."""
     from fedbn.consensus.remarks import remarks
 
@@ -224,7 +225,7 @@ def warn_of(path: McbncPath, consensus: Consensus) -> None:
         warnings.warn(remark, FedbnWarning, stacklevel=2)
 
 
-def consensus_json(path: McbncPath, consensus: Consensus) -> dict[str, Any]:
+def consensus_json(path: DeletionPath, consensus: Consensus) -> dict[str, Any]:
     """The keys that `fuse` and `simulate` promise, but for their times.
 
     `path` has one entry per θ, ascending, G+ (null) first: of the readings that were compared, the

@@ -71,7 +71,7 @@ def run_federation(study: Mapping[str, Any]) -> dict[str, Any]:
         sent["ges"].append(_learned(table, "ges", study, rng))
         sent["bootstrap"].append(_learned(table, "bootstrap", study, rng))
         dropped.append(credible.dropped)
-        complete += credible.status == "complete"
+        complete += not credible.met
     result: dict[str, Any] = {name: _distance(sent[name], network.dag) for name in METHODS}
     return result | {
         "clients_alone": float(np.mean([smhd(dags[0], network.dag) for dags, _ in sent["ges"]])),
