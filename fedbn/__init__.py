@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
     from fedbn.graphs.distances import shd, smhd
     from fedbn.graphs.pdag import PDAG
+    from fedbn.inference.averaging import average_query
+    from fedbn.inference.queries import most_probable, query
     from fedbn.networks.catalog import load_network
 
 __version__ = "0.1.0"
@@ -41,10 +43,13 @@ __all__ = [
     "Simulated",
     "Table",
     "__version__",
+    "average_query",
     "credible_set",
     "fuse",
     "learn",
     "load_network",
+    "most_probable",
+    "query",
     "read_table",
     "shd",
     "simulate",
@@ -70,6 +75,9 @@ _HOMES = {
     "shd": "graphs.distances",
     "smhd": "graphs.distances",
     "load_network": "networks.catalog",
+    "average_query": "inference.averaging",
+    "most_probable": "inference.queries",
+    "query": "inference.queries",
 }
 """Public name -> the module that has it."""
 

@@ -209,9 +209,10 @@ def _fast_columns(
     if table.num_rows == 0 or table.column_names != wanted:
         return None
     columns = {name: _arrow_column(table[name], name in floats) for name in wanted}
-    empty = [column.index == _code_of_empty(column) for column in columns.values()]
-    if np.logical_and.reduce(empty).any():
-        return None  # blank lines, or rows without any value
+    if all("" in column.texts for column in columns.values()):
+        empty = [column.index == column.texts.index("") for column in columns.values()]
+        if np.logical_and.reduce(empty).any():
+            return None  # blank lines, or rows without any value
     unfit = [
         column
         for column in columns.values()
@@ -220,21 +221,19 @@ def _fast_columns(
     return None if unfit else columns
 
 
-def _code_of_empty(column: Column) -> int:
-    return list(column.texts).index("") if "" in column.texts else -1
-
-
 def _arrow_column(column: Any, as_floats: bool) -> Column:
     if as_floats:
         values = np.concatenate([chunk.to_numpy() for chunk in column.chunks])
         return Column((), np.zeros(len(values), dtype=np.int32), values)
     united = column.unify_dictionaries()
     index = np.concatenate([chunk.indices.to_numpy() for chunk in united.chunks])
-    return Column(united.chunk(0).dictionary.to_pylist(), index.astype(np.int32))
+    return Column(united.chunk(0).dictionary.to_pylist(), index.astype(np.int32, copy=False))
 
 
 def _quotes_are_plain(content: bytes, mark: str) -> bool:
     """Whether every quote opens or closes a whole cell, or is doubled inside one."""
+    if b'"' not in content:
+        return True
     data = np.frombuffer(content, dtype=np.uint8)
     quotes = np.flatnonzero(data == ord('"'))
     if len(quotes) % 2:
@@ -395,12 +394,13 @@ def chosen_columns(
 
 
 def masked(columns: Mapping[str, Column], keep: NDArray[np.bool_]) -> dict[str, Column]:
-    """The same columns with the rows to keep."""
-    return {
-        name: replace(
-            column,
-            index=column.index[keep],
-            values=None if column.values is None else column.values[keep],
-        )
-        for name, column in columns.items()
-    }
+    """The same columns with the rows to keep, and the texts that these have."""
+    return {name: _masked(column, keep) for name, column in columns.items()}
+
+
+def _masked(column: Column, keep: NDArray[np.bool_]) -> Column:
+    if column.values is not None:
+        return replace(column, index=column.index[keep], values=column.values[keep])
+    used, index = np.unique(column.index[keep], return_inverse=True)
+    texts = [column.texts[code] for code in used]
+    return replace(column, texts=texts, index=index.astype(np.int32))

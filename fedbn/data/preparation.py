@@ -189,9 +189,9 @@ def _number(text: str | None, decimal: str) -> float:
 
 def missing_cells(column: Column, tokens: tuple[str, ...]) -> NDArray[np.bool_]:
     """Which cells are empty or one of the tokens, bool [rows]."""
-    if column.values is not None:
-        return np.zeros(column.n_rows, dtype=np.bool_)
     missing = {"", None, *tokens}
+    if column.values is not None or missing.isdisjoint(column.texts):
+        return np.zeros(column.n_rows, dtype=np.bool_)
     cells: NDArray[np.bool_] = np.array([text in missing for text in column.texts])[column.index]
     return cells
 
@@ -251,17 +251,10 @@ def _cut(
     """A column of numbers as intervals; a missing cell comes after the last of them."""
     cuts = how.cuts[name]
     codes = np.full(len(gone), len(cuts) + 1, dtype=np.int32)
-    present = masked({name: column}, ~gone)[name]
-    used = present if present.values is not None else Column(*_used(present))
-    _require_exact(source, name, used)
-    codes[~gone] = interval_codes(cuts, numbers_of(source, name, used, how.form))
+    present = masked({name: column}, ~gone)[name] if gone.any() else column
+    _require_exact(source, name, present)
+    codes[~gone] = interval_codes(cuts, numbers_of(source, name, present, how.form))
     return Variable.cut(name, cuts, missing=bool(gone.any())), codes
-
-
-def _used(column: Column) -> tuple[list[str | None], NDArray[np.int32]]:
-    """The texts that some row has, and the index into them."""
-    codes, index = np.unique(column.index, return_inverse=True)
-    return [column.texts[code] for code in codes], index.astype(np.int32)
 
 
 def _require_exact(source: str, name: str, column: Column) -> None:
@@ -280,26 +273,21 @@ def _states(
     if column.refusal:
         raise DataError(column.refusal)
     missing = {"", None, *tokens}
-    seen = np.bincount(column.index, minlength=len(column.texts)) > 0
     words = [MISSING_STATE if text in missing else str(text) for text in column.texts]
     if gone.any() and MISSING_STATE in (set(column.texts) - missing):
         raise DataError(
             f"{source}: column {name!r} has the text {MISSING_STATE!r} and missing cells, which "
             f"would be the same state; if they are, say --missing {MISSING_STATE}"
         )
-    states = sorted({word for word, there in zip(words, seen, strict=True) if there})
+    states = sorted(set(words))
     place = {state: code for code, state in enumerate(states)}
-    recode = np.array([place.get(word, -1) for word in words], dtype=np.int32)
+    recode = np.array([place[word] for word in words], dtype=np.int32)
     return Variable(name, tuple(states)), recode[column.index]
 
 
 def _gaussian(source: str, columns: Mapping[str, Column], form: TableFormat) -> Dataset:
     schema = Schema.gaussian(columns)
-    used = {
-        name: column if column.values is not None else Column(*_used(column))
-        for name, column in columns.items()
-    }
-    values = [numbers_of(source, name, used[name], form) for name in schema.names]
+    values = [numbers_of(source, name, columns[name], form) for name in schema.names]
     return Dataset(schema, np.array(values).T)
 
 
@@ -319,7 +307,10 @@ def _warn_of_na(source: str, columns: Mapping[str, Column], how: Preparation) ->
 
 
 def _warn_of_constants(source: str, data: Dataset) -> None:
-    constant = np.flatnonzero((data.table == data.table[0]).all(axis=0))
+    if data.kind == "categorical":
+        constant = np.flatnonzero(data.cardinalities == 1)
+    else:
+        constant = np.flatnonzero(data.values.min(axis=0) == data.values.max(axis=0))
     for column in constant.tolist():
         code = data.table[0, column]
         value = code if data.kind == "gaussian" else data.schema.states[column][code]
@@ -330,7 +321,7 @@ def _warn_of_numbers(source: str, data: Dataset) -> None:
     """Categories of which most rows have one of their own are likely numbers or identifiers."""
     if data.n_rows < FEWEST_ROWS:
         return
-    seen = [np.unique(data.codes[:, column]).size for column in range(data.n)]
+    seen = data.cardinalities.tolist()
     most = int(np.argmax(seen))
     if seen[most] > OWN_STATES * data.n_rows:
         number = sum(count > OWN_STATES * data.n_rows for count in seen)

@@ -112,6 +112,7 @@ def check(
         "handshake_bytes": 0 if refused else len(schema_to_text(dataset.schema)),
         "structures": decided.policy.structures,
         "diagnostics": decided.policy.diagnostics,
+        "counts": decided.policy.counts,
         "histograms": decided.policy.histograms,
     }
     if as_json:
@@ -170,6 +171,7 @@ def _print_check(content: Mapping[str, Any]) -> None:
     print(f"2. In every round: edges of learned structures, as {form}, and their weights.")
     extra = {
         "diagnostics": "its name, rows and seconds, if the run asks",
+        "counts": "counts of families, if the run asks",
         "histograms": "histograms of columns to be cut, if the run asks",
     }
     for key, words in extra.items():

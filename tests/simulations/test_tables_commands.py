@@ -1,0 +1,79 @@
+"""`fedbn inspect`, `schema` and `check` as a site's owner calls them."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.simulations.conftest import Fedbn
+
+ROWS = [
+    f"p{i},{20 + (7 * i) % 50},{'yes' if i % 3 else 'no'},{'NA' if i % 9 == 0 else 'x'}"
+    for i in range(60)
+]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "north.csv"
+    path.write_text("id,age,smoke,job\n" + "".join(row + "\n" for row in ROWS))
+    return path
+
+
+def test_inspect_says_what_a_table_needs(fedbn: Fedbn, table: Path) -> None:
+    facts = fedbn("inspect", table, "--json").json
+    columns = {each["name"]: each for each in facts["columns"]}
+    assert {name: each["kind"] for name, each in columns.items()} == {
+        "id": "identifier",
+        "age": "numbers",
+        "smoke": "categories",
+        "job": "categories",
+    }
+    assert columns["job"]["remarks"] == ["'NA' in 7 rows: a missing value? --missing 'NA'"]
+    assert len(columns["age"]["cuts"]) == 3
+    words = fedbn("inspect", table, "--missing", "NA", "--json").json["command"]
+    assert "--missing-cells state" in words
+    again = shlex.split(words)[1:]
+    learned = fedbn(*again, "--json").json
+    assert learned["nodes"] == ["age", "job", "smoke"]
+
+
+@pytest.mark.filterwarnings("always::fedbn.errors.FedbnWarning")
+def test_schema_drafts_what_sites_agree_on(fedbn: Fedbn, table: Path) -> None:
+    other = table.with_name("south.csv")
+    other.write_text("id,age,smoke,job\nq1,33,never,x\nq2,90,no,y\n")
+    options = ("--leave-out", "id", "--missing", "NA", "--missing-cells", "state")
+    found = fedbn("schema", table, other, *options, "--cuts", "age=40,60", "--json").json
+    assert found == {
+        "age": {"cuts": [40.0, 60.0]},
+        "job": ["missing", "x", "y"],
+        "smoke": ["never", "no", "yes"],
+    }
+    other.write_text("id,age,smoke,job\nq1,33,Yes,x\n")
+    error = fedbn("schema", table, other, *options, "--cuts", "age=40,60").err
+    assert "'yes'" in error
+    assert "'Yes'" in error
+    assert "--spellings accept" in error
+
+
+@pytest.mark.filterwarnings("always::fedbn.errors.FedbnWarning")
+def test_check_says_what_would_leave(fedbn: Fedbn, table: Path) -> None:
+    site = table.with_suffix(".toml")
+    site.write_text(
+        'table = "north.csv"\nleave-out = ["id"]\nmissing = ["NA"]\nmissing-cells = "state"\n'
+        '[columns]\nage = "years"\n[policy]\nmin-rows = 50\nhistograms = false\n'
+    )
+    agreed = table.with_name("states.json")
+    agreed.write_text('{"years": {"cuts": [40]}, "job": ["x", "missing"], "smoke": ["no"]}')
+    found = fedbn("check", site, "--schema", agreed, "--json").json
+    assert found["handshake"] == {
+        "job": ["missing", "x"],
+        "smoke": ["no", "yes"],
+        "years": {"cuts": [40.0]},
+    }
+    assert found["differs"] == "column 'smoke' has state 'yes', which is not agreed"
+    assert (found["refused"], found["histograms"], found["counts"]) == ("", False, False)
+    assert "It does not fit the schema" in fedbn("check", site, "--schema", agreed).out
+    site.write_text('table = "north.csv"\n[policy]\nmin-rows = 500\n')
+    refused = fedbn("check", site, "--columns", "smoke,job")
+    assert "Nothing would leave: min-rows: 60 rows" in refused.out
