@@ -58,6 +58,7 @@ def published(result: FederationResult) -> str:
     )
 
 
+@pytest.mark.slow
 def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,12 +80,14 @@ def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
     assert "[cache] data saved to" not in logs[0]
 
 
+@pytest.mark.slow
 def test_a_failing_flower_run_raises_what_the_server_raised() -> None:
     greedy = ASIA.changed(engine="flower", clients=2, consensus=ConsensusSettings(min_replies=3))
     with pytest.raises(QuorumError, match="at least 3 good replies of 2 clients"):
         run_experiment(greedy)
 
 
+@pytest.mark.slow
 def test_worker_processes_and_repetition_change_nothing() -> None:
     once = published(run_experiment(ASIA).result)
     assert published(run_experiment(ASIA).result) == once

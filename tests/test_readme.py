@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -15,6 +17,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_commands_run_in_order_in_an_empty_folder(tmp_path: Path) -> None:
     lines = [line for block in blocks("sh") for line in block.splitlines() if line]
     commands = [shlex.split(line) for line in lines if line.startswith("fedbn ")]
@@ -41,6 +44,7 @@ def test_make_has_the_targets() -> None:
     assert all(f"\n{target}:" in makefile for target in targets)
 
 
+@pytest.mark.slow
 def test_the_program_runs() -> None:
     (program,) = blocks("python")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -62,6 +62,7 @@ def same_as_naive(
     st.sampled_from(POOLINGS),
 )
 @settings(max_examples=CASES, deadline=None)
+@pytest.mark.slow
 def test_every_step_agrees_with_the_twin(
     dags: list[DAG], k_max: int, weights: list[int], pooling: Pooling
 ) -> None:
@@ -69,6 +70,7 @@ def test_every_step_agrees_with_the_twin(
 
 
 @pytest.mark.parametrize("seed", range(CASES // 2))
+@pytest.mark.slow
 def test_similar_inputs_agree_with_the_twin(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 8))
@@ -82,6 +84,7 @@ def test_similar_inputs_agree_with_the_twin(seed: int) -> None:
 
 @given(dag_lists(min_nodes=2, max_nodes=6, max_dags=4))
 @settings(max_examples=50, deadline=None)
+@pytest.mark.slow
 def test_cpdags_on_the_way_agree_with_the_twin(dags: list[DAG]) -> None:
     from fedbn.consensus.threshold import path_states
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.polish import polish
@@ -11,6 +12,7 @@ from fedbn.graphs.distances import mean_smhd
 from fedbn.graphs.random import random_dag
 
 
+@pytest.mark.slow
 def test_polish_lowers_the_distance() -> None:
     rng = np.random.default_rng(4)
     names = [f"v{i}" for i in range(8)]

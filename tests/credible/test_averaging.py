@@ -36,6 +36,7 @@ def shares(found: CredibleSet) -> list[tuple[float, object]]:
     return [(math.exp(-item.excess) / total, item.dag) for item in listed]
 
 
+@pytest.mark.slow
 def test_adjacency_and_edges(found: CredibleSet) -> None:
     expected = sum(w * naive.skeleton(dag) for w, dag in shares(found))
     assert skeleton_posteriors(found) == pytest.approx(expected, abs=1e-8)

@@ -21,6 +21,7 @@ def test_one_dag_per_class_with_weights_that_sum_to_one() -> None:
         assert sent.dropped == pytest.approx(1.0 - sum(whole.weights[:3]))
 
 
+@pytest.mark.slow
 def test_out_of_reach_is_said() -> None:
     data = naive.table(np.random.default_rng(32), 40, [2] * 8, copied=False)
     sent = credible_structures(data, "bic", memory=1000)

@@ -37,6 +37,7 @@ def share(data: Dataset, score: str, factor: float) -> float:
 
 @pytest.mark.parametrize("noise", [0.9, 0.05, 0.0], ids=["weak", "strong", "deterministic"])
 @pytest.mark.parametrize(("n", "rows"), [(3, 20), (4, 300), (5, 1000), (4, 20_000)])
+@pytest.mark.slow
 def test_all_dags_at_any_strength(n: int, rows: int, noise: float) -> None:
     data = chain(n, rows, noise)
     for score in ("bic", "bdeu") if rows < 1000 else ("bic",):

@@ -56,11 +56,13 @@ def check(data, score: str, factor: float, ess: float) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
 def test_all_dags_of_four_variables(seed: int) -> None:
     for instance in instances(4, 75, seed):
         check(*instance)
 
 
+@pytest.mark.slow
 def test_all_dags_of_five_variables() -> None:
     for instance in instances(5, 12, 99):
         check(*instance)

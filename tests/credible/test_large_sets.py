@@ -196,6 +196,7 @@ def test_an_interrupted_level_is_left_out(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.slow
 def test_the_last_level_by_itself(seed: int, monkeypatch) -> None:
     rng = np.random.default_rng(seed)
     data = table(seed, int(rng.integers(4, 9)), rows=int(rng.choice([10, 30, 100])))

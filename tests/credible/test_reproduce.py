@@ -58,6 +58,7 @@ def run(*arguments) -> int:
     return int(end.value.code or 0)
 
 
+@pytest.mark.slow
 def test_the_whole_study(folder, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(credible_cases, "settings", lambda smoke: SMALL)
     out = tmp_path / "study"

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FEDBN = str(Path(sys.executable).with_name("fedbn"))
 
 
@@ -29,6 +31,7 @@ def processes_of(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_demo_agrees_with_the_simulation_and_leaves_nothing(tmp_path: Path) -> None:
     here, temporary = tmp_path / "anywhere", tmp_path / "tmp"
     here.mkdir()
@@ -51,6 +54,7 @@ def test_the_demo_agrees_with_the_simulation_and_leaves_nothing(tmp_path: Path) 
     assert processes_of(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_interrupted_it_stops_everything_that_it_started(tmp_path: Path) -> None:
     demo = subprocess.Popen(
         [FEDBN, "deploy-demo"],

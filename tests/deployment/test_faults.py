@@ -21,6 +21,7 @@ PLAN = Experiment.of(rounds_limit=2)
 ONE_SHOT = PLAN.changed(rounds_limit=1)
 
 
+@pytest.mark.slow
 def test_a_lying_a_lost_and_a_restarted_process(
     tmp_path: Path, tables: dict[str, Path], simulated: Simulated
 ) -> None:

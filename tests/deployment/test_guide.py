@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from simulations.flower.processes import free_ports, stop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +32,7 @@ def consecutive(count: int) -> int:
     return min(port, 65000 - count)
 
 
+@pytest.mark.slow
 def test_the_guide_gives_the_bytes_of_the_simulation(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     guide = subprocess.Popen(

@@ -261,6 +261,7 @@ MUTATIONS = st.lists(
 
 @settings(max_examples=4500, deadline=None)
 @given(st.sampled_from(POOL), st.sampled_from(ARRAY_KEYS), MUTATIONS)
+@pytest.mark.slow
 def test_mutated_bytes_never_crash_nor_make_an_invalid_structure(
     good: tuple[dict[str, bytes], Schema], key: str, mutations: list[tuple[int, int, str]]
 ) -> None:
@@ -287,6 +288,7 @@ STEPS = st.lists(
 
 @settings(max_examples=4500, deadline=None)
 @given(st.sampled_from(POOL), STEPS)
+@pytest.mark.slow
 def test_mutated_records_never_make_an_invalid_structure(
     good: tuple[dict[str, bytes], Schema], steps: list[tuple[str, int, int]]
 ) -> None:
@@ -306,6 +308,7 @@ def test_mutated_records_never_make_an_invalid_structure(
     st.integers(0, 2),
     st.lists(st.sampled_from([1.0, 1.5, 0.5, float("nan")]), max_size=3),
 )
+@pytest.mark.slow
 def test_made_up_records_never_make_an_invalid_structure(
     edges: list[tuple[int, int]],
     indptr: list[int],

@@ -38,6 +38,7 @@ PUBLIC = [name for name, learner in LEARNERS.items() if not learner.is_private]
 
 @pytest.mark.parametrize("learner", PUBLIC)
 @pytest.mark.parametrize("score", ["bdeu", "bic", "aic", "gaussian-bic", "bge"])
+@pytest.mark.slow
 def test_every_learner_finds_the_chain_with_every_score(learner: str, score: str) -> None:
     dataset = chain_data(kind_of_score(score))
     settings = LearnerSettings(learner=learner, score=score)
@@ -51,6 +52,7 @@ def test_every_learner_finds_the_chain_with_every_score(learner: str, score: str
 
 
 @pytest.mark.parametrize("learner", PUBLIC)
+@pytest.mark.slow
 def test_a_search_restarts_from_a_given_structure(learner: str) -> None:
     dataset = chain_data("categorical")
     settings = LearnerSettings(learner=learner)

@@ -206,6 +206,7 @@ def test_bif_in_other_hands():
 
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 10_000))
+@pytest.mark.slow
 def test_bif_is_read_as_pgmpy_reads_it(seed):
     from pgmpy.readwrite import BIFReader
 

@@ -97,6 +97,7 @@ def greedy_from_fresh_records(score: TabulatedScore) -> PDAG:
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
 def test_the_record_is_as_good_as_a_fresh_one(seed: int) -> None:
     """Constant and copied columns make large undirected neighbourhoods and many equal gains."""
     rng = np.random.default_rng(seed)

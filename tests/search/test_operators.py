@@ -63,6 +63,7 @@ def test_there_are_199_small_classes() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_every_class_with_up_to_four_nodes(kind: str) -> None:
     for cpdag in small_cpdags():
         check(cpdag, kind)
@@ -70,6 +71,7 @@ def test_every_class_with_up_to_four_nodes(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n", "count"), [(5, int(CASES or 60)), (6, int(CASES or 30))])
+@pytest.mark.slow
 def test_random_classes(kind: str, n: int, count: int) -> None:
     for cpdag in random_cpdags(n, count):
         check(cpdag, kind)

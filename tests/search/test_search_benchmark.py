@@ -56,6 +56,7 @@ def test_what_other_programs_gave_is_kept(tmp_path: Path, monkeypatch) -> None:
     assert len(classes) == 2
 
 
+@pytest.mark.slow
 def test_names_of_random_networks_are_shown_as_they_are(
     tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:

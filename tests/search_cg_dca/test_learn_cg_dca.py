@@ -33,6 +33,7 @@ def best_of_all_dags(score) -> float:
 
 @pytest.mark.parametrize("pricing", PRICINGS)
 @pytest.mark.parametrize("name", ["bic", "aic", "gaussian-bic", "gaussian-aic"])
+@pytest.mark.slow
 def test_never_above_the_best_dag(pricing: str, name: str) -> None:
     rng = np.random.default_rng(7)
     reached = 0
@@ -139,6 +140,7 @@ def test_bad_tables_are_named() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 66])
+@pytest.mark.slow
 def test_few_and_many_variables(n: int) -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(size=(150, n))

@@ -40,6 +40,7 @@ def check(score: TabulatedScore, method: str, result: OptimalResult, best: float
 
 
 @pytest.mark.parametrize("name", SCORES)
+@pytest.mark.slow
 def test_every_method_against_all_dags(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "QUICK_NODES", 2)
     rng = np.random.default_rng(SCORES.index(name))
@@ -51,6 +52,7 @@ def test_every_method_against_all_dags(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("name", SCORES)
+@pytest.mark.slow
 def test_every_method_against_dynamic_programming(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

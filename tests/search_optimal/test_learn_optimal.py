@@ -25,6 +25,7 @@ def gaussian(rng: np.random.Generator, rows: int, n: int) -> Dataset:
 
 @pytest.mark.parametrize("name", ["bic", "aic", "bdeu", "gaussian-bic", "bge"])
 @pytest.mark.parametrize("method", ["auto", "subsets", "clusters"])
+@pytest.mark.slow
 def test_the_best_of_all_dags(name: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if method == "clusters":
         monkeypatch.setattr(parts, "QUICK_NODES", 2)
@@ -169,6 +170,7 @@ def test_columns_of_one_state_stay_alone() -> None:
     assert learn_optimal(make_score("bic", only)).score == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_limits_are_said() -> None:
     rng = np.random.default_rng(5)
     score = make_score("gaussian-bic", gaussian(rng, 500, 30))

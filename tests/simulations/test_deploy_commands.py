@@ -95,6 +95,7 @@ def published(folder: str) -> dict[str, bytes]:
     return {name: (Path(folder) / name).read_bytes() for name in names}
 
 
+@pytest.mark.slow
 def test_one_client_more_or_fewer_equals_the_run_with_these_from_the_start(
     fedbn: Fedbn, tables: list[Path], tmp_path: Path
 ) -> None:
@@ -158,6 +159,7 @@ def test_disclosures_are_shown(fedbn: Fedbn, tmp_path: Path) -> None:
     assert "cannot read" in fedbn("disclosures", tmp_path / "nowhere.jsonl").error
 
 
+@pytest.mark.slow
 def test_an_interrupted_simulation_goes_on(
     fedbn: Fedbn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -185,6 +185,7 @@ def test_usage_errors_have_status_2(fedbn: Fedbn, files: list[Path]) -> None:
 @pytest.mark.parametrize(
     "method", ["union", "intersection", "vote", "median", "genetic-union", "genetic-inputs"]
 )
+@pytest.mark.slow
 def test_other_methods(fedbn: Fedbn, files: list[Path], tmp_path: Path, method: str) -> None:
     out = tmp_path / method
     arguments = ("fuse", *files, "--method", method, "--gold", files[0])

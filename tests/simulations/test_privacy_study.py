@@ -33,6 +33,7 @@ def made_small(case: dict[str, Any], **more: Any) -> dict[str, Any]:
     return case | {k: v for k, v in (SMALL | GAMES | more).items() if k in case}
 
 
+@pytest.mark.slow
 def test_every_part_runs_and_is_reported(tmp_path: Path) -> None:
     run = settings(smoke=True)
     utility = [made_small(case) for case in utility_cases(run)][:5]

@@ -86,6 +86,7 @@ def test_float_columns_have_no_bif(fedbn: Fedbn, tmp_path: Path) -> None:
     assert not (Path(content["out"]) / "consensus.bif").exists()
 
 
+@pytest.mark.slow
 def test_rounds_and_settings_by_key(fedbn: Fedbn) -> None:
     options = ("--rounds", 3, "--set", "k-max=3", "--set", "reading=search")
     content = fedbn("simulate", *SMALL, *options, *HERE).json
