@@ -259,6 +259,66 @@ def learn(
     )
 
 
+# --- audit --------------------------------------------------------------------------------------
+
+
+@app.command(
+    rich_help_panel=SITES,
+    epilog=examples(
+        "fedbn audit patients.csv --learner ges --game flips",
+        "fedbn audit asia --rows 200 --learner credible --game shadow --json",
+        "fedbn audit asia --rows 60 --learner dp-ges --epsilon 1 --game epsilon",
+    ),
+)
+@with_settings(lambda: [*table_settings(), *learning_settings(local=True)])
+def audit(
+    source: Annotated[str, typer.Argument(help="A table, or a network to sample from.")],
+    *,
+    game: Annotated[
+        str,
+        typer.Option(
+            help="flips (the adversary knows all rows but one), shadow (it knows the population), "
+            "canary (a row that stands out), epsilon (is a private learner what it claims), "
+            "reidentify (a second run of the same sites)."
+        ),
+    ] = "flips",
+    given: Mapping[str, Any],
+    rows: Annotated[
+        int | None, typer.Option(min=2, show_default="1000", help="Rows, of a network.")
+    ] = None,
+    schema: SchemaFile = None,
+    removals: Annotated[
+        int, typer.Option(min=1, help="Rows removed, one at a time: flips, epsilon.")
+    ] = 100,
+    targets: Annotated[int, typer.Option(min=1, help="Target rows: shadow, canary.")] = 20,
+    shadows: Annotated[
+        int, typer.Option(min=4, help="Tables with and without a target: shadow, canary.")
+    ] = 40,
+    sites: Annotated[int, typer.Option(min=2, help="Sites: reidentify.")] = 10,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Attack what a learner lets leave, and print what the attack finds with its sample sizes.
+
+    A good attack shows a leak; a failed one proves nothing. Only a private learner (dp-climb,
+    dp-ges) has a bound, and the game epsilon tries to refute it.
+    """
+    from simulations.commands.audit import Game, GameSizes, audit_and_report
+
+    if game not in list(Game):
+        raise ConfigError(f"game must be one of {', '.join(Game)}, not {game!r}")
+    audit_and_report(
+        source,
+        given,
+        game=Game(game),
+        rows=rows,
+        schema=schema,
+        sizes=GameSizes(removals, targets, shadows, sites),
+        seed=seed,
+        as_json=as_json,
+    )
+
+
 # --- fuse ---------------------------------------------------------------------------------------
 
 

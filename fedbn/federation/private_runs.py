@@ -49,6 +49,10 @@ def require_private_run(experiment: Experiment) -> None:
             f"row-weight must be 1 with the private learner {name}, not "
             f"{experiment.learner.row_weight}: every rung of a ladder would spend ε again"
         )
+    if experiment.federation.parameters != "none":
+        raise ConfigError(
+            f"parameters must be none with the private learner {name}: counts are not private"
+        )
     if experiment.federation.share_diagnostics:
         raise ConfigError(
             f"share-diagnostics must be false with the private learner {name}: rows and seconds "

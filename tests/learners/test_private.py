@@ -58,6 +58,7 @@ def test_the_noise_of_the_system_is_the_default_and_no_run_config_can_change_it(
         ({"network": None}, "needs a schema that is given"),
         ({"share_diagnostics": True}, "share-diagnostics must be false"),
         ({"rounds_limit": 2}, "rounds-limit must be 1"),
+        ({"parameters": "federated"}, "parameters must be none"),
         ({"row_weight": "ladder"}, "row-weight must be 1"),
     ],
 )

@@ -1,0 +1,245 @@
+"""The command `fedbn audit`: what a learner's structures say about single rows and sites."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from random import SystemRandom
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedbn.attacks.audit import epsilon_lower_bound, replay
+from fedbn.attacks.flips import canary, flip_rate, flips_of
+from fedbn.attacks.samples import Learn, Share, Structures, with_row, without_row
+from fedbn.attacks.shadow import Population, shadow_membership
+from fedbn.attacks.votes import reidentified
+from fedbn.data.partition import partition_iid
+from fedbn.errors import ConfigError
+from fedbn.learners import learn, learner_for, learner_named
+from fedbn.learners.private import promised
+from fedbn.privacy.class_climb import DELETIONS, class_climbing
+from fedbn.privacy.climb import climbing
+from fedbn.privacy.draws import Budget, Mechanism, run_privately
+from simulations.commands.learn import read_table
+from simulations.experiment import experiment_from
+from simulations.terminal import print_json, print_table, rows_table
+
+if TYPE_CHECKING:
+    from fedbn.data.dataset import Dataset
+    from fedbn.learners import LearnerSettings
+
+__all__ = ["Game", "GameSizes", "audit_and_report"]
+
+COPIES = (1, 2, 5)
+"""How often a canary is inserted."""
+
+
+class Game(StrEnum):
+    """What is attacked."""
+
+    flips = "flips"
+    shadow = "shadow"
+    canary = "canary"
+    epsilon = "epsilon"
+    reidentify = "reidentify"
+
+
+@dataclass(frozen=True)
+class GameSizes:
+    """Sample sizes; those that a game has no use for are not looked at."""
+
+    removals: int
+    targets: int
+    shadows: int
+    sites: int
+
+
+@dataclass(frozen=True)
+class _Setting:
+    table: Dataset
+    population: Population
+    settings: LearnerSettings
+    learn: Learn
+    sizes: GameSizes
+    rng: np.random.Generator
+
+
+def audit_and_report(
+    source: str,
+    options: Mapping[str, Any],
+    *,
+    game: Game,
+    rows: int | None,
+    schema: Path | None,
+    sizes: GameSizes,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Play a game against a learner and print its figures with their sample sizes.
+
+    Raises
+    ------
+    FedbnError : the source, a setting or a sample size is not as it must be.
+    """
+    experiment = experiment_from(options)
+    settings = experiment.learner
+    learner_for(settings)
+    rng = np.random.default_rng(seed)
+    if Path(source).is_file():
+        if rows is not None:
+            raise ConfigError("--rows is for networks: a table is used whole")
+        table = read_table(Path(source), settings.score, schema, experiment.tables)
+        population: Population = _resampled(table)
+    else:
+        table, population = _of_network(source, rows or 1000, rng)
+    setting = _Setting(table, population, settings, _learner(settings), sizes, rng)
+    found = _GAMES[game](setting)
+    content = {"game": game.value, "learner": settings.learner, "rows": table.n_rows, **found}
+    if as_json:
+        print_json(content)
+    else:
+        print_table(rows_table(("figure", "value"), [(k, _shown(v)) for k, v in content.items()]))
+
+
+def _resampled(table: Dataset) -> Population:
+    """Tables of rows drawn from a table with replacement, in place of a population."""
+    return lambda rows, rng: table.take(rng.integers(0, table.n_rows, size=rows))
+
+
+def _of_network(name: str, rows: int, rng: np.random.Generator) -> tuple[Dataset, Population]:
+    from fedbn.networks.catalog import load_network
+
+    network = load_network(name)
+    return network.sample(rows, rng), lambda count, generator: network.sample(count, generator)
+
+
+def _learner(settings: LearnerSettings) -> Learn:
+    """The learner under attack; the noise of a private one is the game's, so that rows count."""
+    if learner_named(settings.learner).is_private:
+        settings = replace(settings, noise="seeded")
+
+    def run(table: Dataset, rng: np.random.Generator) -> Structures:
+        learned = learn(table, settings, rng)
+        return learned.dags, learned.weights
+
+    return run
+
+
+def _flips(given: _Setting) -> dict[str, Any]:
+    removals = min(given.sizes.removals, given.table.n_rows)
+    found = flip_rate(given.table, given.learn, given.rng, removals)
+    return {
+        "classes": asdict(found.classes),
+        "messages": asdict(found.messages),
+        "mean_change": found.mean_change,
+        "largest_change": found.largest_change,
+    }
+
+
+def _canary(given: _Setting) -> dict[str, Any]:
+    """Whether inserted canaries change the message, and whether they are found by shadow tables."""
+    row = canary(given.table)
+    found: dict[str, Any] = {
+        f"message_changed_by_{copies}": bool(
+            flips_of(
+                given.table, [with_row(given.table, row, copies)], given.learn, given.rng
+            ).messages.hits
+        )
+        for copies in COPIES
+    }
+    return found | _membership(given, row)
+
+
+def _shadow(given: _Setting) -> dict[str, Any]:
+    return _membership(given, None)
+
+
+def _membership(given: _Setting, row: np.ndarray | None) -> dict[str, Any]:
+    found = shadow_membership(
+        given.population,
+        given.learn,
+        given.table.n_rows,
+        given.rng,
+        targets=given.sizes.targets,
+        shadows=given.sizes.shadows,
+        row=row,
+    )
+    return asdict(found)
+
+
+def _reidentify(given: _Setting) -> dict[str, Any]:
+    """Two runs of the same sites, on halves of their rows."""
+    parts = partition_iid(given.table.n_rows, given.sizes.sites, given.rng)
+    halves = [np.array_split(given.rng.permutation(part), 2) for part in parts]
+    runs = [
+        [given.learn(given.table.take(pair[k]), given.rng)[0][0] for pair in halves] for k in (0, 1)
+    ]
+    return {**asdict(reidentified(*runs)), "chance": 1 / given.sizes.sites}
+
+
+def _epsilon(given: _Setting) -> dict[str, Any]:
+    """Replays of a private learner's draws on neighbours, and a lower bound from its edges."""
+    mechanism, draws = _mechanism(given.settings, given.table.n)
+    promise = promised(given.settings)
+    rho, source, table = Fraction(promise.rho), SystemRandom(), given.table
+    removals = min(given.sizes.removals, table.n_rows)
+    rows = given.rng.choice(table.n_rows, size=removals, replace=False)
+    stranger = canary(table)
+    replays = []
+    for number, row in enumerate(rows.tolist()):
+        _, transcript = run_privately(mechanism, table, rho=rho, draws=draws, source=source)
+        other = with_row(table, stranger) if number % 2 else without_row(table, row)
+        replays.append(replay(mechanism, transcript, other, Budget.of(rho, draws)))
+    edges = [
+        [
+            run_privately(mechanism, side, rho=rho, draws=draws, source=source)[0].n_edges
+            for _ in range(max(4, removals))
+        ]
+        for side in (table, with_row(table, stranger))
+    ]
+    return {
+        "claim": promise.words,
+        "replays": asdict(Share.of_trials(sum(r.caught for r in replays), len(replays))),
+        "same_candidates": all(r.same_candidates for r in replays),
+        "largest_range": max(r.largest_range for r in replays),
+        "allowed_range": replays[0].allowed_range,
+        "largest_rho": max(r.rho for r in replays),
+        "allowed_rho": replays[0].allowed_rho,
+        "lower_bound": epsilon_lower_bound(*edges, given.settings.delta),
+        "runs_of_the_bound": len(edges[0]),
+        "caught": any(r.caught for r in replays),
+    }
+
+
+def _mechanism(settings: LearnerSettings, n: int) -> tuple[Mechanism, int]:
+    """A private learner's mechanism and its most draws."""
+    parents, draws = settings.max_parents, math.ceil(Fraction(settings.dp_edges) * n)
+    if settings.learner == "dp-climb":
+        return climbing(2 if parents is None else parents), draws
+    if settings.learner == "dp-ges":
+        backward = math.ceil(DELETIONS * n)
+        return class_climbing(4 if parents is None else parents, backward), draws + backward
+    raise ConfigError(
+        f"the game epsilon is for the private learners dp-climb and dp-ges, not for "
+        f"{settings.learner!r}: it claims no ε"
+    )
+
+
+_GAMES: Mapping[Game, Callable[[_Setting], dict[str, Any]]] = {
+    Game.flips: _flips,
+    Game.shadow: _shadow,
+    Game.canary: _canary,
+    Game.epsilon: _epsilon,
+    Game.reidentify: _reidentify,
+}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{value['hits']} of {value['of']} (95 %: {value['low']:.3f} to {value['high']:.3f})"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
