@@ -28,8 +28,8 @@ def require_private_run(experiment: Experiment) -> None:
     Raises
     ------
     ConfigError : the schema would be read from the tables (it must be given, or be that of the
-        network that is sampled), sites would tell rows and seconds, cut points would be
-        found in the tables, or there are several rounds or a row weight.
+        network that is sampled), sites would tell rows and seconds, cut points or parameters would
+        be found in the tables, or there are several rounds or a row weight.
     """
     if guarantee_of(experiment.learner) is None:
         return
