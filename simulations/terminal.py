@@ -168,8 +168,11 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     table.add_row("mean SMHD to the inputs", "", shown(s.fusion_mean_smhd), shown(s.mean_smhd))
     table.add_row("  no DAG can be below", "", "", shown(s.lower_bound))
     table.add_row("  gap", "", "", shown(s.gap))
-    table.add_row("threshold θ", "", "", "G+" if s.theta is None else str(s.theta))
-    table.add_row("reading, pooling", "", "", f"{s.reading}, {s.pooling}")
+    if s.reading == "vote":
+        table.add_row("source", "", "", "edge vote: the search was cut short")
+    else:
+        table.add_row("threshold θ", "", "", "G+" if s.theta is None else str(s.theta))
+        table.add_row("reading, pooling", "", "", f"{s.reading}, {s.pooling}")
     table.add_row("treewidth at most", "", "", shown(s.treewidth))
     if s.held_out is not None:
         table.add_row(

@@ -188,10 +188,10 @@ def _legend(figure: Figure, axes: Sequence[Any], rows: Sequence[PathRow]) -> Non
     )
     selected = next((row for row in rows if row.selected), None)
     if selected is not None:
-        at = "G^+" if selected.theta is None else rf"\theta = {selected.theta}"
-        handles.append(
-            Line2D([], [], color=INK, ls="", marker="*", ms=10, label=f"selected, ${at}$")
-        )
+        at = "$G^+$" if selected.theta is None else rf"$\theta = {selected.theta}$"
+        if selected.reading == "vote":
+            at = "the edge vote"
+        handles.append(Line2D([], [], color=INK, ls="", marker="*", ms=10, label=f"selected, {at}"))
     levels = {label: line for axis in axes for line, label in zip(*_labelled(axis), strict=True)}
     figure.legend(handles=[*handles, *levels.values()], loc="outside upper center", ncols=3)
 

@@ -4,8 +4,10 @@ import csv
 import json
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedbn.consensus.mcbnc import mcbnc_path
@@ -64,6 +66,27 @@ def test_the_sums_over_dags_grow_with_their_number_only(monkeypatch, outcome: Ou
     assert [row.dags for row in client_rows(large)] == [count, 1]
     assert summarise(large).inputs == count + 1
     assert count < added < 20 * count
+
+
+def test_a_search_cut_short_is_reported_as_the_edge_vote(tmp_path: Path) -> None:
+    names = [f"v{i}" for i in range(8)]
+    chain = DAG.from_edges(names, list(pairwise(names)))
+    place = np.random.default_rng(0).permutation(8)
+    dense = DAG(chain.names, place[:, None] < place[None, :])
+    whole = mcbnc_path([chain, chain, dense])
+    path = replace(whole, steps=(), lost_arcs=whole.lost_arcs[:0], status="time limit")
+    clients = tuple(
+        Client(label, (dag,), (Fraction(1),))
+        for label, dag in zip("abc", (chain, chain, dense), strict=True)
+    )
+    outcome = Outcome(clients, path, select_consensus(path), gold=chain)
+    write_results(outcome, tmp_path / "out", run=RUN)
+    with (tmp_path / "out" / "path.csv").open() as file:
+        selected = [row for row in csv.DictReader(file) if row["selected"] == "true"]
+    assert [(row["reading"], row["theta"]) for row in selected] == [("vote", "")]
+    summary = json.loads((tmp_path / "out" / "run.json").read_text())["summary"]
+    assert (summary["reading"], summary["complete"]) == ("vote", False)
+    assert "edge vote of the inputs" in summary["remarks"][0]
 
 
 def test_the_summary_has_the_figures_of_the_example(outcome: Outcome) -> None:
