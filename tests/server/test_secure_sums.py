@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from flwr.app import Error, Message
 
-from clients.local_data import simulated_sites
+from clients.local_data import simulation
 from fedbn.data.tables import write_table
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.disclosure import read_log
@@ -175,10 +175,10 @@ def deployed(folder: Path, names: tuple[str, ...], **policy: Any) -> list[dict[s
         name: key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
         for name, key in identities.items()
     }
-    tables = simulated_sites(OPEN.changed(clients=len(names)))
+    sites = simulation(OPEN.changed(clients=len(names))).sites
     configs = []
-    for (name, key), table in zip(identities.items(), tables, strict=True):
-        write_table(table, folder / f"{name}.csv")
+    for (name, key), site in zip(identities.items(), sites, strict=True):
+        write_table(site.dataset, folder / f"{name}.csv")
         private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
         (folder / f"{name}.identity").write_bytes(private)
         peers = "".join(f'{p} = "{line}"\n' for p, line in lines.items() if p != name)
