@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from fedbn.secure.requests import (
     VoteRequest,
 )
 from fedbn.secure.votes import asked_pairs, own_votes
+
+if TYPE_CHECKING:
+    from fedbn.consensus._engine import Scratch
 
 __all__ = ["answer"]
 
@@ -124,12 +127,12 @@ def _cuts_along(path: CutPath, p: Bits, k_max: int, own: OwnInputs) -> Iterator[
     graphs, scratch = _graphs(own), make_scratch(*own.pa.shape[1:])
     for deletion in path.deletions:
         p, _ = after(p, deletion, k_max)
-        _prune(graphs, deletion)
+        _prune(graphs, deletion, scratch)
     largest = 1 if path.clip else UNCLIPPED
     for level in range(len(path.chain) + 1):
         if level > 0:
             p, _ = after(p, path.chain[level - 1], k_max)
-            _prune(graphs, path.chain[level - 1])
+            _prune(graphs, path.chain[level - 1], scratch)
         asked = operators_of(p, k_max)
         yield cut_sums(graphs, own.weights, asked.xy, asked.given, largest, scratch)
 
@@ -151,21 +154,20 @@ def _graphs(own: OwnInputs) -> Bits:
     return graphs
 
 
-def _prune(graphs: Bits, deletion: Deletion) -> None:
-    from fedbn.consensus._engine import make_scratch
+def _prune(graphs: Bits, deletion: Deletion, scratch: Scratch) -> None:
     from fedbn.secure._answer_kernels import prune
 
-    n, words = graphs.shape[2:]
-    given = set_bits(deletion.given, words)
-    prune(graphs, deletion.x, deletion.y, given, make_scratch(n, words))
+    given = set_bits(deletion.given, graphs.shape[3])
+    prune(graphs, deletion.x, deletion.y, given, scratch)
 
 
 def _pruned(
     paths: Sequence[Deletions], wanted: Sequence[tuple[int, int]], own: OwnInputs
 ) -> dict[tuple[int, int], tuple[Bits, Bits]]:
     """(path, number of deletions) -> parents and children of the inputs after them."""
-    from fedbn.consensus._engine import CH, PA
+    from fedbn.consensus._engine import CH, PA, make_scratch
 
+    scratch = make_scratch(*own.pa.shape[1:])
     found = {state: (own.pa, own.ch) for state in wanted if state[1] == 0}
     for number, deletions in enumerate(paths):
         counts = {count for path, count in wanted if path == number and count > 0}
@@ -173,7 +175,7 @@ def _pruned(
             continue
         graphs = _graphs(own)
         for done, deletion in enumerate(deletions[: max(counts)], start=1):
-            _prune(graphs, deletion)
+            _prune(graphs, deletion, scratch)
             if done in counts:
                 found[number, done] = graphs[:, PA].copy(), graphs[:, CH].copy()
     return found

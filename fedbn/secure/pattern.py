@@ -92,10 +92,21 @@ def operators_of(p: Bits, k_max: int) -> Operators:
                 f"lower k-max, which is {k_max}"
             )
         most *= 8
-    pairs = xy[:count].tolist()
-    sets = [_members(row) for row in h[:count]]
-    ranked = sorted(range(count), key=lambda q: (pairs[q], len(sets[q]), sets[q]))
+    ranked = _ranked(xy[:count], h[:count])
     return Operators(xy[ranked], given[ranked], h[ranked])
+
+
+def _ranked(xy: Ints, h: Bits) -> Ints:
+    """The order (x, y, |H|, H) of operators that come in the order (x, y)."""
+    ranked = np.arange(len(xy))
+    changes = np.flatnonzero(np.any(np.diff(xy, axis=0), axis=1)) + 1
+    starts = np.array([0, *changes])
+    ends = np.array([*changes, len(xy)])
+    for group in np.flatnonzero(ends - starts > 1):
+        start, end = int(starts[group]), int(ends[group])
+        sets = {q: _members(h[q]) for q in range(start, end)}
+        ranked[start:end] = sorted(sets, key=lambda q: (len(sets[q]), sets[q]))
+    return ranked
 
 
 def after(p: Bits, deletion: Deletion, k_max: int) -> tuple[Bits, Bits]:
@@ -125,10 +136,10 @@ def after(p: Bits, deletion: Deletion, k_max: int) -> tuple[Bits, Bits]:
 
 def set_bits(members: Iterable[int], words: int) -> Bits:
     """A set of nodes as bits [W]."""
-    row = np.zeros(words, np.uint64)
+    whole = 0
     for v in members:
-        row[v >> 6] |= np.uint64(1 << (v & 63))
-    return row
+        whole |= 1 << v
+    return np.frombuffer(whole.to_bytes(8 * words, "little"), "<u8").astype(np.uint64)
 
 
 def _has(row: Bits, v: int) -> bool:

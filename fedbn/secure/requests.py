@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar
 
 from fedbn.errors import MessageError
@@ -148,7 +148,7 @@ def to_bytes(request: SumRequest, session: bytes, number: int) -> bytes:
     """The canonical bytes of round `number` (from 1) of a session (its 32-byte id)."""
     kind = next(kind for kind, of_kind in _KINDS.items() if isinstance(request, of_kind))
     content = {
-        "ask": _compact(asdict(request)),
+        "ask": _plain(request),
         "kind": kind,
         "round": number,
         "session": session.hex(),
@@ -156,14 +156,14 @@ def to_bytes(request: SumRequest, session: bytes, number: int) -> bytes:
     return json.dumps(content, separators=(",", ":"), sort_keys=True).encode("ascii")
 
 
-def _compact(value: Any) -> Any:
-    """Deletions as [x, y, S]: requests repeat them round after round."""
-    if isinstance(value, dict):
-        if set(value) == {"x", "y", "given"}:
-            return [value["x"], value["y"], list(value["given"])]
-        return {key: _compact(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_compact(part) for part in value]
+def _plain(value: Any) -> Any:
+    """For JSON; deletions as [x, y, S], for requests repeat them round after round."""
+    if isinstance(value, Deletion):
+        return [value.x, value.y, value.given]
+    if is_dataclass(value):
+        return {entry.name: _plain(getattr(value, entry.name)) for entry in fields(value)}
+    if isinstance(value, tuple) and value and not isinstance(value[0], int):
+        return [_plain(part) for part in value]
     return value
 
 

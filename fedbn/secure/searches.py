@@ -24,6 +24,10 @@ Bits = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 
 
+FURTHER = 2
+"""How much further a search looks ahead than it was right before."""
+
+
 class OrderSearch:
     """The order of Puerta et al. (2021) from summed costs; ties go to the smallest index.
 
@@ -83,7 +87,7 @@ class OrderSearch:
                 guessed_right = chosen == guess
             left = [v for v in left if v != guess]
         if self._thrifty:
-            self._reach = len(self.taken) - before + 1
+            self._reach = len(self.taken) - before - 1 + FURTHER
         return sums
 
     def _left(self) -> list[int]:
@@ -102,6 +106,8 @@ class Taken(NamedTuple):
 class DeletionSearch:
     """Greedy Delete from G+ by summed cuts; ties go to the smallest (x, y, |H|, H).
 
+    It looks ahead a few choices further than it was right before, as an order with a guess does.
+
     A deletion with Ψ = 0 changes no input, so what is known of the others stays true; after any
     other deletion nothing is known.
 
@@ -119,6 +125,7 @@ class DeletionSearch:
         self._heard: dict[bytes | frozenset[int], int] = {}  # of (x, y, S), and of the pair, ever
         self._levels: list[Operators] = []
         self._chain: tuple[Deletion, ...] = ()
+        self._reach = MAX_CHAIN
 
     @property
     def done(self) -> bool:
@@ -137,7 +144,7 @@ class DeletionSearch:
         while not self.done:
             operators = operators_of(p, self._k_max)
             self._levels.append(operators)
-            if len(chain) == look_ahead:
+            if len(chain) == min(look_ahead, self._reach):
                 break
             expected = self._expected(operators)
             guess = operators.deletion(expected.index(min(expected)))
@@ -151,13 +158,14 @@ class DeletionSearch:
 
     def hear(self, sums: Ints) -> Ints:
         """Take the answer from the front of `sums` and delete; the rest of `sums`."""
-        guessed_right = True
+        guessed_right, before = True, len(self.steps)
         for level, operators in enumerate(self._levels):
             cuts, sums = sums[: len(operators.xy)], sums[len(operators.xy) :]
             if guessed_right:
                 self._note(operators, cuts)
                 chosen = self._delete(operators, cuts)
                 guessed_right = level < len(self._chain) and chosen == self._chain[level]
+        self._reach = len(self.steps) - before + FURTHER
         while not self.done and self._known:
             operators = operators_of(self.p, self._k_max)
             known = [self._known.get(key) for key in operators.labels()]
