@@ -229,6 +229,14 @@ def learn(
     out: Annotated[
         Path | None, typer.Option(help="Write the DAG to a .csv, .json, .graphml or .dot file.")
     ] = None,
+    as_class: Annotated[
+        bool,
+        typer.Option(
+            "--class",
+            help="Print or write the equivalence class, which is all that is learned: edges whose "
+            "direction is open are undirected.",
+        ),
+    ] = False,
     ledger: LedgerFile = None,
     seed: Seed = 1,
     as_json: Json = False,
@@ -252,6 +260,7 @@ def learn(
         schema=schema,
         start=start_dag,
         out=out,
+        as_class=as_class,
         ledger=ledger,
         seed=seed,
         as_json=as_json,

@@ -152,6 +152,7 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     for name in (inputs, "union G+", "consensus"):
         table.add_column(name, justify="right")
     table.add_row("edges", shown(s.inputs_edges), shown(s.fusion_edges), shown(s.edges))
+    table.add_row("  directions not determined", "", "", f"{s.open_directions} of {s.edges}")
     if s.smhd_to_gold is not None:
         table.add_row(
             "SMHD to the true network",

@@ -30,7 +30,14 @@ from typing import Any
 from fedbn.errors import ResultsError, StructureError
 from fedbn.graphs.dag import DAG
 
-__all__ = ["NamedDAG", "read_nodes", "read_structures", "structure_text", "write_structure"]
+__all__ = [
+    "NamedDAG",
+    "dot_id",
+    "read_nodes",
+    "read_structures",
+    "structure_text",
+    "write_structure",
+]
 
 Edge = tuple[str, str]
 
@@ -333,15 +340,16 @@ def _graphml(dag: DAG, support: Mapping[Edge, float]) -> str:
 
 def _dot(dag: DAG, support: Mapping[Edge, float]) -> str:
     lines = ["digraph consensus {", "  rankdir=TB;", "  node [shape=box, style=rounded];"]
-    lines += [f"  {_dot_id(name)};" for name in dag.names]
+    lines += [f"  {dot_id(name)};" for name in dag.names]
     for parent, child in dag.edges:
         share = support.get((parent, child))
         style = "" if share is None else f" [penwidth={0.5 + 2.5 * share:.2f}, weight={share:.4f}]"
-        lines.append(f"  {_dot_id(parent)} -> {_dot_id(child)}{style};")
+        lines.append(f"  {dot_id(parent)} -> {dot_id(child)}{style};")
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _dot_id(name: str) -> str:
+def dot_id(name: str) -> str:
+    """A name as DOT quotes it."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 

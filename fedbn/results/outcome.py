@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fedbn.consensus.remarks import remarks
 from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.directions import directed_words
 from fedbn.graphs.distances import mean_smhd, shd, smhd
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.treewidth import dag_treewidth
@@ -217,7 +218,8 @@ class EdgeRow:
     The direction is that of the consensus, else of the truth, else of G+, else of most clients.
     `same`, `reversed` count clients with a DAG that has the edge in this, or the other, direction;
     `support` is their weighted share; `theta`, `psi` belong to the deletion that removed the pair
-    from G+.
+    from G+. `directed` is "compelled" or "open" for edges of the consensus (see
+    `fedbn.graphs.directions`).
     """
 
     parent: str
@@ -229,6 +231,7 @@ class EdgeRow:
     psi: Fraction | None
     in_fusion: bool
     in_consensus: bool
+    directed: str
     status: str
     supporters: tuple[str, ...]
 
@@ -238,6 +241,7 @@ def edge_rows(outcome: Outcome) -> tuple[EdgeRow, ...]:
     names = outcome.consensus.dag.names
     deleted = {frozenset((step.x, step.y)): step for step in outcome.path.steps}
     status = edge_status(outcome.consensus.dag, outcome.gold)
+    directed = directed_words(outcome.consensus.dag)
     union = outcome.path.union.reordered(names)
     rows = []
     for i, j in _joined_pairs(outcome, union):
@@ -256,6 +260,7 @@ def edge_rows(outcome: Outcome) -> tuple[EdgeRow, ...]:
                 psi=None if step is None else step.psi,
                 in_fusion=bool(union.adjacency[i, j] or union.adjacency[j, i]),
                 in_consensus=bool(outcome.consensus.dag.adjacency[i, j]),
+                directed=directed.get((parent, child), ""),
                 status=status.get((parent, child), ""),
                 supporters=tuple(dict.fromkeys([*same, *other])),
             )
@@ -372,6 +377,7 @@ class Summary:
     pooling: str
     theta: Fraction | None
     edges: int
+    open_directions: int
     treewidth: int
     mean_smhd: Fraction
     lower_bound: Fraction
@@ -411,6 +417,7 @@ def summarise(outcome: Outcome) -> Summary:
         pooling=consensus.pooling,
         theta=consensus.theta,
         edges=consensus.dag.n_edges,
+        open_directions=list(directed_words(consensus.dag).values()).count("open"),
         treewidth=dag_treewidth(consensus.dag),
         mean_smhd=consensus.mean_smhd,
         lower_bound=consensus.lower_bound,

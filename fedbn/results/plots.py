@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -21,6 +21,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.directions import directed_words
 from fedbn.graphs.layout import LayeredLayout, layered_layout
 from fedbn.results.outcome import Outcome, PathRow, Summary, edge_status
 
@@ -215,6 +216,7 @@ def network_figure(
     *,
     support: Mapping[Edge, float] | None = None,
     status: Mapping[Edge, str] | None = None,
+    directed: Mapping[Edge, str] | None = None,
     title: str | None = None,
 ) -> Figure:
     """A DAG in layers, parents above.
@@ -224,8 +226,9 @@ def network_figure(
     support : in [0, 1] per edge; the wider the line, the more clients have it.
     status : per edge "true", "reversed", "extra" or "missing" (the last for edges that `dag`
         lacks); without it all edges look alike.
+    directed : per edge "compelled" or "open"; an open edge has no arrowhead.
     """
-    support, status = support or {}, status or {}
+    support, status, directed = support or {}, status or {}, directed or {}
     missing = sorted(edge for edge, word in status.items() if word == "missing")
     labels = {name: _short(name) for name in dag.names}
     widths = {name: 0.066 * len(label) * _FONT / 7 + 0.13 for name, label in labels.items()}
@@ -234,17 +237,22 @@ def network_figure(
     ports = _ports(layout, widths)
     for edge in [*missing, *sorted(dag.edges, key=lambda e: support.get(e, 1.0))]:
         upside_down = layout.positions[edge[0]][1] > layout.positions[edge[1]][1]
-        _draw_edge(axis, ports[edge], upside_down, support.get(edge), status.get(edge, "true"))
+        line = _Line(support.get(edge), status.get(edge, "true"), directed.get(edge) != "open")
+        _draw_edge(axis, ports[edge], upside_down, line)
     for name, (x, y) in layout.positions.items():
         _draw_node(axis, x, -y * _LAYER, widths[name], labels[name])
-    _network_legend(figure, set(status.values()), bool(support), title)
+    _network_legend(figure, set(status.values()), bool(support), "open" in directed.values(), title)
     return figure
 
 
 def _consensus_figure(outcome: Outcome, dag: DAG) -> Figure:
     status = edge_status(dag, outcome.gold)
     support = outcome.edge_support([*dag.edges, *(e for e, w in status.items() if w == "missing")])
-    return network_figure(dag, support=support, status=status)
+    directed = directed_words(dag)
+    if outcome.gold is not None:
+        truth = directed_words(outcome.gold.reordered(dag.names))
+        directed |= {edge: truth[edge] for edge, word in status.items() if word == "missing"}
+    return network_figure(dag, support=support, status=status, directed=directed)
 
 
 def _page_layout(dag: DAG, widths: Mapping[str, float], missing: Sequence[Edge]) -> LayeredLayout:
@@ -296,20 +304,29 @@ def _ports(layout: LayeredLayout, widths: Mapping[str, float]) -> dict[Edge, lis
     return routes
 
 
-def _draw_edge(
-    axis: Any, route: Sequence[Point], upside_down: bool, share: float | None, status: str
-) -> None:
-    colour, dash, _ = STATUS[status]
-    plain = share is None or status == "missing"
-    width = 1.0 if plain else 0.4 + 1.4 * float(share or 0.0)
+class _Line(NamedTuple):
+    """How an edge looks: the share of clients that have it, its status, whether with a head."""
+
+    share: float | None
+    status: str
+    head: bool
+
+
+def _draw_edge(axis: Any, route: Sequence[Point], upside_down: bool, line: _Line) -> None:
+    colour, dash, _ = STATUS[line.status]
+    plain = line.share is None or line.status == "missing"
+    width = 1.0 if plain else 0.4 + 1.4 * float(line.share or 0.0)
     points = list(route)[::-1] if upside_down else list(route)
     (x, y), up = points[-1], 1.0 if upside_down else -1.0
     half, length = 0.018 + 0.012 * width, 0.052 + 0.016 * width
-    points[-1] = (x, y - up * length)
-    order = 1 if status == "missing" else 2
+    if line.head:
+        points[-1] = (x, y - up * length)
+    order = 1 if line.status == "missing" else 2
     axis.add_patch(
         PathPatch(_curve(points), fill=False, lw=width, ls=dash, ec=colour, zorder=order)
     )
+    if not line.head:
+        return
     head = [(x, y), (x - half, y - up * length), (x + half, y - up * length)]
     axis.add_patch(Polygon(head, closed=True, fc=colour, lw=0, zorder=order + 0.5))
 
@@ -351,7 +368,9 @@ def _draw_node(axis: Any, x: float, y: float, width: float, label: str) -> None:
     axis.text(x, y - 0.005, label, ha="center", va="center", fontsize=_FONT, color=INK, zorder=4)
 
 
-def _network_legend(figure: Figure, present: set[str], weighted: bool, title: str | None) -> None:
+def _network_legend(
+    figure: Figure, present: set[str], weighted: bool, undirected: bool, title: str | None
+) -> None:
     handles = [
         Line2D([], [], color=colour, ls=dash, lw=1.4, label=label)
         for status, (colour, dash, label) in STATUS.items()
@@ -359,5 +378,7 @@ def _network_legend(figure: Figure, present: set[str], weighted: bool, title: st
     ]
     if weighted:
         handles.append(Line2D([], [], color=GREY, lw=2.3, label="wider: more clients"))
+    if undirected:
+        handles.append(Line2D([], [], color=INK, lw=1.0, label="no head: direction open"))
     if handles:
         figure.legend(handles=handles, loc="upper center", ncols=2, title=title, handlelength=2.8)

@@ -4,6 +4,7 @@ The folder is written beside its final place and renamed, so that it is either w
 and an older result is replaced in one step. A folder that fedbn did not write is never replaced.
 
     consensus.csv .json .graphml .dot [.bif]   the consensus (BIF only where its tables are known)
+    consensus.cpdag.csv .json .graphml .dot    its equivalence class: which directions are determined
     network.json   the consensus with its parameters, exact, where they are known
     path.csv       one row per state of the path and reading
     clients.csv    one row per client; not under secure sums, where nobody knows their structures
@@ -29,7 +30,9 @@ from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.directions import write_class
 from fedbn.graphs.files import write_structure
+from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.results.outcome import (
     ClientRow,
     EdgeRow,
@@ -223,6 +226,7 @@ def _write_structures(
 ) -> None:
     for suffix in (".csv", ".json", ".graphml", ".dot"):
         write_structure(dag, place / f"consensus{suffix}", support=support)
+        write_class(dag_to_cpdag(dag), place / f"consensus.cpdag{suffix}")
     if network is not None:
         write_network(network, place)
 

@@ -15,7 +15,14 @@ from fedbn.data.tables import read_dataset, read_schema
 from fedbn.errors import ConfigError
 from fedbn.federation.site_file import SiteFile
 from fedbn.federation.site_table import site_numbers, tables_with_cuts
+from fedbn.graphs.directions import (
+    class_text,
+    directed_words,
+    directions_line,
+    write_class,
+)
 from fedbn.graphs.files import require_structure_file, structure_text, write_structure
+from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.learners import LEARNERS, kind_of_score, learn, learner_named
 from fedbn.scores import make_score, total_score
 from simulations.commands.learn_private import learn_private, require_private_options
@@ -60,6 +67,7 @@ def learn_and_report(
     schema: Path | None,
     start: Path | None,
     out: Path | None,
+    as_class: bool,
     ledger: Path | None,
     seed: int,
     as_json: bool,
@@ -76,6 +84,8 @@ def learn_and_report(
     if out is not None:
         require_structure_file(out)
     private = learner_named(settings.learner).is_private
+    if private and as_class:
+        raise ConfigError("--class is not for private learners, which give one structure")
     if private:
         require_private_options(experiment, schema, start)
     elif ledger is not None:
@@ -93,12 +103,12 @@ def learn_and_report(
     dag = learned.dags[int(np.argmax(learned.weights))]
     score = _score_of(dag, learned, dataset, settings)
     if out is not None:
-        write_structure(dag, out)
+        _write(dag, out, as_class)
     if as_json:
         print_json(_content(dag, score, learned, ready))
         return
     if out is None:
-        print(structure_text(dag, ".csv"), end="")
+        print(_text(dag, as_class), end="")
     if not quiet:
         typer.echo(
             f"{dataset.n_rows} rows, {dag.n} columns, {dag.n_edges} edges, "
@@ -106,6 +116,18 @@ def learn_and_report(
             + ("" if learned.status == "complete" else f" ({learned.status})"),
             err=True,
         )
+        typer.echo(directions_line(dag), err=True)
+
+
+def _text(dag: DAG, as_class: bool) -> str:
+    return class_text(dag_to_cpdag(dag), ".csv") if as_class else structure_text(dag, ".csv")
+
+
+def _write(dag: DAG, out: Path, as_class: bool) -> None:
+    if as_class:
+        write_class(dag_to_cpdag(dag), out)
+    else:
+        write_structure(dag, out)
 
 
 def _content(dag: DAG, score: float, learned: LearnedStructures, ready: float) -> dict[str, Any]:
@@ -113,6 +135,7 @@ def _content(dag: DAG, score: float, learned: LearnedStructures, ready: float) -
     content = {
         "nodes": list(dag.names),
         "edges": [list(edge) for edge in dag.edges],
+        "directed": list(directed_words(dag).values()),
         "score": score,
         "seconds": learned.seconds,
         "startup_seconds": ready + learned.startup_seconds,

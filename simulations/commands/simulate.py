@@ -42,7 +42,9 @@ __all__ = [
     "with_tables",
 ]
 
-STRUCTURES = "  consensus.csv .json .graphml .dot .bif, network.json (with parameters)"
+STRUCTURES = (
+    "  consensus.csv .json .graphml .dot .bif, consensus.cpdag.*, network.json (with parameters)"
+)
 FIGURES = "  figures/smhd.png, figures/complexity.png, figures/consensus.png (and .svg)"
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.patches import FancyBboxPatch, PathPatch
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
@@ -84,6 +84,16 @@ def test_kinds_of_edges_differ_in_colour_and_dash_and_width_is_support() -> None
     assert widths == sorted(widths)
     assert len(set(widths)) == 3
     assert len(figure.legends[0].get_texts()) == 5
+
+
+def test_open_edges_have_no_arrowhead() -> None:
+    dag = DAG.from_edges("abcd", ["ac", "bc", "cd"])
+    words = {("a", "c"): "compelled", ("b", "c"): "open", ("c", "d"): "open"}
+    figure = network_figure(dag, directed=words)
+    heads = [patch for patch in figure.axes[0].patches if type(patch) is Polygon]
+    assert len(heads) == 1
+    assert "no head: direction open" in {t.get_text() for t in figure.legends[0].get_texts()}
+    assert len([p for p in network_figure(dag).axes[0].patches if type(p) is Polygon]) == 3
 
 
 def test_long_names_are_shortened() -> None:

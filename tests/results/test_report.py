@@ -122,6 +122,9 @@ def test_edges_tell_who_has_them_and_when_they_go(outcome: Outcome) -> None:
     assert stray.support == pytest.approx(1 / 3)
     assert rows[frozenset("wx")].support == 1.0
     assert rows[frozenset("wx")].status == "true"
+    assert rows[frozenset("wx")].directed == "open"
+    assert stray.directed == ""
+    assert summarise(outcome).open_directions == 2
 
 
 def test_clients_are_compared_with_consensus_and_truth(outcome: Outcome) -> None:
@@ -155,7 +158,11 @@ def test_the_folder_holds_everything(outcome: Outcome, tmp_path: Path) -> None:
     out = write_results(outcome, tmp_path / "result", run=RUN)
     names = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
     tables = {"path.csv", "clients.csv", "edges.csv", "run.json"}
-    structures = {f"consensus.{suffix}" for suffix in ("csv", "json", "graphml", "dot")}
+    structures = {
+        f"consensus.{kind}{suffix}"
+        for kind in ("", "cpdag.")
+        for suffix in ("csv", "json", "graphml", "dot")
+    }
     figures = {
         f"figures/{name}.{suffix}"
         for name in ("smhd", "complexity", "consensus")

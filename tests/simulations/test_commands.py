@@ -1,5 +1,6 @@
 """`fedbn learn`, `sample`, `compare`, `networks`, and the help."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,17 @@ def test_learn_finds_most_of_asia(fedbn: Fedbn, table: Path, tmp_path: Path) -> 
     distances = fedbn("compare", out, "asia", "--json").json
     assert list(distances) == ["smhd", "shd", "precision", "recall", "f1"]
     assert distances["shd"] <= 5
+
+
+def test_learn_gives_the_class(fedbn: Fedbn, table: Path, tmp_path: Path) -> None:
+    ran = fedbn("learn", table, "--score", "bic", "--class")
+    assert ran.out.startswith("from,to,directed\n")
+    assert ",open\n" in ran.out
+    assert "directions are not determined" in ran.err
+    fedbn("learn", table, "--score", "bic", "--class", "--out", tmp_path / "class.json")
+    content = json.loads((tmp_path / "class.json").read_text())
+    assert set(content) == {"nodes", "directed", "undirected"}
+    assert content["undirected"]
 
 
 def test_learn_prints_edges_alone_on_standard_output(fedbn: Fedbn, table: Path) -> None:

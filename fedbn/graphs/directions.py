@@ -1,0 +1,127 @@
+"""Which directions of a DAG its equivalence class determines, and the class as a file.
+
+An edge is compelled when every DAG of the class has it in this direction, and open when some have
+it in the other. No score that is equal for equivalent DAGs, and no data without interventions, say
+anything of an open direction.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fedbn.errors import ResultsError
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import PDAG, dag_to_cpdag
+
+__all__ = ["CLASS_SUFFIXES", "class_text", "directed_words", "directions_line", "write_class"]
+
+Edge = tuple[str, str]
+
+
+def directed_words(dag: DAG) -> dict[Edge, str]:
+    """Each edge of a DAG -> "compelled" or "open".
+
+    >>> directed_words(DAG.from_edges("abc", [("a", "b"), ("b", "c")]))
+    {('a', 'b'): 'open', ('b', 'c'): 'open'}
+    """
+    compelled = set(dag_to_cpdag(dag).directed_edges)
+    return {edge: "compelled" if edge in compelled else "open" for edge in dag.edges}
+
+
+def directions_line(dag: DAG) -> str:
+    """How many directions are open, in one line.
+
+    >>> directions_line(DAG.from_edges("abc", [("a", "b"), ("b", "c")]))
+    '2 of 2 directions are not determined'
+    """
+    words = list(directed_words(dag).values())
+    return f"{words.count('open')} of {len(words)} directions are not determined"
+
+
+def class_text(cpdag: PDAG, suffix: str) -> str:
+    """The text of a file of an equivalence class.
+
+    Parameters
+    ----------
+    suffix : ".csv" (`from,to,directed`), ".json" (nodes, directed, undirected), ".graphml" or
+        ".dot" (open edges without an arrowhead).
+
+    Raises
+    ------
+    ResultsError : another suffix.
+
+    >>> print(class_text(PDAG.from_edges("ab", undirected=[("a", "b")]), ".csv"), end="")
+    from,to,directed
+    a,b,open
+    """
+    if suffix not in _WRITERS:
+        raise ResultsError(
+            f"a file of a class must end in one of {', '.join(CLASS_SUFFIXES)}, not {suffix!r}"
+        )
+    return _WRITERS[suffix](cpdag)
+
+
+def write_class(cpdag: PDAG, path: str | Path) -> None:
+    """Write `class_text` for the last suffix of `path`; raises ResultsError if that cannot be."""
+    path = Path(path)
+    try:
+        path.write_bytes(class_text(cpdag, path.suffix.lower()).encode("utf-8"))
+    except OSError as error:
+        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _marked(cpdag: PDAG) -> list[tuple[str, str, str]]:
+    marked = [(*edge, "compelled") for edge in cpdag.directed_edges]
+    return sorted(marked + [(*pair, "open") for pair in cpdag.undirected_edges])
+
+
+def _csv(cpdag: PDAG) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("from", "to", "directed"))
+    writer.writerows(_marked(cpdag))
+    return out.getvalue()
+
+
+def _json(cpdag: PDAG) -> str:
+    content = {
+        "nodes": list(cpdag.names),
+        "directed": [list(edge) for edge in cpdag.directed_edges],
+        "undirected": [list(pair) for pair in cpdag.undirected_edges],
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+def _graphml(cpdag: PDAG) -> str:
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_nodes_from(cpdag.names)
+    for one, other, word in _marked(cpdag):
+        graph.add_edge(one, other, directed=word)
+    lines = nx.generate_graphml(graph, named_key_ids=True)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + "\n".join(lines) + "\n"
+
+
+def _dot(cpdag: PDAG) -> str:
+    from fedbn.graphs.files import dot_id
+
+    lines = ["digraph cpdag {", "  rankdir=TB;", "  node [shape=box, style=rounded];"]
+    lines += [f"  {dot_id(name)};" for name in cpdag.names]
+    for one, other, word in _marked(cpdag):
+        style = " [dir=none]" if word == "open" else ""
+        lines.append(f"  {dot_id(one)} -> {dot_id(other)}{style};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+_WRITERS: Mapping[str, Callable[[PDAG], str]] = {
+    ".csv": _csv,
+    ".json": _json,
+    ".graphml": _graphml,
+    ".dot": _dot,
+}
+CLASS_SUFFIXES = tuple(_WRITERS)
