@@ -4,7 +4,7 @@ The folder is written beside its final place and renamed, so that it is either w
 and an older result is replaced in one step. A folder that fedbn did not write is never replaced.
 
     consensus.csv .json .graphml .dot [.bif]   the consensus (BIF only where its tables are known)
-    consensus.cpdag.csv .json .graphml .dot    its equivalence class: which directions are determined
+    consensus.cpdag.csv .json .graphml .dot    its equivalence class: directions determined
     network.json   the consensus with its parameters, exact, where they are known
     path.csv       one row per state of the path and reading
     clients.csv    one row per client; not under secure sums, where nobody knows their structures

@@ -166,9 +166,7 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
     from fedbn.results.outcome import client_rows, edge_rows
 
     if options.out is not None:
-        print(
-            f"Results are in {options.out}: consensus.csv, consensus.cpdag.csv, path.csv, edges.csv, clients.csv ..."
-        )
+        print(f"Results are in {options.out}: consensus.csv, path.csv, edges.csv, clients.csv ...")
     else:
         dag = outcome.consensus.dag
         support = outcome.edge_support(dag.edges)
