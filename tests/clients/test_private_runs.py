@@ -27,7 +27,7 @@ class SiteNode:
     """A deployed site in this process: its table, its file, and the grid that asks it."""
 
     def __init__(self, folder: Path, site_file: str, experiment: Experiment = RUN) -> None:
-        rows = np.random.default_rng(1).integers(0, 2, size=(60, 3))
+        rows = np.random.default_rng(1).integers(0, 2, size=(400, 3))
         self.table = folder / "t.csv"
         self.table.write_text("a,b,c\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
         (folder / "states.json").write_text(json.dumps(SCHEMA.to_dict()))
@@ -101,13 +101,16 @@ def test_a_torn_ledger_stops_the_site(tmp_path: Path) -> None:
 
 
 def test_the_noise_of_a_site_is_not_that_of_the_runs_seed(tmp_path: Path) -> None:
-    """Twelve rounds of sites that are told the same seed: not all have the same structure."""
-    site = SiteNode(tmp_path, 'schema = "states.json"')
-    answers = {tuple(structures(site.ask("train", number))) for number in range(1, 13)}
-    fresh = {tuple(structures(SiteNode(tmp_path, 'schema = "states.json"').ask("train", 1)))
-             for _ in range(12)}  # fmt: skip
+    """Thirty answers of sites that are told the same seed and round are not all the same.
+
+    The columns are independent and no structure has more than half of the probability, so honest
+    noise fails once in 10^9 runs.
+    """
+    answers = {
+        tuple(structures(SiteNode(tmp_path, 'schema = "states.json"').ask("train", 1)))
+        for _ in range(30)
+    }
     assert len(answers) > 1
-    assert len(fresh) > 1
 
 
 def test_a_run_that_is_not_as_a_private_one_must_be_is_refused_by_the_site(tmp_path: Path) -> None:

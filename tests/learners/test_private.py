@@ -32,12 +32,12 @@ def test_private_learners_find_the_chain_and_say_nothing_else(learner: str) -> N
 
 @pytest.mark.parametrize("learner", PRIVATE)
 def test_only_seeded_noise_follows_the_seed(learner: str) -> None:
-    """With weak data and the system's noise, twelve runs of one seed are not all the same."""
+    """With weak data and the system's noise, thirty runs of one seed are not all the same."""
     table = chain_data("categorical", 60)
 
     def runs(noise: str) -> set[DAG]:
         settings = LearnerSettings(learner=learner, noise=noise)
-        return {learn(table, settings, np.random.default_rng(1)).dags[0] for _ in range(12)}
+        return {learn(table, settings, np.random.default_rng(1)).dags[0] for _ in range(30)}
 
     assert len(runs("seeded")) == 1
     assert len(runs("system")) > 1
