@@ -38,13 +38,11 @@ def test_the_pages_are_made_without_a_warning(tmp_path: Path) -> None:
     assert "credible_set" in (tmp_path / "fedbn.html").read_text("utf-8")
 
 
-def test_the_index_names_every_page() -> None:
-    index = (ROOT / "docs" / "README.md").read_text("utf-8")
-    links = re.findall(r"\]\(([^)]+)\)", index)
-    assert all((ROOT / "docs" / link).is_file() for link in links)
-    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
-    missing = pages - {"README.md"} - set(links)
-    assert not missing, "docs/README.md must link to these pages"
+def test_the_index_names_every_page_of_the_folder() -> None:
+    docs = ROOT / "docs"
+    links = re.findall(r"\]\(([^)]+)\)", (docs / "README.md").read_text("utf-8"))
+    assert all((docs / link).is_file() for link in links)
+    assert {page.name for page in docs.glob("*.md")} - {"README.md"} <= set(links)
 
 
 def test_the_design_page_names_every_room_and_nothing_else() -> None:
