@@ -103,6 +103,7 @@ def count(message: Message, context: Context) -> Message:
     task = task_of(message)
     site = local_site(experiment, context.node_config, task.schema.cuts)
     policy = decided(context).policy
+    policy.require_open()
     policy.require_table(site.dataset)
     policy.require_schema(task.schema)
     request = families_of_request(message, task.schema)

@@ -36,8 +36,11 @@ from fedbn.federation.site_file import SiteFile, is_site_file, read_site_file
 from fedbn.federation.site_table import site_numbers, site_table, tables_with_cuts
 from fedbn.learners import kind_of_score
 from fedbn.networks.catalog import load_network
+from fedbn.networks.network import BayesianNetwork
+from fedbn.networks.random import with_parameters_around
 
 SAMPLE_STREAM, PARTITION_STREAM, HELD_OUT_STREAM = 1, 2, 3
+SITE_STREAM = 5
 """What the seed is combined with, so that the rows do not depend on how they are divided."""
 
 
@@ -242,10 +245,26 @@ def _divided(experiment: Experiment, stamp: tuple[int, int] | None) -> Simulatio
     else:
         width = len(str(len(parts)))
         labels = [f"client {i:0{width}}" for i in range(1, len(parts) + 1)]
-    sites = tuple(
-        Site(label, dataset.take(rows)) for label, rows in zip(labels, parts, strict=True)
-    )
+    if experiment.data.site_parameters is not None:
+        tables = _own_tables(experiment, [len(rows) for rows in parts])
+    else:
+        tables = [dataset.take(rows) for rows in parts]
+    sites = tuple(Site(label, table) for label, table in zip(labels, tables, strict=True))
     return Simulation(sites, held_out)
+
+
+def _own_tables(experiment: Experiment, rows: Sequence[int]) -> list[Dataset]:
+    """One table per site, each from the network with parameters of the site's own."""
+    data, concentration = experiment.data, experiment.data.site_parameters
+    network = load_network(str(data.network), data.network_dir)
+    if not isinstance(network, BayesianNetwork) or concentration is None:
+        raise ConfigError("site-parameters is for networks of probability tables")
+    tables = []
+    for site, count in enumerate(rows):
+        rng = np.random.default_rng([experiment.seed, SITE_STREAM, site])
+        own = with_parameters_around(network, concentration, rng=rng)
+        tables.append(own.sample(count, rng))
+    return tables
 
 
 def _sampled(experiment: Experiment) -> tuple[Dataset, Dataset | None]:

@@ -41,6 +41,7 @@ from simulations.options import (
     table_settings,
     with_settings,
 )
+from simulations.pooling.reproduce import reproduce_pooling
 from simulations.privacy.reproduce import reproduce_privacy
 
 if TYPE_CHECKING:
@@ -97,6 +98,13 @@ reproduce.command(
         "fedbn reproduce privacy --part audit --out results/privacy",
     ),
 )(reproduce_privacy)
+reproduce.command(
+    "pooling",
+    epilog=examples(
+        "fedbn reproduce pooling --smoke --out results/pooling-smoke",
+        "fedbn reproduce pooling --part differing --seeds 3 --out results/pooling",
+    ),
+)(reproduce_pooling)
 
 
 def _show_version(asked: bool) -> None:
@@ -136,6 +144,7 @@ def main(arguments: list[str] | None = None) -> None:
     epilog=examples(
         "fedbn simulate --network asia --clients 5 --rows 1000",
         "fedbn simulate --network child --partition dirichlet-latent --alpha 0.3",
+        "fedbn simulate --network child --rows 500 --row-weight ladder --choose counts",
         "fedbn simulate --table patients.csv --partition column --partition-column hospital",
         "fedbn simulate --sites a.csv b.csv c.csv --schema states.json --out results/three",
         "fedbn simulate --network alarm --aggregation secure-sums",
@@ -162,6 +171,13 @@ def simulate(
         list[str] | None,
         typer.Option("--set", help="KEY=VALUE: any setting of the run config; may be repeated."),
     ] = None,
+    pooled: Annotated[
+        bool,
+        typer.Option(
+            "--pooled/--no-pooled",
+            help="Also learn from all rows together, which only a simulation can, to compare.",
+        ),
+    ] = True,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -183,7 +199,15 @@ def simulate(
     if guarantee_of(experiment.learner) is None:
         experiment = experiment_from(options, config=config, base=SIMULATED)
     _check_source(experiment, rows=given["rows"], clients=given["clients"])
-    run_and_report(experiment, gold=gold, out=out, ledger=ledger, as_json=as_json, quiet=quiet)
+    run_and_report(
+        experiment,
+        gold=gold,
+        out=out,
+        ledger=ledger,
+        as_json=as_json,
+        quiet=quiet,
+        pooled=pooled,
+    )
 
 
 def _check_source(experiment: Experiment, *, rows: int | None, clients: int | None) -> None:

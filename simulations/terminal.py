@@ -166,11 +166,17 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
             shown(s.fusion_shd_to_gold),
             shown(s.shd_to_gold),
         )
+    if s.pooled_to_gold is not None:
+        table.add_row("  GES on all rows pooled: SMHD", "", "", shown(s.pooled_to_gold))
+    if s.closed is not None:
+        table.add_row("  closed of the way from a site to there", "", "", f"{100 * s.closed:.0f} %")
     table.add_row("mean SMHD to the inputs", "", shown(s.fusion_mean_smhd), shown(s.mean_smhd))
     table.add_row("  no DAG can be below", "", "", shown(s.lower_bound))
     table.add_row("  gap", "", "", shown(s.gap))
     if s.reading == "vote":
         table.add_row("source", "", "", "edge vote: the search was cut short")
+    elif s.reading == "counts":
+        table.add_row("source", "", "", "exact counts of families")
     else:
         table.add_row("threshold θ", "", "", "G+" if s.theta is None else str(s.theta))
         table.add_row("reading, pooling", "", "", f"{s.reading}, {s.pooling}")

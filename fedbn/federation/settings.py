@@ -22,6 +22,7 @@ from fedbn.setting import (
     between,
     one_of,
     positive,
+    positive_and_finite,
     setting,
     settings_of,
 )
@@ -74,6 +75,14 @@ class DataSettings(Settings):
         0.5, "Dirichlet concentration of the partition. Small: sites differ much.", positive
     )
     sizes: str = setting("equal", "Table sizes: equal or skewed.", one_of("equal", "skewed"))
+    site_parameters: float | None = setting(
+        None,
+        "Every site samples the network with tables of its own: each row of probabilities is drawn "
+        "from a Dirichlet distribution around the network's, with this concentration. Small: sites "
+        "differ much.",
+        positive_and_finite,
+        shown="the same tables",
+    )
     schema: str | None = setting(
         None, "The agreed columns and states; a table with any other is refused."
     )
@@ -93,6 +102,11 @@ class DataSettings(Settings):
             raise ConfigError(
                 f"partition {self.partition!r} needs a partition-column: the column that rows are "
                 "divided by"
+            )
+
+        if self.site_parameters is not None and (self.network is None or self.partition != "iid"):
+            raise ConfigError(
+                "site-parameters needs a network to sample tables from, and partition iid"
             )
 
     def sources(self) -> Mapping[str, object]:
@@ -245,10 +259,12 @@ class Experiment(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         several = self.learner.learner in ("credible", "bootstrap")
-        if several and self.learner.max_dags > self.limits.max_dags:
+        most = len(self.learner.ladder) * (self.learner.max_dags if several else 1)
+        if most > self.limits.max_dags:
             raise ConfigError(
-                f"max-dags is {self.learner.max_dags}, but replies of more than "
-                f"{self.limits.max_dags} structures are refused: raise max-dags-per-reply, too"
+                f"max-dags is {self.learner.max_dags} for each of {len(self.learner.ladder)} row "
+                f"weights, but replies of more than {self.limits.max_dags} structures are "
+                "refused: raise max-dags-per-reply, too"
             )
         aggregation, limit = self.consensus.aggregation, self.federation.rounds_limit
         if aggregation != "open" and limit > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,12 @@ from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork, table_shape
 
-__all__ = ["node_names", "random_bayesian_network", "random_linear_gaussian_network"]
+__all__ = [
+    "node_names",
+    "random_bayesian_network",
+    "random_linear_gaussian_network",
+    "with_parameters_around",
+]
 
 
 def node_names(n: int) -> tuple[str, ...]:
@@ -108,3 +114,37 @@ def random_linear_gaussian_network(
         np.zeros(dag.n),
         spread if noise_is == "standard deviation" else np.sqrt(spread),
     )
+
+
+def with_parameters_around(
+    network: BayesianNetwork,
+    concentration: float,
+    *,
+    rng: np.random.Generator,
+    variables: Collection[str] | None = None,
+) -> BayesianNetwork:
+    """The same structure with tables around those of `network`: one site of several that differ.
+
+    Parameters
+    ----------
+    network : whose rows of probabilities are the means.
+    concentration : c > 0; a row p becomes a draw from Dirichlet(c p). Small: far from p. A
+        probability of 0 stays 0.
+    rng : the source of randomness.
+    variables : whose tables are drawn; all by default, the others stay as they are.
+
+    Raises
+    ------
+    NetworkError : the concentration is not positive and finite.
+    """
+    if not 0 < concentration < np.inf:
+        raise NetworkError(f"concentration must be positive and finite, not {concentration}")
+    tables = []
+    for name, cpt in zip(network.names, network.cpts, strict=True):
+        if variables is not None and name not in variables:
+            tables.append(cpt)
+            continue
+        draws = rng.standard_gamma(concentration * cpt)
+        total = draws.sum(axis=1, keepdims=True)
+        tables.append(np.where(total > 0, draws / np.where(total > 0, total, 1.0), cpt))
+    return BayesianNetwork(network.dag, network.schema, tuple(tables))

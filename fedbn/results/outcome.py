@@ -35,6 +35,7 @@ __all__ = [
     "EdgeRow",
     "Outcome",
     "PathRow",
+    "PooledReference",
     "Summary",
     "client_rows",
     "edge_rows",
@@ -64,6 +65,18 @@ class Client:
 
 
 @dataclass(frozen=True)
+class PooledReference:
+    """What GES found on all rows together, which only a simulation has.
+
+    `closed` is the share of the distance to the truth, from the mean site down to `dag`, that the
+    consensus closes; None where the truth is unknown or there is no such distance.
+    """
+
+    dag: DAG
+    closed: float | None
+
+
+@dataclass(frozen=True)
 class Outcome:
     """A finished fusion and whatever is known around it.
 
@@ -76,6 +89,7 @@ class Outcome:
     refused : (client, reason) of replies that were not used.
     votes, cohort : under secure sums, the summed votes of the sites, and their names.
     lone_states : (client, column, state) of the states that one site alone has.
+    pooled : what pooling would have given, in a simulation.
     """
 
     clients: tuple[Client, ...]
@@ -88,6 +102,7 @@ class Outcome:
     votes: Votes | None = None
     cohort: tuple[str, ...] = ()
     lone_states: tuple[tuple[str, str, str], ...] = ()
+    pooled: PooledReference | None = None
 
     @classmethod
     def of_federation(cls, result: FederationResult, gold: DAG | None = None) -> Outcome:
@@ -388,11 +403,16 @@ class Summary:
     held_out: float | None
     complete: bool
     remarks: tuple[str, ...]
+    pooled_edges: int | None
+    pooled_to_gold: int | None
+    pooled_shd_to_gold: int | None
+    closed: float | None
 
 
 def summarise(outcome: Outcome) -> Summary:
     """The figures of a run that its table prints."""
     gold, consensus, union = outcome.gold, outcome.consensus, outcome.path.union
+    pooled = outcome.pooled
     known, total = bool(outcome.clients), sum(outcome.shares)
     scored = [client.held_out for client in outcome.clients if client.held_out is not None]
 
@@ -428,6 +448,10 @@ def summarise(outcome: Outcome) -> Summary:
         held_out=outcome.held_out,
         complete=consensus.complete,
         remarks=remarks(outcome.path, consensus),
+        pooled_edges=None if pooled is None else pooled.dag.n_edges,
+        pooled_to_gold=None if pooled is None or gold is None else smhd(pooled.dag, gold),
+        pooled_shd_to_gold=None if pooled is None or gold is None else shd(pooled.dag, gold),
+        closed=None if pooled is None else pooled.closed,
     )
 
 

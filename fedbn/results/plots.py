@@ -41,6 +41,7 @@ STATUS = {
 }
 LOWER_BOUND = (GREY, ":", "no DAG can be below")
 INPUTS_MEAN = (GREEN, (0, (5, 1, 1, 1)), "mean of the inputs")
+POOLED = (VERMILLION, (0, (4, 2)), "GES on the pooled rows")
 TRUE_NETWORK = (PURPLE, (0, (2, 1.5)), "true network")
 STYLE: Any = {
     "font.family": "DejaVu Sans",
@@ -98,6 +99,8 @@ def smhd_figure(rows: Sequence[PathRow], summary: Summary) -> Figure:
         _steps(axes[1], rows, lambda row: float(row.smhd_to_gold or 0))
         if summary.inputs_to_gold is not None:
             _level(axes[1], summary.inputs_to_gold, INPUTS_MEAN)
+        if summary.pooled_to_gold is not None:
+            _level(axes[1], summary.pooled_to_gold, POOLED)
         axes[1].set_ylabel("SMHD to the true network")
     _theta_axis(axes, rows)
     _legend(figure, axes, rows)

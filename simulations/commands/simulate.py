@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fedbn.errors import ConfigError, FedbnWarning, NetworkError
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.privacy.ledger import reserve
+from simulations.commands.choice_output import choice_json, print_choice, with_pooled
 from simulations.commands.fuse import consensus_json, warn_of
 from simulations.commands.learn_private import promise_json
 from simulations.experiment import Experiment, result_name, with_absolute_paths
@@ -23,7 +24,6 @@ from simulations.inputs import one_structure
 from simulations.terminal import print_json, print_table, stages, summary_table
 
 if TYPE_CHECKING:
-    from fedbn.data.dataset import Dataset, Schema
     from fedbn.graphs.dag import DAG
     from fedbn.networks.network import BayesianNetwork
     from fedbn.privacy.guarantee import Guarantee
@@ -56,8 +56,11 @@ def run_and_report(
     ledger: Path | None,
     as_json: bool,
     quiet: bool,
+    pooled: bool = True,
 ) -> None:
     """Run the federation, write its results folder, and print what happened.
+
+    With `pooled`, GES learns from all rows together, too, for comparison; never in a private run.
 
     Raises
     ------
@@ -88,6 +91,9 @@ def run_and_report(
         result = run.result
         assert isinstance(result, FederationResult)
         outcome = with_held_out(Outcome.of_federation(result, truth), run, experiment)
+        if pooled and guarantee_of(experiment.learner) is None:
+            notify("learning from the pooled rows, for comparison")
+            outcome = with_pooled(outcome, run, result, experiment)
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
         content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
         files = result_files(result, experiment)
@@ -97,12 +103,14 @@ def run_and_report(
     _warn_of_parameters(run, experiment)
     if as_json:
         shared = consensus_json(outcome.path, outcome.consensus)
-        print_json({**shared, **times, **_extra(outcome, target, experiment)})
+        more = choice_json(result, experiment, outcome)
+        print_json({**shared, **times, **_extra(outcome, target, experiment), **more})
     elif not quiet:
         summary = summarise(outcome)
         print_summary(summary, experiment, target)
         print(f"{STRUCTURES}, path.csv, clients.csv, edges.csv, run.json")
         print(FIGURES)
+        print_choice(result)
 
 
 def _with_checkpoint(experiment: Experiment, target: Path) -> Experiment:
@@ -171,21 +179,14 @@ def with_tables(run: ExperimentRun, experiment: Experiment) -> BayesianNetwork |
     if schema.kind != "categorical" or guarantee_of(experiment.learner) is not None:
         return None
     from fedbn.networks.fitting import fit_parameters
+    from simulations.pooled import pooled_table
 
-    pooled = _pooled([site.dataset for site in run.simulation.sites], schema)
+    pooled = pooled_table([site.dataset for site in run.simulation.sites], schema)
     try:
         return fit_parameters(run.result.consensus.dag, pooled, experiment.learner.ess)
     except NetworkError as error:
         warnings.warn(f"no consensus.bif: {error}", FedbnWarning, stacklevel=2)
         return None
-
-
-def _pooled(tables: list[Dataset], schema: Schema) -> Dataset:
-    import numpy as np
-
-    from fedbn.data.dataset import Dataset
-
-    return Dataset(schema, np.concatenate([table.with_schema(schema).codes for table in tables]))
 
 
 def run_content(experiment: Experiment, timings: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,67 @@
+"""What `fedbn simulate` says of row weights, counts and pooling."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fedbn.federation.rounds import FederationResult
+    from fedbn.results.outcome import Outcome
+    from simulations.experiment import Experiment
+    from simulations.run import ExperimentRun
+
+__all__ = ["choice_json", "print_choice", "with_pooled"]
+
+
+def with_pooled(
+    outcome: Outcome, run: ExperimentRun, result: FederationResult, experiment: Experiment
+) -> Outcome:
+    """The outcome with what pooling would have given."""
+    from simulations.pooled import pooled_reference
+
+    tables = [site.dataset for site in run.simulation.sites]
+    reference = pooled_reference(tables, result, experiment.learner, outcome.gold)
+    return replace(outcome, pooled=reference)
+
+
+def choice_json(
+    result: FederationResult, experiment: Experiment, outcome: Outcome
+) -> dict[str, Any]:
+    """What the JSON says about row weights, counts and pooling."""
+    choice, pooled = result.choice, outcome.pooled
+    content: dict[str, Any] = {
+        "row_weight": result.row_weight,
+        "choose": experiment.consensus.choose,
+    }
+    if choice is not None:
+        content["counts"] = {
+            "score": choice.score,
+            "requests": choice.requests,
+            "families": choice.families,
+            "cells": choice.cells,
+            "sites": list(choice.sites),
+        }
+        content["mechanisms"] = [asdict(each) for each in choice.mechanisms]
+    if pooled is not None:
+        edges = [list(edge) for edge in pooled.dag.edges]
+        content["pooled"] = {"edges": edges, "closed": pooled.closed}
+    return content
+
+
+def print_choice(result: FederationResult) -> None:
+    """In words: the row weight, and what counts said of the sites' mechanisms."""
+    choice = result.choice
+    if len(result.classes) > 1:
+        print(f"Row weight {result.row_weight:g} of {len(result.classes)} was taken.")
+    if choice is None:
+        return
+    own = [each.variable for each in choice.mechanisms if not each.shared]
+    print(
+        f"Chosen by counts of {choice.families} families at {len(choice.sites)} sites, "
+        f"{choice.requests} request{'s' if choice.requests > 1 else ''}. The sites share the "
+        f"mechanisms of {len(choice.mechanisms) - len(own)} of {len(choice.mechanisms)} variables."
+    )
+    if own:
+        named = ", ".join(own[:8]) + (f" and {len(own) - 8} more" if len(own) > 8 else "")
+        print(f"Each site has its own for {named}.")

@@ -1,0 +1,1 @@
+"""Study: as good as pooling where sites are alike, better where they differ."""

@@ -1,0 +1,71 @@
+"""The cases of the study: which federations, and how large.
+
+A case is one federation: network, rows a site, sites, how the sites differ, learner, seed. All
+ways of choosing a consensus are compared on the same tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from simulations.study_cases import Case
+
+__all__ = ["NETWORKS", "PARTS", "cases"]
+
+NETWORKS = ("child", "insurance", "alarm", "hailfinder", "hepar2", "win95pts")
+DIFFERING = ("child", "alarm", "insurance", "hailfinder")
+PARTS = ("alike", "sites", "differing", "mixed")
+ALIKE = {"part": "alike", "sites": 10, "learner": "ges", "concentration": None}
+
+
+def cases(part: str, *, smoke: bool, seeds: int) -> Iterator[Case]:
+    """The cases of one of PARTS, those of a seed together, so that a run cut short is balanced.
+
+    Parameters
+    ----------
+    smoke : two small networks and one seed.
+    seeds : how many otherwise.
+    """
+    for seed in range(1, 2 if smoke else 1 + seeds):
+        for case in _PARTS[part](smoke):
+            yield {**case, "seed": seed}
+
+
+def _alike(smoke: bool) -> Iterator[Case]:
+    """Ten sites that sample the same network."""
+    networks = ("child", "insurance") if smoke else NETWORKS
+    for rows, network in product((500,) if smoke else (500, 1000, 200, 5000), networks):
+        yield {**ALIKE, "network": network, "rows": rows}
+
+
+def _sites(smoke: bool) -> Iterator[Case]:
+    """More and fewer sites: of constant rows each, and of constant rows together."""
+    networks = ("child",) if smoke else ("child", "insurance")
+    for sites, network in product((3,) if smoke else (3, 5, 20, 50), networks):
+        for rows in (500, 5000 // sites):
+            yield {**ALIKE, "part": "sites", "network": network, "rows": rows, "sites": sites}
+
+
+def _differing(smoke: bool) -> Iterator[Case]:
+    """Sites whose tables are drawn around those of the network."""
+    networks = ("child",) if smoke else DIFFERING
+    for concentration, rows, network in product(
+        (5.0, 20.0), (500,) if smoke else (500, 2000), networks
+    ):
+        yield {
+            **ALIKE,
+            "part": "differing",
+            "network": network,
+            "rows": rows,
+            "concentration": concentration,
+        }
+
+
+def _mixed(smoke: bool) -> Iterator[Case]:
+    """Half of the tables are the sites' own, the others shared."""
+    for network in ("child",) if smoke else DIFFERING:
+        yield {**ALIKE, "part": "mixed", "network": network, "rows": 2000, "concentration": 5.0}
+
+
+_PARTS = {"alike": _alike, "sites": _sites, "differing": _differing, "mixed": _mixed}

@@ -1,0 +1,166 @@
+"""Tables of the study: means over seeds with standard errors, and shares of the distance closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from simulations.pooled import share_closed
+from simulations.study import Row, Section
+
+__all__ = ["LEAST_DISTANCE", "closed", "sections"]
+
+WAYS = ("site", "today", "vote", "ladder", "counts", "climb", "pooled")
+FIXED = ("k_1", "k_1.5", "k_2", "k_2.5", "k_3")
+LEAST_DISTANCE = 2.0
+"""SMHD between today's consensus and pooled GES below which no share is given."""
+
+
+def sections(part: str, rows: Sequence[Row], folder: Path) -> list[Section]:
+    """The sections of one part of the study."""
+    from simulations.pooling.figures import draw_alike, draw_differing
+
+    if part == "alike":
+        figure = draw_alike(rows, folder)
+        return [
+            _distances("Sites alike: SMHD / SHD to the truth", rows, ("network", "rows"), figure),
+            _shares(rows),
+            _fixed(rows),
+            _scores(rows),
+            _costs(rows),
+        ]
+    if part == "sites":
+        return [_distances("More and fewer sites", rows, ("network", "sites", "rows"))]
+    if part == "differing":
+        figure = draw_differing(rows, folder)
+        by = ("network", "rows", "concentration")
+        return [_distances("Sites with parameters of their own", rows, by, figure)]
+    return [_mechanisms(rows)]
+
+
+def closed(rows: Sequence[Row], way: str) -> float | None:
+    """Share of the distance from today's consensus to pooled GES that a way closes, of means."""
+    today, reached, pooled = (
+        float(np.mean([row[n] for row in rows])) for n in ("today", way, "pooled")
+    )
+    if today - pooled < LEAST_DISTANCE:
+        return None
+    return share_closed(today, reached, pooled)
+
+
+def _groups(rows: Sequence[Row], by: Sequence[str]) -> list[tuple[tuple[object, ...], list[Row]]]:
+    keys = list(dict.fromkeys(tuple(row[name] for name in by) for row in rows))
+    ordered = sorted(keys, key=lambda key: tuple(str(part).rjust(12) for part in key))
+    return [(key, [r for r in rows if tuple(r[n] for n in by) == key]) for key in ordered]
+
+
+def _with_error(values: Sequence[float]) -> str:
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return f"{mean:.1f}"
+    return f"{mean:.1f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.1f}"
+
+
+def _distance(rows: Sequence[Row], way: str) -> str:
+    other = float(np.mean([row[f"{way}_shd"] for row in rows]))
+    return f"{_with_error([row[way] for row in rows])} / {other:.1f}"
+
+
+def _distances(title: str, rows: Sequence[Row], by: Sequence[str], figure: str = "") -> Section:
+    table = [
+        [
+            *key,
+            len(own),
+            *(_distance(own, way) for way in WAYS),
+        ]
+        for key, own in _groups(rows, by)
+    ]
+    text = (
+        "SMHD with its standard error over the seeds / SHD. site: the mean site alone, k = 1; "
+        "today: its consensus; vote: bnlearn-style averaging of the same structures; ladder: "
+        "structures alone, k by expected chance pairs; counts: one request; climb: at most ten "
+        "more; pooled: the same learner on all rows."
+    )
+    return Section(title, text, (*by, "seeds", *WAYS), table, (figure,) if figure else ())
+
+
+def _shares(rows: Sequence[Row]) -> Section:
+    ways = ("ladder", "counts", "climb")
+    table: list[list[object]] = []
+    for key, own in _groups(rows, ("network", "rows")):
+        shares = [closed(own, way) for way in ways]
+        if shares[0] is not None:
+            table.append([*key, *(f"{100 * s:.0f} %" for s in shares if s is not None)])
+    usual = [r for r in rows if r["rows"] >= 500]
+    means = [_mean_share(usual, way) for way in ways]
+    table.append(["mean of those with 500 rows or more", "", *means])
+    text = (
+        "Share of the distance from today's consensus to pooled GES that is closed, of mean SMHD "
+        f"over the seeds, where that distance is at least {LEAST_DISTANCE:g}."
+    )
+    return Section("What share of the distance is closed", text, ("network", "rows", *ways), table)
+
+
+def _mean_share(rows: Sequence[Row], way: str) -> str:
+    found = [closed(own, way) for _, own in _groups(rows, ("network", "rows"))]
+    shares = [share for share in found if share is not None]
+    return f"{100 * float(np.mean(shares)):.0f} %" if shares else "-"
+
+
+def _fixed(rows: Sequence[Row]) -> Section:
+    votes = ("vote", "vote_1.5", "vote_2", "vote_2.5", "vote_3")
+    table = [
+        [
+            *key,
+            *(f"{np.mean([r[way] for r in own]):.1f}" for way in (*FIXED, *votes)),
+            f"{np.mean([r['row_weight'] for r in own]):.2f}",
+        ]
+        for key, own in _groups(rows, ("network", "rows"))
+    ]
+    header = ("network", "rows", *FIXED, *votes, "k taken (mean)")
+    return Section("Every row weight by itself", "SMHD of consensus and edge vote.", header, table)
+
+
+def _scores(rows: Sequence[Row]) -> Section:
+    def relative(own: Sequence[Row], key: Callable[[str], str], way: str) -> float:
+        return float(np.mean([r[key(way)] - r[key("pooled")] for r in own]))
+
+    ways = ("today", "ladder", "counts", "climb")
+    table = [
+        [
+            *key,
+            *(f"{relative(own, lambda w: f'{w}_bdeu', way):.0f}" for way in ways),
+            *(f"{relative(own, lambda w: f'{w}_held_out', way):.4f}" for way in ways),
+        ]
+        for key, own in _groups(rows, ("network", "rows"))
+    ]
+    header = ("network", "rows", *(f"BDeu {w}" for w in ways), *(f"held out {w}" for w in ways))
+    text = (
+        "Minus that of pooled GES: BDeu of all rows (nats), and mean log-likelihood of a held-out "
+        "row (nats) with parameters from summed counts. Above 0: better than pooled GES."
+    )
+    return Section("Scores beside pooled GES", text, header, table)
+
+
+def _costs(rows: Sequence[Row]) -> Section:
+    names = ("structure_bytes", "count_bytes", "climb_bytes", "requests", "families")
+    table = [
+        [*key, *(f"{np.mean([r[name] for r in own]):,.0f}" for name in names)]
+        for key, own in _groups(rows, ("network", "rows"))
+    ]
+    text = (
+        "A site sends the structures of five row weights (bytes), with counts one answer more, "
+        "with a climb all answers together; requests and families of the climb in all."
+    )
+    return Section("What leaves a site", text, ("network", "rows", *names), table)
+
+
+def _mechanisms(rows: Sequence[Row]) -> Section:
+    table = [
+        [*key, len(own), f"{100 * np.mean([r['mechanisms_right'] for r in own]):.0f} %"]
+        for key, own in _groups(rows, ("network", "rows"))
+    ]
+    text = "Half of the tables differ between sites (c = 5): for how many variables this is seen."
+    return Section("Shared or own", text, ("network", "rows", "seeds", "right"), table)

@@ -1,0 +1,65 @@
+"""The command `fedbn reproduce pooling`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simulations.options import Quiet
+
+
+class Part(StrEnum):
+    """What is run."""
+
+    alike = "alike"
+    sites = "sites"
+    differing = "differing"
+    mixed = "mixed"
+    everything = "all"
+
+
+def reproduce_pooling(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of rows, figures and report.")],
+    part: Annotated[
+        Part,
+        typer.Option(
+            help="Sites alike; more and fewer sites; sites with parameters of their own; half of "
+            "the mechanisms shared; or all."
+        ),
+    ] = Part.everything,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds of every case.")] = 10,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Small cases, one seed.")] = False,
+    minutes: Annotated[
+        float | None, typer.Option(help="Begin no more cases of a part after so many minutes.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """What a federation loses by not pooling: structures alone, counts, a climb, pooled rows.
+
+    Rows are written one by one; a run that was stopped goes on where it was. The report is
+    report.md in the folder.
+    """
+    from simulations.pooling.cases import PARTS, cases
+    from simulations.pooling.report import sections
+    from simulations.pooling.runs import run_case
+    from simulations.study import Section, Study, counted, write_study_report
+    from simulations.terminal import progress_bars
+
+    study = Study(out)
+    found: list[Section] = []
+    with progress_bars(not quiet) as tracker:
+        for name in PARTS:
+            if part in (Part(name), Part.everything):
+                rows = study.collect(
+                    list(cases(name, smoke=smoke, seeds=seeds)),
+                    run_case,
+                    counted(tracker(name)),
+                    seconds=None if minutes is None else 60 * minutes,
+                )
+                if rows:
+                    found += sections(name, rows, out)
+    path = write_study_report(out, "As good as pooling", found)
+    typer.echo(f"report: {path}", err=True)

@@ -1,0 +1,174 @@
+"""One case: the tables, the federation in every way of choosing, and what pooling gives.
+
+The rounds and the dialogue of counts are those of `fedbn.federation`, which the apps carry over
+Flower; the sites' structures are learned once and used by every way of choosing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset
+from fedbn.federation.counting import Counting, advanced, concluded, opened, request
+from fedbn.federation.family_message import answer_to_arrays, answered
+from fedbn.federation.message import to_arrays
+from fedbn.federation.rounds import (
+    ClientReply,
+    FederationResult,
+    ServerState,
+    client_round,
+    server_round,
+    site_rng,
+)
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.fusion.baselines import edge_vote
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import shd, smhd
+from fedbn.learners import LearnerSettings, learn
+from fedbn.networks.catalog import load_network
+from fedbn.networks.fitting import fit_parameters
+from fedbn.networks.network import BayesianNetwork
+from fedbn.networks.random import with_parameters_around
+from fedbn.scores import make_score, total_score
+from simulations.study_cases import Case, Row
+
+__all__ = ["run_case"]
+
+HELD_OUT_ROWS = 2_000
+
+
+def run_case(case: Case) -> Row:
+    """What a case gives: distances of every way of choosing, scores, bytes."""
+    network = load_network(str(case["network"]))
+    assert isinstance(network, BayesianNetwork)
+    rng = np.random.default_rng([case["seed"], case["rows"], case["sites"]])
+    own = _own_variables(case, network, rng)
+    sources = [
+        network
+        if own is None
+        else with_parameters_around(network, float(case["concentration"]), rng=rng, variables=own)
+        for _ in range(case["sites"])
+    ]
+    tables = {f"{i:03}": source.sample(case["rows"], rng) for i, source in enumerate(sources)}
+    pooled = Dataset(network.schema, np.concatenate([t.codes for t in tables.values()]))
+    held_out = [source.sample(HELD_OUT_ROWS // case["sites"], rng) for source in sources]
+    outcome = _outcome(case, tables, pooled, network)
+    found = {name: dag for name, dag in outcome.items() if isinstance(dag, DAG)}
+    row: Row = {name: value for name, value in outcome.items() if not isinstance(value, DAG)}
+    for name, dag in found.items():
+        row[name] = smhd(dag, network.dag)
+        row[f"{name}_shd"] = shd(dag, network.dag)
+    score = make_score("bdeu", pooled)
+    for name in ("today", "ladder", "counts", "climb", "pooled"):
+        row[f"{name}_bdeu"] = total_score(score, found[name])
+        fitted = fit_parameters(found[name], pooled)
+        row[f"{name}_held_out"] = float(np.mean([_log_likelihood(fitted, t) for t in held_out]))
+    if own is not None:
+        row["mechanisms_right"] = _right(outcome["mechanisms"], own)
+    del row["mechanisms"]
+    return row
+
+
+def _own_variables(
+    case: Case, network: BayesianNetwork, rng: np.random.Generator
+) -> frozenset[str] | None:
+    """Whose tables are the sites' own; None where the sites are alike."""
+    if case["concentration"] is None:
+        return None
+    if case["part"] != "mixed":
+        return frozenset(network.names)
+    half = rng.permutation(len(network.names))[: len(network.names) // 2]
+    return frozenset(network.names[i] for i in half)
+
+
+def _outcome(
+    case: Case, tables: Mapping[str, Dataset], pooled: Dataset, network: BayesianNetwork
+) -> dict[str, Any]:
+    """Structures by the way they were found, and what it took."""
+    rule = ConsensusSettings()
+    replies, sent = _replies(case, tables)
+    schema = network.schema
+    state = ServerState(schema, len(replies))
+    timid = server_round(state, [reply.of_class(1.0) for reply in replies], (), rule).result
+    ladder = server_round(state, replies, (), rule).result
+    assert timid is not None
+    assert ladder is not None
+    counts, once = _counted(ladder, tables, "counts", case["seed"])
+    climb, more = _counted(ladder, tables, "climb", case["seed"])
+    assert climb.choice is not None
+    sites = [reply.of_class(1.0).dags[0] for reply in replies]
+    plain = LearnerSettings(learner=str(case["learner"]))
+    return {
+        "today": timid.consensus.dag,
+        "ladder": ladder.consensus.dag,
+        "counts": counts.consensus.dag,
+        "climb": climb.consensus.dag,
+        "pooled": learn(pooled, plain, np.random.default_rng(0)).dags[0],
+        "vote": edge_vote(sites),
+        **{f"k_{fused.row_weight:g}": fused.consensus.dag for fused in ladder.classes},
+        **{
+            f"vote_{fused.row_weight:g}": edge_vote(
+                [r.of_class(fused.row_weight).dags[0] for r in replies]
+            )
+            for fused in ladder.classes[1:]
+        },
+        "site": float(np.mean([smhd(dag, network.dag) for dag in sites])),
+        "site_shd": float(np.mean([shd(dag, network.dag) for dag in sites])),
+        "row_weight": ladder.row_weight,
+        "structure_bytes": sent,
+        "count_bytes": once,
+        "climb_bytes": more,
+        "requests": climb.choice.requests,
+        "families": climb.choice.families,
+        "mechanisms": counts.choice.mechanisms if counts.choice else (),
+    }
+
+
+def _replies(case: Case, tables: Mapping[str, Dataset]) -> tuple[list[ClientReply], int]:
+    """What the sites send, once per row weight; bytes of one site's message, in the mean."""
+    settings = LearnerSettings(learner=str(case["learner"]), row_weight="ladder")
+    replies, sent = [], 0
+    for place, (site, table) in enumerate(tables.items()):
+        rng = site_rng(case["seed"], place, 1)
+        message, _ = client_round(table, table.schema, settings, rng)
+        sent += sum(array.nbytes for array in to_arrays(message).values())
+        replies.append(
+            ClientReply(
+                site, message.dags, message.weights, "complete", row_weights=message.row_weights
+            )
+        )
+    return replies, sent // len(tables)
+
+
+def _counted(
+    result: FederationResult, tables: Mapping[str, Dataset], choose: str, seed: int
+) -> tuple[FederationResult, int]:
+    """The result by counts, and the bytes of one site's answers."""
+    dialogue: Counting = opened(result, choose=choose, count_rounds=10, ess=1.0, seed=seed)
+    sent = 0
+    while (wanted := request(dialogue)) is not None:
+        answers = {site: answered(wanted, table, 1.0) for site, table in tables.items()}
+        first = next(iter(answers.values()))
+        sent += sum(array.nbytes for array in answer_to_arrays(wanted, first).values())
+        dialogue = advanced(dialogue, answers)
+    return concluded(dialogue), sent
+
+
+def _log_likelihood(network: BayesianNetwork, table: Dataset) -> float:
+    """Mean log-likelihood of a row, nats."""
+    from fedbn.networks.network import configuration_index
+
+    total = np.zeros(table.n_rows)
+    sizes = table.cardinalities
+    for node, parents in enumerate(network.dag.parent_sets()):
+        row = configuration_index(table.codes[:, list(parents)], sizes[list(parents)])
+        total += np.log(network.cpts[node][row, table.codes[:, node]])
+    return float(total.mean())
+
+
+def _right(mechanisms: Any, own: frozenset[str]) -> float:
+    """Share of the variables whose mechanism is rightly said to be shared or each site's own."""
+    return float(np.mean([each.shared == (each.variable not in own) for each in mechanisms]))

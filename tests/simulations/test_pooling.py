@@ -1,0 +1,143 @@
+"""The study of pooling, and what `simulate` says of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from clients.local_data import simulation
+from fedbn.errors import ConfigError, NetworkError
+from fedbn.federation.settings import Experiment
+from fedbn.networks.catalog import load_network
+from fedbn.networks.random import with_parameters_around
+from simulations.cli import app
+from simulations.pooled import share_closed
+from simulations.pooling.report import closed
+
+
+def simulated(tmp_path: Path, *options: str) -> dict:
+    common = ["simulate", "--network", "asia", "--clients", "4", "--rows", "200", "--json"]
+    out = ["--engine", "in-process", "--out", str(tmp_path / "out")]
+    found = CliRunner().invoke(app, [*common, *out, *options])
+    assert found.exit_code == 0, found.output
+    return json.loads(found.stdout)
+
+
+def test_simulate_says_what_chose_and_what_pooling_gives(tmp_path: Path) -> None:
+    ladder = ("--row-weight", "ladder", "--row-weights", "1 2")
+    content = simulated(tmp_path, *ladder, "--choose", "climb", "--count-rounds", "1")
+    assert content["choose"] == "climb"
+    assert content["row_weight"] in (1.0, 2.0)
+    assert content["reading"] == "counts"
+    assert content["counts"]["requests"] <= 2
+    assert len(content["mechanisms"]) == 8
+    assert content["pooled"]["edges"]
+    summary = json.loads((tmp_path / "out" / "run.json").read_text())["summary"]
+    assert summary["pooled_edges"] == len(content["pooled"]["edges"])
+    assert summary["closed"] == content["pooled"]["closed"]
+
+
+def test_simulate_without_pooling_and_counts(tmp_path: Path) -> None:
+    content = simulated(tmp_path, "--row-weight", "1.5", "--no-pooled")
+    assert content["row_weight"] == 1.5
+    assert content["choose"] == "smhd"
+    assert not {"pooled", "counts", "mechanisms"} & set(content)
+
+
+@pytest.mark.parametrize("weight", ["0.5", "high", "nan"])
+def test_wrong_row_weights_are_named(tmp_path: Path, weight: str) -> None:
+    found = CliRunner().invoke(app, ["simulate", "--network", "asia", "--row-weight", weight])
+    assert found.exit_code != 0
+    assert "row-weight must be a number of at least 1, or ladder" in str(found.exception)
+
+
+def test_a_ladder_is_for_a_federation(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a,b\n" + "x,y\nz,w\n" * 9)
+    found = CliRunner().invoke(app, ["learn", str(table), "--row-weight", "ladder"])
+    assert "a ladder is for a federation" in str(found.exception)
+
+
+def test_sites_with_parameters_of_their_own() -> None:
+    experiment = Experiment.of(network="asia", clients=3, rows=4000, site_parameters=2.0)
+    alike = experiment.changed(site_parameters=None)
+    own = [site.dataset.codes.mean(axis=0) for site in simulation(experiment).sites]
+    same = [site.dataset.codes.mean(axis=0) for site in simulation(alike).sites]
+    assert np.ptp(own, axis=0).max() > 5 * np.ptp(same, axis=0).max()
+    again = [site.dataset.codes.mean(axis=0) for site in simulation(experiment).sites]
+    assert np.array_equal(own, again)
+    with pytest.raises(ConfigError, match="needs a network"):
+        Experiment.of(table="x.csv", site_parameters=2.0)
+
+
+def test_parameters_are_drawn_around_those_of_the_network() -> None:
+    asia = load_network("asia")
+    rng = np.random.default_rng(0)
+    draws = [with_parameters_around(asia, 20.0, rng=rng) for _ in range(400)]
+    for node, cpt in enumerate(asia.cpts):
+        values = np.array([network.cpts[node] for network in draws])
+        assert values.mean(axis=0) == pytest.approx(cpt, abs=0.03)
+        assert values.var(axis=0) == pytest.approx(cpt * (1 - cpt) / 21, abs=0.005)
+    one = with_parameters_around(asia, 1.0, rng=rng, variables={"lung"})
+    changed = [a is b or np.array_equal(a, b) for a, b in zip(one.cpts, asia.cpts, strict=True)]
+    assert changed == [name != "lung" for name in asia.names]
+    with pytest.raises(NetworkError, match="positive and finite"):
+        with_parameters_around(asia, 0.0, rng=rng)
+
+
+def test_shares_of_a_distance() -> None:
+    assert share_closed(10.0, 4.0, 0.0) == pytest.approx(0.6)
+    assert share_closed(10.0, 12.0, 0.0) == pytest.approx(-0.2)
+    assert share_closed(10.0, 4.0, 9.5) is None
+    rows = [
+        {"today": 9.0, "counts": 3.0, "pooled": 1.0},
+        {"today": 11.0, "counts": 1.0, "pooled": 3.0},
+    ]
+    assert closed(rows, "counts") == pytest.approx(1.0)
+    assert closed([{"today": 2.0, "counts": 0.0, "pooled": 1.0}], "counts") is None
+
+
+def test_a_case_of_the_study_compares_all_ways_on_the_same_tables() -> None:
+    from simulations.pooling.runs import run_case
+
+    case = {
+        "part": "mixed",
+        "network": "asia",
+        "rows": 400,
+        "sites": 3,
+        "learner": "ges",
+        "concentration": 5.0,
+        "seed": 1,
+    }
+    row = run_case(case)
+    assert row == run_case(case)
+    assert 0 <= row["mechanisms_right"] <= 1
+    assert row["count_bytes"] <= row["climb_bytes"]
+
+
+def test_the_report_has_every_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def small(part: str, *, smoke: bool, seeds: int):
+        concentration = None if part in ("alike", "sites") else 5.0
+        yield {
+            "part": part,
+            "network": "asia",
+            "rows": 100,
+            "sites": 3,
+            "learner": "ges",
+            "concentration": concentration,
+            "seed": 1,
+        }
+
+    monkeypatch.setattr("simulations.pooling.cases.cases", small)
+    found = CliRunner().invoke(app, ["reproduce", "pooling", "-q", "--out", str(tmp_path)])
+    assert found.exit_code == 0, found.output
+    report = (tmp_path / "report.md").read_text()
+    for title in ("Sites alike", "What share", "What leaves", "of their own", "Shared or own"):
+        assert title in report
+    assert (tmp_path / "alike.png").is_file()
+    assert (tmp_path / "differing.png").is_file()
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 4
