@@ -39,6 +39,7 @@ from simulations.options import (
     learning_settings,
     simulation_settings,
     table_settings,
+    with_quiet,
     with_settings,
 )
 from simulations.pooling.reproduce import reproduce_pooling
@@ -304,6 +305,7 @@ def learn(
     ),
 )
 @with_settings(lambda: [*table_settings(), *learning_settings(local=True)])
+@with_quiet
 def audit(
     source: Annotated[str, typer.Argument(help="A table, or a network to sample from.")],
     *,
@@ -528,6 +530,7 @@ def sample(
         "fedbn compare learned.csv true.bif --nodes age,smoking,cancer --json",
     )
 )
+@with_quiet
 def compare(
     structure: Annotated[str, typer.Argument(help="A DAG file, or a network's name.")],
     truth: Annotated[str, typer.Argument(help="What it is compared with: the same.")],
@@ -561,6 +564,7 @@ def compare(
 
 
 @app.command(epilog=examples("fedbn networks", "fedbn networks --network-dir bifs --json"))
+@with_quiet
 def networks(network_dir: NetworkDir = None, as_json: Json = False) -> None:
     """List the networks that can be sampled by name."""
     from simulations.inputs import network_facts
@@ -596,21 +600,21 @@ app.command(
     epilog=examples(
         "fedbn inspect patients.csv", "fedbn inspect export.csv --separator ';' --decimal , --json"
     )
-)(inspect)
+)(with_quiet(inspect))
 app.command(
     epilog=examples(
         "fedbn schema north.csv south.csv --out states.json",
         "fedbn schema north.csv south.csv --discretise age:4 --leave-out id --out states.json",
     )
-)(schema)
+)(with_quiet(schema))
 app.command(
     rich_help_panel=SITES,
     epilog=examples("fedbn check north.toml --schema states.json", "fedbn check north.csv --json"),
-)(check)
+)(with_quiet(check))
 app.command(
     cls=SeveralValues,
     epilog=examples("fedbn parameters results/sites --sites north.csv south.csv"),
-)(parameters)
+)(with_quiet(parameters))
 app.command(
     cls=SeveralValues,
     epilog=examples(
@@ -620,14 +624,14 @@ app.command(
         "fedbn query a.json b.json --weights 3,1 --ask CVP",
         "fedbn query results/alarm --most-probable --given CVP=LOW",
     ),
-)(query)
+)(with_quiet(query))
 app.command(
     rich_help_panel=SITES,
     epilog=examples(
         "fedbn keys keys --host flower.example.org --host 192.0.2.7 --site north --site south",
         "fedbn keys keys --site west",
     ),
-)(keys)
+)(with_quiet(keys))
 app.command(
     "app",
     rich_help_panel=SITES,
@@ -635,17 +639,17 @@ app.command(
         "fedbn app run --set out-dir=results/deployed --set rounds-limit=2",
         "fedbn app run --config run.toml",
     ),
-)(app_folder)
+)(with_quiet(app_folder))
 app.command(
     rich_help_panel=SITES, epilog=examples("fedbn disclosures north.csv.disclosures.jsonl")
-)(disclosures)
+)(with_quiet(disclosures))
 app.command(
     rich_help_panel=SITES,
     epilog=examples(
         "fedbn budget patients.csv.privacy.jsonl",
         "fedbn budget patients.csv.privacy.jsonl --max-epsilon 3 --json",
     ),
-)(budget)
+)(with_quiet(budget))
 app.command(
     rich_help_panel=SITES,
     epilog=examples("fedbn deploy-demo", "fedbn deploy-demo --insecure --json"),

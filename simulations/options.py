@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import io
 import types
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -28,6 +30,7 @@ __all__ = [
     "learning_settings",
     "simulation_settings",
     "table_settings",
+    "with_quiet",
     "with_settings",
 ]
 
@@ -207,3 +210,24 @@ def _users(each: Setting) -> str:
 
     users = users_of(each.name)
     return f" For {', '.join(users)}." if users else ""
+
+
+def with_quiet(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with `--quiet`: it prints nothing; warnings, errors and --json come as ever."""
+    signature = inspect.signature(command, eval_str=True)
+    quiet = inspect.Parameter(
+        "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
+    )
+    parameters = [*signature.parameters.values(), quiet]
+
+    @functools.wraps(command)
+    def quietly(*arguments: Any, quiet: bool = False, **values: Any) -> None:
+        if not quiet or values.get("as_json"):
+            command(*arguments, **values)
+            return
+        with redirect_stdout(io.StringIO()):
+            command(*arguments, **values)
+
+    quietly.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    quietly.__annotations__ = {each.name: each.annotation for each in parameters}
+    return quietly

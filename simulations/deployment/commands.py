@@ -54,6 +54,7 @@ def app_folder(
         list[str] | None,
         typer.Option("--set", help="KEY=VALUE: any setting of the run; may be repeated."),
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Write the Flower app that `flwr run` takes, with the settings of a deployed run.
 
@@ -63,6 +64,7 @@ def app_folder(
     from simulations.experiment import experiment_from, with_absolute_paths
     from simulations.flower.bundle import write_bundle
     from simulations.inputs import set_options
+    from simulations.terminal import print_json
 
     experiment = experiment_from(set_options(setting or []), config=config)
     if folder.exists():
@@ -71,7 +73,11 @@ def app_folder(
         write_bundle(folder, to_run_config(with_absolute_paths(experiment)))
     except OSError as error:
         raise ResultsError(f"cannot write {folder}: {error.strerror or error}") from None
-    print(f"The app is in {folder}; its settings are in {folder / 'pyproject.toml'}.")
+    settings = folder / "pyproject.toml"
+    if as_json:
+        print_json({"folder": str(folder), "settings": str(settings)})
+    else:
+        print(f"The app is in {folder}; its settings are in {settings}.")
 
 
 def disclosures(
