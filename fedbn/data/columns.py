@@ -356,7 +356,7 @@ def _require_header(source: str, header: Sequence[str]) -> None:
 
 def _require_separator(source: str, name: str, first: str, mark: str) -> None:
     """Refuse a single column whose name and first cell have the same number of other marks."""
-    for word, other in (("';'", ";"), ("tab", "\t"), ("'|'", "|"), ("','", ",")):
+    for word, other in (("';'", ";"), ("tab", "\t"), ("'|'", "|"), ("','", ","), ("space", " ")):
         if other != mark and 0 < name.count(other) == first.count(other):
             raise DataError(
                 f"{source} has a single column, {name!r}: its cells seem to be separated by "

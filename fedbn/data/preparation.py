@@ -131,6 +131,7 @@ def prepared(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepar
         columns, dropped = _without_missing(source, columns, gone, lacking, kind, how)
     if dropped:
         gone = {name: cells[~lacking] for name, cells in gone.items()}
+    _warn_of_header(source, columns, how.form)
     if kind == "gaussian":
         data = _gaussian(source, columns, how.form)
     else:
@@ -289,6 +290,14 @@ def _gaussian(source: str, columns: Mapping[str, Column], form: TableFormat) -> 
     schema = Schema.gaussian(columns)
     values = [numbers_of(source, name, columns[name], form) for name in schema.names]
     return Dataset(schema, np.array(values).T)
+
+
+def _warn_of_header(source: str, columns: Mapping[str, Column], form: TableFormat) -> None:
+    """Names that are all numbers are likely the first row of a table without a header."""
+    counted = {str(i) for i in range(len(columns) + 1)}
+    if not set(columns) <= counted and all(is_number(name, form) for name in columns):
+        first = next(iter(columns))
+        _warn(f"{source}: all names of columns are numbers, such as {first!r}: is there a header?")
 
 
 def _warn_of_na(source: str, columns: Mapping[str, Column], how: Preparation) -> None:

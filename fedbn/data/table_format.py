@@ -8,7 +8,7 @@ from fedbn.errors import ConfigError
 
 __all__ = ["DECIMALS", "ENCODINGS", "SEPARATORS", "TableFormat"]
 
-SEPARATORS = {",": ",", ";": ";", "|": "|", "tab": "\t", "\t": "\t"}
+SEPARATORS = {",": ",", ";": ";", "|": "|", "tab": "\t", "\t": "\t", "space": " "}
 ENCODINGS = ("utf-8", "latin-1", "cp1252")
 DECIMALS = (".", ",")
 
@@ -19,7 +19,7 @@ class TableFormat:
 
     Parameters
     ----------
-    separator : ",", ";", "|" or "tab".
+    separator : ",", ";", "|", "tab" or "space".
     decimal : "." or ",", of numbers.
     encoding : "utf-8", "latin-1" or "cp1252".
 

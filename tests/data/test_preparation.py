@@ -218,3 +218,13 @@ def test_na_like_states_are_told_with_their_number(csv_file):
     path = csv_file("a,b\nNA,x\nNA,y\n1,x\n")
     with pytest.warns(FedbnWarning, match="'a' has the state 'NA' in 2 rows.*--missing 'NA'"):
         read_dataset(path, "categorical")
+
+
+def test_spaces_between_cells_and_a_table_without_a_header(csv_file):
+    path = csv_file("59 2\n48 1\n50 2\n")
+    with pytest.raises(DataError, match="say --separator space"):
+        read_dataset(path, "gaussian")
+    with pytest.warns(FedbnWarning, match="such as '59': is there a header"):
+        data = read_dataset(path, "gaussian", Preparation(form=TableFormat("space")))
+    assert data.values.tolist() == [[1.0, 48.0], [2.0, 50.0]]
+    assert read_dataset(csv_file("0,1\na,x\nb,y\n"), "categorical").names == ("0", "1")
