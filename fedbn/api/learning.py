@@ -16,7 +16,8 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
 from fedbn.learners import LEARNERS, LearnedStructures, LearnerSettings, learner_for
 from fedbn.learners import learn as learn_by_name
-from fedbn.scores import make_score, total_score
+from fedbn.learners.learner import score_of
+from fedbn.scores import total_score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,7 +161,7 @@ def _learned(dataset: Dataset, settings: LearnerSettings, found: LearnedStructur
     dag = found.dags[int(np.argmax(found.weights))]
     score = found.score
     if score is None or len(found.dags) > 1:
-        score = total_score(make_score(settings.score, dataset, ess=settings.ess), dag)
+        score = total_score(score_of(dataset, settings), dag)
     return Learned(
         dags=found.dags,
         weights=found.weights,
