@@ -29,7 +29,7 @@ def draw_utility(rows: Sequence[Row], folder: Path) -> str:
         figure = Figure(
             figsize=(2.3 * len(sizes) + 0.8, 2.0 * len(networks) + 0.8), layout="constrained"
         )
-        grid = figure.subplots(len(networks), len(sizes), squeeze=False, sharex=True)
+        grid = figure.subplots(len(networks), len(sizes), squeeze=False)
         for i, network in enumerate(networks):
             for j, size in enumerate(sizes):
                 here = [r for r in ten if (r["network"], r["rows"]) == (network, size)]
@@ -75,6 +75,7 @@ def _panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
     axes.set_xscale("log")
     axes.set_xticks([0.5, 1, 3, 10], ["0.5", "1", "3", "10"])
     axes.minorticks_off()
+    axes.set_xlim(0.4, 12.5)
     axes.set_ylim(bottom=0)
     axes.set_title(title)
     axes.set_xlabel("ε per row, δ = 1e-6")
