@@ -1,0 +1,39 @@
+"""What all commands have in common, and options that are made from settings."""
+
+from __future__ import annotations
+
+import pytest
+import typer
+
+from fedbn.federation.run_config import run_config_keys
+from simulations.cli import app
+from simulations.options import learning_settings, simulation_settings
+
+COMMANDS = {
+    name: command
+    for name, command in typer.main.get_command(app).commands.items()  # type: ignore[attr-defined]
+    if name != "reproduce"
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_json_and_quiet(name: str) -> None:
+    flags = {flag for option in COMMANDS[name].params for flag in option.opts}
+    assert {"--json", "--quiet", "-q"} <= flags
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_explained_in_a_sentence(name: str) -> None:
+    for option in COMMANDS[name].params:
+        if not getattr(option, "hidden", False):
+            text = getattr(option, "help", None) or ""
+            assert text.endswith((".", ")")), f"{name} --{option.name}: {text!r}"
+
+
+def test_options_of_a_simulation_are_settings_of_a_run() -> None:
+    local = {"engine", "processes"}
+    for _, each in simulation_settings():
+        assert each.key in run_config_keys() or each.key in local or each.local
+    flags = {flag for option in COMMANDS["learn"].params for flag in option.opts}
+    for _, each in learning_settings(local=True):
+        assert set(each.flags or (f"--{each.key}",)) <= flags
