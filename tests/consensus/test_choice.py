@@ -39,11 +39,13 @@ def chosen(inputs: list[DAG], robust: Robust = "best") -> Consensus:
 
 
 @pytest.mark.parametrize("block", range(12))
+@pytest.mark.slow
 def test_random_cases_agree_with_the_twins(block: int) -> None:
     for seed in range(10 * block, 10 * block + 10):
         check(random_case(seed))
 
 
+@pytest.mark.slow
 def test_ties_at_random_are_ties_of_the_smallest_criticality() -> None:
     """Operators made exact by splitting did not lower the bound of what counted as a tie."""
     rng = np.random.default_rng(1)

@@ -204,6 +204,7 @@ def test_slots_grow_and_collapse_without_changing_the_path(monkeypatch) -> None:
     assert seen[-1] == (len(path.steps), len(path.steps))
 
 
+@pytest.mark.slow
 def test_time_budget_ends_with_the_path_so_far(monkeypatch) -> None:
     monkeypatch.setattr("fedbn.consensus.deletions.CUTS_AT_ONCE", 50 * 40)
     names = [f"v{i:02d}" for i in range(40)]
