@@ -5,13 +5,14 @@ import pytest
 
 from fedbn.credible.client import credible_structures
 from fedbn.learners import LearnerSettings, learn
+from fedbn.limits import NOTHING_MET, Limit
 from tests import naive_credible as naive
 
 
 def test_one_dag_per_class_with_weights_that_sum_to_one() -> None:
     data = naive.table(np.random.default_rng(31), 40, [2, 2, 3, 2], copied=False)
     sent = credible_structures(data, "bic", bayes_factor=150.0, max_dags=3)
-    assert sent.status == "complete"
+    assert sent.met == NOTHING_MET
     assert len(sent.dags) == len(naive.class_sizes(list(sent.dags))) <= 3
     assert sum(sent.weights) == pytest.approx(1.0)
     assert sent.weights == tuple(sorted(sent.weights, reverse=True))
@@ -25,12 +26,12 @@ def test_one_dag_per_class_with_weights_that_sum_to_one() -> None:
 def test_out_of_reach_is_said() -> None:
     data = naive.table(np.random.default_rng(32), 40, [2] * 8, copied=False)
     sent = credible_structures(data, "bic", memory=1000)
-    assert sent.status == "fallback"
+    assert Limit.FALLBACK in sent.met
     assert "MiB" in sent.reason
     assert "6 neighbours" in sent.reason
     assert sum(sent.weights) == pytest.approx(1.0)
     capped = credible_structures(data, "bic", max_parents=1)
-    assert capped.status == "complete"  # the cap is the user's own
+    assert capped.met == {Limit.PARENTS}  # the cap is the user's own
 
 
 def test_the_learner_of_the_table() -> None:

@@ -112,4 +112,4 @@ def test_limits_and_what_is_too_much(path) -> None:
     capped = json.loads(run(path, "--max-parents", 0, "--count", "--json").stdout)
     assert capped["complete"] is False
     assert "at most 0 parents" in capped["proof"]
-    assert capped["limit"] == "a cap of 0 parents"
+    assert capped["limit"] == "the parent limit"
