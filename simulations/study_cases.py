@@ -6,6 +6,7 @@ import math
 import os
 import platform
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,17 @@ Row = dict[str, Any]
 Run = Callable[[Case], Mapping[str, Any]]
 Cost = Callable[[Case], float]
 
-__all__ = ["PROVENANCE", "Case", "Cost", "Row", "Run", "Tick", "finished", "origin"]
+__all__ = [
+    "PROVENANCE",
+    "Case",
+    "Cost",
+    "Row",
+    "Run",
+    "Tick",
+    "finished",
+    "origin",
+    "study_settings",
+]
 
 PROVENANCE = ("cpu_seconds", "fedbn", "numpy", "numba", "python", "machine")
 """Keys of a row that say where it comes from."""
@@ -30,6 +41,15 @@ class Tick(NamedTuple):
     done: int
     total: int
     seconds_left: float | None = None
+
+
+def study_settings(folder: Path, smoke: bool) -> Mapping[str, Any]:
+    """The experiment.toml of a study's folder; with `smoke` the smaller values of its last part."""
+    content = tomllib.loads((folder / "experiment.toml").read_text(encoding="utf-8"))
+    small = content.pop("smoke")
+    for part, values in small.items() if smoke else ():
+        content[part] |= values
+    return content
 
 
 def finished(

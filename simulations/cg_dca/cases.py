@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +35,7 @@ from fedbn.search.optimal import learn_optimal
 from simulations.cg_dca.generator import gaussian_instance, gaussian_test_network
 from simulations.cg_dca.limited import PEERS, run_peer
 from simulations.cg_dca.minlp_pricing import MINLPPricing
+from simulations.study_cases import study_settings
 
 __all__ = ["METHODS", "Settings", "cases", "missing_networks", "run_case", "settings"]
 
@@ -129,11 +129,7 @@ METHODS: Mapping[str, Method] = {
 
 def settings(smoke: bool = False) -> Settings:
     """experiment.toml; with `smoke` its smaller values."""
-    content = tomllib.loads((HERE / "experiment.toml").read_text(encoding="utf-8"))
-    small = content.pop("smoke")
-    for part, values in small.items() if smoke else ():
-        content[part] |= values
-    return content
+    return study_settings(HERE, smoke)
 
 
 def cases(run: Settings, network_dir: Path | None = None) -> Iterator[Case]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
+from simulations.study_cases import study_settings
 
 __all__ = ["Settings", "cases", "run_case", "settings"]
 
@@ -30,11 +30,7 @@ Case = Mapping[str, Any]
 
 def settings(smoke: bool) -> Settings:
     """experiment.toml; with `smoke` its smaller values."""
-    content = tomllib.loads((HERE / "experiment.toml").read_text(encoding="utf-8"))
-    small = content.pop("smoke")
-    for part, values in small.items() if smoke else ():
-        content[part] |= values
-    return content
+    return study_settings(HERE, smoke)
 
 
 def cases(run: Settings, data_dir: Path | None) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
@@ -14,7 +13,7 @@ from simulations.mcbnc_aaai26.grid import run_cell
 from simulations.mcbnc_aaai26.inputs import input_cases, learned_input
 from simulations.mcbnc_aaai26.rivals import run_rivals, run_runtime
 from simulations.mcbnc_aaai26.synthetic import run_synthetic
-from simulations.study_cases import Case
+from simulations.study_cases import Case, study_settings
 
 __all__ = ["PARTS", "Settings", "cases", "cost", "inputs_of", "run_case", "settings"]
 
@@ -29,11 +28,7 @@ PARTS = (
 
 def settings(smoke: bool = False) -> Settings:
     """experiment.toml; with `smoke` its smaller values."""
-    content = tomllib.loads((HERE / "experiment.toml").read_text(encoding="utf-8"))
-    small = content.pop("smoke")
-    for part, values in small.items() if smoke else ():
-        content[part] |= values
-    return content
+    return study_settings(HERE, smoke)
 
 
 def cases(run: Settings) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +17,7 @@ from fedbn.privacy.climb import dp_climb
 from fedbn.privacy.zcdp import rho_of
 from fedbn.scores import make_score
 from fedbn.search.ges import ges
+from simulations.study_cases import study_settings
 
 __all__ = [
     "PRIVATE",
@@ -38,11 +38,7 @@ Case = dict[str, Any]
 
 def settings(smoke: bool) -> Settings:
     """experiment.toml; with `smoke` its smaller values."""
-    content = tomllib.loads((HERE / "experiment.toml").read_text(encoding="utf-8"))
-    small = content.pop("smoke")
-    for part, values in small.items() if smoke else ():
-        content[part] |= values
-    return content
+    return study_settings(HERE, smoke)
 
 
 def learned(table: Dataset, mechanism: str, epsilon: float | None, delta: float, seed: int) -> DAG:
