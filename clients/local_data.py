@@ -9,6 +9,7 @@ alone, so that any process of any engine makes the same bytes without any table 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,6 +39,8 @@ from fedbn.learners import kind_of_score
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import with_parameters_around
+
+LOG = logging.getLogger("fedbn.client")
 
 SAMPLE_STREAM, PARTITION_STREAM, HELD_OUT_STREAM = 1, 2, 3
 SITE_STREAM = 5
@@ -198,7 +201,10 @@ def _read(
     cuts: Mapping[str, Cuts] | None = None,
 ) -> Dataset:
     kind = cast(Kind, kind_of_score(experiment.learner.score))
-    return site_table(path, kind, experiment.tables, decided or SiteFile(), cuts).dataset
+    found = site_table(path, kind, experiment.tables, decided or SiteFile(), cuts)
+    if found.rows_dropped:
+        LOG.info("%s: %d rows are left out, as a cell is missing", path, found.rows_dropped)
+    return found.dataset
 
 
 def _with_cuts(experiment: Experiment, cuts: Mapping[str, Cuts] | None) -> Experiment:

@@ -26,6 +26,7 @@ ASIA = Experiment.of(
     row_weights="1 2",
     choose="climb",
     count_rounds=2,
+    parameters="federated",
     seed=7,
     share_diagnostics=True,
     engine="in-process",
@@ -75,6 +76,8 @@ def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
     monkeypatch.chdir(tmp_path)
     there = run_experiment(ASIA.changed(engine="flower"))
     assert published(there.result) == published(here.result)
+    assert here.network is not None
+    assert there.network == here.network
     assert list(tmp_path.iterdir()) == []
     assert logs[0].count("[cache] data loaded from") > 10
     assert "[cache] data saved to" not in logs[0]
