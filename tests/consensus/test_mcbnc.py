@@ -100,6 +100,7 @@ def test_cpdags_on_the_way_agree_with_the_twin(dags: list[DAG]) -> None:
 
 @given(dag_lists(min_nodes=2, max_nodes=7, max_dags=1), st.randoms(use_true_random=False))
 @settings(max_examples=300, deadline=None)
+@pytest.mark.slow
 def test_cut_agrees_with_all_subsets(dags: list[DAG], random) -> None:
     dag = dags[0]
     nodes = list(range(dag.n))

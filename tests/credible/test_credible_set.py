@@ -137,6 +137,7 @@ def test_a_constant_column_is_set_aside() -> None:
     assert all(isinstance(item.dag, DAG) for item in found)
 
 
+@pytest.mark.slow
 def test_limits_are_said() -> None:
     rng = np.random.default_rng(11)
     data = naive.table(rng, 20, [2] * 9, copied=False)

@@ -71,6 +71,7 @@ def test_counts_by_inclusion_and_exclusion(seed, monkeypatch) -> None:
     assert again.profile.value == pytest.approx(found.profile.value, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_a_set_with_more_paths_than_62_bits_is_counted_to_the_end() -> None:
     data = naive.table(np.random.default_rng(0), 130, [2] * 20, copied=False)
     found = credible_set(candidate_sets(data, bayes_factor=150.0), memory=2 << 30)
