@@ -95,3 +95,12 @@ def test_worker_processes_and_repetition_change_nothing() -> None:
     once = published(run_experiment(ASIA).result)
     assert published(run_experiment(ASIA).result) == once
     assert published(run_experiment(ASIA.changed(processes=2)).result) == once
+
+
+@pytest.mark.slow
+def test_secure_sums_on_flower_give_the_consensus_of_the_open_run() -> None:
+    plain = Experiment.of(network="asia", clients=3, rows=300, seed=7, engine="in-process")
+    summed = plain.changed(aggregation="secure-sums")
+    opened = structure_text(run_experiment(plain).result.consensus.dag, ".json")
+    for there in (summed.changed(engine="flower"), summed.changed(processes=2)):
+        assert structure_text(run_experiment(there).result.consensus.dag, ".json") == opened

@@ -281,6 +281,10 @@ class Experiment(Settings):
                 f"{aggregation} chooses by smhd: the counts that {self.consensus.choose} asks for "
                 "would leave the sites unmasked"
             )
+        if aggregation != "open" and self.federation.parameters == "federated":
+            raise ConfigError(
+                f"{aggregation} sums no parameters yet: their counts would leave the sites unmasked"
+            )
 
     @classmethod
     def of(cls, **values: Any) -> Experiment:
