@@ -96,6 +96,8 @@ def _shares(rows: Sequence[Row]) -> Section:
     usual = [r for r in rows if r["rows"] >= 500]
     means = [_mean_share(usual, way) for way in ways]
     table.append(["mean of those with 500 rows or more", "", *means])
+    capped = [_mean_share(usual, way, most=1.0) for way in ways]
+    table.append(["the same, none counted above 100 %", "", *capped])
     text = (
         "Share of the distance from today's consensus to pooled GES that is closed, of mean SMHD "
         f"over the seeds, where that distance is at least {LEAST_DISTANCE:g}."
@@ -103,9 +105,9 @@ def _shares(rows: Sequence[Row]) -> Section:
     return Section("What share of the distance is closed", text, ("network", "rows", *ways), table)
 
 
-def _mean_share(rows: Sequence[Row], way: str) -> str:
+def _mean_share(rows: Sequence[Row], way: str, most: float = np.inf) -> str:
     found = [closed(own, way) for _, own in _groups(rows, ("network", "rows"))]
-    shares = [share for share in found if share is not None]
+    shares = [min(share, most) for share in found if share is not None]
     return f"{100 * float(np.mean(shares)):.0f} %" if shares else "-"
 
 

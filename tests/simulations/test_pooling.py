@@ -27,6 +27,7 @@ def simulated(tmp_path: Path, *options: str) -> dict:
     return json.loads(found.stdout)
 
 
+@pytest.mark.slow
 def test_simulate_says_what_chose_and_what_pooling_gives(tmp_path: Path) -> None:
     ladder = ("--row-weight", "ladder", "--row-weights", "1 2")
     content = simulated(tmp_path, *ladder, "--choose", "climb", "--count-rounds", "1")
@@ -119,6 +120,7 @@ def test_a_case_of_the_study_compares_all_ways_on_the_same_tables() -> None:
     assert row["count_bytes"] <= row["climb_bytes"]
 
 
+@pytest.mark.slow
 def test_the_report_has_every_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def small(part: str, *, smoke: bool, seeds: int):
         concentration = None if part in ("alike", "sites") else 5.0
