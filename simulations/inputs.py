@@ -12,7 +12,13 @@ from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG, read_nodes, read_structures
 
-__all__ = ["network_facts", "one_structure", "read_inputs", "set_options"]
+__all__ = [
+    "network_facts",
+    "one_structure",
+    "read_inputs",
+    "require_ess_of",
+    "set_options",
+]
 
 
 def read_inputs(
@@ -137,3 +143,9 @@ def set_options(settings: Sequence[str]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             found[key.strip()] = value
     return found
+
+
+def require_ess_of(score: str, ess: float) -> None:
+    """Raises ConfigError for an equivalent sample size beside a score that has none."""
+    if score != "bdeu" and ess != 1.0:
+        raise ConfigError(f"--ess is for the score bdeu; {score!r} has no use for it")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.drawn import require_xml_names
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
 
 __all__ = ["CLASS_SUFFIXES", "class_text", "directed_words", "directions_line", "write_class"]
@@ -99,6 +100,7 @@ def _json(cpdag: PDAG) -> str:
 def _graphml(cpdag: PDAG) -> str:
     import networkx as nx
 
+    require_xml_names(cpdag.names)
     graph = nx.DiGraph()
     graph.add_nodes_from(cpdag.names)
     for one, other, word in _marked(cpdag):

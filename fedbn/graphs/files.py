@@ -5,8 +5,9 @@ Read (each plain or gzipped, told apart by the suffix before `.gz`):
 * `.json`: `{"nodes": [...], "edges": [[parent, child], ...]}`, or a list of such objects; an
   object may have a `name` and a `weight` (a number, or an exact fraction as text, "2/3");
 * `.bif`: the graph of a Bayesian network (its tables are not looked at);
-* `.csv`: one edge per row, parent then child, with or without a header; `nodes` must be given,
-  because an edge list does not name the variables without edges;
+* `.csv`: one edge per row, parent then child, with or without a header. An edge list does not name
+  the variables without edges: give them as `nodes`, or those with edges are all;
+* `.graphml`, `.dot`: as written here; other GraphML of directed graphs, nodes named by their ids;
 * anything else: the several-DAGs text format, a line `nodes a,b,c`, then for each DAG a line
   `dag NAME` and one line `parent,child` per edge; lines that start with `#` are comments.
 
@@ -29,6 +30,7 @@ from typing import Any
 
 from fedbn.errors import ResultsError, StructureError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.drawn import dag_of_text, require_xml_names
 
 __all__ = [
     "NamedDAG",
@@ -81,12 +83,15 @@ def read_structures(
             found = _from_json(text, path)
         elif suffix == ".bif":
             found = (_from_bif(text, path),)
+        elif suffix in (".graphml", ".dot"):
+            found = (NamedDAG(_stem(path), dag_of_text(text, suffix)),)
         else:
             found = _from_several(text)
     except StructureError as error:
         raise StructureError(f"{path}: {error}") from None
     if nodes is not None:
         _check_nodes(found, nodes, path)
+    _check_names(found, path)
     return found
 
 
@@ -180,29 +185,44 @@ def _check_nodes(found: Iterable[NamedDAG], nodes: Sequence[str], path: Path) ->
             )
 
 
+def _check_names(found: Iterable[NamedDAG], path: Path) -> None:
+    """Names must be text that files can hold."""
+    for name in {name for entry in found for name in entry.dag.names}:
+        try:
+            name.encode("utf-8")
+        except UnicodeEncodeError:
+            raise StructureError(f"{path}: a name must be valid text, {name!r} is not") from None
+
+
 def _stem(path: Path) -> str:
     return path.name.removesuffix(".gz").rsplit(".", 1)[0]
 
 
 def _from_edge_csv(text: str, path: Path, nodes: Sequence[str] | None) -> NamedDAG:
-    if nodes is None:
-        raise StructureError(
-            "an edge CSV does not name the variables without edges; give them with --nodes"
-        )
     rows = [(n, row) for n, row in enumerate(csv.reader(io.StringIO(text)), 1) if any(row)]
     columns = (0, 1)
     if rows:
         head = [cell.strip().lower() for cell in rows[0][1]]
         header = next((pair for pair in _HEADERS if set(pair) <= set(head)), None)
-        if header is not None and not set(rows[0][1]) <= set(nodes):
+        if header is not None and (nodes is None or not set(rows[0][1]) <= set(nodes)):
             columns = (head.index(header[0]), head.index(header[1]))
             rows = rows[1:]
-    edges = []
+    if not rows and nodes is None:
+        raise StructureError("an edge CSV without edges names no variables; give them with --nodes")
+    edges: list[Edge] = []
     for number, row in rows:
         if len(row) <= max(columns) or (columns == (0, 1) and len(row) < 2):
             raise StructureError(f"line {number}: an edge needs a parent and a child, got {row}")
-        edges.append((row[columns[0]].strip(), row[columns[1]].strip()))
+        edges.append((_cell(row[columns[0]], nodes), _cell(row[columns[1]], nodes)))
+    if nodes is None:
+        nodes = sorted({name for edge in edges for name in edge})
     return NamedDAG(_stem(path), DAG.from_edges(nodes, edges))
+
+
+def _cell(text: str, nodes: Sequence[str] | None) -> str:
+    """The name in a cell as it stands; without outer blanks only where that is the given name."""
+    stripped = text.strip()
+    return stripped if nodes is not None and text not in nodes and stripped in nodes else text
 
 
 def _from_json(text: str, path: Path) -> tuple[NamedDAG, ...]:
@@ -330,6 +350,7 @@ def _json(dag: DAG, support: Mapping[Edge, float]) -> str:
 def _graphml(dag: DAG, support: Mapping[Edge, float]) -> str:
     import networkx as nx
 
+    require_xml_names(dag.names)
     graph = dag.to_networkx()
     for edge, share in support.items():
         if graph.has_edge(*edge):

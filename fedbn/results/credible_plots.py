@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from fedbn.results.plots import BLUE, INK, STYLE
+from fedbn.results.plots import BLUE, INK, STYLE, printable_label
 
 __all__ = ["edge_posterior_figure", "rank_figure"]
 
@@ -32,8 +32,9 @@ def edge_posterior_figure(posteriors: Floats, names: Sequence[str]) -> Figure:
         axes.set_xlabel("child")
         axes.set_ylabel("parent")
         if n <= LABELLED:
-            axes.set_xticks(range(n), names, rotation=90, fontsize=6)
-            axes.set_yticks(range(n), names, fontsize=6)
+            labels = [printable_label(name) for name in names]
+            axes.set_xticks(range(n), labels, rotation=90, fontsize=6, parse_math=False)
+            axes.set_yticks(range(n), labels, fontsize=6, parse_math=False)
         axes.spines[:].set_visible(False)
         figure.colorbar(image, ax=axes, shrink=0.7, label="posterior of the edge")
     return figure

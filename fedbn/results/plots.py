@@ -8,6 +8,7 @@ state; SVG has neither dates nor random identifiers, so the bytes depend on the 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path as FilePath
@@ -20,12 +21,20 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 
+from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 from fedbn.graphs.layout import LayeredLayout, layered_layout
 from fedbn.results.outcome import Outcome, PathRow, Summary, edge_status
 
-__all__ = ["complexity_figure", "network_figure", "save_figure", "smhd_figure", "write_figures"]
+__all__ = [
+    "complexity_figure",
+    "network_figure",
+    "printable_label",
+    "save_figure",
+    "smhd_figure",
+    "write_figures",
+]
 
 Edge = tuple[str, str]
 Point = tuple[float, float]
@@ -70,8 +79,13 @@ def write_figures(
         "consensus": lambda: _consensus_figure(outcome, dag),
     }
     for name, draw in figures.items():
-        with mpl.rc_context(STYLE):
-            save_figure(draw(), folder / name)
+        try:
+            with mpl.rc_context(STYLE):
+                save_figure(draw(), folder / name)
+        except Exception as error:
+            # Whatever a drawing stumbles over, the tables and structures are worth more than it.
+            said = f"the figure {name} could not be drawn: {error!r}"
+            warnings.warn(said, FedbnWarning, stacklevel=3)
 
 
 def save_figure(figure: Figure, stem: FilePath) -> None:
@@ -233,7 +247,7 @@ def network_figure(
     """
     support, status, directed = support or {}, status or {}, directed or {}
     missing = sorted(edge for edge, word in status.items() if word == "missing")
-    labels = {name: _short(name) for name in dag.names}
+    labels = {name: printable_label(name) for name in dag.names}
     widths = {name: 0.066 * len(label) * _FONT / 7 + 0.13 for name, label in labels.items()}
     layout = _page_layout(dag, widths, missing)
     figure, axis = _canvas(layout)
@@ -270,8 +284,14 @@ def _page_layout(dag: DAG, widths: Mapping[str, float], missing: Sequence[Edge])
     return min(layouts, key=shrinkage)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 20 else f"{name[:11]}…{name[-8:]}"
+def printable_label(name: str) -> str:
+    """A name as a figure shows it: characters that no font has become "·", long ones lose a middle.
+
+    >>> printable_label("a" + chr(7) + " name that is longer than any box")
+    'a· name tha… any box'
+    """
+    plain = "".join(c if c.isprintable() else "·" for c in name)
+    return plain if len(plain) <= 20 else f"{plain[:11]}…{plain[-8:]}"
 
 
 def _canvas(layout: LayeredLayout) -> tuple[Figure, Any]:
@@ -368,7 +388,10 @@ def _draw_node(axis: Any, x: float, y: float, width: float, label: str) -> None:
             zorder=3,
         )
     )
-    axis.text(x, y - 0.005, label, ha="center", va="center", fontsize=_FONT, color=INK, zorder=4)
+    axis.text(
+        x, y - 0.005, label, ha="center", va="center", fontsize=_FONT, color=INK, zorder=4,
+        parse_math=False,
+    )  # fmt: skip
 
 
 def _network_legend(

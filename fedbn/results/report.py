@@ -22,13 +22,14 @@ import csv
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbn.errors import ResultsError
+from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import write_class
 from fedbn.graphs.files import write_structure
@@ -225,8 +226,11 @@ def _write_structures(
     network: Network | None,
 ) -> None:
     for suffix in (".csv", ".json", ".graphml", ".dot"):
-        write_structure(dag, place / f"consensus{suffix}", support=support)
-        write_class(dag_to_cpdag(dag), place / f"consensus.cpdag{suffix}")
+        try:
+            write_structure(dag, place / f"consensus{suffix}", support=support)
+            write_class(dag_to_cpdag(dag), place / f"consensus.cpdag{suffix}")
+        except ResultsError as error:
+            warnings.warn(f"consensus{suffix} is left out: {error}", FedbnWarning, stacklevel=3)
     if network is not None:
         write_network(network, place)
 

@@ -1,8 +1,10 @@
 """Scores of linear-Gaussian networks, from one matrix of cross products.
 
 Gaussian BIC and AIC of a family: -(N/2)(1 + ln 2π) - (N/2) ln σ² - Λ |Pa|, σ² the residual
-variance with denominator N, Λ = ln N / 2 for BIC and 1 for AIC; noise variances are not counted as
-parameters. BGe: Geiger & Heckerman 2002 as corrected by Kuipers, Moffa &
+variance with denominator N, Λ = ln N / 2 for BIC and 1 for AIC. Only slopes are counted as
+parameters. A node's intercept and noise variance are the same in every structure: programs that
+count them (bnlearn does) give n ln N less for BIC over n nodes, 2 n less for AIC, and the same
+differences between structures. BGe: Geiger & Heckerman 2002 as corrected by Kuipers, Moffa &
 Heckerman 2014, with α_μ = 1, α_w = n + 2, T = t I and the prior mean at the sample mean.
 
 A row weight k multiplies N and the cross products, as if every row were there k times.

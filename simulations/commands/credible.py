@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbn.errors import ConfigError, FedbnWarning, SearchError
+from simulations.inputs import require_ess_of
 from simulations.options import SchemaFile, table_settings, with_settings
 
 if TYPE_CHECKING:
@@ -170,6 +171,11 @@ def credible(
 
     wanted = _Wanted(count, most, k_best, per_class, ancestors, v_structures, samples, seed, paper)
     wanted.require_consistent(out, figures)
+    if table.suffix in SCORE_FILES:
+        _require_no_table_options()
+        score = "as in the file"
+    else:
+        require_ess_of(score, ess)
     if bf < LEAST_FACTOR and not count:
         warnings.warn(
             f"a Bayes factor of {bf:g} covers little of the posterior on few rows: averages may "
@@ -198,6 +204,19 @@ def credible(
         print_json(content)
     else:
         show(content)
+
+
+def _require_no_table_options() -> None:
+    """Refuse options that say how a table is read or scored: a file of scores has been."""
+    import click
+    from click.core import ParameterSource
+
+    context = click.get_current_context()
+    for name in ("score", "ess", "schema", "missing", "max_parents", "paper"):
+        source = context.get_parameter_source(name)
+        if source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP):
+            option = "--" + name.replace("_", "-")
+            raise ConfigError(f"{option} is for tables: a file of local scores has its own")
 
 
 @dataclass(frozen=True)

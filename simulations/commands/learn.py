@@ -27,7 +27,7 @@ from fedbn.learners import LEARNERS, kind_of_score, learn, learner_named
 from fedbn.scores import make_score, total_score
 from simulations.commands.learn_private import learn_private, require_private_options
 from simulations.experiment import experiment_from
-from simulations.inputs import one_structure
+from simulations.inputs import one_structure, require_ess_of
 from simulations.terminal import print_json, shown
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ def learn_and_report(
         raise ConfigError(f"--ledger is for private learners, not for {settings.learner!r}")
     if start is not None:
         _require_start(settings.learner)
+    if not private:
+        require_ess_of(settings.score, settings.ess)
     dataset = read_table(table, settings.score, schema, experiment.tables)
     if private:
         shown_as = {"as_json": as_json, "quiet": quiet}

@@ -113,3 +113,17 @@ def test_limits_and_what_is_too_much(path) -> None:
     assert capped["complete"] is False
     assert "at most 0 parents" in capped["proof"]
     assert capped["limit"] == "the parent limit"
+
+
+def test_a_file_of_scores_has_its_own_score(path, tmp_path) -> None:
+    run(path, "--scores", tmp_path / "local.jkl", "--count", "--bf", 150)
+    content = json.loads(run(tmp_path / "local.jkl", "--json", "--bf", 150).stdout)
+    assert content["score"] == "as in the file"
+    for option in (("--score", "bic"), ("--ess", 2), ("--max-parents", 2), ("--paper",)):
+        with pytest.raises(ConfigError, match=f"{option[0]} is for tables"):
+            run(tmp_path / "local.jkl", *option)
+
+
+def test_ess_is_for_bdeu(path) -> None:
+    with pytest.raises(ConfigError, match="--ess is for the score bdeu"):
+        run(path, "--score", "bic", "--ess", 5)

@@ -3,6 +3,7 @@
 import gzip
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -96,7 +97,7 @@ def test_own_edge_csv_is_read_back(tmp_path):
         ("x.json", '{"nodes": ["a"], "edges": [], "weight": 0}', "positive number, got 0"),
         ("x.json", '{"nodes": [', "not valid JSON"),
         ("x.json", "[]", "empty"),
-        ("x.csv", "a,b\n", "--nodes"),
+        ("x.csv", "parent,child\n", "--nodes"),
         ("x.bif", "hello", "at least one variable"),
         ("x.txt", "a,b\n", "line 1: the first line must be 'nodes a,b,c'"),
         ("x.txt", "nodes a,b\na,b\n", "line 2: expected 'dag NAME'"),
@@ -160,3 +161,54 @@ def test_writing_refuses_unknown_suffixes_and_bad_places(tmp_path):
         write_structure(CHAIN, tmp_path / "g.xls")
     with pytest.raises(ResultsError, match="cannot write"):
         write_structure(CHAIN, tmp_path / "no" / "g.csv")
+
+
+@pytest.mark.parametrize("suffix", [".json", ".graphml", ".dot"])
+def test_what_is_written_is_read_again(tmp_path: Path, suffix: str) -> None:
+    names = (" outer ", 'a "quoted" one', "back\\slash", "ä", "x.y-z", "$a$b", "alone")
+    dag = DAG.from_edges(names, [(names[0], names[1]), (names[2], names[3]), (names[4], names[5])])
+    write_structure(dag, tmp_path / f"g{suffix}")
+    (entry,) = read_structures(tmp_path / f"g{suffix}")
+    assert entry.dag.reordered(names) == dag
+
+
+def test_an_edge_csv_keeps_outer_blanks_and_needs_no_nodes(tmp_path: Path) -> None:
+    dag = DAG.from_edges((" a", "b "), [(" a", "b ")])
+    write_structure(dag, tmp_path / "g.csv")
+    (entry,) = read_structures(tmp_path / "g.csv")
+    assert entry.dag == dag
+    (entry,) = read_structures(tmp_path / "g.csv", nodes=("a", "b"))
+    assert entry.dag.edges == (("a", "b"),)
+    (entry,) = read_structures(tmp_path / "g.csv", nodes=(" a", "b ", "c"))
+    assert entry.dag.edges == ((" a", "b "),)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("g.dot", "graph {\n  a -- b\n}\n", "line 1"),
+        ("g.dot", "digraph {\n  a -> b [dir=none]\n}\n", "must be directed"),
+        ("g.dot", "digraph { a -> b }\n", "line 1: not a node"),
+        ("g.dot", "digraph {\n}\n", "at least one node"),
+        ("g.graphml", "<graphml", "not valid GraphML"),
+        ("g.json", '{"nodes": ["a\\ud800"], "edges": []}', "must be valid text"),
+    ],
+)
+def test_drawings_that_are_no_dags(tmp_path: Path, name: str, text: str, words: str) -> None:
+    with pytest.raises(StructureError, match=words):
+        read_structures(write(tmp_path, name, text))
+
+
+def test_a_class_is_not_read_as_a_dag(tmp_path: Path) -> None:
+    from fedbn.graphs.directions import write_class
+    from fedbn.graphs.pdag import dag_to_cpdag
+
+    for suffix in (".graphml", ".dot", ".json"):
+        write_class(dag_to_cpdag(DAG.from_edges("ab", ["ab"])), tmp_path / f"g{suffix}")
+        with pytest.raises(StructureError):
+            read_structures(tmp_path / f"g{suffix}")
+
+
+def test_names_that_xml_cannot_hold(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="GraphML cannot hold the name"):
+        write_structure(DAG.empty(("a\x01",)), tmp_path / "g.graphml")

@@ -13,9 +13,10 @@ import pytest
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
 from fedbn.data.dataset import Schema
-from fedbn.errors import ResultsError
+from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.federation.rounds import ClientReply, FederationResult
 from fedbn.graphs.dag import DAG
+from fedbn.results import plots
 from fedbn.results.outcome import (
     Client,
     Outcome,
@@ -223,3 +224,29 @@ def _fail_inside(folder: Path, error: BaseException) -> None:
     with results_folder(folder) as place:
         (place / "half.csv").write_text("half")
         raise error
+
+
+def test_no_name_loses_a_result(tmp_path: Path) -> None:
+    names = tuple(sorted(("a" * 300, "$x$ $", "bell\x07", "line\nbreak", "$\\frac{$")))
+    dag = DAG.from_edges(names, [(names[0], names[1]), (names[1], names[2])])
+    path = mcbnc_path([dag, dag])
+    clients = tuple(Client(str(k), (dag,), (Fraction(1),)) for k in range(2))
+    odd = Outcome(clients, path, select_consensus(path))
+    with pytest.warns(FedbnWarning, match="GraphML cannot hold"):
+        out = write_results(odd, tmp_path / "out", run=RUN)
+    assert (out / "figures" / "consensus.png").read_bytes()[:4] == b"\x89PNG"
+    assert json.loads((out / "consensus.json").read_text())["nodes"] == list(names)
+    assert not (out / "consensus.graphml").exists()
+
+
+def test_a_figure_that_fails_leaves_the_rest(
+    outcome: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_settings: object) -> None:
+        raise ValueError("no font")
+
+    monkeypatch.setattr(plots, "network_figure", fail)
+    with pytest.warns(FedbnWarning, match="figure consensus could not be drawn.*no font"):
+        out = write_results(outcome, tmp_path / "out", run=RUN)
+    assert (out / "figures" / "smhd.png").exists()
+    assert (out / "run.json").exists()
