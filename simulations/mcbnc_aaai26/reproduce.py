@@ -108,10 +108,15 @@ def collect_rows(
     def collect(name: str, some: list[dict[str, Any]]) -> list[Row]:
         left = None if end is None else max(0.0, end - time.monotonic())
         study, line = Study(out, name), study_line(not quiet)
-        return study.collect(some, one, line, jobs=jobs, cost=cost, seconds=left)
+        return study.collect(some, one, line, cut_short, jobs=jobs, cost=cost, seconds=left)
 
     learned = {_place(row) for row in collect(FILE, inputs_of(wanted))}
     collect(ROWS, [case for case in wanted if learned >= {*map(_place, inputs_of([case]))}])
+
+
+def cut_short(row: Row) -> bool:
+    """Whether a path ended by its limit: the row counts as missing, and is run again."""
+    return bool(row.get("status", "complete") != "complete")
 
 
 def _place(case: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -128,7 +133,7 @@ def _written_report(out: Path, wanted: list[dict[str, Any]]) -> Path:
     from simulations.study import Study, write_study_report
     from simulations.study_page import write_study_page
 
-    rows = latest(Study(out, ROWS).rows)
+    rows = [row for row in latest(Study(out, ROWS).rows) if not cut_short(row)]
     order = list(expected()["table 1"])[1:]
     names = write_figures(rows, order, out, "refusion")
     with (out / "curves.csv").open("w", newline="", encoding="utf-8") as file:

@@ -54,11 +54,6 @@ class Cell:
     rivals: Row
     repetitions: tuple[Row, ...]
 
-    @property
-    def complete(self) -> bool:
-        """Whether every path went down to the empty graph."""
-        return all(row["status"] == "complete" for row in self.repetitions)
-
     def of(self, method: str, key: str) -> float:
         """A measure of a rival, of "inputs" (their mean), "gold", "empty" or "polished"."""
         if method == "polished":

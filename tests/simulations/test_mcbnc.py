@@ -19,7 +19,7 @@ from simulations.mcbnc_aaai26.cases import cases, cost, inputs_of, settings
 from simulations.mcbnc_aaai26.evidence import Evidence
 from simulations.mcbnc_aaai26.inputs import first_inputs
 from simulations.mcbnc_aaai26.report import expected, own_values, sections
-from simulations.mcbnc_aaai26.reproduce import collect_rows
+from simulations.mcbnc_aaai26.reproduce import collect_rows, cut_short
 from simulations.mcbnc_aaai26.selection import Cell, cells_of, latest
 from simulations.mcbnc_aaai26.statistics import compared, friedman, holm, ranks, win_tie_loss
 from simulations.mcbnc_aaai26.targets import verdict
@@ -118,6 +118,12 @@ def test_killed_and_resumed_the_report_is_the_same(smoke: Path, tmp_path: Path) 
     assert len(first) == len(wanted)
     for ours, theirs in zip(*(sections(rows, wanted, []) for rows in (first, second)), strict=True):
         assert (ours.title, ours.rows) == (theirs.title, theirs.rows)
+
+
+def test_a_path_that_ended_by_its_limit_is_missing() -> None:
+    assert cut_short({"part": "grid", "status": "time limit"})
+    assert not cut_short({"part": "grid", "status": "complete"})
+    assert not cut_short({"part": "rivals"})
 
 
 def without_times(rows: Sequence[Row]) -> list[Row]:
