@@ -8,7 +8,7 @@ lets in without looking at it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fedbn.data.dataset import Dataset, Schema
@@ -39,6 +39,7 @@ REASONS = (
 sums, company that the site does not want, or a question that the protocol does not ask."""
 
 FORMS = ("dag", "cpdag")
+WEIGHTS = ("exact", "uniform")
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,9 @@ class SitePolicy:
     structures : "dag" or "cpdag"
         "cpdag": only equivalence classes leave (see `fedbn.federation.message`), so no
         direction that the data do not determine.
+    weights : "exact" or "uniform"
+        "uniform": all structures of a message have the same weight. Exact weights of several
+        structures are ratios of scores, which nearly every row changes.
     diagnostics : bool
         Whether rows and seconds may leave when the run asks for them.
     counts : bool
@@ -92,8 +96,11 @@ class SitePolicy:
     counts_max_parents: int | None = None
     secure_sums: bool = False
     min_cohort: int = 3
+    weights: str = "exact"
 
     def __post_init__(self) -> None:
+        if self.weights not in WEIGHTS:
+            raise ConfigError(f"weights must be one of {WEIGHTS}, not {self.weights!r}")
         if self.structures not in FORMS:
             raise ConfigError(f"structures must be one of {FORMS}, not {self.structures!r}")
         for name in (
@@ -159,6 +166,8 @@ class SitePolicy:
     def permitted(self, message: StructureMessage) -> StructureMessage:
         """The message in the form that may leave; raises PolicyError if none may."""
         allowed = as_classes(message) if self.structures == "cpdag" else message
+        if self.weights == "uniform":
+            allowed = replace(allowed, weights=(1.0,) * len(allowed.dags))
         if self.max_dags is not None and len(allowed.dags) > self.max_dags:
             raise refusal("max-dags", f"{len(allowed.dags)} structures, limit {self.max_dags}")
         largest = max(_in_degree(dag) for dag in allowed.dags)

@@ -25,6 +25,7 @@ counts = true                       # exact counts of families may leave
 counts-min-rows = 1000
 counts-max-parents = 4
 histograms = false                  # no counts of numbers for common cut points
+weights = "uniform"
 max-epsilon = 3.0                   # then only private structures leave
 delta = 1e-6
 secure-sums = true                  # then structures never leave in the open
@@ -87,6 +88,7 @@ _POLICY = {
     "counts-min-rows": int,
     "counts-max-parents": int,
     "histograms": bool,
+    "weights": str,
     "max-epsilon": float,
     "delta": float,
     "secure-sums": bool,

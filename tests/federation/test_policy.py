@@ -72,6 +72,15 @@ def test_classes_only() -> None:
     assert (allowed.form, len(allowed.dags), allowed.weights) == ("cpdag", 1, (2.0,))
 
 
+def test_uniform_weights_say_nothing_of_scores() -> None:
+    several = StructureMessage(SCHEMA.hash, SCHEMA.names, (CHAIN, COLLIDER), (0.9, 0.1), "complete")
+    sent = SitePolicy(weights="uniform").permitted(several)
+    assert (sent.dags, sent.weights) == (several.dags, (1.0, 1.0))
+    assert SitePolicy().permitted(several) == several
+    with pytest.raises(ConfigError, match="weights must be one of"):
+        SitePolicy(weights="equal")
+
+
 def test_only_private_structures_may_leave_where_the_site_says_so() -> None:
     SitePolicy().require_private(None)
     SitePolicy(max_epsilon=3).require_private(Guarantee(5, 1e-6))  # the ledger adds it up
