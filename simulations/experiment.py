@@ -46,10 +46,11 @@ def experiment_from(
         The file cannot be read, a key is unknown, or a value is wrong; the learner or score is not
         known.
     """
-    flat: dict[str, Any] = dict(base or {})
-    if config is not None:
-        flat |= _read_config(config)
-    flat |= {key: value for key, value in options.items() if value is not None}
+    said: dict[str, Any] = {} if config is None else _read_config(config)
+    said |= {key: value for key, value in options.items() if value is not None}
+    flat = {**(base or {}), **said}
+    if said.get("aggregation", "open") != "open" and "parameters" not in said:
+        flat.pop("parameters", None)  # a default that secure sums cannot follow
     local = {key.replace("-", "_"): flat.pop(key) for key in _LOCAL if key in flat}
     if "processes" in local and type(local["processes"]) is not int:
         raise ConfigError(f"processes must be a whole number, not {local['processes']!r}")

@@ -38,6 +38,11 @@ __all__ = [
     "told",
 ]
 
+_QUORUM = (
+    "A vote quorum above 1 keeps rare arcs out of the fusions: the consensus is not that of the "
+    "open run."
+)
+
 Search = Generator[SumRequest, Any, SecurePath | Votes]
 
 
@@ -206,6 +211,7 @@ def told(result: SecureResult) -> tuple[str, ...]:
         f"A pair with one vote of {sites} is one site's; who knows a site's practice may guess "
         "which.",
         keys,
+        *([] if result.path is None or result.path.quorum == 1 else [_QUORUM]),
         f"Not hidden from a server with {sites - 1} of the sites: they can take their own parts "
         "away. Not checked: a site that lies. Not hidden: the result. Not claimed: differential "
         "privacy.",
