@@ -83,6 +83,9 @@ def _read(folder: Path) -> Checkpoint:
     if checkpoint.state.result is not None and checkpoint.state.result.rounds > 1:
         words = "the structures of the last round depend on all clients of the rounds before"
         warnings.warn(words, FedbnWarning, stacklevel=3)
+    if checkpoint.state.result is not None and checkpoint.state.result.choice is not None:
+        words = "the structures alone choose now: the sites are not asked for counts again"
+        warnings.warn(words, FedbnWarning, stacklevel=3)
     return checkpoint
 
 
