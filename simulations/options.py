@@ -6,7 +6,7 @@ import functools
 import inspect
 import io
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -15,12 +15,14 @@ import typer
 from click import Context
 from typer.core import TyperCommand, TyperOption
 
+from fedbn.errors import ConfigError
 from fedbn.setting import Setting, settings_of
 
 __all__ = [
     "LEARNING",
     "Json",
     "LedgerFile",
+    "Minutes",
     "NetworkDir",
     "Quiet",
     "SchemaFile",
@@ -28,6 +30,7 @@ __all__ = [
     "SeveralValues",
     "examples",
     "learning_settings",
+    "require_known",
     "simulation_settings",
     "table_settings",
     "with_quiet",
@@ -60,7 +63,22 @@ LedgerFile = Annotated[
         help="Private learners: where it is written what this run spends (fedbn budget).",
     ),
 ]
+Minutes = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0, show_default="no limit", help="Start no more cases after so many minutes."
+    ),
+]
 LEARNING = "Learning"
+
+
+def require_known(option: str, names: Collection[str] | None, known: Collection[str]) -> None:
+    """Raise ConfigError where one of the names given for an option is none of the known ones."""
+    for name in names or ():
+        if name not in known:
+            raise ConfigError(f"{option} must be one of {', '.join(known)}, not {name!r}")
+
+
 TABLES = "Tables"
 
 

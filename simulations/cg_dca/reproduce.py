@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +10,8 @@ from warnings import warn
 
 import typer
 
-from fedbn.errors import ConfigError, FedbnWarning
-from simulations.options import Quiet
+from fedbn.errors import FedbnWarning
+from simulations.options import Minutes, Quiet, require_known
 
 if TYPE_CHECKING:
     from simulations.cg_dca.cases import Settings
@@ -39,12 +39,7 @@ def reproduce_cg_dca(
     method: Annotated[
         list[str] | None, typer.Option(help="Only this method; may be repeated.")
     ] = None,
-    minutes: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0, show_default="no limit", help="Start no more cases after so many minutes."
-        ),
-    ] = None,
+    minutes: Minutes = None,
     network_dir: Annotated[
         Path | None, typer.Option(help="Folder with networks that are not embedded (lucas).")
     ] = None,
@@ -61,8 +56,8 @@ def reproduce_cg_dca(
     from simulations.terminal import study_line
 
     run = settings(smoke)
-    _require_known("--part", part, PARTS)
-    _require_known("--method", method, (*METHODS, *run["federated"]["learners"]))
+    require_known("--part", part, PARTS)
+    require_known("--method", method, (*METHODS, *run["federated"]["learners"]))
     limits = {
         "variables": variables, "rows": rows, "densities": density, "instances": instances,
     }  # fmt: skip
@@ -76,12 +71,6 @@ def reproduce_cg_dca(
         jobs=jobs,
     )
     print(_written_report(study, out))
-
-
-def _require_known(option: str, names: list[str] | None, known: Collection[str]) -> None:
-    for name in names or ():
-        if name not in known:
-            raise ConfigError(f"{option} must be one of {', '.join(known)}, not {name!r}")
 
 
 def _wanted(

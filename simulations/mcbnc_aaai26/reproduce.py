@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedbn.errors import ConfigError
-from simulations.options import NetworkDir, Quiet
+from simulations.options import Minutes, NetworkDir, Quiet, require_known
 
 if TYPE_CHECKING:
     from simulations.study import Row
@@ -39,12 +38,7 @@ def reproduce_mcbnc(
     repetitions: Annotated[
         int | None, typer.Option(min=1, show_default="10", help="grid: repetitions of a cell.")
     ] = None,
-    minutes: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0, show_default="no limit", help="Start no more cases after so many minutes."
-        ),
-    ] = None,
+    minutes: Minutes = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, show_default="cores", help="Processes.")
     ] = None,
@@ -59,7 +53,7 @@ def reproduce_mcbnc(
     from simulations.mcbnc_aaai26.cases import cases, settings
 
     run = settings(smoke)
-    _require_known("--part", part, PARTS)
+    require_known("--part", part, PARTS)
     if repetitions is not None:
         run["grid"]["repetitions"] = repetitions
     if network is not None:
@@ -73,16 +67,10 @@ def reproduce_mcbnc(
     print(_written_report(out, wanted))
 
 
-def _require_known(option: str, names: Collection[str] | None, known: Collection[str]) -> None:
-    for name in names or ():
-        if name not in known:
-            raise ConfigError(f"{option} must be one of {', '.join(known)}, not {name!r}")
-
-
 def _restrict(run: dict[str, Any], key: str, names: list[str]) -> None:
     """Only these networks, wherever there are some."""
     parts = [values for values in run.values() if isinstance(values, dict) and key in values]
-    _require_known("--network", names, list(dict.fromkeys(n for p in parts for n in p[key])))
+    require_known("--network", names, list(dict.fromkeys(n for p in parts for n in p[key])))
     for values in parts:
         values[key] = [name for name in values[key] if name in names]
 
