@@ -156,15 +156,10 @@ def test_wrong_inputs_are_one_line(fedbn: Fedbn, files: list[Path], tmp_path: Pa
     million = tmp_path / "million.json"
     million.write_text(json.dumps({"nodes": [f"v{i}" for i in range(10**6)], "edges": []}))
     assert "million.json: a graph must have at most" in fedbn("fuse", million).error
-    assert "--nodes" in fedbn("fuse", _edge_list(tmp_path)).error
+    (tmp_path / "none.csv").write_text("parent,child\n")
+    assert "--nodes" in fedbn("fuse", tmp_path / "none.csv").error
     assert "reading must be one of" in fedbn("fuse", *files, "--reading", "bset").error
     assert "theta must be" in fedbn("fuse", *files, "--theta", "-1").error
-
-
-def _edge_list(folder: Path) -> Path:
-    path = folder / "edges.csv"
-    path.write_text("w,x\n")
-    return path
 
 
 def test_results_are_never_written_over_something_else(
