@@ -85,9 +85,9 @@ def draw_flips(rows: Sequence[Row], folder: Path) -> str:
     """Share of removals of one row that change the message of a credible set, by its weights."""
     sets = [row for row in rows if row["game"] == "sets"]
     factors = sorted({row["bf"] for row in sets})
-    looks = {"sets": (GREEN, "o"), "uniform": (BLUE, "s"), "two digits": (ORANGE, "D")}
-    looks["exact"] = (VERMILLION, "^")
-    words = {"sets": "the set itself", "uniform": "uniform weights", "exact": "exact weights"}
+    looks = {"uniform": (BLUE, "s"), "two digits": (ORANGE, "D"), "exact": (VERMILLION, "^")}
+    words = {"uniform": "the set, uniform weights", "exact": "exact weights"}
+    sizes = sorted({row["rows"] for row in sets})
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(2.4 * len(factors) + 0.6, 2.8), layout="constrained")
         panels = figure.subplots(1, len(factors), squeeze=False, sharey=True)[0]
@@ -103,6 +103,8 @@ def draw_flips(rows: Sequence[Row], folder: Path) -> str:
                     label=words.get(name, f"weights of {name}"),
                 )
             axes.set_xscale("log")
+            axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+            axes.minorticks_off()
             axes.set_ylim(-0.03, 1.03)
             axes.set_xlabel("rows")
             axes.set_title(f"Bayes factor {factor}")
