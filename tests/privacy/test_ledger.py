@@ -20,6 +20,7 @@ from fedbn.privacy.ledger import Ledger, Reservation, ledger_beside, reserve, ta
 from fedbn.privacy.ledger import would_exceed as exceeds
 from fedbn.privacy.zcdp import epsilon_of, rho_of
 
+ROOT = Path(__file__).resolve().parents[2]
 DELTA = 1e-6
 ONE = Guarantee(1.0, DELTA)
 
@@ -126,7 +127,9 @@ def test_lines_that_are_no_reservation_stop_everything(
 def test_killed_at_any_instruction_never_less_is_spent_than_drawn(tmp_path: Path) -> None:
     """More than 1,000 kills, at every instruction of the ledger's module and of the drawing."""
     command = [sys.executable, "-m", "tests.privacy.kill_while_reserving", str(tmp_path)]
-    found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+    found = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600
+    )
     *broken, killed = found.stdout.splitlines()
     assert broken == []
     assert int(killed) >= 1000
@@ -141,7 +144,9 @@ def test_two_runs_at_once_cannot_both_take_the_rest(tmp_path: Path) -> None:
     )
     path = tmp_path / "t.jsonl"
     runs = [
-        subprocess.Popen([sys.executable, "-c", code, str(path)], stderr=subprocess.DEVNULL)
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(path)], cwd=ROOT, stderr=subprocess.DEVNULL
+        )
         for _ in range(4)
     ]
     assert sorted(run.wait(timeout=300) for run in runs) == [0, 0, 1, 1]
