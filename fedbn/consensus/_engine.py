@@ -32,8 +32,8 @@ So the best operator is found by best-first search over slots in the order (boun
 
 Where to find it: `_cut_kernels.py` minimum cuts; `_input_kernels.py` the inputs and the arcs they
 lose; `_slot_kernels.py` the slots and their order; `_bound_kernels.py` the cached cuts;
-`_split_kernels.py` the splitting of families; `_pattern_kernels.py` Delete in P; `_kernels.py` the
-search.
+`_split_kernels.py` the splitting of families; `_pattern_kernels.py` Delete in P;
+`_best_deletion_kernels.py` the search.
 """
 
 from __future__ import annotations

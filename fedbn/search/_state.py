@@ -7,7 +7,7 @@ Where to find it: `_insert_kernels.py`, `_delete_kernels.py`, `_turn_kernels.py`
 operators and their gains; `_path_kernels.py` tests condition (2); `_choice_kernels.py` chooses;
 `_step_kernels.py` applies an operator; `_record_kernels.py` keeps what is known of operators and
 says what a step makes void; `_knowledge_kernels.py` has required and forbidden edges;
-`_clique_kernels.py` and `_set_kernels.py` serve them all; `_kernels.py` is the loop.
+`_clique_kernels.py` and `_set_kernels.py` serve them all; `_greedy_kernels.py` is the loop.
 
 What makes it fast, and exact:
 - For one y, every clique S of Ne(y) is met once; it serves all x with NA_yx ⊆ S at one time
