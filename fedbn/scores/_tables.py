@@ -17,8 +17,8 @@ k is the row weight, by which every count is multiplied; k N ln k is left out of
 is the same for every set. Gaussian tables hold k in `constant`, `exponent` and `gram`.
 
 Where to find it: `_joint_kernels.py` J of one set and of one set with many additions;
-`_cell_kernels.py` the terms of the cells; `_bitmap_kernels.py` and `_row_kernels.py` the two ways of counting;
-`_store_kernels.py` the stored values; `_gaussian_kernels.py` determinants;
+`_cell_kernels.py` the terms of the cells; `_bitmap_kernels.py` and `_row_kernels.py` the two ways
+of counting; `_store_kernels.py` the stored values; `_gaussian_kernels.py` determinants;
 `_preparation_kernels.py` what is made of a table before anything is counted.
 """
 
