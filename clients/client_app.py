@@ -23,7 +23,7 @@ from flwr.clientapp import ClientApp
 
 from clients.disclosures import disclose
 from clients.local_data import Site, local_numbers, local_site, partition_id
-from clients.mods import LOG, firewall, may_tell, redact
+from clients.mods import LOG, firewall, redact, shares_diagnostics
 from clients.private_runs import (
     admitted,
     keep_structures,
@@ -81,7 +81,7 @@ def describe(message: Message, context: Context) -> Message:
     content = RecordDict(
         {"schema": ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash})}
     )
-    if may_tell(context) and site.label:
+    if shares_diagnostics(context) and site.label:
         content["diagnostics"] = ConfigRecord({"label": site.label})
     return Message(content, reply_to=message)
 
@@ -96,7 +96,7 @@ def report(message: Message, context: Context) -> Message:
 @app.query("counts")
 def count(message: Message, context: Context) -> Message:
     """Count families in this site's table under the agreed schema, where the policy allows it."""
-    from fedbn.federation.family_message import answer_to_arrays, answered
+    from fedbn.federation.family_message import answer_request, answer_to_arrays
 
     experiment = from_run_config(context.run_config)
     require_open(experiment)
@@ -109,7 +109,7 @@ def count(message: Message, context: Context) -> Message:
     request = families_of_request(message, task.schema)
     policy.require_counts(site.dataset.n_rows, request.tables.families)
     table = site.dataset.with_schema(task.schema)
-    answer = answered(request, table, experiment.learner.ess)
+    answer = answer_request(request, table, experiment.learner.ess)
     arrays = {key: Array(array) for key, array in answer_to_arrays(request, answer).items()}
     return Message(RecordDict({"counts": ArrayRecord(arrays)}), reply_to=message)
 
@@ -143,7 +143,7 @@ def train(message: Message, context: Context) -> Message:
     site, structures, seconds = learned(message, context)
     arrays = {key: Array(array) for key, array in to_arrays(structures).items()}
     content = RecordDict({"structures": ArrayRecord(arrays)})
-    if may_tell(context):
+    if shares_diagnostics(context):
         content["diagnostics"] = diagnostics(site, seconds)
     return Message(content, reply_to=message)
 
@@ -157,7 +157,7 @@ def keys(message: Message, context: Context) -> Message:
         site, structures, seconds = learned(message, context)
         begin_sums(message, context, structures)
     content = RecordDict({"keys": own_key(context)})
-    if may_tell(context) and site is not None:
+    if shares_diagnostics(context) and site is not None:
         content["diagnostics"] = diagnostics(site, seconds)
     return Message(content, reply_to=message)
 
@@ -167,7 +167,7 @@ def sums(message: Message, context: Context) -> Message:
     """Answer a request for a sum, masked."""
     began = time.process_time()
     content = RecordDict({"sums": ArrayRecord({"masked": Array(masked_answer(message, context))})})
-    if may_tell(context):
+    if shares_diagnostics(context):
         content["diagnostics"] = ConfigRecord({"seconds": time.process_time() - began})
     return Message(content, reply_to=message)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from flwr.app import ArrayRecord, Context, Message
+from flwr.app import ArrayRecord, ConfigRecord, Context, Message
 from flwr.clientapp.typing import ClientAppCallable
 
 from clients.private_runs import spent_words
@@ -83,10 +83,10 @@ def _words(message: Message, context: Context, reply: Message) -> str:
     if "counts" in content:
         request = families_of_request(message, task_of(message).schema)
         parts.append(count_words(request.tables))
-    if "moments" in content:
-        parts.append(moments_words(content["moments"]))
-    if "histogram" in content:
-        parts.append(histogram_words(content["histogram"]["text"]))
+    if isinstance(moments := content.get("moments"), ArrayRecord):
+        parts.append(moments_words(moments))
+    if isinstance(histogram := content.get("histogram"), ConfigRecord):
+        parts.append(histogram_words(str(histogram["text"])))
     if "keys" in content:
         parts.append("public key of this run")
     if isinstance(masked := content.get("sums"), ArrayRecord):

@@ -74,7 +74,7 @@ def firewall(message: Message, context: Context, call_next: ClientAppCallable) -
         raise MessageError("a reply must have content")
     category = message.metadata.message_type
     agreed = dict(AGREED.get(category, {}))
-    if "diagnostics" in reply.content and may_tell(context):
+    if "diagnostics" in reply.content and shares_diagnostics(context):
         agreed["diagnostics"] = _is_diagnostics
     found = set(reply.content)
     if found != set(agreed):
@@ -88,7 +88,7 @@ def firewall(message: Message, context: Context, call_next: ClientAppCallable) -
     return reply
 
 
-def may_tell(context: Context) -> bool:
+def shares_diagnostics(context: Context) -> bool:
     """Whether run and site both want label, rows and seconds to be told."""
     wanted = context.run_config.get("share-diagnostics") is True
     return wanted and decided(context).policy.diagnostics

@@ -10,8 +10,6 @@ key, the terms of the run, and what it was asked so far.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message
 
 from clients.requests import run_of, sum_of, task_of
@@ -133,7 +131,7 @@ def _site(context: Context) -> Site:
     )
 
 
-def _session(context: Context) -> Mapping[str, object]:
+def _session(context: Context) -> ConfigRecord:
     record = context.state[SESSION]
     assert isinstance(record, ConfigRecord)
     return record

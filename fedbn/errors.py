@@ -9,7 +9,7 @@
      |   `- ImpossibleEvidenceError       because what was observed has probability 0
      |- ConfigError      (ValueError)   a setting is unknown or out of range
      |- MessageError     (ValueError)   a message of another party is refused
-     |- PolicyError      (RuntimeError) a site's own policy forbids to send
+     |- PolicyError      (RuntimeError) a site's own policy does not let this leave
      |- QuorumError      (RuntimeError) too few good replies to go on
      |- SearchError      (RuntimeError) a search cannot do what was asked
      |- FlowerRunError   (RuntimeError) Flower's own processes failed
@@ -61,7 +61,7 @@ class MessageError(FedbnError, ValueError):
 
 
 class PolicyError(FedbnError, RuntimeError):
-    """A site's own policy forbids to send; the reason code is all that the site says."""
+    """A site's own policy does not let this leave; the reason code is all that the site says."""
 
 
 class QuorumError(FedbnError, RuntimeError):

@@ -56,7 +56,7 @@ def keep(state: ServerState, experiment: Experiment) -> None:
         ) from None
 
 
-def resumed(experiment: Experiment) -> ServerState | None:
+def resume(experiment: Experiment) -> ServerState | None:
     """The state to go on from; None when the run is to begin.
 
     Raises

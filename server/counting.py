@@ -14,7 +14,7 @@ from flwr.serverapp import Grid
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, QuorumError
-from fedbn.federation.counting import advanced, concluded, opened, request
+from fedbn.federation.counting import advanced, concluded, open_counting, request
 from fedbn.federation.family_message import (
     ANSWER_KEYS,
     FamilyAnswer,
@@ -50,7 +50,7 @@ def chosen_by_counts(
     timeout : seconds to wait for the replies to one request.
     """
     assert state.result is not None
-    dialogue = opened(
+    dialogue = open_counting(
         state.result,
         choose=experiment.consensus.choose,
         count_rounds=experiment.consensus.count_rounds,

@@ -85,9 +85,11 @@ def _equations(
     dag, schema = result.consensus.dag, result.schema
     asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
     record = ArrayRecord({key: Array(array) for key, array in to_arrays(asked).items()})
-    task = {"text": schema_to_text(schema), "hash": schema.hash, "round": result.rounds}
+    task = ConfigRecord(
+        {"text": schema_to_text(schema), "hash": schema.hash, "round": result.rounds}
+    )
     messages = [
-        Message(RecordDict({"task": ConfigRecord(task), "consensus": record}), node, MOMENTS)
+        Message(RecordDict({"task": task, "consensus": record}), node, MOMENTS)
         for node in sorted(nodes)
     ]
     moments: dict[str, Moments] = {}

@@ -30,7 +30,7 @@ from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.settings import Experiment
 from fedbn.learners import kind_of_score
-from server.checkpoint import forget, keep, resumed
+from server.checkpoint import forget, keep, resume
 from server.counting import chosen_by_counts
 from server.cut_points import found_cuts
 from server.handshake import Handshake, shake_hands, wait_for_nodes
@@ -119,7 +119,7 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
         timeout = experiment.federation.reply_seconds or DAY
         summed, seconds = secure_federation(grid, shaken, experiment, timeout)
         return Federated(summed, seconds, startup_seconds)
-    before = resumed(experiment)
+    before = resume(experiment)
     if before is None or unfinished(before, experiment):
         found = further_rounds(grid, experiment, before, progress)
         return replace(found, startup_seconds=startup_seconds)

@@ -43,7 +43,7 @@ class Tick(NamedTuple):
     seconds_left: float | None = None
 
 
-def study_settings(folder: Path, smoke: bool) -> Mapping[str, Any]:
+def study_settings(folder: Path, smoke: bool) -> dict[str, Any]:
     """The experiment.toml of a study's folder; with `smoke` the smaller values of its last part."""
     content = tomllib.loads((folder / "experiment.toml").read_text(encoding="utf-8"))
     small = content.pop("smoke")

@@ -16,8 +16,8 @@ from fedbn.api.table import Table, dataset_of, shown
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError
 from fedbn.federation.agreement import listed, negotiate, own_states
-from fedbn.federation.counting import advanced, concluded, opened, request
-from fedbn.federation.family_message import answered
+from fedbn.federation.counting import advanced, concluded, open_counting, request
+from fedbn.federation.family_message import answer_request
 from fedbn.federation.rounds import (
     ClientReply,
     FederationResult,
@@ -145,10 +145,10 @@ def _counted(
 ) -> FederationResult:
     """The result with what exact counts of all sites choose."""
     tables = {site: data.with_schema(result.schema) for site, data in datasets.items()}
-    dialogue = opened(
+    dialogue = open_counting(
         result, choose=rule.choose, count_rounds=rule.count_rounds, ess=ess, seed=seed
     )
     while (wanted := request(dialogue)) is not None:
-        answers = {site: answered(wanted, table, ess) for site, table in tables.items()}
+        answers = {site: answer_request(wanted, table, ess) for site, table in tables.items()}
         dialogue = advanced(dialogue, answers)
     return concluded(dialogue)

@@ -129,7 +129,7 @@ def relaxed_probe(
 ) -> NDArray[np.bool_]:
     """Which families some solution of the relaxation within the limit contains.
 
-    Each family is forced in turn, the dearest first; one whose relaxation exceeds the limit is
+    Each family is forced in turn, the costliest first; one whose relaxation exceeds the limit is
     dropped at once. A family that is left untried when time is up stays.
     """
     relaxation = ClusterLP(families)

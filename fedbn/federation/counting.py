@@ -26,7 +26,7 @@ from fedbn.federation.rounds import FederationResult, FusedClass
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables
 from fedbn.scores.family_scores import FamilyScores, family_scores
 
-__all__ = ["Counting", "advanced", "concluded", "opened", "request"]
+__all__ = ["Counting", "advanced", "concluded", "open_counting", "request"]
 
 STREAM = 6
 """Number of the random stream of the ordering search, after the run's seed."""
@@ -59,7 +59,7 @@ class Counting:
     ended: bool = False
 
 
-def opened(
+def open_counting(
     result: FederationResult,
     *,
     choose: str,

@@ -39,8 +39,8 @@ __all__ = [
     "FamilyAnswer",
     "FamilyRequest",
     "answer_from_arrays",
+    "answer_request",
     "answer_to_arrays",
-    "answered",
     "request_from_arrays",
     "request_to_arrays",
 ]
@@ -88,7 +88,7 @@ class FamilyAnswer:
     own: npt.NDArray[np.int64]
 
 
-def answered(request: FamilyRequest, dataset: Dataset, ess: float) -> FamilyAnswer:
+def answer_request(request: FamilyRequest, dataset: Dataset, ess: float) -> FamilyAnswer:
     """The answer of a site with this table, which has the request's schema."""
     counts = count_families(dataset, request.tables.families)
     own = own_scores(counts, ess) if request.with_own else np.zeros(0, dtype=np.int64)

@@ -242,7 +242,7 @@ def server_round(
     return replace(state, refused=everything_refused, result=result)
 
 
-def updated(
+def update_clients(
     state: ServerState,
     settings: ConsensusSettings,
     *,

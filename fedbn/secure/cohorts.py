@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,7 +55,12 @@ def read_cohorts(path: str | Path) -> tuple[tuple[str, frozenset[str]], ...]:
 
 
 def enter_cohort(
-    path: str | Path, terms: Terms, own_key: bytes, *, min_cohort: int, peers: dict[str, str] | None
+    path: str | Path,
+    terms: Terms,
+    own_key: bytes,
+    *,
+    min_cohort: int,
+    peers: Mapping[str, str] | None,
 ) -> None:
     """Check the company of a run against this site's rules and its past, and write it down.
 

@@ -139,7 +139,7 @@ ATTACKS: dict[str, tuple[Callable[[Target], list[DAG]], float]] = {
 """Name -> what one hostile site sends, and the weight of each of its DAGs."""
 
 
-def fused(replies: Sequence[ClientReply]) -> tuple[FederationResult, float]:
+def fuse(replies: Sequence[ClientReply]) -> tuple[FederationResult, float]:
     """The round with the default settings, and the least CPU seconds of it."""
     names = replies[0].dags[0].names
     schema = Schema.categorical(dict.fromkeys(names, ("0", "1")))
@@ -159,7 +159,7 @@ def attacked(
 ) -> Iterator[Row]:
     """One row per attack of `hostile` sites on the honest sites that send `dags`."""
     honest = [ClientReply(f"honest {i:02}", (dag,), (1.0,), "ok") for i, dag in enumerate(dags)]
-    before, honest_seconds = fused(honest)
+    before, honest_seconds = fuse(honest)
     consensus = before.consensus.dag
     ratio = ConsensusSettings().max_edges_ratio
     assert ratio is not None
@@ -173,7 +173,7 @@ def attacked(
         for i in range(hostile):
             sent = make(Target(consensus, edges, rng)) if name == "many-dags" else same
             replies.append(ClientReply(f"site {i}", tuple(sent), (weight,) * len(sent), "ok"))
-        result, seconds = fused(replies)
+        result, seconds = fuse(replies)
         yield Row(
             network=network,
             honest=len(dags),

@@ -40,7 +40,7 @@ from simulations.study_cases import study_settings
 __all__ = ["METHODS", "Settings", "cases", "missing_networks", "run_case", "settings"]
 
 HERE = Path(__file__).parent
-Settings = dict[str, dict[str, Any]]
+Settings = dict[str, Any]
 Case = dict[str, Any]
 
 

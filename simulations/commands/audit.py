@@ -210,7 +210,7 @@ def _epsilon(given: _Setting) -> dict[str, Any]:
         "allowed_range": replays[0].allowed_range,
         "largest_rho": max(r.rho for r in replays),
         "allowed_rho": replays[0].allowed_rho,
-        "lower_bound": epsilon_lower_bound(*edges, given.settings.delta),
+        "lower_bound": epsilon_lower_bound(edges[0], edges[1], given.settings.delta),
         "runs_of_the_bound": len(edges[0]),
         "caught": any(r.caught for r in replays),
     }

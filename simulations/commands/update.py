@@ -11,7 +11,7 @@ from fedbn.data.dataset import Schema
 from fedbn.data.tables import table_stem
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError, StructureError
 from fedbn.federation.checkpoint import STATE_FILE, Checkpoint, read_checkpoint, result_files
-from fedbn.federation.rounds import ClientReply, load_kernels, updated
+from fedbn.federation.rounds import ClientReply, load_kernels, update_clients
 from fedbn.federation.run_config import to_run_config
 from fedbn.graphs.files import read_structures
 from fedbn.results.outcome import Outcome, summarise
@@ -47,7 +47,7 @@ def update_and_report(
     load_kernels()
     began = time.process_time()
     settings = before.experiment.consensus
-    after = updated(before.state, settings, added=newcomers, removed=remove)
+    after = update_clients(before.state, settings, added=newcomers, removed=remove)
     seconds = time.process_time() - began
     assert after.result is not None
     run = {

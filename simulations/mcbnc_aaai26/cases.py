@@ -131,7 +131,7 @@ def _warm_up() -> None:
     from fedbn.consensus.threshold import select_consensus
     from fedbn.graphs.dag import DAG
 
-    pair = [DAG.from_edges("ab", ["ab"]), DAG.empty("ab")]
+    pair = [DAG.from_edges("ab", [("a", "b")]), DAG.empty("ab")]
     for rng in (None, np.random.default_rng(1)):
         select_consensus(mcbnc_path(pair, rng=rng))
 
@@ -161,4 +161,4 @@ def cost(case: Case) -> float:
         return float(case["n"] ** 2 * r**1.5 / 3e6) + 0.02
     if part == "robust":
         return 0.5
-    return 20.0 * one * case["rows"] / 5000 * (20.0 if part == "learners" else 1.0)
+    return float(20.0 * one * case["rows"] / 5000 * (20.0 if part == "learners" else 1.0))

@@ -19,6 +19,7 @@ from fedbn.consensus.pooling import select_among
 from fedbn.consensus.threshold import select_consensus
 from fedbn.data.dataset import Dataset, RowIndices
 from fedbn.data.partition import (
+    Sizes,
     part_sizes,
     partition_dirichlet,
     partition_dirichlet_latent,
@@ -31,7 +32,7 @@ from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.random import random_dag
-from fedbn.learners.learn import LearnerSettings, learn
+from fedbn.learners import LearnerSettings, learn
 from fedbn.scores import make_score
 from fedbn.search.ges import ges
 from simulations.mcbnc_aaai26.inputs import first_inputs, network_of
@@ -43,7 +44,7 @@ HALF = Fraction(1, 2)
 VOTE = 10_000  # of a client, dealt to its DAGs
 
 
-def fused(
+def fuse(
     dags: Sequence[DAG], gold: DAG, weights: Sequence[Weight] | None = None, pooling: str = "mean"
 ) -> dict[str, Any]:
     """SMHD to the truth by method, the gap of the best reading, and CPU seconds of the path.
@@ -87,7 +88,7 @@ def run_robust(case: Case, folder: Path, network_dir: Path | None) -> dict[str, 
     rng = np.random.default_rng([case["seed"], 7, case["hostile"]])
     for k in range(case["hostile"]):
         dags[k] = _hostile(case["kind"], dags[k], rng)
-    return fused(dags, gold, pooling=case["pooling"])
+    return fuse(dags, gold, pooling=case["pooling"])
 
 
 def _hostile(kind: str, dag: DAG, rng: np.random.Generator) -> DAG:
@@ -106,7 +107,7 @@ def run_non_iid(case: Case, network_dir: Path | None) -> dict[str, Any]:
     rng = np.random.default_rng([case["seed"], 11])
     table = network.sample(case["clients"] * case["rows"], rng)
     parts = _split(case, table, network.dag, np.random.default_rng([case["seed"], 13]))
-    found = fused(learned([table.take(rows) for rows in parts]), network.dag)
+    found = fuse(learned([table.take(rows) for rows in parts]), network.dag)
     pooled = smhd(learned([table])[0], network.dag)
     return found | {"smhd": found["smhd"] | {"pooled rows": pooled}}
 
@@ -115,7 +116,7 @@ def _split(case: Case, table: Dataset, dag: DAG, rng: np.random.Generator) -> li
     """ "column": by the variable with most children; "skewed": IID of Zipf sizes."""
     clients, alpha = case["clients"], case["alpha"]
     if case["split"] in ("iid", "skewed"):
-        sizes = "equal" if case["split"] == "iid" else "skewed"
+        sizes: Sizes = "equal" if case["split"] == "iid" else "skewed"
         return partition_iid(table.n_rows, clients, rng, sizes)
     if case["split"] == "latent":
         return partition_dirichlet_latent(table, clients, alpha, rng)
@@ -130,7 +131,7 @@ def run_sizes(case: Case, network_dir: Path | None) -> dict[str, Any]:
     sizes = part_sizes(case["clients"] * case["rows"], case["clients"], rng, case["sizes"])
     dags = learned([network.sample(int(size), rng) for size in sizes])
     weights = None if case["weights"] == "one" else [int(size) for size in sizes]
-    return fused(dags, network.dag, weights)
+    return fuse(dags, network.dag, weights)
 
 
 def run_learners(case: Case, network_dir: Path | None) -> dict[str, Any]:
@@ -151,14 +152,14 @@ def run_learners(case: Case, network_dir: Path | None) -> dict[str, Any]:
         weights += [max(1, round(VOTE * weight / total)) for weight in result.weights]
         took += result.seconds
     weighted = None if len(dags) == case["clients"] else weights
-    return fused(dags, network.dag, weighted) | {"learning_seconds": round(took, 3)}
+    return fuse(dags, network.dag, weighted) | {"learning_seconds": round(took, 3)}
 
 
 def run_rows(case: Case, network_dir: Path | None) -> dict[str, Any]:
     """GES on fewer rows."""
     network = network_of(case["network"], network_dir)
     rngs = [np.random.default_rng([case["seed"], 23, k]) for k in range(case["clients"])]
-    return fused(learned([network.sample(case["rows"], rng) for rng in rngs]), network.dag)
+    return fuse(learned([network.sample(case["rows"], rng) for rng in rngs]), network.dag)
 
 
 BY_PART: Mapping[str, Callable[[Case, Path | None], dict[str, Any]]] = {

@@ -86,7 +86,7 @@ def verdict(name: str, at: Evidence, rule: Rule) -> Found:
     """A claim judged; without cells, or where a figure is missing, it is not decidable."""
     if not at.cells and name in CHECKS:
         return None, ""
-    held, text = (CHECKS | MORE)[name](at, rule)
+    held, text = {**CHECKS, **MORE}[name](at, rule)
     return None if held is None else bool(held), text.replace("nan", "-")
 
 

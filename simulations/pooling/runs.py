@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from fedbn.data.dataset import Dataset
-from fedbn.federation.counting import Counting, advanced, concluded, opened, request
-from fedbn.federation.family_message import answer_to_arrays, answered
+from fedbn.federation.counting import Counting, advanced, concluded, open_counting, request
+from fedbn.federation.family_message import answer_request, answer_to_arrays
 from fedbn.federation.message import to_arrays
 from fedbn.federation.rounds import (
     ClientReply,
@@ -147,10 +147,10 @@ def _counted(
     result: FederationResult, tables: Mapping[str, Dataset], choose: str, seed: int
 ) -> tuple[FederationResult, int]:
     """The result by counts, and the bytes of one site's answers."""
-    dialogue: Counting = opened(result, choose=choose, count_rounds=10, ess=1.0, seed=seed)
+    dialogue: Counting = open_counting(result, choose=choose, count_rounds=10, ess=1.0, seed=seed)
     sent = 0
     while (wanted := request(dialogue)) is not None:
-        answers = {site: answered(wanted, table, 1.0) for site, table in tables.items()}
+        answers = {site: answer_request(wanted, table, 1.0) for site, table in tables.items()}
         first = next(iter(answers.values()))
         sent += sum(array.nbytes for array in answer_to_arrays(wanted, first).values())
         dialogue = advanced(dialogue, answers)

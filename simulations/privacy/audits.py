@@ -141,7 +141,8 @@ def _end_to_end(case: Mapping[str, Any]) -> dict[str, Any]:
         ]
         for side in (table, with_row(table, canary(table)))
     ]
-    return _verdict([epsilon_lower_bound(*edges, DELTA, LEVEL)], case["epsilon"])
+    without, with_it = edges
+    return _verdict([epsilon_lower_bound(without, with_it, DELTA, LEVEL)], case["epsilon"])
 
 
 def _verdict(bounds: list[float], epsilon: float) -> dict[str, Any]:

@@ -33,6 +33,8 @@ __all__ = [
     "undivided",
 ]
 
+Floats = NDArray[np.float64]
+
 
 def half_the_width(rho: Fraction, draws: int) -> Budget:
     """A budget whose draws think that the width is 128."""
@@ -74,13 +76,13 @@ class _Filter:
         return kept[chosen]
 
 
-def only_adds(present: bool, epsilon: float, rng: np.random.Generator, runs: int) -> NDArray:
+def only_adds(present: bool, epsilon: float, rng: np.random.Generator, runs: int) -> Floats:
     """Outputs for one pair: an edge stays; without one, it is added with 1 / (1 + exp ε)."""
     added = rng.random(runs) < 1 / (1 + np.exp(epsilon))
     return np.asarray(np.where(present, 1, added), dtype=float)
 
 
-def flips_all_pairs(present: bool, epsilon: float, rng: np.random.Generator, runs: int) -> NDArray:
+def flips_all_pairs(present: bool, epsilon: float, rng: np.random.Generator, runs: int) -> Floats:
     """Outputs for one pair: what is there is turned round with 1 / (1 + exp ε); ε-DP per pair."""
     flipped = rng.random(runs) < 1 / (1 + np.exp(epsilon))
     return np.asarray(flipped ^ present, dtype=float)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -63,7 +63,7 @@ def reproduce_privacy(
 
 
 def _parts(
-    run: dict[str, object], out: Path
+    run: Mapping[str, Any], out: Path
 ) -> list[tuple[Part, list[Case], Run, Callable[[Sequence[Row]], list[Section]]]]:
     """Name, cases, what runs a case, and the sections made of the rows."""
     from simulations.privacy.audits import run_audit

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
-from fedbn.federation.counting import Counting, advanced, concluded, opened, request
-from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answered
+from fedbn.federation.counting import Counting, advanced, concluded, open_counting, request
+from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answer_request
 from fedbn.graphs.distances import mean_smhd
 from tests import naive_choice_by_counts as naive
 from tests.choice.cases import Federation, federation
@@ -23,11 +23,11 @@ def asia() -> Federation:
 
 
 def answers(case: Federation, wanted: FamilyRequest) -> dict[str, FamilyAnswer]:
-    return {site: answered(wanted, table, 1.0) for site, table in case.tables.items()}
+    return {site: answer_request(wanted, table, 1.0) for site, table in case.tables.items()}
 
 
 def dialogue(case: Federation, choose: str, rounds: int = 10, sites: Sites | None = None):
-    state = opened(case.result, choose=choose, count_rounds=rounds, ess=1.0, seed=1)
+    state = open_counting(case.result, choose=choose, count_rounds=rounds, ess=1.0, seed=1)
     number = 0
     while (wanted := request(state)) is not None:
         given = answers(case, wanted) if sites is None else sites(wanted, number)
@@ -100,7 +100,7 @@ def test_a_site_that_never_answers_is_left_out_of_the_sums(asia: Federation) -> 
 
 
 def test_without_an_answer_the_structures_choose(asia: Federation) -> None:
-    state: Counting = opened(asia.result, choose="counts", count_rounds=0, ess=1.0, seed=1)
+    state: Counting = open_counting(asia.result, choose="counts", count_rounds=0, ess=1.0, seed=1)
     assert concluded(state) is asia.result
 
 

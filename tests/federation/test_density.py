@@ -9,7 +9,7 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.density import joined_pairs, without_dense
 from fedbn.federation.message import Limits
-from fedbn.federation.rounds import ClientReply, ServerState, server_round, updated
+from fedbn.federation.rounds import ClientReply, ServerState, server_round, update_clients
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
@@ -72,7 +72,7 @@ def test_a_round_goes_on_without_a_dense_reply_and_says_so() -> None:
     assert after.result.consensus.dag == alone.result.consensus.dag
     assert [each.client for each in after.result.replies] == ["a", "b", "c"]
     assert [client for client, _ in after.refused] == ["d"]
-    added = updated(alone, ConsensusSettings(), added=[reply("d", 150)])
+    added = update_clients(alone, ConsensusSettings(), added=[reply("d", 150)])
     assert added.result is not None
     assert [client for client, _ in added.result.refused] == ["d"]
     everything = ConsensusSettings(max_edges_ratio=None)

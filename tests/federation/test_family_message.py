@@ -16,8 +16,8 @@ from fedbn.federation.family_message import (
     REQUEST_KEYS,
     FamilyRequest,
     answer_from_arrays,
+    answer_request,
     answer_to_arrays,
-    answered,
     request_from_arrays,
     request_to_arrays,
 )
@@ -40,7 +40,7 @@ def test_what_is_sent_is_what_arrives(graphs, with_own: bool) -> None:
     assert received == sent
     assert received.digest == sent.digest
     rows = np.random.default_rng(n).integers(0, 2, (5, n))
-    answer = answered(received, Dataset(schema, rows), ess=1.0)
+    answer = answer_request(received, Dataset(schema, rows), ess=1.0)
     found = answer_from_arrays(answer_to_arrays(received, answer), sent, ess=1.0)
     assert found.counts == answer.counts
     assert np.array_equal(found.own, answer.own)
@@ -102,7 +102,7 @@ def test_a_request_for_a_huge_table_costs_nothing() -> None:
 
 
 def answer_with(**changed: Any) -> dict[str, Any]:
-    return {**answer_to_arrays(REQUEST, answered(REQUEST, DATA, 1.0)), **changed}
+    return {**answer_to_arrays(REQUEST, answer_request(REQUEST, DATA, 1.0)), **changed}
 
 
 def cells(change: Any) -> np.ndarray:
@@ -148,11 +148,11 @@ def test_a_bad_answer_is_refused_by_the_server(case: str) -> None:
 
 def test_an_answer_to_another_request_is_refused() -> None:
     other = FamilyRequest(FamilyTables(SCHEMA, (*FAMILIES[:2], Family(2, (1,)))), with_own=True)
-    arrays = answer_to_arrays(other, answered(other, DATA, 1.0))
+    arrays = answer_to_arrays(other, answer_request(other, DATA, 1.0))
     with pytest.raises(MessageError, match="hash of the request"):
         answer_from_arrays(arrays, REQUEST, 1.0)
     without = FamilyRequest(REQUEST.tables, with_own=False)
-    arrays = answer_to_arrays(without, answered(without, DATA, 1.0))
+    arrays = answer_to_arrays(without, answer_request(without, DATA, 1.0))
     header = arrays["header"].copy()
     header[2:] = answer_with()["header"][2:]
     with pytest.raises(MessageError, match="if, and only if"):

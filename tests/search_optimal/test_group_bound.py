@@ -15,9 +15,9 @@ from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import parent_sets
 from fedbn.search.families.subset_dp import least_through, subset_optimum, subset_tables
 from fedbn.search.optimal import group_bound, parts
-from fedbn.search.optimal.group_bound import Group, best_start, moved, owned, solved
+from fedbn.search.optimal.group_bound import Group, best_start, move, own, solve
 from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widened
-from fedbn.search.optimal.parts import solved_parts
+from fedbn.search.optimal.parts import solve_parts
 from tests import naive_optimal as naive
 from tests.search_optimal.instances import random_families, random_score
 
@@ -54,10 +54,10 @@ def test_shares_bound_every_dag(seed: int, n: int, guided: bool) -> None:
     groups = [Group.of(families, widened(start.weights, core, 3)) for core in start.cores]
     truth = naive.least_through(families, families.cost, list(range(n)))
     keep = np.ones(families.size, dtype=np.bool_)
-    shares = owned(families, start)
+    shares = own(families, start)
     last = relaxed.bound - 1e-9 if guided else -np.inf
     for _ in range(4):
-        known = solved(groups, shares, keep)
+        known = solve(groups, shares, keep)
         assert known.shares.sum(axis=0) == pytest.approx(start.cost, abs=1e-9)
         for g, group in enumerate(groups):
             nodes = group.nodes.tolist()
@@ -72,7 +72,7 @@ def test_shares_bound_every_dag(seed: int, n: int, guided: bool) -> None:
         kept = known.keep(truth.min() - start.constant)
         assert kept[truth <= truth.min() + 1e-9].all()
         last = bound
-        shares = moved(families, groups, known, 1.0)
+        shares = move(families, groups, known, 1.0)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -154,7 +154,7 @@ def test_large_components_against_dynamic_programming(
     for case in range(25):
         families = parent_sets(random_score(name, rng, 4 + case % 3)).families
         best, _ = subset_optimum(families)
-        solution = solved_parts(families, "auto", SearchLimits(), rng)
+        solution = solve_parts(families, "auto", SearchLimits(), rng)
         assert sum(part.cost for part in solution) == pytest.approx(best, abs=1e-6)
         assert sum(part.bound for part in solution) == pytest.approx(best, abs=1e-6)
         chosen = [f for part in solution for f in part.chosen]
@@ -179,9 +179,9 @@ def test_what_is_dropped_is_in_no_best_dag(seed: int, monkeypatch: pytest.Monkey
 def test_time_and_memory_limits_leave_a_bound() -> None:
     rng = np.random.default_rng(3)
     families = ring(rng)
-    late = solved_parts(families, "auto", SearchLimits.of(0.0, None, None), rng)
+    late = solve_parts(families, "auto", SearchLimits.of(0.0, None, None), rng)
     assert {part.met for part in late} == {frozenset({Limit.TIME})}
-    small = solved_parts(families, "auto", SearchLimits.of(None, 1 << 20, None), rng)
+    small = solve_parts(families, "auto", SearchLimits.of(None, 1 << 20, None), rng)
     for found in (late, small):
         assert sum(part.bound for part in found) <= sum(part.cost for part in found) + 1e-9
 

@@ -136,10 +136,10 @@ def test_one_changed_bit_of_a_request_is_refused_or_noise() -> None:
     for place in rng.integers(len(data), size=200):
         changed = bytearray(data)
         changed[place] ^= 1 << int(rng.integers(8))
-        assert answered(site, bytes(changed)) & set(REPLIES[number - 1][0].tolist()) == set()
+        assert answer_request(site, bytes(changed)) & set(REPLIES[number - 1][0].tolist()) == set()
 
 
-def answered(site: Site, data: bytes) -> set[int]:
+def answer_request(site: Site, data: bytes) -> set[int]:
     """The integers that a site answers with; none where it refuses the request."""
     try:
         return set(reply(site, data)[0].tolist())

@@ -32,10 +32,10 @@ class Kelley:
         x = np.zeros(problem.n)
         x[base] = 1.0
         if free.size:
-            x[free] = self._solved(problem, y, base, free, np.clip(start[free], 0.0, 1.0))
+            x[free] = self._solve(problem, y, base, free, np.clip(start[free], 0.0, 1.0))
         return Point(x, x)
 
-    def _solved(
+    def _solve(
         self, problem: PricingProblem, y: Floats, base: Ints, free: Ints, point: Floats
     ) -> Floats:
         program = _CuttingPlanes(free.size)

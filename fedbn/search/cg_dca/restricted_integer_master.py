@@ -13,7 +13,7 @@ import numpy as np
 from fedbn.graphs.dag import DAG
 from fedbn.limits import NOTHING_MET, Limit, SearchLimits
 from fedbn.search.families.families import Families
-from fedbn.search.optimal.parts import solved_parts
+from fedbn.search.optimal.parts import solve_parts
 
 __all__ = ["RestrictedOptimum", "best_dag"]
 
@@ -31,7 +31,7 @@ def best_dag(
     families: Families, rng: np.random.Generator, limits: SearchLimits | None = None
 ) -> RestrictedOptimum:
     """The least cost of a DAG of these families, within the limits."""
-    parts = solved_parts(families, "auto", SearchLimits() if limits is None else limits, rng)
+    parts = solve_parts(families, "auto", SearchLimits() if limits is None else limits, rng)
     cost = sum(part.cost for part in parts)
     met = NOTHING_MET.union(*(part.met for part in parts))
     return RestrictedOptimum(cost, families.dag([f for p in parts for f in p.chosen]), met)

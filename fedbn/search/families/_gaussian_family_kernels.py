@@ -149,11 +149,11 @@ def _best_known(w: Walk) -> float:
 
 @njit(cache=True, nogil=True)
 def _remember(w: Walk, cost: float) -> None:
-    """Put the included candidates in the place of the dearest known set if they cost less."""
-    dearest = np.argmax(w.known_cost)
-    if cost < w.known_cost[dearest]:
-        w.known_cost[dearest] = cost
-        w.known[dearest] = w.mask
+    """Put the included candidates in the place of the costliest known set if they cost less."""
+    costliest = np.argmax(w.known_cost)
+    if cost < w.known_cost[costliest]:
+        w.known_cost[costliest] = cost
+        w.known[costliest] = w.mask
 
 
 @njit(cache=True, nogil=True)

@@ -4,7 +4,7 @@ A DAG is acyclic on every group of nodes. Let each family's cost be shared among
 hold its node; then the least costs of a DAG on each group, by dynamic programming with parents
 outside the group for free, add up to a lower bound, and what a family costs its group above that
 adds to it for all DAGs with this family (Lagrangian decomposition, Guignard & Kim 1987). The shares
-are bettered by dual ascent (as in max-sum diffusion, Werner 2007): a group gives away what its
+are improved by dual ascent (as in max-sum diffusion, Werner 2007): a group gives away what its
 families cost above its least cost, divided by the number of nodes that it shares. With at most that
 much the bound never falls; `STEP` times as much is tried first. Families that no DAG as cheap as
 the best one known can use are dropped on the way, which betters the bound once more.
@@ -110,7 +110,7 @@ def group_bytes(families: Families) -> int:
 def group_bound(
     families: Families, best: float, guide: ClusterBound | None, enough: int, limits: SearchLimits
 ) -> GroupBound:
-    """Shares bettered until the bound meets `best`, little is gained or time ends.
+    """Shares improved until the bound meets `best`, little is gained or time ends.
 
     Parameters
     ----------
@@ -126,14 +126,14 @@ def group_bound(
     ]
     target = best - start.constant
     keep = np.ones(families.size, dtype=np.bool_)
-    known = solved(groups, owned(families, start), keep)
+    known = solve(groups, own(families, start), keep)
     keep &= known.keep(target)
     step = STEP
     for _ in range(ROUNDS):
         gap = target - known.bound
         if gap <= MARGIN or limits.over or _largest(families, keep) <= enough:
             break
-        found = solved(groups, moved(families, groups, known, step), keep)
+        found = solve(groups, move(families, groups, known, step), keep)
         if found.bound <= known.bound and step > 1.0:
             step /= 2.0
             continue
@@ -180,13 +180,13 @@ def _least(families: Families, core: Nodes, cost: Floats) -> float:
     return least_cost(part, cost[places])
 
 
-def owned(families: Families, start: Start) -> Floats:
+def own(families: Families, start: Start) -> Floats:
     """The first shares: all of a family's cost for the group that its node is from."""
     of_node = [np.isin(families.node, core) for core in start.cores]
     return np.array([np.where(mine, start.cost, 0.0) for mine in of_node])
 
 
-def solved(groups: Sequence[Group], shares: Floats, keep: Bools) -> Shares:
+def solve(groups: Sequence[Group], shares: Floats, keep: Bools) -> Shares:
     """What shares prove of the DAGs of the families that are kept."""
     bound, excess = 0.0, np.zeros_like(shares)
     for g, group in enumerate(groups):
@@ -198,7 +198,7 @@ def solved(groups: Sequence[Group], shares: Floats, keep: Bools) -> Shares:
     return Shares(shares, bound, excess)
 
 
-def moved(families: Families, groups: Sequence[Group], known: Shares, step: float) -> Floats:
+def move(families: Families, groups: Sequence[Group], known: Shares, step: float) -> Floats:
     """New shares: `step` / (shared nodes of the group) of the excess goes to the other groups."""
     holds = np.array([np.isin(np.arange(families.n), group.nodes) for group in groups])
     others = holds.sum(axis=0) - 1

@@ -35,7 +35,7 @@ from fedbn.search.families.parent_sets import TOLERANCE, parent_sets
 from fedbn.search.families.subset_dp import table_seconds
 from fedbn.search.optimal.column_generation import generated_pool
 from fedbn.search.optimal.gaussian_dp import gaussian_bytes, gaussian_optimum
-from fedbn.search.optimal.parts import TABLE_NODES, Part, solved_parts
+from fedbn.search.optimal.parts import TABLE_NODES, Part, solve_parts
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
@@ -125,7 +125,7 @@ def learn_optimal(
     limits = SearchLimits.of(seconds, memory, max_parents)
     rng = np.random.default_rng(0) if rng is None else rng
     used = score.varying()
-    found = _solved(score.over(used) if used.size < score.n else score, method, limits, rng)
+    found = _solve(score.over(used) if used.size < score.n else score, method, limits, rng)
     parents: list[tuple[int, ...]] = [()] * score.n
     for i, chosen in zip(used.tolist(), found.parents, strict=True):
         parents[i] = tuple(int(used[j]) for j in chosen)
@@ -162,7 +162,7 @@ def _canonical(dag: DAG, max_parents: int | None) -> DAG:
     return chosen if chosen.adjacency.sum(axis=0).max() <= cap else dag
 
 
-def _solved(
+def _solve(
     score: TabulatedScore, method: str, limits: SearchLimits, rng: np.random.Generator
 ) -> _Found:
     from fedbn.scores._tables import GAUSSIAN
@@ -205,7 +205,7 @@ def _gaussian(score: TabulatedScore, limits: SearchLimits, rng: np.random.Genera
         families = search.families(found)
         largest = max(len(nodes) for nodes in _components(families))
         if largest <= TABLE_NODES or families.size <= LISTED:
-            parts = solved_parts(families, "auto", limits, rng)
+            parts = solve_parts(families, "auto", limits, rng)
             return _united(families, parts, NOTHING_MET, sum(part.steps for part in found))
     return _dense(score, limits) if dense else _generated(score, limits, rng)
 
@@ -238,7 +238,7 @@ def _generated(score: TabulatedScore, limits: SearchLimits, rng: np.random.Gener
         how = "columns with exact pricing" if np.isfinite(bound) else "ordering search"
         known = Part(pool.chosen, pool.cost, bound, frozenset({how}), pool.met)
         return _united(pool.families, [known], NOTHING_MET, pool.families.size)
-    parts = solved_parts(pool.families, "auto", limits, rng)
+    parts = solve_parts(pool.families, "auto", limits, rng)
     found = _united(pool.families, parts, NOTHING_MET, pool.families.size)
     return replace(
         found,
@@ -254,7 +254,7 @@ def _listed(
     listing = parent_sets(
         score, max_parents=limits.max_parents, memory=limits.bytes, seconds=limits.left
     )
-    parts = solved_parts(listing.families, method, limits, rng)
+    parts = solve_parts(listing.families, method, limits, rng)
     found = _united(listing.families, parts, listing.met, listing.scored)
     if listing.complete:
         return found

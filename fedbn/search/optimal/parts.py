@@ -23,7 +23,7 @@ from fedbn.search.families.subset_dp import subset_bytes, subset_optimum, table_
 from fedbn.search.optimal.branch_and_cut import branch_and_cut
 from fedbn.search.optimal.group_bound import MARGIN, group_bound, group_bytes
 
-__all__ = ["Part", "solved_parts"]
+__all__ = ["Part", "solve_parts"]
 
 QUICK_NODES = 20  # dynamic programming takes well under a second
 TABLE_NODES = 25  # some ten seconds and 4 GB
@@ -51,7 +51,7 @@ class Part:
     met: frozenset[Limit] = NOTHING_MET
 
 
-def solved_parts(
+def solve_parts(
     families: Families,
     method: str,
     limits: SearchLimits,
@@ -67,7 +67,7 @@ def solved_parts(
     for nodes in components(families):
         piece, origin = _component(families, nodes)
         start = None if order is None else _within(order, nodes)
-        parts.append(_placed(_solved(piece, method, limits, rng, start), origin))
+        parts.append(_placed(_solve(piece, method, limits, rng, start), origin))
     return parts
 
 
@@ -77,7 +77,7 @@ def _within(order: tuple[int, ...], nodes: NDArray[np.intp]) -> NDArray[np.int64
     return np.searchsorted(nodes, [i for i in order if i in inside])
 
 
-def _solved(
+def _solve(
     part: Families,
     method: str,
     limits: SearchLimits,
@@ -151,7 +151,7 @@ def _of_kept(
 ) -> Part:
     """The best DAG known, or of the families kept; no other one costs less than the known."""
     order = part.dag(known.chosen).topological_order()
-    parts = solved_parts(part.select(keep), method, limits, rng, order)
+    parts = solve_parts(part.select(keep), method, limits, rng, order)
     cost, bound = sum(p.cost for p in parts), sum(p.bound for p in parts)
     places = np.flatnonzero(keep)
     chosen = tuple(sorted(int(places[f]) for p in parts for f in p.chosen))
