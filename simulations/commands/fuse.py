@@ -163,15 +163,16 @@ def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> N
 
 
 def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
+    from fedbn.graphs.directions import directed_words
     from fedbn.results.outcome import client_rows, edge_rows
 
     if options.out is not None:
         print(f"Results are in {options.out}: consensus.csv, path.csv, edges.csv, clients.csv ...")
     else:
         dag = outcome.consensus.dag
-        support = outcome.edge_support(dag.edges)
-        rows = [(parent, child, support[parent, child]) for parent, child in dag.edges]
-        print_table(rows_table(("parent", "child", "support"), rows, "Consensus"))
+        support, words = outcome.edge_support(dag.edges), directed_words(dag)
+        rows = [(*edge, words[edge], support[edge]) for edge in dag.edges]
+        print_table(rows_table(("parent", "child", "directed", "support"), rows, "Consensus"))
     if options.explain:
         pairs = [
             (
@@ -233,6 +234,7 @@ def consensus_json(path: DeletionPath, consensus: Consensus) -> dict[str, Any]:
     """
     from fedbn.consensus.remarks import remarks
     from fedbn.consensus.threshold import preference
+    from fedbn.graphs.directions import directed_words
 
     nearest: dict[Fraction | None, PathState] = {}
     for state in consensus.states:
@@ -242,6 +244,7 @@ def consensus_json(path: DeletionPath, consensus: Consensus) -> dict[str, Any]:
     return {
         "nodes": list(consensus.dag.names),
         "edges": [list(edge) for edge in consensus.dag.edges],
+        "directed": list(directed_words(consensus.dag).values()),
         "theta": fraction_text(consensus.theta),
         "mean_smhd": float(consensus.mean_smhd),
         "lower_bound": float(consensus.lower_bound),
