@@ -49,7 +49,7 @@ STATUSES = (
 _SAID = {Limit.STEPS: Limit.TIME, Limit.INTERRUPTION: Limit.TIME}
 """Limits that have no code of their own."""
 
-_GRAVEST_FIRST = (Limit.FALLBACK, Limit.TIME, Limit.MEMORY, Limit.SETS, Limit.PARENTS)
+_GRAVEST_FIRST = (Limit.FALLBACK, Limit.TIME, Limit.MEMORY, Limit.PARENTS, Limit.SETS)
 
 
 def status_of(met: AbstractSet[Limit]) -> str:

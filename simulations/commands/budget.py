@@ -31,7 +31,7 @@ def budget(
         print_json(content)
         return
     runs = content.pop("runs")
-    print_table(rows_table(tuple(content), [tuple(_shown(v) for v in content.values())]))
+    print_table(rows_table(("of all runs", ""), [(k, str(_shown(v))) for k, v in content.items()]))
     if runs:
         print_table(rows_table(tuple(runs[0]), [tuple(run.values()) for run in runs]))
 

@@ -81,9 +81,9 @@ def test_limits_are_told() -> None:
     assert capped.met == {Limit.PARENTS}
     assert capped.largest == 1
     search = GaussianFamilies(score)
-    assert search.parent_sets(0.0, memory=10)[1] == "the memory limit"
+    assert search.parent_sets(0.0, memory=10)[1] is Limit.MEMORY
     found, limit = search.parent_sets(0.0, steps=1)
-    assert (limit, found[-1].complete) == ("the limit on steps", False)
+    assert (limit, found[-1].complete) == (Limit.STEPS, False)
 
 
 def test_a_pricing_that_is_cut_short_gives_no_bound() -> None:
