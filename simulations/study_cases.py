@@ -108,7 +108,8 @@ def _in_processes(
                     running[pool.submit(_row, run, cases[place])] = place
                 if not running:
                     return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                done = wait(running, return_when=FIRST_COMPLETED).done
+                for future in sorted(done, key=lambda each: each.exception() is not None):
                     yield running.pop(future), future.result()
         finally:
             pool.shutdown(cancel_futures=True)

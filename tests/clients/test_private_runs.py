@@ -100,6 +100,7 @@ def test_a_torn_ledger_stops_the_site(tmp_path: Path) -> None:
     assert words(site.ask("train")).startswith("ResultsError")
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_site_is_not_that_of_the_runs_seed(tmp_path: Path) -> None:
     """Sixty answers of sites that are told the same seed and round are not all the same.
 

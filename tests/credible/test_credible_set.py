@@ -68,12 +68,14 @@ def test_all_dags_of_five_variables() -> None:
         check(*instance)
 
 
+@pytest.mark.slow
 def test_fewer_variables() -> None:
     for n in (1, 2, 3):
         for instance in instances(n, 12, n):
             check(*instance)
 
 
+@pytest.mark.slow
 def test_without_subset_tables_the_relaxation_gives_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

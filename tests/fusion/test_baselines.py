@@ -81,6 +81,7 @@ def test_vote_and_median_of_equal_inputs_are_the_input(dags: list[DAG], count: i
         assert fuse_by(method, dags * count) == wanted
 
 
+@pytest.mark.slow
 def test_median_of_equal_large_inputs_is_the_input() -> None:
     pigs = load_network("pigs").dag
     assert fuse_by("median", [pigs] * 3) == pigs.reordered(sorted(pigs.names))

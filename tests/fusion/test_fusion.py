@@ -64,6 +64,7 @@ def test_union_is_an_imap_of_every_input(dag_list: list[DAG]) -> None:
                     assert all(twin.separated(dag.adjacency, x, y, s) for dag in dag_list)
 
 
+@pytest.mark.slow
 def test_more_than_one_word_of_nodes() -> None:
     rng = np.random.default_rng(1)
     names = [f"v{i:03d}" for i in range(140)]

@@ -53,6 +53,7 @@ def test_treewidth_bounds_the_exact_one_and_meets_it_on_small_graphs(dag: DAG) -
     assert dag_treewidth(dag) >= largest_clique - 1
 
 
+@pytest.mark.slow
 @given(n=st.integers(1, 90), share=st.floats(0, 0.5), seed=st.integers(0, 10_000))
 @settings(deadline=None, max_examples=40)
 def test_treewidth_is_that_of_its_slow_twin(n: int, share: float, seed: int) -> None:

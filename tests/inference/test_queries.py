@@ -49,6 +49,7 @@ def require_as_pgmpy(network: BayesianNetwork, given: dict[str, str], asked: lis
             assert ours[name][state] == pytest.approx(probability, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["asia", "child", "alarm", "insurance"])
 def test_published_networks_answer_as_with_pgmpy(name: str) -> None:
     network = load_network(name)

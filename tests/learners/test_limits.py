@@ -38,6 +38,7 @@ def test_without_limits_everything_is_considered(learner: str) -> None:
     assert (found.status, found.met) == ("complete", frozenset())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", OPEN)
 def test_a_cap_on_parents_that_binds_is_told(learner: str) -> None:
     found = learned(learner, max_parents=1)
@@ -47,6 +48,7 @@ def test_a_cap_on_parents_that_binds_is_told(learner: str) -> None:
     assert found.certificate.certificate == expected
 
 
+@pytest.mark.slow
 def test_within_a_cap_the_optimum_is_proven_with_its_bound() -> None:
     capped, free = learned("optimal", max_parents=1), learned("optimal")
     assert capped.certificate.upper_bound == pytest.approx(capped.score)
@@ -66,6 +68,7 @@ def test_a_cap_on_the_set_of_an_insert_that_binds_is_told(learner: str) -> None:
     assert learned(learner, max_t=0).status == "set limit"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", OPEN)
 def test_a_time_limit_that_is_met_is_told(learner: str) -> None:
     many = load_network("hailfinder").sample(2_000, np.random.default_rng(1))

@@ -155,6 +155,7 @@ def test_learn_needs_a_schema_and_a_ledger_needs_a_private_learner(
     assert "--ledger is for private learners" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_simulate_says_that_it_is_not_private(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -124,6 +124,7 @@ def test_lines_that_are_no_reservation_stop_everything(
         Ledger.read(path)
 
 
+@pytest.mark.slow
 def test_killed_at_any_instruction_never_less_is_spent_than_drawn(tmp_path: Path) -> None:
     """More than 1,000 kills, at every instruction of the ledger's module and of the drawing."""
     command = [sys.executable, "-m", "tests.privacy.kill_while_reserving", str(tmp_path)]

@@ -184,6 +184,7 @@ def test_without_truth_its_columns_are_empty(outcome: Outcome, tmp_path: Path) -
         assert {row["smhd_to_gold"] for row in csv.DictReader(file)} == {""}
 
 
+@pytest.mark.slow
 def test_the_bytes_depend_on_the_result_alone(outcome: Outcome, tmp_path: Path) -> None:
     one = write_results(outcome, tmp_path / "one", run=RUN)
     two = write_results(outcome, tmp_path / "two", run=RUN)

@@ -70,6 +70,7 @@ def test_real_weights_follow_the_formula(
         assert score.local_score(node, parents) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 300), st.floats(1.0, 9.0), st.integers(0, 99))
 def test_batched_counting_knows_the_weight(rows: int, weight: float, seed: int) -> None:

@@ -34,6 +34,7 @@ def test_the_command_writes_table_and_plot(tmp_path: Path) -> None:
     assert "| asia | 200 | fedbn xges0 | 1 of 1 |" in (tmp_path / "report.md").read_text()
 
 
+@pytest.mark.slow
 def test_what_other_programs_gave_is_kept(tmp_path: Path, monkeypatch) -> None:
     limits: list[float] = []
 

@@ -66,6 +66,7 @@ def test_local_search_prices_any_score(name: str) -> None:
     assert result.score == pytest.approx(best_of_all_dags(score), abs=1e-7)
 
 
+@pytest.mark.slow
 def test_rows_with_k_above_1_keep_the_result_sound() -> None:
     rng = np.random.default_rng(11)
     score = make_score("gaussian-bic", table(rng, "gaussian", n=5, rows=200))
@@ -82,6 +83,7 @@ def test_the_same_seed_gives_the_same_result() -> None:
     assert first == again
 
 
+@pytest.mark.slow
 def test_limits_are_kept_and_told() -> None:
     score = make_score("gaussian-bic", table(np.random.default_rng(5), "gaussian", n=12, rows=300))
     stopped = learn_cg_dca(score, seconds=1e-6, rng=np.random.default_rng(1))
@@ -98,6 +100,7 @@ def test_limits_are_kept_and_told() -> None:
             learn_cg_dca(score, rng=np.random.default_rng(1), **wrong)
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_gives_the_same_and_its_crash_is_an_error() -> None:
     score = make_score("gaussian-bic", table(np.random.default_rng(5), "gaussian", n=5, rows=300))
     here = learn_cg_dca(score, rng=np.random.default_rng(1))

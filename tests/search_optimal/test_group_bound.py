@@ -138,6 +138,7 @@ def test_the_heaviest_pair_is_joined_first() -> None:
     assert widened(weights, np.array([0, 3]), 3).tolist() == [0, 1, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bic", "gaussian-bic", "bdeu", "bge"])
 def test_large_components_against_dynamic_programming(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -30,6 +30,7 @@ SLEEPER = child("import time; time.sleep(600)")
 TABLE = categorical(np.random.default_rng(1), 200, [2, 3, 2, 2, 2])
 
 
+@pytest.mark.slow
 def test_the_answer_is_that_of_this_process() -> None:
     score = make_score("bic", TABLE)
     answer = learn_isolated(score, seconds=300.0, memory=1 << 32, rng=rng())
@@ -61,6 +62,7 @@ def test_a_crash_leaves_the_ordering_search(code: str, reason: str) -> None:
     assert found.score <= learn_optimal(score).score + 1e-9
 
 
+@pytest.mark.slow
 def test_a_child_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolated, "GRACE", 0.5)
     found = learn_isolated(
@@ -72,6 +74,7 @@ def test_a_child_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "did not end" in found.proof
 
 
+@pytest.mark.slow
 def test_bad_data_are_an_error_and_too_little_memory_a_fallback() -> None:
     table = gaussian(rng(), 50, 4)
     values = table.values.copy()
@@ -83,6 +86,7 @@ def test_bad_data_are_an_error_and_too_little_memory_a_fallback() -> None:
     assert "only 0 MiB may be used" in found.proof
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["optimal", "ordering"])
 def test_the_learners(learner: str) -> None:
     found = learn(TABLE, LearnerSettings(learner=learner, score="bic"), rng())
@@ -102,6 +106,7 @@ def test_a_client_survives_a_crash_and_says_so(monkeypatch: pytest.MonkeyPatch) 
     assert found.certificate.upper_bound is None
 
 
+@pytest.mark.slow
 def test_a_time_limit_is_told() -> None:
     table = gaussian(rng(), 2000, 40, 0.5)
     settings = LearnerSettings(learner="optimal", score="gaussian-bic", seconds=0.05)

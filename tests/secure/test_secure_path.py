@@ -99,6 +99,7 @@ def test_sites_with_several_weighted_dags(sites: list[Own], look_ahead: int) -> 
     require_equal(path, every, [weight for _, weights in sites for weight in weights])
 
 
+@pytest.mark.slow
 def test_under_masks_and_with_fewer_rounds_when_looking_ahead() -> None:
     rng = np.random.default_rng(5)
     base = random_dag([f"v{i:02}" for i in range(12)], edges=18, rng=rng)

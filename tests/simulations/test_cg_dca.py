@@ -141,6 +141,7 @@ def test_every_case_has_a_method_and_smoke_is_small() -> None:
     assert len(list(federated_cases(whole))) == 60
 
 
+@pytest.mark.slow
 def test_a_case_and_its_report(tmp_path: Path) -> None:
     run = settings(smoke=True)
     wanted = [

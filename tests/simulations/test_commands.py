@@ -133,6 +133,7 @@ def test_compare_reads_files_and_names(fedbn: Fedbn, tmp_path: Path) -> None:
     assert "nowhere.json" in fedbn("compare", "nowhere.json", "asia").error
 
 
+@pytest.mark.slow
 def test_networks_are_listed(fedbn: Fedbn) -> None:
     listed = {fact["name"]: fact for fact in fedbn("networks", "--json").json["networks"]}
     asia = listed["asia"]

@@ -129,6 +129,7 @@ def test_wrong_updates_are_one_line(fedbn: Fedbn, tables: list[Path]) -> None:
     assert not Path("three-updated").exists()
 
 
+@pytest.mark.slow
 def test_an_update_after_several_rounds_warns(fedbn: Fedbn, tables: list[Path]) -> None:
     fedbn("simulate", "--sites", *tables, "--rounds", 3, *HERE, "--out", "three")
     with pytest.warns(FedbnWarning, match="depend on all clients"):
@@ -181,6 +182,7 @@ def test_an_interrupted_simulation_goes_on(
     assert "nothing to resume" in fedbn(*options, *HERE, "--out", "parts", "--resume").error
 
 
+@pytest.mark.slow
 def test_a_simulation_leaves_out_who_does_not_match(
     fedbn: Fedbn, tables: list[Path], tmp_path: Path
 ) -> None:

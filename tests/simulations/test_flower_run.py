@@ -35,6 +35,7 @@ def test_an_error_of_fedbn_stays_what_it_is(monkeypatch: pytest.MonkeyPatch) -> 
         runs.flower_run(PLAN, 2, silent)
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_early_is_shown_with_its_log(tmp_path: Path) -> None:
     process = start(new_home(tmp_path), "superlink", "flower-superlink", "--port", "no number")
     try:

@@ -82,6 +82,7 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_the_smoke_run_reports_every_claim(smoke: Path) -> None:
     text = (smoke / "report.md").read_text(encoding="utf-8")
     paper = expected()
@@ -105,6 +106,7 @@ def test_the_smoke_run_gives_our_own_values(smoke: Path) -> None:
             assert values == pytest.approx(wanted, abs=expected()["own"]["tolerance"]), (network, r)
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_the_report_is_the_same(smoke: Path, tmp_path: Path) -> None:
     """By two processes instead of one, too; times apart."""
     for name in ("inputs.jsonl", "rows.jsonl"):

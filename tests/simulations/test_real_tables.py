@@ -49,6 +49,7 @@ def simulate(fedbn: Fedbn, files: list[Path], out: Path) -> Path:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("always::fedbn.errors.FedbnWarning")
 def test_three_site_files_to_a_network_in_one_command(tmp_path: Path, fedbn: Fedbn) -> None:
     rows = adult_like(600)

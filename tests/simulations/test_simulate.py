@@ -48,6 +48,7 @@ def test_a_network_is_sampled_learned_fused_and_reported(fedbn: Fedbn, tmp_path:
     assert run["seed"] == 1
 
 
+@pytest.mark.slow
 def test_the_result_may_be_replaced_and_its_bytes_stay(fedbn: Fedbn, tmp_path: Path) -> None:
     def contents() -> dict[str, bytes]:
         assert fedbn("simulate", *SMALL, *HERE, "--out", "again").status == 0
@@ -60,6 +61,7 @@ def test_the_result_may_be_replaced_and_its_bytes_stay(fedbn: Fedbn, tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["again"]
 
 
+@pytest.mark.slow
 def test_sites_are_files_space_separated(fedbn: Fedbn, tables: list[Path]) -> None:
     names = [path.name for path in tables]
     content = fedbn("simulate", "--sites", *names, "--score", "bic", *HERE).json

@@ -14,6 +14,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_same_consensus_as_in_the_open_and_what_the_sums_cost(fedbn: Fedbn) -> None:
     opened = fedbn(*ASIA, "--json", "--out", "open").json
     summed = fedbn(*ASIA, "--aggregation", "secure-sums", "--json", "--out", "sums").json
@@ -26,6 +27,7 @@ def test_the_same_consensus_as_in_the_open_and_what_the_sums_cost(fedbn: Fedbn) 
         assert files[0] == files[1]
 
 
+@pytest.mark.slow
 def test_words_for_people(fedbn: Fedbn) -> None:
     told = fedbn(*ASIA, "--aggregation", "secure-sums", "--look-ahead", 0, "--set", "vote-quorum=2")
     assert "Secure sums: " in told.out
