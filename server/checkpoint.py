@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from fedbn.federation.checkpoint import (
 )
 from fedbn.federation.rounds import ServerState
 from fedbn.federation.settings import Experiment
+from fedbn.whole_file import replace_file
 
 
 def checkpoint_file(experiment: Experiment) -> Path | None:
@@ -38,17 +38,10 @@ def keep(state: ServerState, experiment: Experiment) -> None:
     file = checkpoint_file(experiment)
     if file is None:
         return
-    part = file.with_name(f".{file.name}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("w", encoding="utf-8", newline="\n") as handle:
-            handle.write(checkpoint_text(Checkpoint(experiment, state)))
-            handle.flush()
-            os.fsync(handle.fileno())
-        part.replace(file)
+        replace_file(file, checkpoint_text(Checkpoint(experiment, state)))
     except OSError as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
         done = state.result.rounds if state.result is not None else 0
         raise ResultsError(
             f"the state after round {done} cannot be written to {file}: "

@@ -14,7 +14,6 @@ import os
 import pickle
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
@@ -30,6 +29,7 @@ from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.settings import Experiment
 from fedbn.learners import kind_of_score
+from fedbn.whole_file import write_whole
 from server.checkpoint import forget, keep, resume
 from server.counting import chosen_by_counts
 from server.cut_points import found_cuts
@@ -70,9 +70,7 @@ def main(grid: Grid, context: Context) -> None:
         outcome: Federated | FedbnError = federate(grid, from_run_config(context.run_config))
     except FedbnError as error:
         outcome = error
-    unfinished = Path(handover).with_suffix(".part")
-    unfinished.write_bytes(pickle.dumps(outcome))
-    unfinished.rename(handover)
+    write_whole(handover, pickle.dumps(outcome))
     if isinstance(outcome, FedbnError):
         raise outcome
 

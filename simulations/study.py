@@ -20,6 +20,7 @@ from pathlib import Path
 from warnings import warn
 
 from fedbn.errors import FedbnWarning, ResultsError
+from fedbn.whole_file import write_whole
 from simulations.study_cases import Case, Cost, Row, Run, Tick, finished
 
 Progress = Callable[[Tick], None]
@@ -168,12 +169,8 @@ def write_study_report(folder: Path, title: str, sections: Sequence[Section]) ->
             lines += [*(_line([cell_text(value) for value in row]) for row in section.rows), ""]
         for figure in section.figures:
             lines += [f"![{section.title}]({figure})", ""]
-    path, beside = folder / "report.md", folder / ".report.md.new"
-    try:
-        beside.write_text("\n".join(lines), encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        raise ResultsError(f"{path} cannot be written: {error}") from error
+    path = folder / "report.md"
+    write_whole(path, "\n".join(lines))
     return path
 
 

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 from fedbn.errors import ResultsError
+from fedbn.whole_file import replace_file
 from simulations.study import Section, cell_text
 
 __all__ = ["write_study_page"]
@@ -24,13 +25,12 @@ def write_study_page(folder: Path, title: str, sections: Sequence[Section]) -> P
     ------
     ResultsError : the folder cannot be written, or a figure is not there.
     """
-    path, beside = folder / "report.html", folder / ".report.html.new"
+    path = folder / "report.html"
     try:
         body = "".join(_section(section, folder) for section in sections)
         head = f"<meta charset='utf-8'><title>{escape(title)}</title><style>{STYLE}</style>"
         page = f"<!doctype html><html lang='en'><head>{head}</head><body><h1>{escape(title)}</h1>"
-        beside.write_text(f"{page}{body}</body></html>\n", encoding="utf-8")
-        beside.replace(path)
+        replace_file(path, f"{page}{body}</body></html>\n")
     except OSError as error:
         raise ResultsError(f"{path} cannot be written: {error}") from error
     return path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from fedbn.api.drawing import dag_axes, frame_of
 from fedbn.api.table import Table, dataset_of
 from fedbn.data.dataset import Dataset
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, did_you_mean
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
 from fedbn.learners import LEARNERS, LearnedStructures, LearnerSettings, learner_for
@@ -146,8 +145,7 @@ def learner_settings(
     known = {field.name for field in fields(LearnerSettings)} - {"learner", "score"}
     for name in settings:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f": did you mean {near[0]}?" if near else f" of {', '.join(sorted(known))}"
+            hint = did_you_mean(name, known) or f" of {', '.join(sorted(known))}"
             raise ConfigError(f"{name!r} is no setting of a learner{hint}")
     if learner in LEARNERS and LEARNERS[learner].is_private:
         raise ConfigError(

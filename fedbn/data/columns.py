@@ -28,7 +28,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from fedbn.data.table_format import TableFormat
-from fedbn.errors import DataError
+from fedbn.errors import DataError, did_you_mean
 
 __all__ = ["TABLE_SUFFIXES", "Column", "column_names", "read_columns"]
 
@@ -371,13 +371,9 @@ def _require_rows(source: str, n_rows: int) -> None:
 
 def require_columns(source: str, names: Collection[str], wanted: Iterable[str]) -> None:
     """Raise DataError unless the file has all of these columns."""
-    import difflib
-
     for name in wanted:
         if name not in names:
-            near = difflib.get_close_matches(name, list(names), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise DataError(f"{source} has no column {name!r}{hint}")
+            raise DataError(f"{source} has no column {name!r}{did_you_mean(name, names)}")
 
 
 def chosen_columns(

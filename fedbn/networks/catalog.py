@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from importlib import resources
 from importlib.util import find_spec
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fedbn.errors import NetworkError, SchemaError, StructureError
+from fedbn.errors import NetworkError, SchemaError, StructureError, did_you_mean
 from fedbn.graphs.random import random_dag
 from fedbn.networks.bif import from_pgmpy, read_bif
 from fedbn.networks.json_file import network_from_json, read_json_network
@@ -210,8 +209,7 @@ def _fetched(name: str) -> BayesianNetwork:
 
 def _unknown(name: str, network_dir: str | Path | None) -> str:
     known = (*network_names(), *PGMPY_NAMES)
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
+    hint = did_you_mean(name, known) or "."
     where = "" if network_dir is None else f" and not in {network_dir}"
     return (
         f"unknown network {name!r}{where}{hint} Embedded are {', '.join(network_names())}; "

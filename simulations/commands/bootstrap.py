@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbn.errors import ConfigError
+from fedbn.whole_file import write_whole
 from simulations.options import Json, Quiet, SchemaFile, Seed, table_settings, with_settings
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def bootstrap(
     least = found.threshold() if threshold is None else threshold
     averaged = found.averaged(least)
     if strengths is not None:
-        _write(strengths, strength_table(found))
+        write_whole(strengths, strength_table(found))
     if out is not None:
         write_structure(averaged, out)
     _report(found, averaged, float(least), as_json=as_json, quiet=quiet)
@@ -154,18 +155,6 @@ def _rows(found: Bootstrap) -> list[tuple[str, str, float, float]]:
                 share = float(directions[a, b] / strengths[a, b])
                 rows.append((found.names[a], found.names[b], float(strengths[i, j]), share))
     return sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace the file, or leave it as it was."""
-    from fedbn.errors import ResultsError
-
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        part.replace(path)
-    except OSError as error:
-        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _report(

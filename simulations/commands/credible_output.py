@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fedbn.errors import ResultsError
+from fedbn.whole_file import replace_file
 
 if TYPE_CHECKING:
     from fedbn.credible.enumerate import CredibleSet
@@ -42,17 +43,11 @@ def write_files(
             write_scores(found.candidates.families, scores)
         if out is not None:
             text = _csv(edges) if out.suffix == ".csv" else _dot(found, edges, threshold)
-            _write(out, text)
+            replace_file(out, text)
         if figures is not None:
             _draw(found, edges, figures)
     except OSError as error:
         raise ResultsError(f"the output must be writable: {error}") from error
-
-
-def _write(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
 
 
 def _csv(edges: list[dict[str, Any]]) -> str:

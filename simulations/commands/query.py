@@ -12,6 +12,7 @@ import typer
 
 from fedbn.errors import ConfigError, DataError, QueryError, ResultsError
 from fedbn.inference.elimination import MAX_CELLS
+from fedbn.whole_file import write_whole
 from simulations.options import Json
 
 if TYPE_CHECKING:
@@ -228,9 +229,4 @@ def _write(path: Path, answers: Sequence[Answer]) -> None:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("case", "variable", "state", "probability"))
     writer.writerows(_rows(answers))
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(buffer.getvalue(), encoding="utf-8", newline="\n")
-        part.replace(path)
-    except OSError as error:
-        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
+    write_whole(path, buffer.getvalue())

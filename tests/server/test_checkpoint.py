@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -102,7 +103,7 @@ def test_a_full_disk_ends_the_run_and_keeps_the_round_before(
         if calls["fsync"] > 1:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "fsync", full_after_one)
+    monkeypatch.setattr(os, "fsync", full_after_one)
     with pytest.raises(ResultsError, match="after round 2 cannot be written.*No space left"):
         run(experiment)
     assert [path.name for path in tmp_path.iterdir()] == ["state.json"]

@@ -12,7 +12,7 @@ Finished runs are kept in the CSV file, whole, so a study that was stopped goes 
 from __future__ import annotations
 
 import csv
-import os
+import io
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -26,6 +26,7 @@ from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import path_states
 from fedbn.fusion.baselines import edge_vote
 from fedbn.graphs.distances import smhd
+from fedbn.whole_file import write_whole
 from simulations.benchmarks.consensus.inputs import around_random
 
 __all__ = ["Point", "draw", "medians", "run", "study"]
@@ -110,10 +111,9 @@ def _read(file: Path) -> list[Point]:
 
 
 def _write(points: Sequence[Point], file: Path) -> None:
-    fresh = file.with_name(f".{file.name}.new")
-    with fresh.open("w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream, lineterminator="\n").writerows([Point._fields, *points])
-    os.replace(fresh, file)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([Point._fields, *points])
+    write_whole(file, text.getvalue())
 
 
 def medians(points: Sequence[Point]) -> list[dict[str, float]]:

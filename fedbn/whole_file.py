@@ -1,0 +1,58 @@
+"""A file written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from fedbn.errors import ResultsError
+
+__all__ = ["replace_file", "write_whole"]
+
+
+def write_whole(path: str | Path, content: str | bytes) -> None:
+    """Replace a file, or leave it as it was.
+
+    Parameters
+    ----------
+    path : its folder must exist.
+    content : text is written as UTF-8, line ends as they are.
+
+    Raises
+    ------
+    ResultsError : it cannot be written.
+    """
+    try:
+        replace_file(Path(path), content)
+    except OSError as error:
+        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def replace_file(path: Path, content: str | bytes) -> None:
+    """`write_whole` for callers with words of their own: raises OSError.
+
+    The content lies beside the file, under a name of its own, until it is on disk.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    beside = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.chmod(0o666 & ~_umask())
+        beside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """What the system takes away from the rights of a new file."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
