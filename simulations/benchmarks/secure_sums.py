@@ -1,6 +1,6 @@
 """Secure sums on given structures: equality with the open run, rounds, bytes and CPU per site.
 
-    python -m simulations.benchmarks.secure_sums shared/data/mcbnc/alarm.r100.txt.gz --first 10
+    python -m simulations.benchmarks.secure_sums alarm.r100.txt.gz --first 10
 
 Every DAG is a site of its own; masks are on. `up` are the masked bytes that one site sends, `down`
 those of the requests that it gets.

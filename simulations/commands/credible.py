@@ -394,11 +394,11 @@ def _lists(found: CredibleSet, classes: MarkovClasses | None, wanted: _Wanted) -
         return {}
     if wanted.per_class:
         listed = [
-            {"excess": item.excess, "members": item.members, "edges": _edges(item.dag)}
+            {"excess": item.excess, "members": item.members, **_shown_dag(item.dag)}
             for item in islice(iter(_required(classes)), most)
         ]
     else:
-        listed = [{"excess": item.excess, "edges": _edges(item.dag)} for item in found.k_best(most)]
+        listed = [{"excess": item.excess, **_shown_dag(item.dag)} for item in found.k_best(most)]
     if wanted.k_best and len(listed) < wanted.k_best:
         what = "classes" if wanted.per_class else "structures"
         raise SearchError(
@@ -407,5 +407,9 @@ def _lists(found: CredibleSet, classes: MarkovClasses | None, wanted: _Wanted) -
     return {"structures": listed}
 
 
-def _edges(dag: DAG) -> list[list[str]]:
-    return [list(edge) for edge in dag.edges]
+def _shown_dag(dag: DAG) -> dict[str, Any]:
+    """Its edges, and which of their directions its class determines."""
+    from fedbn.graphs.directions import directed_words
+
+    edges = [list(edge) for edge in dag.edges]
+    return {"edges": edges, "directed": list(directed_words(dag).values())}

@@ -114,7 +114,10 @@ def show(content: Mapping[str, Any]) -> None:
             f"{row['parents'][0]} -> {row['child']} <- {row['parents'][1]},{row['posterior']:.6g}"
         )
     for place, item in enumerate(content.get("structures", []), start=1):
-        arrows = "; ".join(f"{a} -> {b}" for a, b in item["edges"])
+        arrows = "; ".join(
+            f"{a} -> {b}" + (" (open)" if word == "open" else "")
+            for (a, b), word in zip(item["edges"], item["directed"], strict=True)
+        )
         print(f"{place},{item['excess']:.6g},{arrows}")
     for line in _counts(content):
         typer.echo(line, err=True)
