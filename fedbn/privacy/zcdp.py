@@ -75,6 +75,8 @@ def rho_of(epsilon: float, delta: float) -> float:
     if not 0 < epsilon < math.inf:
         raise ConfigError(f"ε must be positive and finite, not {epsilon}")
     low, high = 0.0, epsilon
+    while epsilon_of(high, delta) <= epsilon:  # where δ is large beside ε
+        high *= 2
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         low, high = (middle, high) if epsilon_of(middle, delta) <= epsilon else (low, middle)

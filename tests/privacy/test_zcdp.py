@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fedbn.errors import ConfigError
@@ -59,6 +59,7 @@ def test_epsilon_is_the_least_over_a_grid_of_orders(rho: float, delta: float) ->
     assert epsilon_of(rho, delta) == pytest.approx(least, rel=1e-4, abs=1e-6)
 
 
+@example(epsilon=0.01171875, delta=0.09375)
 @given(epsilon=st.floats(0.01, 30), delta=st.floats(1e-12, 0.1))
 @settings(max_examples=25, deadline=None)
 def test_rho_is_the_largest_that_epsilon_allows(epsilon: float, delta: float) -> None:
