@@ -1,6 +1,6 @@
 """Hypothesis gives the same examples in every run, so that a commit passes or fails everywhere.
 
-    FEDBN_NEW_EXAMPLES=1 python -m pytest tests/...     looks for new ones
+FEDBN_NEW_EXAMPLES=1 python -m pytest tests/...     looks for new ones
 """
 
 from __future__ import annotations
