@@ -23,7 +23,7 @@ from fedbn.errors import FedbnError, SearchError
 
 LONGEST = 1e6  # seconds: a process cannot wait for much more
 
-__all__ = ["Answer", "answer_of", "serve"]
+__all__ = ["Answer", "answer_of", "serve", "timed"]
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,20 @@ def serve(compute: Callable[[Any], object], load: Callable[[Any], object] | None
     os.dup2(2, 1)  # what a solver prints must not get between
     answer: object
     try:
-        given = pickle.loads(task)
-        if load is not None:
-            with suppress(FedbnError):
-                load(given)
-        ready = time.process_time()
-        answer = Answer(compute(given), time.process_time() - ready, ready)
+        answer = timed(compute, load, pickle.loads(task))
     except FedbnError as error:
         answer = error
     with answers:
         pickle.dump(answer, answers)
+
+
+def timed(
+    compute: Callable[[Any], object], load: Callable[[Any], object] | None, task: object
+) -> Answer:
+    """`compute`'s result for the task, `load` having run before, and what each took."""
+    if load is not None:
+        with suppress(FedbnError):
+            load(task)
+    ready = time.process_time()
+    result = compute(task)
+    return Answer(result, time.process_time() - ready, ready)

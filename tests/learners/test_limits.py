@@ -73,7 +73,7 @@ def test_a_cap_on_the_set_of_an_insert_that_binds_is_told(learner: str) -> None:
 def test_a_time_limit_that_is_met_is_told(learner: str) -> None:
     many = load_network("hailfinder").sample(2_000, np.random.default_rng(1))
     small = {"replicates": 3} if learner == "bootstrap" else {}
-    settings = LearnerSettings(learner, "bic", seconds=1e-3, max_parents=3, **small)
+    settings = LearnerSettings(learner, "bic", seconds=1e-9, max_parents=3, **small)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FedbnWarning)
         found = learn(many, settings, np.random.default_rng(0))

@@ -67,8 +67,6 @@ def test_learn_finds_most_of_asia(fedbn: Fedbn, table: Path, tmp_path: Path) -> 
     content = fedbn("learn", table, "--json", "--out", out).json
     assert {"nodes", "edges", "score", "seconds", "startup_seconds"} <= set(content)
     assert content["score"] < 0
-    assert content["seconds"] >= 0
-    assert content["startup_seconds"] >= 0
     distances = fedbn("compare", out, "asia", "--json").json
     assert list(distances) == ["smhd", "shd", "precision", "recall", "f1"]
     assert distances["shd"] <= 5
