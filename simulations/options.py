@@ -69,7 +69,7 @@ Minutes = Annotated[
         min=0.0, show_default="no limit", help="Start no more cases after so many minutes."
     ),
 ]
-LEARNING = "Learning"
+LEARNING, TABLES = "Learning", "Tables"
 
 
 def require_known(option: str, names: Collection[str] | None, known: Collection[str]) -> None:
@@ -77,9 +77,6 @@ def require_known(option: str, names: Collection[str] | None, known: Collection[
     for name in names or ():
         if name not in known:
             raise ConfigError(f"{option} must be one of {', '.join(known)}, not {name!r}")
-
-
-TABLES = "Tables"
 
 
 class SeveralValues(TyperCommand):

@@ -103,7 +103,6 @@ class DataSettings(Settings):
                 f"partition {self.partition!r} needs a partition-column: the column that rows are "
                 "divided by"
             )
-
         if self.site_parameters is not None and (self.network is None or self.partition != "iid"):
             raise ConfigError(
                 "site-parameters needs a network to sample tables from, and partition iid"
@@ -266,24 +265,29 @@ class Experiment(Settings):
                 f"weights, but replies of more than {self.limits.max_dags} structures are "
                 "refused: raise max-dags-per-reply, too"
             )
-        aggregation, limit = self.consensus.aggregation, self.federation.rounds_limit
-        if aggregation != "open" and limit > 1:
+        if self.consensus.aggregation != "open":
+            self._require_summable()
+
+    def _require_summable(self) -> None:
+        """Raise ConfigError for what would leave sites unmasked, or be no sum over all of them."""
+        name, limit = self.consensus.aggregation, self.federation.rounds_limit
+        if limit > 1:
             raise ConfigError(
-                f"{aggregation} is for one round: structures of further ones would depend on the "
-                f"sums before, so rounds-limit must be 1, not {limit}"
+                f"{name} is for one round: structures of further ones would depend on the sums "
+                f"before, so rounds-limit must be 1, not {limit}"
             )
-        if aggregation != "open" and self.output.resume:
-            raise ConfigError(f"a run with {aggregation} keeps no checkpoint: start it anew")
-        if aggregation != "open" and len(self.learner.ladder) > 1:
-            raise ConfigError(f"{aggregation} sums structures of one row weight, not of several")
-        if aggregation != "open" and self.consensus.choose != "smhd":
+        if self.output.resume:
+            raise ConfigError(f"a run with {name} keeps no checkpoint: start it anew")
+        if len(self.learner.ladder) > 1:
+            raise ConfigError(f"{name} sums structures of one row weight, not of several")
+        if self.consensus.choose != "smhd":
             raise ConfigError(
-                f"{aggregation} chooses by smhd: the counts that {self.consensus.choose} asks for "
-                "would leave the sites unmasked"
+                f"{name} chooses by smhd: the counts that {self.consensus.choose} asks for would "
+                "leave the sites unmasked"
             )
-        if aggregation != "open" and self.federation.parameters == "federated":
+        if self.federation.parameters == "federated":
             raise ConfigError(
-                f"{aggregation} sums no parameters yet: their counts would leave the sites unmasked"
+                f"{name} sums no parameters yet: their counts would leave the sites unmasked"
             )
 
     @classmethod
