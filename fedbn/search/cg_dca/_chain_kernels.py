@@ -1,7 +1,7 @@
-"""Prefix values of the two submodular functions; see `set_functions.py`. Sets are orders' prefixes.
+"""Prefix values of the two submodular functions of `submodular_difference.py`.
 
-A `Model` is what one score gives for all nodes; clusters that hold the priced node are rows of
-booleans over all variables.
+Sets are prefixes of orders. A `Model` is what one score gives for all nodes; clusters that hold the
+priced node are rows of booleans over all variables.
 """
 
 from __future__ import annotations

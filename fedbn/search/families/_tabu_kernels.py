@@ -1,4 +1,4 @@
-"""Tabu descent over clusters; see `cluster_lp.py` and `cg_dca/separation.py`."""
+"""Tabu descent over clusters; see `cluster_lp.py` and `cg_dca/violated_clusters.py`."""
 
 from __future__ import annotations
 
