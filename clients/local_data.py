@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.site import site_file
+from fedbn.arrays import Indices
 from fedbn.data.cuts import Cuts, cuts_text
-from fedbn.data.dataset import Dataset, Kind, RowIndices, union_schema
+from fedbn.data.dataset import Dataset, Kind, union_schema
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.partition import (
     Sizes,
@@ -333,7 +334,7 @@ def _column_of(dataset: Dataset, column: str | None) -> list[str]:
     return [states[code] for code in dataset.codes[:, index]]
 
 
-def _parts(experiment: Experiment, dataset: Dataset, values: Sequence[str]) -> list[RowIndices]:
+def _parts(experiment: Experiment, dataset: Dataset, values: Sequence[str]) -> list[Indices]:
     rng = np.random.default_rng([experiment.seed, PARTITION_STREAM])
     data = experiment.data
     clients, alpha, sizes = data.clients, data.alpha, cast(Sizes, data.sizes)

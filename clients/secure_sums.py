@@ -14,6 +14,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message
 
 from clients.requests import run_of, sum_of, task_of
 from clients.site import decided
+from fedbn.arrays import Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.federation.message import (
     Limits,
@@ -26,7 +27,7 @@ from fedbn.federation.message import (
 )
 from fedbn.secure.cohorts import enter_cohort
 from fedbn.secure.guard import Asked
-from fedbn.secure.masks import Key, Masked
+from fedbn.secure.masks import Key
 from fedbn.secure.session import Terms, require_cohort, signed_key
 from fedbn.secure.site import Site, begin, join, reply
 

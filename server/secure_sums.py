@@ -16,11 +16,12 @@ import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
+from fedbn.arrays import Masked
 from fedbn.errors import MessageError, QuorumError
 from fedbn.federation.message import array_of_npy, schema_to_text
 from fedbn.federation.secure_rounds import SecureResult, SumCost, result_of, search_of, terms_of
 from fedbn.federation.settings import Experiment
-from fedbn.secure.masks import Masked, unmasked_sum
+from fedbn.secure.masks import unmasked_sum
 from fedbn.secure.requests import to_bytes
 from fedbn.secure.session import Member
 from server.handshake import Handshake
@@ -30,7 +31,7 @@ KEYS, SUMS = f"{MessageType.QUERY}.keys", f"{MessageType.TRAIN}.sums"
 GONE = 5
 """Flower's code for a node that is not there."""
 
-MOST_BYTES = 2**30
+MAX_BYTES = 2**30
 """Of one masked vector."""
 
 
@@ -177,7 +178,7 @@ def _vector(answer: RecordDict, client: str) -> Masked:
     record = answer.get("sums")
     array = record.get("masked") if isinstance(record, ArrayRecord) else None
     try:
-        vector = array_of_npy(b"" if array is None else bytes(array.data), max_bytes=MOST_BYTES)
+        vector = array_of_npy(b"" if array is None else bytes(array.data), max_bytes=MAX_BYTES)
     except MessageError as error:
         raise QuorumError(f"{client}: {error}") from None
     if vector.dtype != np.uint64 or vector.ndim != 1:

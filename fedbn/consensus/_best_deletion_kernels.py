@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.arrays import Ints
 from fedbn.consensus._bound_kernels import evaluate, invalidate, make_root
 from fedbn.consensus._cut_kernels import fill_graph
 from fedbn.consensus._engine import (
@@ -45,8 +46,6 @@ from fedbn.consensus._slot_kernels import comes_before, operator_of, size_of
 from fedbn.consensus._split_kernels import split
 from fedbn.graphs._bit_kernels import has_bit, inner
 from fedbn.graphs._cpdag_kernels import topological_bits
-
-Ints = NDArray[np.int64]
 
 DONE, LIMIT, NO_SLOT, PAUSE, BROKEN = 0, 1, 2, 3, 4
 SPLIT_AT_ONCE = 2  # families of so few undecided elements are split without computing their cuts
@@ -271,7 +270,7 @@ def advance(
             return code
         swap = False
         if choose:
-            slot, swap = _drawn(e, ties, tied, draws[step])
+            slot, swap = _draw(e, ties, tied, draws[step])
         if e.bound[slot] > largest:
             return LIMIT
         _record(e, slot, swap)
@@ -296,7 +295,7 @@ def _record(e: Engine, slot: int, swap: bool) -> None:
 
 
 @inner
-def _drawn(e: Engine, ties: Ints, tied: int, draw: float) -> tuple[int, bool]:
+def _draw(e: Engine, ties: Ints, tied: int, draw: float) -> tuple[int, bool]:
     """The tied operator that a draw in [0, 1) selects: (slot, whether y -> x is meant).
 
     An undirected edge counts twice, once in each orientation; order (x, y, H).

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.consensus._cut_kernels import min_cut_bits
 from fedbn.consensus._engine import (
     AFTER,
@@ -37,7 +38,7 @@ from fedbn.consensus._engine import (
     Y,
 )
 from fedbn.consensus._slot_kernels import free_chain, new_slot, size_of
-from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, first_bit, has_bit, inner, popcount
+from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit, inner, popcount
 
 
 @inner

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.consensus._engine import (
     ALLOWED,
     ANC,
@@ -32,14 +33,13 @@ from fedbn.consensus._engine import (
 from fedbn.graphs._bit_kernels import (
     ONE,
     ZERO,
-    Bits,
     clear_bit,
     first_bit,
     has_bit,
     inner,
     inner_with_arrays,
     set_bit,
-    transposed_bits,
+    transpose_bits,
 )
 from fedbn.graphs._cpdag_kernels import ancestors_bits
 
@@ -104,7 +104,7 @@ def _use_path(y: int, x: int, s: Scratch) -> None:
 
 
 @inner
-def _augmented(g: Bits, y: int, x: int, s: Scratch) -> bool:
+def _augment(g: Bits, y: int, x: int, s: Scratch) -> bool:
     """One augmenting path from y to x in the residual graph; else REACH is what y reaches."""
     words = g.shape[2]
     for w in range(words):
@@ -185,7 +185,7 @@ def min_cut_bits(g: Bits, x: int, y: int, low: Bits, free: Bits, s: Scratch) -> 
         _fetch_row(g, y, s)
         if not _is_empty(s.rows[ROW, y]):
             value = _short_paths(g, x, y, s)
-            while _augmented(g, y, x, s):
+            while _augment(g, y, x, s):
                 value += 1
     for i in range(s.size[0]):
         v = s.lists[TOUCHED, i]
@@ -226,7 +226,7 @@ def cut_arcs_bits(g: Bits, s: Scratch, out: NDArray[np.int32]) -> int:
 def fill_graph(g: Bits) -> None:
     """ANC, DES and MOR of an input from its PA and CH."""
     anc = ancestors_bits(g[PA], g[CH])
-    des = transposed_bits(anc)
+    des = transpose_bits(anc)
     for v in range(g.shape[1]):
         for w in range(g.shape[2]):
             g[ANC, v, w] = anc[v, w]

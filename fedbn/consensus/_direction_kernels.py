@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import ONE, Bits, clear_bit, has_bit, inner, set_bit
-
-Ints = NDArray[np.int64]
+from fedbn.arrays import Bits, Ints
+from fedbn.graphs._bit_kernels import ONE, clear_bit, has_bit, inner, set_bit
 
 
 @njit(cache=True, nogil=True)

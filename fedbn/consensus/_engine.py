@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import Bits
+from fedbn.arrays import Bits
 
 Integer = Any  # int64 in compiled code, int or a numpy integer for the type checker
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.consensus._cut_kernels import cut_arcs_bits, min_cut_bits, moral_bits
 from fedbn.consensus._engine import (
     ANC,
@@ -22,7 +23,7 @@ from fedbn.consensus._engine import (
     Scratch,
     U,
 )
-from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, clear_bit, first_bit, has_bit, inner, set_bit
+from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, inner, set_bit
 
 
 @inner

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedbn.arrays import Bits
 from fedbn.consensus._bound_kernels import make_root
 from fedbn.consensus._engine import (
     AFTER,
@@ -27,7 +28,6 @@ from fedbn.consensus._slot_kernels import free_chain
 from fedbn.graphs._bit_kernels import (
     ONE,
     ZERO,
-    Bits,
     clear_bit,
     first_bit,
     has_bit,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedbn.arrays import Bits
 from fedbn.consensus._engine import (
     AFTER,
     CH,
@@ -26,7 +27,7 @@ from fedbn.consensus._engine import (
     X,
     Y,
 )
-from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, first_bit, inner, popcount
+from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, inner, popcount
 
 
 @inner
@@ -97,7 +98,7 @@ def free_chain(e: Engine, slot: int) -> None:
 
 
 @inner
-def copied(e: Engine, slot: int) -> int:
+def copy_slot(e: Engine, slot: int) -> int:
     """A new slot of the same edge with the bounds of `slot`, none of them exact."""
     made = new_slot(e, e.slots[slot, OWNER])
     e.slots[made, KIND] = e.slots[slot, KIND]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedbn.arrays import Bits
 from fedbn.consensus._bound_kernels import carry, is_inside
 from fedbn.consensus._engine import (
     ANC,
@@ -32,23 +33,14 @@ from fedbn.consensus._engine import (
     Y,
 )
 from fedbn.consensus._slot_kernels import (
-    copied,
+    copy_slot,
     forget,
     is_clique,
     joins_all,
     operator_of,
     size_of,
 )
-from fedbn.graphs._bit_kernels import (
-    ONE,
-    ZERO,
-    Bits,
-    clear_bit,
-    first_bit,
-    inner,
-    popcount,
-    set_bit,
-)
+from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, inner, popcount, set_bit
 
 
 @inner
@@ -84,7 +76,7 @@ def split(e: Engine, slot: int, s: Scratch) -> int:
         forget(e, slot)
         _close(e, slot, s)
         return -1
-    made = copied(e, slot)
+    made = copy_slot(e, slot)
     _close(e, made, s)
     if e.bound[made] != DEAD:
         carry(e, slot, made, s)
@@ -97,7 +89,7 @@ def _split_rest(e: Engine, slot: int, s: Scratch) -> int:
     """Put u into S in `slot`, and leave it out in the new slot that is returned."""
     whole = operator_of(e, slot)
     u = _dividing_element(e, slot, whole, s)
-    made = copied(e, slot)
+    made = copy_slot(e, slot)
     clear_bit(e.sets[made, U], u)
     set_bit(e.sets[made, H], u)
     e.slots[made, KIND] = FAMILY

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Ints, Ints32
 from fedbn.consensus._cut_kernels import moral_bits
 from fedbn.consensus._pattern_kernels import delete_bits
 from fedbn.fusion._imap_kernels import copy_rows, union_bits, write_imap
 from fedbn.fusion._order_kernels import order_bits
-from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, clear_bit, first_bit, transposed_bits
+from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, transpose_bits
 from fedbn.graphs._cpdag_kernels import cpdag_bits, extend_bits
-
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True)
@@ -73,7 +70,7 @@ def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
     """Parents [B, n, W] of a DAG extension of P after cuts[b] deletions, for every b."""
     n, words = union_pa.shape
     out = np.empty((cuts.shape[0], n, words), dtype=np.uint64)
-    pa, ch, ne = cpdag_bits(union_pa, transposed_bits(union_pa))
+    pa, ch, ne = cpdag_bits(union_pa, transpose_bits(union_pa))
     done = 0
     for b in range(cuts.shape[0]):
         while done < cuts[b]:
@@ -128,7 +125,7 @@ def smhd_sums(states: Bits, votes: Ints, total: int, everything: int) -> Ints:
     """`smhd_sum` of every state, int64 [B]."""
     out = np.empty(states.shape[0], dtype=np.int64)
     for b in range(states.shape[0]):
-        out[b] = smhd_sum(states[b], transposed_bits(states[b]), votes, total, everything)
+        out[b] = smhd_sum(states[b], transpose_bits(states[b]), votes, total, everything)
     return out
 
 
@@ -168,7 +165,7 @@ def shd_sums(states: Bits, votes: Ints, total: int) -> Ints:
     out = np.empty(count, dtype=np.int64)
     for k in range(count):
         cost = everything
-        _, directed, undirected = cpdag_bits(states[k], transposed_bits(states[k]))
+        _, directed, undirected = cpdag_bits(states[k], transpose_bits(states[k]))
         for a in range(n):
             for w in range(words):
                 word = directed[a, w]

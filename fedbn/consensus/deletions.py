@@ -34,7 +34,7 @@ from fedbn.consensus._engine import (
 )
 from fedbn.errors import SearchError
 from fedbn.fusion.inputs import MergedInputs
-from fedbn.graphs._bit_kernels import transposed_bits
+from fedbn.graphs._bit_kernels import transpose_bits
 from fedbn.graphs._cpdag_kernels import cpdag_bits
 
 __all__ = ["delete_all", "new_engine"]
@@ -73,7 +73,7 @@ def new_engine(
         topo=np.zeros((r, n), np.int64),
         weights=inputs.weight_array,
         votes=np.zeros((n, n), np.int64),
-        p=np.stack(cpdag_bits(union_pa, transposed_bits(union_pa))),
+        p=np.stack(cpdag_bits(union_pa, transpose_bits(union_pa))),
         edge=np.full((n, n), -1, np.int64),
         edges=np.zeros((edges, 3), np.int64),
         edge_sets=np.zeros((edges, 2, words), np.uint64),

@@ -18,7 +18,7 @@ __all__ = ["nearest_member"]
 Arcs = tuple[tuple[int, int], ...]
 
 # Sources tried at most for one class: below a second. Cliques of 11 open nodes need 11,264.
-MOST_SOURCES = 20_000
+MAX_SOURCES = 20_000
 
 
 def nearest_member(dag: DAG, votes: Votes) -> DAG:
@@ -30,7 +30,7 @@ def nearest_member(dag: DAG, votes: Votes) -> DAG:
     to it (Chickering 1995, Theorem 2). If an open edge then still goes against a majority, all
     members are compared, by the source of every chain component and of what it leaves open (He,
     Jia, Yu 2015, JMLR 16:2589); ties to the smallest name. Only where that needs more than
-    `MOST_SOURCES` sources may another member be nearer.
+    `MAX_SOURCES` sources may another member be nearer.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class _Orientations:
         best: tuple[int, Arcs] | None = None
         for source in sorted(part):
             self.sources += 1
-            if self.sources > MOST_SOURCES:
+            if self.sources > MAX_SOURCES:
                 return None
             arcs, parts = self._rooted(part, source)
             value = sum(int(self.margins[a, b]) for a, b in arcs)

@@ -12,15 +12,13 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Ints
 from fedbn.fusion.baselines import arc_votes
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
 
 __all__ = ["Votes", "lower_bound", "mean_smhd_by_votes", "missing_pairs", "votes_of"]
-
-Ints = NDArray[np.int64]
 
 
 class Votes(NamedTuple):

@@ -6,12 +6,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Bits = NDArray[np.uint64]
+from fedbn.arrays import Bits
+
 ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def _mixed(code: np.uint64, lane: np.uint64) -> np.uint64:
+def _mix(code: np.uint64, lane: np.uint64) -> np.uint64:
     """SplitMix64 of a code; two lanes give 128 bits."""
     z = code * np.uint64(2) + lane
     z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -64,8 +65,8 @@ def class_keys(
                 if inside[p] >= 0 and c < p:
                     low, high = c, p
                 code = (np.uint64(low) * n + np.uint64(high)) * n + n - ONE
-                first += _mixed(code, np.uint64(0))
-                second += _mixed(code, np.uint64(1))
+                first += _mix(code, np.uint64(0))
+                second += _mix(code, np.uint64(1))
                 for r in range(start[f], q):
                     o = members[r]
                     adjacent = False
@@ -77,7 +78,7 @@ def class_keys(
                         continue
                     if shielded or not adjacent:
                         code = ((np.uint64(o) * n + np.uint64(p)) * n + np.uint64(c)) + n * n * n
-                        first += _mixed(code, np.uint64(0))
-                        second += _mixed(code, np.uint64(1))
+                        first += _mix(code, np.uint64(0))
+                        second += _mix(code, np.uint64(1))
         keys[k, 0], keys[k, 1] = first, second
     return keys

@@ -9,21 +9,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Floats, Ints, Ints32
 from fedbn.credible._state_kernels import (
     ONE,
-    Bits,
     Bound,
-    Floats,
-    Ints,
     Scratch,
-    Small,
     can_end,
     cheapest_alive,
     completion_bound,
-    demanded,
+    demand_bound,
     fits,
-    left_behind,
-    placed_after,
+    keep_misfits,
+    place,
     price_of,
 )
 
@@ -39,7 +36,7 @@ def _hash(key: Bits) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _slot(keys: Bits, key: Bits, table: Small) -> int:
+def _slot(keys: Bits, key: Bits, table: Ints32) -> int:
     """The slot of `table` that holds the state `key`, or the free one where it would go."""
     mask = table.size - 1
     slot = np.int64(_hash(key) & np.uint64(mask))
@@ -57,7 +54,7 @@ def _slot(keys: Bits, key: Bits, table: Small) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _rehashed(keys: Bits, number: int, size: int) -> Small:
+def _rehash(keys: Bits, number: int, size: int) -> Ints32:
     table = np.full(size, -1, dtype=np.int32)
     for k in range(number):
         slot = np.int64(_hash(keys[k]) & np.uint64(size - 1))
@@ -68,7 +65,9 @@ def _rehashed(keys: Bits, number: int, size: int) -> Small:
 
 
 @njit(cache=True, nogil=True)
-def _least_fitting(v: int, start: Ints, cost: Floats, bits: Bits, words: int, state: Bits) -> float:
+def _min_fitting_cost(
+    v: int, start: Ints, cost: Floats, bits: Bits, words: int, state: Bits
+) -> float:
     """The least cost of a family that v may take now; infinite if there is none."""
     least = np.inf
     for f in range(start[v], start[v + 1]):
@@ -86,9 +85,9 @@ def expand(
     bits: Bits,
     bound: Bound,
     limit: float,
-    most: int,
+    max_states: int,
     stop: NDArray[np.uint8],
-) -> tuple[Bits, Floats, Floats, Small, Small, Small, bool]:
+) -> tuple[Bits, Floats, Floats, Ints32, Ints32, Ints32, bool]:
     """All states one step below the layer `keys` [S, Wu + Wf], merged, and the arcs to them.
 
     A vertex v may be placed next iff no smaller unplaced vertex w would be placed by its smallest
@@ -96,7 +95,7 @@ def expand(
     not inside U. Each DAG so has one path, its topological order with the smallest labels first.
 
     Parameters: `reach` [S] least cost to each state; `start` [m + 1]; states beyond `limit` by the
-    bound are left out; at most `most` new states; `stop` [1] ends it from outside.
+    bound are left out; at most `max_states` new states; `stop` [1] ends it from outside.
     Returns (keys, reach, bounds, arc source, arc family, arc target, whether all fitted).
     """
     m, words, width = start.size - 1, bits.shape[1], keys.shape[1]
@@ -124,9 +123,9 @@ def expand(
         for v in range(m):
             if (state[v >> 6] >> np.uint64(v & 63)) & ONE:
                 continue
-            least = _least_fitting(v, start, cost, bits, words, state)
+            least = _min_fitting_cost(v, start, cost, bits, words, state)
             if least < np.inf:
-                placed_after(v, start, words, state, key)
+                place(v, start, words, state, key)
                 slot = _slot(new, key, table)
                 at = table[slot]
                 if at >= 0:
@@ -136,7 +135,7 @@ def expand(
                     room = limit - reach[s] - ahead
                     if least > room or not can_end(key, start, bits, bound, scratch, room - least):
                         room = -np.inf
-                    elif number == most:
+                    elif number == max_states:
                         return (
                             new[:0], values[0, :0], values[1, :0],
                             arcs[0, :0], arcs[1, :0], arcs[2, :0], False,
@@ -151,7 +150,7 @@ def expand(
                         table[slot] = at
                         number += 1
                         if 2 * number > table.size:
-                            table = _rehashed(new, number, 2 * table.size)
+                            table = _rehash(new, number, 2 * table.size)
                 if at >= 0:
                     values[0, at] = min(values[0, at], reach[s] + least)
                 for f in range(start[v], start[v + 1]):
@@ -160,7 +159,7 @@ def expand(
                             arcs = np.concatenate((arcs, np.empty_like(arcs)), axis=1)
                         arcs[0, size], arcs[1, size], arcs[2, size] = s, f, at
                         size += 1
-            if not left_behind(v, start, bits, words, state):
+            if not keep_misfits(v, start, bits, words, state):
                 break
     return (
         new[:number].copy(), values[0, :number].copy(), values[1, :number].copy(),
@@ -192,7 +191,7 @@ def drop_unaffordable(
         key = keys[s]
         with_k, paid = np.int64(0), 0.0
         if bound.rest.size:
-            with_k, paid, total = demanded(key, start, words, bound)
+            with_k, paid, total = demand_bound(key, start, words, bound)
         else:
             total = completion_bound(key, start, words, bound, scratch)
         for v in range(m):

@@ -6,24 +6,21 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Floats, Ints, Ints32
 from fedbn.credible._state_kernels import (
     ONE,
-    Bits,
     Bound,
-    Floats,
-    Ints,
     Scratch,
-    Small,
     can_end,
     completion_bound,
     fits,
-    left_behind,
-    placed_after,
+    keep_misfits,
+    place,
 )
 
 
 @njit(cache=True, nogil=True)
-def is_barred(f: int, node: Small, taken: Small, bar_start: Ints, barred: Small) -> bool:
+def is_barred(f: int, node: Ints32, taken: Ints32, bar_start: Ints, barred: Ints32) -> bool:
     """Whether the path already has a family that f must not go with."""
     found = False
     for k in range(bar_start[f], bar_start[f + 1]):
@@ -35,8 +32,8 @@ def is_barred(f: int, node: Small, taken: Small, bar_start: Ints, barred: Small)
 def list_paths(
     layer_offset: Ints,
     arc_start: Ints,
-    family: Small,
-    target: Small,
+    family: Ints32,
+    target: Ints32,
     cost: Floats,
     rest: Floats,
     budget: float,
@@ -44,11 +41,11 @@ def list_paths(
     spent: Floats,
     where: Ints,
     progress: Ints,
-    node: Small,
-    taken: Small,
+    node: Ints32,
+    taken: Ints32,
     bar_start: Ints,
-    barred: Small,
-    chosen: Small,
+    barred: Ints32,
+    chosen: Ints32,
     excess: Floats,
 ) -> int:
     """List paths of excess ≤ budget, depth first; call again to go on.
@@ -61,7 +58,7 @@ def list_paths(
     Writes chosen [K, m] (family by depth) and excess [K]; returns how many.
     """
     m = layer_offset.size - 2
-    most = chosen.shape[0]
+    max_paths = chosen.shape[0]
     found = 0
     depth = progress[0]
     path = np.empty(m, dtype=np.int32)
@@ -70,7 +67,7 @@ def list_paths(
     while depth >= 0:
         state = where[depth]
         if depth == m:
-            if found == most:
+            if found == max_paths:
                 break
             for d in range(m):
                 chosen[found, d] = path[d]
@@ -109,15 +106,15 @@ def search_paths(
     ahead: Floats,
     position: Ints,
     progress: Ints,
-    chosen: Small,
-    most: int,
+    chosen: Ints32,
+    max_steps: int,
     stop: NDArray[np.uint8],
 ) -> int:
     """List DAGs by depth-first search over the states of `expand`; call again to go on.
 
     keys [m + 1, Wu + Wf] are the states along the path, position [m + 1, 2] the vertex and the
     family that each depth tries next, ahead [m + 1] the bound of the vertex, progress (depth, or
-    -1 when done; steps so far). At most `most` steps. Writes chosen [K, m], families by depth.
+    -1 when done; steps so far). At most `max_steps` steps. Writes chosen [K, m], families by depth.
     """
     m = start.size - 1
     words = bits.shape[1]
@@ -129,7 +126,7 @@ def search_paths(
     depth = progress[0]
     for d in range(max(depth, 0)):
         path[d] = position[d, 1] - 1
-    while depth >= 0 and progress[1] < most and not stop[0]:
+    while depth >= 0 and progress[1] < max_steps and not stop[0]:
         progress[1] += 1
         if depth == m:
             if found == chosen.shape[0]:
@@ -144,19 +141,19 @@ def search_paths(
             continue
         state, below = keys[depth], keys[depth + 1]
         if f == start[v + 1] or (state[v >> 6] >> np.uint64(v & 63)) & ONE:
-            go_on = left_behind(v, start, bits, words, state)
+            go_on = keep_misfits(v, start, bits, words, state)
             position[depth, 0] = v + 1 if go_on else m
             position[depth, 1] = start[v + 1]
             continue
         position[depth, 1] = f + 1
         if f == start[v]:
-            placed_after(v, start, words, state, below)
+            place(v, start, words, state, below)
             ahead[depth] = completion_bound(below, start, words, bound, scratch)
             room = limit - spent[depth] - ahead[depth]
             if not can_end(below, start, bits, bound, scratch, max(room, 0.0)):
                 ahead[depth] = np.inf
         if spent[depth] + cost[f] + ahead[depth] <= limit and fits(f, bits, words, state):
-            placed_after(v, start, words, state, below)
+            place(v, start, words, state, below)
             path[depth] = f
             spent[depth + 1] = spent[depth] + cost[f]
             depth += 1

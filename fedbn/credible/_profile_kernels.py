@@ -6,15 +6,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedbn.credible._state_kernels import Floats, Ints, Small
+from fedbn.arrays import Floats, Ints, Ints32
 
 FITTED, UNFINISHED, UNCOUNTABLE = 0, 1, 2
-MOST_WAYS = 2**62
+MAX_WAYS = 2**62
 
 
 @njit(cache=True, nogil=True)
 def completion(
-    states: int, source: Small, family: Small, target: Small, cost: Floats, rest_below: Floats
+    states: int, source: Ints32, family: Ints32, target: Ints32, cost: Floats, rest_below: Floats
 ) -> Floats:
     """The exact least cost from each state of a layer to the end."""
     rest = np.full(states, np.inf)
@@ -28,15 +28,15 @@ def completion(
 def profiles(
     states: int,
     arc_start: Ints,
-    family: Small,
-    other: Small,
+    family: Ints32,
+    other: Ints32,
     cost: Floats,
     room: Floats,
     next_start: Ints,
     next_value: Floats,
     next_count: Ints,
     together: float,
-    most: int,
+    max_values: int,
     stop: NDArray[np.uint8],
 ) -> tuple[Ints, Floats, Ints, int]:
     """Per state the sorted excesses to one end and how many ways have each.
@@ -44,8 +44,8 @@ def profiles(
     `arc_start` [states + 1] groups the arcs by state, `other` is their state at the far side,
     whose profile is next_value[next_start[o] : next_start[o + 1]]. Values above room[state] are
     left out; values within `together` of the smallest of a group are merged into it.
-    Returns (starts, values, counts, FITTED or why not: over `most` values, or stopped; a count
-    beyond MOST_WAYS). No count exceeds the number of DAGs: all that one state's counts go with
+    Returns (starts, values, counts, FITTED or why not: over `max_values` values, or stopped; a
+    count beyond MAX_WAYS). No count exceeds the number of DAGs: all that one state's counts go with
     the cheapest way to the far end of it.
     """
     starts = np.zeros(states + 1, dtype=np.int64)
@@ -68,7 +68,7 @@ def profiles(
                 count[found] = next_count[k]
                 found += 1
         order = np.argsort(value[:found])
-        if stop[0] or number + found > most:
+        if stop[0] or number + found > max_values:
             return starts, values[:0], counts[:0], UNFINISHED
         if number + found > values.size:
             capacity = max(2 * values.size, number + found)
@@ -81,7 +81,7 @@ def profiles(
         first = number
         for k in order:
             if number > first and value[k] - values[number - 1] <= together:
-                if counts[number - 1] > MOST_WAYS - count[k]:
+                if counts[number - 1] > MAX_WAYS - count[k]:
                     return starts, values[:0], counts[:0], UNCOUNTABLE
                 counts[number - 1] += count[k]
             else:
@@ -108,7 +108,7 @@ def sums_between(
 ) -> tuple[int, int]:
     """Write the sums up + down of each state in (low, high] and their ways, not sorted.
 
-    Returns how many, and FITTED or why not: more than value.size, or stopped; beyond MOST_WAYS.
+    Returns how many, and FITTED or why not: more than value.size, or stopped; beyond MAX_WAYS.
     """
     number = 0
     for s in range(up_start.size - 1):
@@ -127,7 +127,7 @@ def sums_between(
                     continue
                 if number == value.size:
                     return number, UNFINISHED
-                if float(up_count[k]) * float(down_count[q]) > MOST_WAYS:
+                if float(up_count[k]) * float(down_count[q]) > MAX_WAYS:
                     return number, UNCOUNTABLE
                 value[number] = total
                 count[number] = up_count[k] * down_count[q]
@@ -137,9 +137,9 @@ def sums_between(
 
 @njit(cache=True, nogil=True)
 def family_weights(
-    source: Small,
-    family: Small,
-    target: Small,
+    source: Ints32,
+    family: Ints32,
+    target: Ints32,
     cost: Floats,
     budget: float,
     up_start: Ints,

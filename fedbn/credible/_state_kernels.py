@@ -14,12 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Bits = NDArray[np.uint64]
+from fedbn.arrays import Bits, Floats, Ints, Ints32
+
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
 
@@ -39,7 +36,7 @@ class Bound(NamedTuple):
     clusters: Bits
     duals: Floats
     cover_start: Ints
-    cover: Small
+    cover: Ints32
 
 
 class Scratch(NamedTuple):
@@ -70,7 +67,7 @@ def cheapest_alive(v: int, key: Bits, start: Ints, words: int, bound: Bound) -> 
 
 
 @njit(cache=True, nogil=True)
-def demanded(key: Bits, start: Ints, words: int, bound: Bound) -> tuple[np.int64, float, float]:
+def demand_bound(key: Bits, start: Ints, words: int, bound: Bound) -> tuple[np.int64, float, float]:
     """A bound by the table `rest`: (U and K as bits, Σ_K a, the bound).
 
     A node w that may no longer take its cheap families costs at least a(w), the cheapest of the
@@ -103,7 +100,7 @@ def completion_bound(key: Bits, start: Ints, words: int, bound: Bound, scratch: 
     A cluster that U meets has had its node; only clusters outside U still bind.
     """
     if bound.rest.size:
-        return float(demanded(key, start, words, bound)[2])
+        return float(demand_bound(key, start, words, bound)[2])
     m = start.size - 1
     met, best = scratch.met, scratch.best
     total = 0.0
@@ -189,7 +186,7 @@ def fits(f: int, bits: Bits, words: int, state: Bits) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def placed_after(v: int, start: Ints, words: int, state: Bits, below: Bits) -> None:
+def place(v: int, start: Ints, words: int, state: Bits, below: Bits) -> None:
     """below := the state after v."""
     below[:] = state
     below[v >> 6] |= ONE << np.uint64(v & 63)
@@ -198,7 +195,7 @@ def placed_after(v: int, start: Ints, words: int, state: Bits, below: Bits) -> N
 
 
 @njit(cache=True, nogil=True)
-def left_behind(v: int, start: Ints, bits: Bits, words: int, state: Bits) -> bool:
+def keep_misfits(v: int, start: Ints, bits: Bits, words: int, state: Bits) -> bool:
     """Take from v, unless it is placed, the families that fit; whether it has one left."""
     if (state[v >> 6] >> np.uint64(v & 63)) & ONE:
         return True

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from itertools import combinations, islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.credible.classes import MarkovClasses
 from fedbn.credible.enumerate import CredibleSet, combined, cumulative_weight
 from fedbn.credible.sampling import sample_dags
@@ -31,7 +31,6 @@ __all__ = [
     "weighted_structures",
 ]
 
-Floats = NDArray[np.float64]
 CONSIDERED = 20_000
 
 

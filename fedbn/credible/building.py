@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints32
 from fedbn.credible.diagram import Diagram
 from fedbn.credible.limits import DiagramLimit, Limits
 from fedbn.credible.profiles import Layer, Slack, whole_profile
@@ -17,9 +18,6 @@ from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import TOLERANCE
 
 __all__ = ["Problem", "build_diagram"]
-
-Floats = NDArray[np.float64]
-Small = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +133,7 @@ def _layers_down(problem: Problem, limits: Limits) -> tuple[list[Layer], list[Fl
     return layers, reach
 
 
-def _merged(keys: NDArray[np.uint64], reach: Floats) -> tuple[NDArray[np.uint64], Floats, Small]:
+def _merged(keys: NDArray[np.uint64], reach: Floats) -> tuple[NDArray[np.uint64], Floats, Ints32]:
     """The distinct states, the least cost to each, and which of them each state is."""
     distinct, same = np.unique(keys, axis=0, return_inverse=True)
     least = np.full(len(distinct), np.inf)

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.credible.enumerate import CredibleSet
 from fedbn.errors import SearchError
 from fedbn.scores.base import LocalScore
@@ -27,8 +27,6 @@ from fedbn.scores.base import LocalScore
 __all__ = ["MAX_VARIABLES", "covered_share"]
 
 MAX_VARIABLES = 8
-
-Floats = NDArray[np.float64]
 
 
 def covered_share(credible: CredibleSet, score: LocalScore) -> float:

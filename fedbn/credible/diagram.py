@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints, Ints32
 from fedbn.credible.limits import Limits
 from fedbn.credible.profiles import (
     END,
@@ -34,10 +34,7 @@ __all__ = ["BLUR", "Barred", "Diagram", "PathListing"]
 
 BLUR = 1e-9
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-NO_FAMILY: Small = np.zeros(0, dtype=np.int32)
+NO_FAMILY: Ints32 = np.zeros(0, dtype=np.int32)
 
 
 class Barred(NamedTuple):
@@ -47,7 +44,7 @@ class Barred(NamedTuple):
     """
 
     start: Ints
-    family: Small
+    family: Ints32
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +128,7 @@ class Diagram:
             )  # fmt: skip
         return weights
 
-    def draw(self, excess: float, rng: np.random.Generator) -> Small:
+    def draw(self, excess: float, rng: np.random.Generator) -> Ints32:
         """The families by node of one of the DAGs with this excess (to 1e-9), each as likely."""
         left = excess + self.shift
         state, chosen = 0, np.empty(self.families.n, dtype=np.int32)
@@ -195,7 +192,7 @@ class PathListing:
     def __iter__(self) -> PathListing:
         return self
 
-    def __next__(self) -> tuple[Small, Floats]:
+    def __next__(self) -> tuple[Ints32, Floats]:
         from fedbn.credible._path_kernels import list_paths
 
         diagram = self._diagram

@@ -17,6 +17,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.credible.building import Problem, build_diagram
 from fedbn.credible.candidates import Candidates
 from fedbn.credible.diagram import Diagram
@@ -29,8 +30,6 @@ from fedbn.limits import in_words
 from fedbn.search.families.parent_sets import TOLERANCE
 
 __all__ = ["CredibleSet", "RankedDAG", "combined", "credible_set", "ordered_sums"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Indices
 from fedbn.credible.limits import Limits
 from fedbn.credible.probing import integer_probe, relaxed_probe
 from fedbn.graphs._bit_kernels import pack, unpack
@@ -30,7 +31,6 @@ __all__ = ["Component", "filtered_components"]
 
 TABLE_NODES = 22  # up to here dynamic programming, which needs 1 s and 450 MiB
 
-Places = NDArray[np.intp]
 Notify = Callable[[str], None]
 
 
@@ -49,10 +49,10 @@ class Component:
     rest, bound : what bounds completions in the diagram.
     """
 
-    nodes: Places
+    nodes: Indices
     families: Families
-    origin: Places
-    order: Places
+    origin: Indices
+    order: Indices
     least: float
     clusters: NDArray[np.bool_]
     rest: NDArray[np.float64] | None = None
@@ -65,7 +65,7 @@ class Component:
         return float(self.families.cost[list(chosen)].sum()), chosen
 
     def select(
-        self, keep: NDArray[np.bool_], order: Places, least: float, clusters: NDArray[np.bool_]
+        self, keep: NDArray[np.bool_], order: Indices, least: float, clusters: NDArray[np.bool_]
     ) -> Component:
         """The component with fewer families and more known of it."""
         kept, origin = self.families.select(keep), self.origin[np.flatnonzero(keep)]
@@ -167,6 +167,6 @@ def _known(families: Families, least: float, best: float) -> str:
     return words + f"from {least:.3f} to {best:.3f}"
 
 
-def _order(families: Families, chosen: tuple[int, ...]) -> Places:
+def _order(families: Families, chosen: tuple[int, ...]) -> Indices:
     """A topological order of the chosen DAG."""
     return np.array(families.dag(chosen).topological_order(), dtype=np.intp)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints32
 from fedbn.credible.building import Problem
 from fedbn.credible.diagram import BLUR
 from fedbn.credible.limits import Limits
@@ -25,9 +25,6 @@ __all__ = ["Listed", "depth_first"]
 
 CHUNK = 100_000
 STEPS = 20_000_000  # where no time limit is given
-
-Floats = NDArray[np.float64]
-Small = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +44,7 @@ class Listed:
     families: Families
     opt: float
     budget: float
-    rows: Small
+    rows: Ints32
     ascending: Floats
     whole: bool
 
@@ -66,15 +63,15 @@ class Listed:
         np.add.at(weights, self.rows, shares[:, None])
         return weights
 
-    def draw(self, excess: float, rng: np.random.Generator) -> Small:
+    def draw(self, excess: float, rng: np.random.Generator) -> Ints32:
         """As `Diagram.draw`."""
         first, last = np.searchsorted(self.ascending, [excess - BLUR, excess + BLUR])
-        row: Small = self.rows[int(rng.integers(first, last))]
+        row: Ints32 = self.rows[int(rng.integers(first, last))]
         return row
 
     def listing(
         self, budget: float, chunk: int = 200_000, *, barred: object = None
-    ) -> Iterator[tuple[Small, Floats]]:
+    ) -> Iterator[tuple[Ints32, Floats]]:
         """As `Diagram.listing`; nothing is barred."""
         last = int(np.searchsorted(self.ascending, budget, side="right"))
         for first in range(0, last, chunk):
@@ -105,7 +102,7 @@ def depth_first(
     return Listed(families, opt, epsilon + TOLERANCE, rows[order], cost[order] - opt, whole)
 
 
-def _searched(problem: Problem, room: int, limits: Limits) -> tuple[list[Small], bool]:
+def _searched(problem: Problem, room: int, limits: Limits) -> tuple[list[Ints32], bool]:
     """Pieces [K, m] of at most `room` DAGs in all, families by node; and whether it is all."""
     from fedbn.credible._path_kernels import search_paths
 
@@ -115,7 +112,7 @@ def _searched(problem: Problem, room: int, limits: Limits) -> tuple[list[Small],
     spent, ahead = np.zeros(m + 1), np.zeros(m + 1)
     position, progress = np.zeros((m + 1, 2), dtype=np.int64), np.zeros(2, dtype=np.int64)
     most = STEPS if limits.deadline is None else np.iinfo(np.int64).max
-    pieces: list[Small] = []
+    pieces: list[Ints32] = []
     found = 0
     while progress[0] >= 0 and progress[1] < most and found < room and not limits.over:
         chosen = np.empty((min(CHUNK, room - found), m), dtype=np.int32)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints, Ints32
 from fedbn.credible.limits import DiagramLimit, Limits
 
 __all__ = [
@@ -32,9 +32,6 @@ __all__ = [
 TOGETHER = 2e-11  # excesses this close count as one; rounding inside a class is below 4e-12
 PIECE = 4_000_000  # sums that are sorted at once
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
 Profiles = tuple[Ints, Floats, Ints]
 END: Profiles = (np.array([0, 1]), np.zeros(1), np.ones(1, dtype=np.int64))
 
@@ -43,9 +40,9 @@ END: Profiles = (np.array([0, 1]), np.zeros(1), np.ones(1, dtype=np.int64))
 class Layer:
     """Arcs from one layer of states to the next, sorted by source."""
 
-    source: Small
-    family: Small
-    target: Small
+    source: Ints32
+    family: Ints32
+    target: Ints32
 
 
 @dataclass(frozen=True)
@@ -185,6 +182,6 @@ def _distinct(value: Floats, count: Ints) -> tuple[Floats, Ints]:
     return value[first], np.add.reduceat(count, first)
 
 
-def group_starts(group: Small, groups: int) -> Ints:
+def group_starts(group: Ints32, groups: int) -> Ints:
     """Where each group begins in a sorted array of group numbers; [groups + 1]."""
     return np.searchsorted(group, np.arange(groups + 1)).astype(np.int64)

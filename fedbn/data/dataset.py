@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbn.data.schema import Codes, Kind, Schema, Variable, union_schema
+from fedbn.arrays import Codes, Floats, Indices
+from fedbn.data.schema import Kind, Schema, Variable, union_schema
 from fedbn.errors import DataError
 
-__all__ = ["Codes", "Dataset", "Kind", "RowIndices", "Schema", "Values", "Variable", "union_schema"]
-
-Values = npt.NDArray[np.float64]
-RowIndices = npt.NDArray[np.intp]
+__all__ = ["Dataset", "Kind", "Schema", "Variable", "union_schema"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +58,7 @@ class Dataset:
         return self.table
 
     @property
-    def values(self) -> Values:
+    def values(self) -> Floats:
         """Values, float64 [rows, n], read-only; raises DataError for categorical data."""
         if self.kind != "gaussian":
             raise DataError("categorical data have codes, not values")
@@ -91,7 +89,7 @@ class Dataset:
         """Number of agreed states per column, int32 [n]; raises SchemaError if Gaussian."""
         return self.schema.cardinalities
 
-    def take(self, rows: Sequence[int] | RowIndices) -> Dataset:
+    def take(self, rows: Sequence[int] | Indices) -> Dataset:
         """The data set of these rows, in this order; raises DataError when there is none."""
         return Dataset(self.schema, self.table[np.asarray(rows, dtype=np.intp)])
 
@@ -146,7 +144,7 @@ def _checked_codes(schema: Schema, given: npt.NDArray[Any]) -> Codes:
     return np.array(given, dtype=np.int32, order="F")
 
 
-def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Values:
+def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:
     if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
         raise DataError(f"values must be numbers, not {given.dtype}")
     values = np.array(given, dtype=np.float64, order="F")

@@ -20,7 +20,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.data.dataset import Dataset, RowIndices
+from fedbn.arrays import Indices
+from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 
 __all__ = [
@@ -43,7 +44,7 @@ _CLUSTERING_ROUNDS = 20
 
 def partition_iid(
     n_rows: int, clients: int, rng: np.random.Generator, sizes: Sizes = "equal"
-) -> list[RowIndices]:
+) -> list[Indices]:
     """Rows dealt at random.
 
     Parameters
@@ -66,7 +67,7 @@ def partition_dirichlet(
     alpha: float,
     rng: np.random.Generator,
     sizes: Sizes = "equal",
-) -> list[RowIndices]:
+) -> list[Indices]:
     """Parts whose mixes of labels differ, as in the module's docstring.
 
     Parameters
@@ -104,7 +105,7 @@ def partition_dirichlet_latent(
     rng: np.random.Generator,
     sizes: Sizes = "equal",
     clusters: int = 5,
-) -> list[RowIndices]:
+) -> list[Indices]:
     """As `partition_dirichlet`, over clusters of similar rows in place of a column.
 
     Raises
@@ -115,7 +116,7 @@ def partition_dirichlet_latent(
     return partition_dirichlet(labels, clients, alpha, rng, sizes)
 
 
-def partition_by_column(values: Sequence[str]) -> list[RowIndices]:
+def partition_by_column(values: Sequence[str]) -> list[Indices]:
     """One part per distinct value of a site column, in the order of `sorted(set(values))`.
 
     Raises
@@ -132,7 +133,7 @@ def partition_by_column(values: Sequence[str]) -> list[RowIndices]:
 
 def part_sizes(
     n_rows: int, clients: int, rng: np.random.Generator, sizes: Sizes = "equal"
-) -> NDArray[np.intp]:
+) -> Indices:
     """Rows per client, each at least 1, that sum to n_rows.
 
     "equal": they differ by one at most, the first clients having the larger parts. "skewed": in
@@ -230,8 +231,8 @@ def _dirichlet(alpha: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
 
 
 def _class_counts(
-    q: NDArray[np.float64], left: NDArray[np.intp], size: int, rng: np.random.Generator
-) -> NDArray[np.intp]:
+    q: NDArray[np.float64], left: Indices, size: int, rng: np.random.Generator
+) -> Indices:
     """How many rows to take of each class: `size` in all, in proportions q while they last."""
     taken = np.zeros(left.size, dtype=np.intp)
     while (missing := size - int(taken.sum())) > 0:

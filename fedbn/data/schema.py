@@ -18,8 +18,8 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from fedbn.arrays import Codes
 from fedbn.data.cuts import Cuts, checked_cuts, interval_names
 from fedbn.errors import ConfigError, SchemaError
 
@@ -36,7 +36,6 @@ __all__ = [
 
 Kind = Literal["categorical", "gaussian"]
 KINDS: tuple[Kind, ...] = ("categorical", "gaussian")
-Codes = npt.NDArray[np.int32]
 
 MISSING_CELLS = ("refuse", "state", "drop-rows")
 """What can be done with missing cells."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from fedbn.fusion._order_kernels import Ints
-from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, first_bit, inner, inner_with_arrays, set_bit
+from fedbn.arrays import Bits, Ints
+from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, inner, inner_with_arrays, set_bit
 from fedbn.graphs._cpdag_kernels import ancestors_bits
 
 

@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import ONE, ZERO, Bits, clear_bit, first_bit, has_bit, set_bit
+from fedbn.arrays import Bits, Ints, Ints32
+from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, set_bit
 from fedbn.graphs._cpdag_kernels import ancestors_bits
-
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
 
 ADD, DELETE, REVERSE = 0, 1, 2
 

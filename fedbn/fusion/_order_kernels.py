@@ -14,19 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import (
-    ONE,
-    ZERO,
-    Bits,
-    clear_bit,
-    first_bit,
-    inner,
-    popcount,
-    set_bit,
-)
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from fedbn.arrays import Bits, Floats, Ints
+from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, inner, popcount, set_bit
 
 
 @inner

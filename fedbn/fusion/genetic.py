@@ -30,6 +30,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.errors import ConfigError
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.union import fuse_inputs
@@ -39,8 +40,6 @@ from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
 
 __all__ = ["genetic_inputs", "genetic_union"]
-
-Genes = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -54,13 +53,13 @@ class _Problem:
 
     groups: Sequence[NDArray[np.int64]]
     chances: NDArray[np.float64]
-    express: Callable[[Genes], DAG]
+    express: Callable[[Bools], DAG]
     distance: Callable[[DAG], Fraction]
 
 
 @dataclass(frozen=True)
 class _Individual:
-    genes: Genes
+    genes: Bools
     dag: DAG
     width: int
     fitness: float
@@ -94,7 +93,7 @@ def genetic_union(
     maps = np.stack([imap.adjacency for imap in imaps]).astype(np.int64)
     votes = np.tensordot(inputs.weight_array, maps, axes=1)[tuple(arcs.T)]
 
-    def express(genes: Genes) -> DAG:
+    def express(genes: Bools) -> DAG:
         matrix = np.zeros_like(full.adjacency)
         matrix[tuple(arcs[genes].T)] = True
         return DAG(full.names, matrix)
@@ -186,13 +185,13 @@ def _evolved(
     return min([best, *(p for p in people if p.width <= bound)], key=lambda p: p.fitness).dag
 
 
-def _judged(problem: _Problem, genes: Genes, bound: int) -> _Individual:
+def _judged(problem: _Problem, genes: Bools, bound: int) -> _Individual:
     dag = problem.express(genes)
     width = dag_treewidth(dag)
     return _Individual(genes, dag, width, float(problem.distance(dag)) * max(1.0, width / bound))
 
 
-def _greedy(problem: _Problem, bound: int) -> Genes:
+def _greedy(problem: _Problem, bound: int) -> Bools:
     """Groups of bits are set one after the other wherever the treewidth stays within the bound."""
     genes = np.zeros(len(problem.chances), dtype=np.bool_)
     for group in problem.groups:
@@ -202,7 +201,7 @@ def _greedy(problem: _Problem, bound: int) -> Genes:
     return genes
 
 
-def _crossed(people: Sequence[_Individual], rng: np.random.Generator) -> Genes:
+def _crossed(people: Sequence[_Individual], rng: np.random.Generator) -> Bools:
     """Two parents, each the better of two, crossed at one point."""
     first, second = (
         min((people[i] for i in rng.integers(len(people), size=2)), key=lambda p: p.fitness)
@@ -212,7 +211,7 @@ def _crossed(people: Sequence[_Individual], rng: np.random.Generator) -> Genes:
     return np.concatenate([first.genes[:point], second.genes[point:]])
 
 
-def _mutated(individual: _Individual, bound: int, rng: np.random.Generator) -> Genes:
+def _mutated(individual: _Individual, bound: int, rng: np.random.Generator) -> Bools:
     """Bits flipped: narrow graphs gain arcs, wide ones lose them."""
     x = individual.width / bound
     loss = (x / 10) ** 2 if x < 1 else math.log10(x) / 3 + 0.01

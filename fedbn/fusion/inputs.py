@@ -16,13 +16,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.weights import Weight, checked_weights, common_scale
 from fedbn.graphs.dag import DAG, positions
 
 __all__ = ["MergedInputs", "merge_inputs", "stacked_bits"]
 
-Bits = NDArray[np.uint64]
 
 # Sums of weights times cuts are int64 in the kernels.
 LARGEST_SUM = 2**62

@@ -10,7 +10,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-Bits = NDArray[np.uint64]
+from fedbn.arrays import Bits
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -103,7 +103,7 @@ def clear_bit(row: Bits, i: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def transposed_bits(rows: Bits) -> Bits:
+def transpose_bits(rows: Bits) -> Bits:
     """The transpose of a square bit matrix."""
     n, words = rows.shape
     out = np.zeros((n, words), dtype=np.uint64)

@@ -10,15 +10,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import (
     ONE,
     ZERO,
-    Bits,
     clear_bit,
     first_bit,
     popcount,
     set_bit,
-    transposed_bits,
+    transpose_bits,
 )
 
 
@@ -111,11 +111,11 @@ def cpdag_bits(pa: Bits, ch: Bits) -> tuple[Bits, Bits, Bits]:
     for v in range(n):
         for w in range(words):
             rev[v, w] = pa[v, w] & ~com[v, w]
-    back = transposed_bits(rev)
+    back = transpose_bits(rev)
     for v in range(n):
         for w in range(words):
             rev[v, w] |= back[v, w]
-    return com, transposed_bits(com), rev
+    return com, transpose_bits(com), rev
 
 
 @njit(cache=True, nogil=True)
@@ -169,13 +169,13 @@ def extend_bits(pa: Bits, ch: Bits, ne: Bits) -> tuple[bool, Bits, Bits]:
             if x >= 0:
                 break
         if x < 0:
-            return False, dag_pa, transposed_bits(dag_pa)
+            return False, dag_pa, transpose_bits(dag_pa)
         clear_bit(left, x)
         removed += 1
         for w in range(words):
             dag_pa[x, w] |= ne[x, w] & left[w]
             look[w] |= (pa[x, w] | ne[x, w]) & left[w]
-    return True, dag_pa, transposed_bits(dag_pa)
+    return True, dag_pa, transpose_bits(dag_pa)
 
 
 @njit(cache=True, nogil=True)

@@ -10,10 +10,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import (
     ONE,
     ZERO,
-    Bits,
     clear_bit,
     first_bit,
     has_bit,
@@ -63,7 +63,7 @@ def _fill(around: Bits, node: int, degree: int) -> int:
 
 
 @inner
-def _least(left: Bits, fill: NDArray[np.int64], degree: NDArray[np.int64]) -> int:
+def _next_node(left: Bits, fill: NDArray[np.int64], degree: NDArray[np.int64]) -> int:
     """The node left of least (fill, degree, index)."""
     best = -1
     for v in range(fill.shape[0]):
@@ -94,7 +94,7 @@ def fill_order(around: Bits) -> tuple[NDArray[np.int64], int]:
         set_bit(left, v)
     width = 0
     for k in range(n):
-        node = _least(left, fill, degree)
+        node = _next_node(left, fill, degree)
         order[k] = node
         width = max(width, degree[node])
         clear_bit(left, node)

@@ -14,13 +14,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Ints
 from fedbn.graphs.dag import DAG
 
 __all__ = ["averaged_dag", "significance_threshold"]
-
-Ints = NDArray[np.int64]
 
 
 def averaged_dag(

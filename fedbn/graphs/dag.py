@@ -18,9 +18,9 @@ from fedbn.errors import StructureError
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["DAG", "MOST_NODES", "find_cycle"]
+__all__ = ["DAG", "MAX_NODES", "find_cycle"]
 
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 """Largest graph that is accepted: adjacencies are full matrices, here of 400 MB."""
 
 
@@ -200,8 +200,8 @@ def checked_graph(
 
 def require_size(n: int) -> None:
     """Refuse a claimed number of nodes before anything is allocated for it."""
-    if n > MOST_NODES:
-        raise StructureError(f"a graph must have at most {MOST_NODES} nodes, got {n}")
+    if n > MAX_NODES:
+        raise StructureError(f"a graph must have at most {MAX_NODES} nodes, got {n}")
 
 
 def adjacency_of_edges(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> NDArray[np.bool_]:

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.errors import QueryError
 from fedbn.graphs.treewidth import min_fill_order
 
@@ -24,8 +24,7 @@ __all__ = ["MAX_CELLS", "BucketTree", "Factor", "Plan", "plan"]
 MAX_CELLS = 2**27
 """Cells of all tables of one question together, 1 GiB; a question that needs more is refused."""
 
-Table = NDArray[np.float64]
-_Placed = tuple[tuple[int, ...], Table]
+_Placed = tuple[tuple[int, ...], Floats]
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Factor:
     """
 
     variables: tuple[int, ...]
-    values: Table
+    values: Floats
 
 
 @dataclass(frozen=True)
@@ -128,8 +127,8 @@ class BucketTree:
     def __init__(self, steps: Plan, factors: Iterable[Factor], *, maximise: bool = False) -> None:
         self._plan = steps
         self._places = {node: i for i, node in enumerate(steps.order)}
-        self._tables: list[Table] = []
-        self._messages: list[Table] = []
+        self._tables: list[Floats] = []
+        self._messages: list[Floats] = []
         self.log_total = 0.0
         waiting: list[list[_Placed]] = [[] for _ in steps.order]
         for factor in factors:
@@ -141,14 +140,14 @@ class BucketTree:
             self._tables.append(table)
             self._messages.append(self._deliver(waiting, cluster[1:], message))
 
-    def marginals(self, nodes: Iterable[int]) -> dict[int, Table]:
+    def marginals(self, nodes: Iterable[int]) -> dict[int, Floats]:
         """Node -> its probabilities given the evidence; `log_total` must be finite."""
         wanted = {self._places[node] for node in nodes}
         needed = set(wanted)
         for i, cluster in enumerate(self._plan.clusters):
             if i in needed and len(cluster) > 1:
                 needed.add(cluster[1])
-        joints: dict[int, Table] = {}
+        joints: dict[int, Floats] = {}
         found = {}
         for i in sorted(needed, reverse=True):
             joints[i] = self._joint(i, joints)
@@ -170,7 +169,7 @@ class BucketTree:
             codes[i] = int(np.argmax(column))
         return {self._plan.order[i]: code for i, code in codes.items()}
 
-    def _joint(self, i: int, joints: Mapping[int, Table]) -> Table:
+    def _joint(self, i: int, joints: Mapping[int, Floats]) -> Floats:
         """The table of place i times what the rest of the tree says about its other variables."""
         cluster = self._plan.clusters[i]
         if len(cluster) == 1:
@@ -181,12 +180,12 @@ class BucketTree:
         message = self._messages[i]
         ratio = np.zeros(message.shape)
         np.divide(outside, message, out=ratio, where=message > 0)
-        joint: Table = self._tables[i] * ratio
+        joint: Floats = self._tables[i] * ratio
         return joint
 
     def _deliver(
-        self, waiting: list[list[_Placed]], variables: tuple[int, ...], values: Table
-    ) -> Table:
+        self, waiting: list[list[_Placed]], variables: tuple[int, ...], values: Floats
+    ) -> Floats:
         """Hand a factor to its first variable, scaled; returns it so."""
         if not variables:
             number = float(values)
@@ -196,14 +195,14 @@ class BucketTree:
         waiting[variables[0]].append((variables, values))
         return values
 
-    def _scaled(self, values: Table) -> Table:
+    def _scaled(self, values: Floats) -> Floats:
         """The table times a power of two, largest cell in [1/2, 1), so that nothing underflows."""
         exponent = math.frexp(float(values.max()))[1]
         self.log_total += exponent * math.log(2)
-        scaled: Table = np.ldexp(values, -exponent)
+        scaled: Floats = np.ldexp(values, -exponent)
         return scaled
 
-    def _product(self, cluster: tuple[int, ...], factors: list[_Placed]) -> Table:
+    def _product(self, cluster: tuple[int, ...], factors: list[_Placed]) -> Floats:
         """The product, an axis per variable of the cluster; small factors first."""
         product = np.ones((1,) * len(cluster))
         for variables, values in sorted(factors, key=lambda factor: factor[1].size):

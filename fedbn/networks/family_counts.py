@@ -24,9 +24,9 @@ from fedbn.errors import DataError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.network import MAX_CELLS, configuration_index, configurations
 
-__all__ = ["MOST_ROWS", "Family", "FamilyCounts", "FamilyTables", "count_families", "families_of"]
+__all__ = ["MAX_ROWS", "Family", "FamilyCounts", "FamilyTables", "count_families", "families_of"]
 
-MOST_ROWS = 1 << 52
+MAX_ROWS = 1 << 52
 """Rows of one sum at most: floating-point numbers hold counts and their sums up to here exactly."""
 
 
@@ -133,9 +133,9 @@ class FamilyCounts:
                 f"counts must be int64 [{self.tables.start[-1]}], not {given.dtype} "
                 f"{list(given.shape)}"
             )
-        if (given < 0).any() or (given > MOST_ROWS).any():
-            worst = given[(given < 0) | (given > MOST_ROWS)][0]
-            raise DataError(f"a count must lie between 0 and {MOST_ROWS}, not {worst}")
+        if (given < 0).any() or (given > MAX_ROWS).any():
+            worst = given[(given < 0) | (given > MAX_ROWS)][0]
+            raise DataError(f"a count must lie between 0 and {MAX_ROWS}, not {worst}")
         _require_one_total(self.tables, given)
         cells = given.copy()
         cells.flags.writeable = False
@@ -157,7 +157,7 @@ class FamilyCounts:
 
         Raises
         ------
-        DataError : the families or the schemas differ, or the rows are more than MOST_ROWS.
+        DataError : the families or the schemas differ, or the rows are more than MAX_ROWS.
         """
         if self.tables != other.tables:
             raise DataError("counts can be added only of the same families under the same schema")
@@ -217,13 +217,13 @@ def _require_families(families: Sequence[Family], n: int) -> None:
 
 
 def _require_one_total(tables: FamilyTables, cells: NDArray[np.int64]) -> None:
-    """Every family has counted the same rows; floating-point sums up to MOST_ROWS are exact."""
+    """Every family has counted the same rows; floating-point sums up to MAX_ROWS are exact."""
     totals = np.add.reduceat(cells.astype(np.float64), tables.start[:-1])
-    if totals.min() == totals.max() <= MOST_ROWS:
+    if totals.min() == totals.max() <= MAX_ROWS:
         return
     other = int(np.argmax(totals != totals[0]))
     raise DataError(
-        f"every family must count the same rows, at most {MOST_ROWS}: family "
+        f"every family must count the same rows, at most {MAX_ROWS}: family "
         f"{tuple(tables.families[0])} has {totals[0]:.0f}, {tuple(tables.families[other])} has "
         f"{totals[other]:.0f}"
     )

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
-def summed_dependence(
+def dependence_sum(
     a: NDArray[np.int32],
     b: NDArray[np.int32],
     strata: NDArray[np.int64],

@@ -89,12 +89,12 @@ class Dependence:
         return self._known[key]
 
     def _counted(self, x: int, y: int, given: frozenset[int]) -> int:
-        from fedbn.privacy._dependence_kernels import summed_dependence
+        from fedbn.privacy._dependence_kernels import dependence_sum
 
         strata, count = self._strata(given)
         a, b = self._codes[:, x], self._codes[:, y]
         r_x, r_y = self._arities[x], self._arities[y]
-        return int(summed_dependence(a, b, strata, r_x, r_y, count))
+        return int(dependence_sum(a, b, strata, r_x, r_y, count))
 
     def _strata_of(self, given: frozenset[int]) -> tuple[NDArray[np.int64], int]:
         """The stratum of every row, int64 [rows], and how many labels there are."""

@@ -10,15 +10,13 @@ from collections.abc import Sequence
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.results.plots import BLUE, INK, STYLE, printable_label
 
 __all__ = ["edge_posterior_figure", "rank_figure"]
 
 LABELLED = 60  # variables that have room for their names
-
-Floats = NDArray[np.float64]
 
 
 def edge_posterior_figure(posteriors: Floats, names: Sequence[str]) -> Figure:

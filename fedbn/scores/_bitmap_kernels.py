@@ -6,18 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.graphs._bit_kernels import popcount
-from fedbn.scores._tables import ZERO, Integer, Tables, inlined
+from fedbn.scores._tables import ZERO, Integer, Tables, inline
 
 
-@inlined
+@inline
 def split_bitmaps(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) -> bool:
     """classes[0] := bitmap per (configuration of P, state of y), configurations observed only.
 
     False where there are too many of them for bitmaps to pay.
     """
     words = t.bitmaps.shape[1]
-    most = t.classes.shape[1] // t.arities[y]
-    if words == 0 or most == 0:
+    max_classes = t.classes.shape[1] // t.arities[y]
+    if words == 0 or max_classes == 0:
         return False
     for w in range(words):
         t.classes[1, 0, w] = ~ZERO
@@ -25,7 +25,7 @@ def split_bitmaps(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer)
         t.classes[1, 0, words - 1] = (np.uint64(1) << np.uint64(t.n_rows & 63)) - np.uint64(1)
     number, source = np.int64(1), np.int64(1)
     for a in range(k):
-        number = _split_by(t, source, number, parents[a], most)
+        number = _split_by(t, source, number, parents[a], max_classes)
         if number < 0:
             return False
         source = 3 - source
@@ -43,14 +43,16 @@ def split_bitmaps(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer)
     return True
 
 
-@inlined
-def _split_by(t: Tables, source: Integer, number: Integer, p: Integer, most: Integer) -> Integer:
+@inline
+def _split_by(
+    t: Tables, source: Integer, number: Integer, p: Integer, max_classes: Integer
+) -> Integer:
     """Divide the classes of step `source` by the states of p; returns how many, -1 for too many."""
     target = 3 - source
     found = np.int64(0)
     for c in range(number):
         for state in range(t.arities[p]):
-            if found == most:
+            if found == max_classes:
                 return np.int64(-1)
             bitmap = t.bitmaps[t.first_state[p] + state]
             some = ZERO
@@ -63,7 +65,7 @@ def _split_by(t: Tables, source: Integer, number: Integer, p: Integer, most: Int
     return found
 
 
-@inlined
+@inline
 def count_by_bitmaps(t: Tables, x: Integer, classes: Integer) -> None:
     """cells[class, state of x] by intersections; the mode gets what the others leave."""
     arity, mode = t.arities[x], t.modes[x]

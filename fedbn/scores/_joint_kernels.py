@@ -13,7 +13,7 @@ from fedbn.scores._cell_kernels import sum_counts, sum_margins
 from fedbn.scores._gaussian_kernels import factorise, gaussian_local, gaussian_pairs
 from fedbn.scores._row_kernels import count_by_rows, count_hashed, index_rows, split_rows
 from fedbn.scores._store_kernels import lookup, put
-from fedbn.scores._tables import GAUSSIAN, INFORMATION, Integer, Tables, inlined, inner
+from fedbn.scores._tables import GAUSSIAN, INFORMATION, Integer, Tables, inline, inner
 
 __all__ = [
     "GAUSSIAN",
@@ -37,7 +37,7 @@ def _log_size(product: float, logs: float) -> float:
     return math.log(product) if product < EXACT else logs
 
 
-@inlined
+@inline
 def _count_set(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
     """J of the first k members, from the rows."""
     product, logs = 1.0, 0.0
@@ -80,7 +80,7 @@ def local(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) -> floa
     return float(joint(t, t.members, k + 1) - joint(t, t.members, k))
 
 
-@inlined
+@inline
 def _count_pair(
     t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer, x: Integer
 ) -> Integer:
@@ -101,7 +101,7 @@ def _count_pair(
     return table
 
 
-@inlined
+@inline
 def _open_context(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) -> None:
     """Make what all pairs of (y, P) share: bitmaps if they may pay, otherwise classes of rows."""
     t.context[2] = 0
@@ -155,7 +155,7 @@ def joint_pairs(
             put(t, full_low, full_high, full[i])
 
 
-@inlined
+@inline
 def _sum_full(
     t: Tables, y: Integer, x: Integer, table: Integer, product: float, logs: float
 ) -> float:
@@ -169,7 +169,7 @@ def _sum_full(
     return float(sum_counts(t, t.hash_labels, size, log_size))
 
 
-@inlined
+@inline
 def _sum_part(
     t: Tables, y: Integer, x: Integer, table: Integer, product: float, logs: float
 ) -> float:

@@ -6,10 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedbn.scores._tables import Integer, inlined
+from fedbn.scores._tables import Integer, inline
 
 
-@inlined
+@inline
 def _row_hashes(codes: NDArray[np.uint16]) -> NDArray[np.uint64]:
     n, rows = codes.shape
     hashes = np.zeros(rows, dtype=np.uint64)
@@ -20,7 +20,7 @@ def _row_hashes(codes: NDArray[np.uint16]) -> NDArray[np.uint64]:
     return hashes
 
 
-@inlined
+@inline
 def _differ(codes: NDArray[np.uint16], i: Integer, j: Integer) -> bool:
     v = 0
     while v < codes.shape[0] and codes[v, i] == codes[v, j]:

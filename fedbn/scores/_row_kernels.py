@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.scores._tables import Integer, Tables, inlined, inner
+from fedbn.scores._tables import Integer, Tables, inline, inner
 
 
 @inner
@@ -82,7 +82,7 @@ def split_rows(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) ->
             t.row_counts[t.row_class[i]] += t.weights[i]
 
 
-@inlined
+@inline
 def count_by_rows(t: Tables, x: Integer, classes: Integer) -> None:
     """cells[class, state of x] by visiting the rows where x is not in its mode; the mode gets
     what they leave."""

@@ -39,7 +39,7 @@ __all__ = [
     "ZERO",
     "Integer",
     "Tables",
-    "inlined",
+    "inline",
     "inner",
 ]
 
@@ -58,7 +58,7 @@ def inner(function: Function) -> Function:
     return cast(Function, njit(cache=True, nogil=True, **doors)(function))
 
 
-def inlined(function: Function) -> Function:
+def inline(function: Function) -> Function:
     """njit for a part of one kernel: it is compiled as if it were written where it is called."""
     return cast(Function, njit(inline="always")(function))
 

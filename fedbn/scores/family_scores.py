@@ -24,7 +24,7 @@ __all__ = ["FIXED_POINT", "FamilyScores", "bdeu_of_counts", "family_scores", "ow
 FIXED_POINT = 1 << 20
 """A site's own score travels as the nearest whole number of 2^-20 nats."""
 
-MOST_NATS = 1 << 31
+MAX_NATS = 1 << 31
 """Of one site's score of one family: the scores of 2,000 sites then add without overflow."""
 
 
@@ -101,11 +101,11 @@ def own_scores(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.int64]:
 
     Raises
     ------
-    DataError : a score is beyond MOST_NATS, so that sums over sites might not be exact.
+    DataError : a score is beyond MAX_NATS, so that sums over sites might not be exact.
     """
     scores = bdeu_of_counts(counts, ess)
-    if not (np.abs(scores) < MOST_NATS).all():
-        raise DataError(f"the score of a family must be within ±{MOST_NATS} nats")
+    if not (np.abs(scores) < MAX_NATS).all():
+        raise DataError(f"the score of a family must be within ±{MAX_NATS} nats")
     return np.rint(scores * FIXED_POINT).astype(np.int64)
 
 

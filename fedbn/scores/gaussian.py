@@ -38,7 +38,7 @@ __all__ = [
     "rounding",
 ]
 
-LEAST_PIVOT = 1e-10  # of a column's variance: what the others must leave of it
+MIN_PIVOT = 1e-10  # of a column's variance: what the others must leave of it
 ABSOLUTE_VARIANCE = 1e-300
 
 
@@ -152,7 +152,7 @@ def require_regular(score: TabulatedScore) -> None:
     scale = 1.0 / np.sqrt(variance)
     values, vectors = np.linalg.eigh(gram * np.outer(scale, scale))
     squares = vectors * vectors
-    if (1.0 / (squares / np.maximum(values, 1e-300)).sum(axis=1)).min() < LEAST_PIVOT:
+    if (1.0 / (squares / np.maximum(values, 1e-300)).sum(axis=1)).min() < MIN_PIVOT:
         share = np.abs(vectors[:, 0])
         named = [repr(score.names[int(j)]) for j in np.flatnonzero(share > 0.05 * share.max())]
         raise DataError(f"columns must not be collinear: {', '.join(named)}")

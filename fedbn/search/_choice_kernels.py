@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbn.scores._tables import Integer, inlined
+from fedbn.scores._tables import Integer, inline
 from fedbn.search._path_kernels import is_valid
 from fedbn.search._set_kernels import comes_before
 from fedbn.search._state import ZERO, Graph, Record, Rules
 
 
-@inlined
+@inline
 def choose(
     g: Graph, record: Record, rules: Rules, kind: Integer, tolerance: float
 ) -> tuple[int, int, int]:
@@ -46,7 +46,7 @@ def choose(
     return int(chosen_y), int(chosen_x), int(chosen)
 
 
-@inlined
+@inline
 def _greatest_gain(g: Graph, record: Record, kind: Integer, tolerance: float) -> float:
     """The greatest gain of a valid operator, or the tolerance if none gains more.
 
@@ -78,7 +78,7 @@ def _greatest_gain(g: Graph, record: Record, kind: Integer, tolerance: float) ->
         record.ceiling[kind, top] = best
 
 
-@inlined
+@inline
 def _takes_the_place(
     record: Record, rules: Rules, entry: Integer, chosen: Integer, ties: Integer
 ) -> bool:
@@ -88,7 +88,7 @@ def _takes_the_place(
     return bool(chosen < 0 or comes_before(record.sets[entry], record.sets[chosen]))
 
 
-@inlined
+@inline
 def _next_random(rules: Rules) -> np.uint64:
     """SplitMix64."""
     rules.random[0] += np.uint64(0x9E3779B97F4A7C15)

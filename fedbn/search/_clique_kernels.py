@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, set_bit
 from fedbn.scores._tables import Integer, inner
 from fedbn.search._set_kernels import first
-from fedbn.search._state import ZERO, Bits, Graph, Scratch
+from fedbn.search._state import ZERO, Graph, Scratch
 
 
 @inner

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.scores._joint_kernels import local
-from fedbn.scores._tables import Integer, Tables, inlined
+from fedbn.scores._tables import Integer, Tables, inline
 from fedbn.search._clique_kernels import family_without, next_clique
 from fedbn.search._record_kernels import close_row, drop_stale, keep
 from fedbn.search._set_kernels import members
 from fedbn.search._state import DELETE, ZERO, Graph, Record, Rules, Scratch
 
 
-@inlined
+@inline
 def refresh_deletes(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
@@ -29,7 +29,7 @@ def refresh_deletes(
     return True
 
 
-@inlined
+@inline
 def _keep_of_pair(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer, x: Integer
 ) -> bool:

@@ -6,8 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.scores._joint_kernels import local
-from fedbn.scores._tables import Integer, Tables, inlined
+from fedbn.scores._tables import Integer, Tables, inline
 from fedbn.search._choice_kernels import choose
 from fedbn.search._delete_kernels import refresh_deletes
 from fedbn.search._insert_kernels import refresh_inserts
@@ -22,7 +23,6 @@ from fedbn.search._state import (
     INSERT,
     PAUSED,
     TOLERANCE,
-    Bits,
     Graph,
     Record,
     Rules,
@@ -93,7 +93,7 @@ def climb(
     return DONE
 
 
-@inlined
+@inline
 def _is_permitted(
     g: Graph, rules: Rules, kind: Integer, y: Integer, x: Integer, chosen: Bits
 ) -> bool:

@@ -6,14 +6,14 @@ import numpy as np
 
 from fedbn.graphs._bit_kernels import popcount, set_bit
 from fedbn.scores._joint_kernels import joint_pairs, local
-from fedbn.scores._tables import Integer, Tables, inlined, inner
+from fedbn.scores._tables import Integer, Tables, inline, inner
 from fedbn.search._clique_kernels import family, next_clique
 from fedbn.search._record_kernels import close_row, drop_stale, keep, void_row
 from fedbn.search._set_kernels import first
 from fedbn.search._state import INSERT, ZERO, Graph, Record, Rules, Scratch
 
 
-@inlined
+@inline
 def refresh_inserts(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
@@ -78,7 +78,7 @@ def _look_at_cliques(
     depth: Integer = np.int64(0 if total > 0 else -1)
     while depth >= 0:
         k = np.int64(family(g, y, scratch.clique, scratch.parents))
-        m = np.int64(_served(g, rules, scratch, y, total))
+        m = np.int64(_find_ends(g, rules, scratch, y, total))
         if m > 0 and k >= rules.max_parents:
             rules.hit[0] += 1
         elif m > 0 and not _keep_gains(t, g, record, rules, scratch, y, k, m):
@@ -87,8 +87,8 @@ def _look_at_cliques(
     return True
 
 
-@inlined
-def _served(g: Graph, rules: Rules, scratch: Scratch, y: Integer, total: Integer) -> int:
+@inline
+def _find_ends(g: Graph, rules: Rules, scratch: Scratch, y: Integer, total: Integer) -> int:
     """xs := the candidates x with NA_yx ⊆ S, S the clique, and T = S \\ NA_yx not too large."""
     m = 0
     for i in range(total):
@@ -108,7 +108,7 @@ def _served(g: Graph, rules: Rules, scratch: Scratch, y: Integer, total: Integer
     return m
 
 
-@inlined
+@inline
 def _keep_gains(
     t: Tables,
     g: Graph,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit, transposed_bits
+from fedbn.arrays import Bits
+from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit, transpose_bits
 from fedbn.graphs._cpdag_kernels import extend_bits
 from fedbn.scores._tables import inner
 from fedbn.search._set_kernels import first
-from fedbn.search._state import ZERO, Bits
+from fedbn.search._state import ZERO
 
 
 @njit(cache=True, nogil=True)
@@ -26,7 +27,7 @@ def constrained_extension(
         return False, pa, ch
     if _has_new_collider(pa, ch, ne, new_pa):
         return False, pa, ch
-    found, dag_pa, dag_ch = extend_bits(new_pa, transposed_bits(new_pa), new_ne)
+    found, dag_pa, dag_ch = extend_bits(new_pa, transpose_bits(new_pa), new_ne)
     return found, dag_pa, dag_ch
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit
-from fedbn.scores._tables import Integer, inlined, inner
+from fedbn.scores._tables import Integer, inline, inner
 from fedbn.search._set_kernels import first
-from fedbn.search._state import INSERT, PATH_NODES, TURN, ZERO, Bits, Graph, Record
+from fedbn.search._state import INSERT, PATH_NODES, TURN, ZERO, Graph, Record
 
 
 @inner
@@ -29,7 +30,7 @@ def is_valid(
     return not _find_path(g, record, entry, y, x, unseen, kind == INSERT)
 
 
-@inlined
+@inline
 def _is_open(g: Graph, record: Record, entry: Integer) -> bool:
     """Whether the path on record is still semi-directed; what it avoids has not changed."""
     length = record.path_length[entry]
@@ -42,7 +43,7 @@ def _is_open(g: Graph, record: Record, entry: Integer) -> bool:
     return True
 
 
-@inlined
+@inline
 def _find_path(
     g: Graph, record: Record, entry: Integer, y: Integer, x: Integer, unseen: Bits, direct: bool
 ) -> bool:
@@ -74,7 +75,7 @@ def _find_path(
     return False
 
 
-@inlined
+@inline
 def _note_path(g: Graph, record: Record, entry: Integer, y: Integer, x: Integer) -> None:
     """Keep the path that `before` spells, if it is short enough."""
     length, v = 1, x

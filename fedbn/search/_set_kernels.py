@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import first_bit, popcount
 from fedbn.scores._tables import Integer, inner
-from fedbn.search._state import ZERO, Bits
+from fedbn.search._state import ZERO
 
 
 @inner

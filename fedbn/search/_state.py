@@ -30,13 +30,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
+
 INSERT, DELETE, TURN = 0, 1, 2
 DONE, PAUSED, BROKEN, FULL = 0, 1, 2, 3  # why the loop returns; FULL: the record must grow
 PATH_NODES = 16  # longer open paths are not kept
 TOLERANCE = 1e-9  # of 1 + |score|
 ZERO = np.uint64(0)
 ALL = ~ZERO
-Bits = NDArray[np.uint64]
 
 
 class Graph(NamedTuple):
@@ -85,7 +86,7 @@ class Rules(NamedTuple):
     apart: Bits  # [n, W] symmetric: never adjacent
     together: Bits  # [n, W] symmetric: always adjacent
     random_ties: bool
-    random: NDArray[np.uint64]  # [1] SplitMix64
+    random: Bits  # [1] SplitMix64
 
 
 class Scratch(NamedTuple):

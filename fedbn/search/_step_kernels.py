@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit
 from fedbn.graphs._cpdag_kernels import cpdag_bits
-from fedbn.scores._tables import Integer, inlined, inner
+from fedbn.scores._tables import Integer, inline, inner
 from fedbn.search._record_kernels import mark_new_neighbour, mark_stale, raise_ceilings
 from fedbn.search._set_kernels import first, members
-from fedbn.search._state import DELETE, INSERT, TURN, ZERO, Bits, Graph, Record
+from fedbn.search._state import DELETE, INSERT, TURN, ZERO, Graph, Record
 
 
-@inlined
+@inline
 def step(g: Graph, record: Record, kind: Integer, y: Integer, x: Integer, chosen: Bits) -> bool:
     """Apply an operator and void what it touched; False if it was not valid."""
     n, words = g.adj.shape
@@ -80,7 +81,7 @@ def apply_operator(g: Graph, kind: Integer, y: Integer, x: Integer, chosen: Bits
     return True
 
 
-@inlined
+@inline
 def _begin_order(
     g: Graph, kind: Integer, y: Integer, x: Integer, chosen: Bits, start: NDArray[np.int64]
 ) -> int:
@@ -111,7 +112,7 @@ def _begin_order(
     return int(k)
 
 
-@inlined
+@inline
 def _change_edge(g: Graph, kind: Integer, y: Integer, x: Integer) -> bool:
     """Insert, delete or turn the edge in the DAG; False if a cycle would close."""
     if kind == DELETE:
@@ -132,7 +133,7 @@ def _change_edge(g: Graph, kind: Integer, y: Integer, x: Integer) -> bool:
     return True
 
 
-@inlined
+@inline
 def _reaches(g: Graph, source: Integer, target: Integer) -> bool:
     """Whether the DAG has a directed path from source to target."""
     words = g.dag_ch.shape[1]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, popcount
 from fedbn.scores._joint_kernels import local
-from fedbn.scores._tables import Integer, Tables, inlined
+from fedbn.scores._tables import Integer, Tables, inline
 from fedbn.search._clique_kernels import family, family_without, next_clique
 from fedbn.search._record_kernels import close_row, drop_stale, keep
 from fedbn.search._set_kernels import first, members, size_of
-from fedbn.search._state import TURN, ZERO, Bits, Graph, Record, Rules, Scratch
+from fedbn.search._state import TURN, ZERO, Graph, Record, Rules, Scratch
 
 
-@inlined
+@inline
 def refresh_turns(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
@@ -42,7 +43,7 @@ def refresh_turns(
     return True
 
 
-@inlined
+@inline
 def _fits(g: Graph, rules: Rules, y: Integer, x: Integer, clique: Bits) -> bool:
     """The conditions of Turn(x, y, C) on Ne(y) alone: C is a clique of Ne(y) by construction."""
     if has_bit(clique, x):
@@ -64,7 +65,7 @@ def _fits(g: Graph, rules: Rules, y: Integer, x: Integer, clique: Bits) -> bool:
     return True
 
 
-@inlined
+@inline
 def _separates(g: Graph, y: Integer, x: Integer, clique: Bits) -> bool:
     """Whether C ∩ NA_yx separates C \\ NA_yx and NA_yx \\ C in the graph over Ne(y) \\ {x}."""
     words = clique.shape[0]
@@ -94,7 +95,7 @@ def _separates(g: Graph, y: Integer, x: Integer, clique: Bits) -> bool:
     return bool(met == ZERO)
 
 
-@inlined
+@inline
 def _gain(t: Tables, g: Graph, scratch: Scratch, y: Integer, x: Integer) -> float:
     """The gain of Turn(x, y, C): two terms, of y and of x."""
     k = np.int64(family(g, y, scratch.clique, scratch.parents))

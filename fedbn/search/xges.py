@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["xges", "xges0"]
 
 RELATIVE = 1e-9  # of the score: what counts as better, as in every step
-LEAST_SECONDS = 1e-3  # that a climb may be given
+MIN_SECONDS = 1e-3  # that a climb may be given
 
 
 def xges0(
@@ -122,7 +122,7 @@ class _Climbs:
             start=start,
             max_parents=self.max_parents,
             max_t=self.max_t,
-            seconds=None if left is None else max(left, LEAST_SECONDS),
+            seconds=None if left is None else max(left, MIN_SECONDS),
             knowledge=knowledge,
             rng=self.rng,
         )

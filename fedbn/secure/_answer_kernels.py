@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Ints
 from fedbn.consensus._cut_kernels import cut_arcs_bits, fill_graph, min_cut_bits
 from fedbn.consensus._engine import CH, PA, Scratch
 from fedbn.fusion._order_kernels import remove_as_sink, sink_cost
-from fedbn.graphs._bit_kernels import Bits, clear_bit
-
-Ints = NDArray[np.int64]
+from fedbn.graphs._bit_kernels import clear_bit
 
 
 @njit(cache=True, nogil=True)

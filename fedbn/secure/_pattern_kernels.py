@@ -12,17 +12,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.consensus._engine import CH, NE, PA
 from fedbn.consensus._pattern_kernels import delete_bits
 from fedbn.consensus._slot_kernels import lowest, size_of
-from fedbn.graphs._bit_kernels import ZERO, Bits, clear_bit, has_bit, inner, set_bit
+from fedbn.graphs._bit_kernels import ZERO, clear_bit, has_bit, inner, set_bit
 
 VISITS_PER_OPERATOR = 32  # cliques looked at, at most, for every operator that may be found
 HAS, MAY = 0, 1  # of a clique in the making: its elements, and those that it may still get
 
 
 @njit(cache=True, nogil=True)
-def deleted(p: Bits, x: int, y: int, h: Bits) -> tuple[bool, Bits]:
+def delete(p: Bits, x: int, y: int, h: Bits) -> tuple[bool, Bits]:
     """P after Delete(x, y, H), and whether that is valid."""
     out = np.empty_like(p)
     valid, pa, ch, ne = delete_bits(p[PA], p[CH], p[NE], x, y, h)
@@ -31,17 +32,20 @@ def deleted(p: Bits, x: int, y: int, h: Bits) -> tuple[bool, Bits]:
 
 
 @njit(cache=True, nogil=True)
-def list_operators(p: Bits, k_max: int, most: int) -> tuple[int, NDArray[np.int64], Bits, Bits]:
+def list_operators(
+    p: Bits, k_max: int, max_operators: int
+) -> tuple[int, NDArray[np.int64], Bits, Bits]:
     """All valid Delete(x, y, H) with |H| <= k_max: (their number, x and y, S, H).
 
     x -> y, or x - y with x < y; valid: NA_yx \\ H is a clique. The number is -1 when there are more
-    than `most`, or too many cliques to look at. A clique of NA_yx grows by an element larger than
-    all that it has, so each is met once; one that cannot become large enough is not followed.
+    than `max_operators`, or too many cliques to look at. A clique of NA_yx grows by an element
+    larger than all that it has, so each is met once; one that cannot become large enough is not
+    followed.
     """
     _, n, words = p.shape
-    xy = np.empty((most, 2), dtype=np.int64)
-    given = np.empty((most, words), dtype=np.uint64)
-    left_out = np.empty((most, words), dtype=np.uint64)
+    xy = np.empty((max_operators, 2), dtype=np.int64)
+    given = np.empty((max_operators, words), dtype=np.uint64)
+    left_out = np.empty((max_operators, words), dtype=np.uint64)
     na = np.empty(words, dtype=np.uint64)
     cliques = np.empty((n * n + 1, 2, words), dtype=np.uint64)  # HAS and MAY, a stack
     count, visits = 0, 0
@@ -59,7 +63,7 @@ def list_operators(p: Bits, k_max: int, most: int) -> tuple[int, NDArray[np.int6
                 visits += 1
                 top = cliques[size - 1, HAS]
                 if size_of(top) >= least:
-                    if count == most:
+                    if count == max_operators:
                         return -1, xy, given, left_out
                     xy[count, 0], xy[count, 1] = x, y
                     for w in range(words):
@@ -67,7 +71,7 @@ def list_operators(p: Bits, k_max: int, most: int) -> tuple[int, NDArray[np.int6
                         left_out[count, w] = na[w] & ~top[w]
                     clear_bit(given[count], x)
                     count += 1
-                if visits > VISITS_PER_OPERATOR * most:
+                if visits > VISITS_PER_OPERATOR * max_operators:
                     return -1, xy, given, left_out
                 size = _grow(p, cliques, size, least)
     return count, xy, given, left_out

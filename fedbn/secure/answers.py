@@ -11,8 +11,8 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Ints
 from fedbn.errors import ConfigError
 from fedbn.fusion.inputs import stacked_bits
 from fedbn.graphs.dag import DAG
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["answer"]
 
-Bits = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 UNCLIPPED = 2**31
 """More than any cut."""

@@ -22,14 +22,12 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from numpy.typing import NDArray
 
+from fedbn.arrays import Ints, Masked
 from fedbn.errors import MessageError
 
 __all__ = ["Key", "Pair", "hidden", "masked", "pair_keys", "request_digest", "unmasked_sum"]
 
-Ints = NDArray[np.int64]
-Masked = NDArray[np.uint64]
 
 PAIR, STREAM, PRESENCE = (b"fedbn " + use for use in (b"pair key", b"mask", b"presence"))
 

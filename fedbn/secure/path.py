@@ -27,6 +27,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Ints
 from fedbn.consensus.path import DeletionPath, Step
 from fedbn.consensus.pooling import Robust, poolings_of
 from fedbn.consensus.threshold import Reading
@@ -51,8 +52,6 @@ from fedbn.secure.votes import asked_pairs, summed_votes
 
 __all__ = ["SecureBranch", "SecurePath", "SecureSums", "secure_path", "secure_votes"]
 
-Bits = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 SecureSums = Generator[SumRequest, Ints, "SecurePath"]
 Orders = tuple[tuple[int, ...], ...]
 

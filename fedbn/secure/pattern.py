@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Ints
 from fedbn.errors import MessageError, SearchError
 from fedbn.secure.requests import Arcs, Deletion
 
@@ -20,9 +21,6 @@ __all__ = ["MAX_QUERIES", "Operators", "after", "operators_of", "pattern_of", "s
 
 MAX_QUERIES = 50_000
 """Most operators of one P: more would be as many cuts in every DAG of every site."""
-
-Bits = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 
 class Operators(NamedTuple):
@@ -116,7 +114,7 @@ def after(p: Bits, deletion: Deletion, k_max: int) -> tuple[Bits, Bits]:
     ------
     MessageError : (x, y, S) is no valid operator of P with |H| <= k_max.
     """
-    from fedbn.secure._pattern_kernels import deleted
+    from fedbn.secure._pattern_kernels import delete
 
     x, y = deletion.x, deletion.y
     n, words = p.shape[1:]
@@ -128,7 +126,7 @@ def after(p: Bits, deletion: Deletion, k_max: int) -> tuple[Bits, Bits]:
         joined = _has(p[0, y], x) or (x < y and _has(p[2, y], x))
         exact = np.array_equal(given, (na & ~h) | pax)
         if joined and exact and np.bitwise_count(h).sum() <= k_max:
-            valid, made = deleted(p, x, y, h)
+            valid, made = delete(p, x, y, h)
             if valid:
                 return made, h
     raise MessageError(f"{deletion} must be a valid operator with |H| <= {k_max}")

@@ -13,15 +13,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Ints
 from fedbn.secure.pattern import Operators, after, operators_of
 from fedbn.secure.requests import MAX_CHAIN, CutPath, Deletion
 
 __all__ = ["DeletionSearch", "OrderSearch", "Taken"]
-
-Bits = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 
 FURTHER = 2

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from fedbn.arrays import Masked
 from fedbn.errors import MessageError, PolicyError
 from fedbn.fusion.weights import UNITS_PER_CLIENT, integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.secure.answers import answer
 from fedbn.secure.guard import NOTHING_ASKED, Asked, allowed
-from fedbn.secure.masks import Key, Masked, hidden, masked, pair_keys, request_digest
+from fedbn.secure.masks import Key, hidden, masked, pair_keys, request_digest
 from fedbn.secure.requests import UnionRequest
 from fedbn.secure.session import Terms
 

@@ -14,14 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Ints
 from fedbn.consensus.votes import Votes
 from fedbn.secure.pattern import matrix_of
 from fedbn.secure.requests import VoteRequest
 
 __all__ = ["Pairs", "asked_pairs", "own_votes", "summed_votes"]
-
-Bits = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 
 class Pairs(NamedTuple):

@@ -46,7 +46,7 @@ from simulations.study import Study, counted
 from simulations.terminal import progress_bars
 
 EDGES_PER_NODE = 1.3
-LEAST_INFORMATION = 0.01
+MIN_INFORMATION = 0.01
 """Nats between the ends of every edge of a categorical network."""
 COEFFICIENTS = (0.3, 1.0)
 _EQUAL = 1e-9
@@ -119,12 +119,12 @@ def strong_bayesian_network(dag: DAG, rng: np.random.Generator) -> BayesianNetwo
         network = random_bayesian_network(dag, rng=rng, states=(2, 3))
         for node in dag.topological_order():
             for _ in range(100):
-                if weakest_edge(network, [node]) >= LEAST_INFORMATION:
+                if weakest_edge(network, [node]) >= MIN_INFORMATION:
                     break
                 cpts = list(network.cpts)
                 cpts[node] = rng.dirichlet(np.ones(cpts[node].shape[1]), size=len(cpts[node]))
                 network = BayesianNetwork(network.dag, network.schema, tuple(cpts))
-        if weakest_edge(network, list(range(dag.n))) >= LEAST_INFORMATION:
+        if weakest_edge(network, list(range(dag.n))) >= MIN_INFORMATION:
             return network
     raise RuntimeError("no network with strong edges found")
 

@@ -16,10 +16,11 @@ from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
+from fedbn.arrays import Masked
 from fedbn.consensus.pooling import Robust
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
-from fedbn.secure.masks import Masked, unmasked_sum
+from fedbn.secure.masks import unmasked_sum
 from fedbn.secure.requests import SumRequest, to_bytes
 from fedbn.secure.session import Member, Terms
 from fedbn.secure.site import Site, begin, join, reply

@@ -11,8 +11,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.scores import make_score
@@ -22,16 +22,15 @@ from fedbn.search.knowledge import Knowledge
 __all__ = ["max_min_hill_climbing", "pc_stable"]
 
 LEVEL = 0.01  # of the tests
-Adjacency = NDArray[np.bool_]
 
 
-def pc_stable(dataset: Dataset) -> Adjacency:
+def pc_stable(dataset: Dataset) -> Bools:
     """bool [n, n] of the PDAG: both directions set for an undirected edge."""
     found = _pc(dataset, "pdag")
     return _matrix(dataset, found.directed_edges) | _both(_matrix(dataset, found.undirected_edges))
 
 
-def max_min_hill_climbing(dataset: Dataset) -> Adjacency:
+def max_min_hill_climbing(dataset: Dataset) -> Bools:
     """bool [n, n] of the CPDAG: hill climbing (BIC) inside a skeleton found by tests."""
     if dataset.kind == "gaussian":
         edges, score = _pc(dataset, "skeleton")[0].edges(), "gaussian-bic"
@@ -71,15 +70,15 @@ def _frame(dataset: Dataset) -> Any:
     return pd.DataFrame(values, columns=list(dataset.names))
 
 
-def _matrix(dataset: Dataset, edges: Any) -> Adjacency:
+def _matrix(dataset: Dataset, edges: Any) -> Bools:
     out = np.zeros((dataset.n, dataset.n), dtype=np.bool_)
     for a, b in edges:
         out[dataset.names.index(a), dataset.names.index(b)] = True
     return out
 
 
-def _both(matrix: Adjacency) -> Adjacency:
-    either: Adjacency = matrix | matrix.T
+def _both(matrix: Bools) -> Bools:
+    either: Bools = matrix | matrix.T
     return either
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
 
 SCORE_FILES = (".jkl", ".scores")
-LEAST_FACTOR = 20.0  # below it, averages rest on few structures
+MIN_FACTOR = 20.0  # below it, averages rest on few structures
 AFTER_INTERRUPTION = 2.0  # seconds for what can still be said
 COUNTING, LIMITS, OUTPUT = "Counting and listing", "Limits", "Output"
 
@@ -176,10 +176,10 @@ def credible(
         score = "as in the file"
     else:
         require_ess_of(score, ess)
-    if bf < LEAST_FACTOR and not count:
+    if bf < MIN_FACTOR and not count:
         warnings.warn(
             f"a Bayes factor of {bf:g} covers little of the posterior on few rows: averages may "
-            f"be too certain; {LEAST_FACTOR:g} or more is usual",
+            f"be too certain; {MIN_FACTOR:g} or more is usual",
             FedbnWarning,
             stacklevel=2,
         )

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from fedbn.arrays import Indices
 from fedbn.consensus.mcbnc import mcbnc_path, mcbnc_paths
 from fedbn.consensus.pooling import select_among
 from fedbn.consensus.threshold import select_consensus
-from fedbn.data.dataset import Dataset, RowIndices
+from fedbn.data.dataset import Dataset
 from fedbn.data.partition import (
     Sizes,
     part_sizes,
@@ -112,7 +113,7 @@ def run_non_iid(case: Case, network_dir: Path | None) -> dict[str, Any]:
     return found | {"smhd": found["smhd"] | {"pooled rows": pooled}}
 
 
-def _split(case: Case, table: Dataset, dag: DAG, rng: np.random.Generator) -> list[RowIndices]:
+def _split(case: Case, table: Dataset, dag: DAG, rng: np.random.Generator) -> list[Indices]:
     """ "column": by the variable with most children; "skewed": IID of Zipf sizes."""
     clients, alpha = case["clients"], case["alpha"]
     if case["split"] in ("iid", "skewed"):

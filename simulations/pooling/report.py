@@ -10,11 +10,11 @@ import numpy as np
 from simulations.pooled import share_closed
 from simulations.study import Row, Section
 
-__all__ = ["LEAST_DISTANCE", "closed", "sections"]
+__all__ = ["MIN_DISTANCE", "closed", "sections"]
 
 WAYS = ("site", "today", "vote", "ladder", "counts", "climb", "pooled")
 FIXED = ("k_1", "k_1.5", "k_2", "k_2.5", "k_3")
-LEAST_DISTANCE = 2.0
+MIN_DISTANCE = 2.0
 """SMHD between today's consensus and pooled GES below which no share is given."""
 
 
@@ -45,7 +45,7 @@ def closed(rows: Sequence[Row], way: str) -> float | None:
     today, reached, pooled = (
         float(np.mean([row[n] for row in rows])) for n in ("today", way, "pooled")
     )
-    if today - pooled < LEAST_DISTANCE:
+    if today - pooled < MIN_DISTANCE:
         return None
     return share_closed(today, reached, pooled)
 
@@ -100,7 +100,7 @@ def _shares(rows: Sequence[Row]) -> Section:
     table.append(["the same, none counted above 100 %", "", *capped])
     text = (
         "Share of the distance from today's consensus to pooled GES that is closed, of mean SMHD "
-        f"over the seeds, where that distance is at least {LEAST_DISTANCE:g}."
+        f"over the seeds, where that distance is at least {MIN_DISTANCE:g}."
     )
     return Section("What share of the distance is closed", text, ("network", "rows", *ways), table)
 

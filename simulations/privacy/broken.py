@@ -18,6 +18,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.privacy.draws import STOP, Budget, Chooser, Mechanism
@@ -32,8 +33,6 @@ __all__ = [
     "seeded",
     "undivided",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def half_the_width(rho: Fraction, draws: int) -> Budget:

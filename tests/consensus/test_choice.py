@@ -104,7 +104,7 @@ def test_the_written_member_is_the_nearest_of_its_class(inputs: list[DAG], which
 
 def test_a_class_too_large_to_compare_still_has_a_member_written(monkeypatch) -> None:
     inputs = [DAG.from_edges("abcd", edges) for edges in (["ab", "bc", "cd"], ["ba", "dc", "cb"])]
-    monkeypatch.setattr("fedbn.consensus.directions.MOST_SOURCES", 0)
+    monkeypatch.setattr("fedbn.consensus.directions.MAX_SOURCES", 0)
     written = nearest_member(inputs[0], votes_of(merge_inputs([*inputs, inputs[1]])))
     assert dag_to_cpdag(written) == dag_to_cpdag(inputs[0])
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import DataError, StructureError
 from fedbn.networks.family_counts import (
-    MOST_ROWS,
+    MAX_ROWS,
     Family,
     FamilyCounts,
     FamilyTables,
@@ -86,7 +86,7 @@ def test_what_counts_must_be() -> None:
         (np.array([8, -1, 1, 1, 1, 2, 2, 0]), "between 0 and"),
         (np.array([4, 4, 1, 1, 1, 2, 2, 0]), "same rows.* has 8, .* has 7"),
         (np.array([2**62, 2**62, 1, 1, 1, 2, 2, 0]), "between 0 and"),
-        (np.array([MOST_ROWS, 1, MOST_ROWS, 1, 0, 0, 0, 0]), "same rows, at most"),
+        (np.array([MAX_ROWS, 1, MAX_ROWS, 1, 0, 0, 0, 0]), "same rows, at most"),
     ]:
         with pytest.raises(DataError, match=words):
             FamilyCounts(tables, cells)

@@ -15,7 +15,7 @@ from fedbn.errors import ConfigError
 from fedbn.privacy.exact import bernoulli_exp, choose, discrete_gaussian, discrete_laplace
 
 DRAWS = 100_000
-LEAST_P = 1e-4
+MIN_P = 1e-4
 """Seeds are fixed: a right sampler fails one seed in 10,000, a wrong one every seed."""
 
 
@@ -28,7 +28,7 @@ def test_choice_has_the_probabilities_of_the_exponential_mechanism() -> None:
     source = Random(1)
     counts = Counter(choose(utilities, rate, source) for _ in range(DRAWS))
     chances = np.exp(float(rate) * np.array(utilities))
-    assert p_value([counts[i] for i in range(len(utilities))], chances) > LEAST_P
+    assert p_value([counts[i] for i in range(len(utilities))], chances) > MIN_P
 
 
 def test_choice_can_tell_a_wrong_rate() -> None:
@@ -36,7 +36,7 @@ def test_choice_can_tell_a_wrong_rate() -> None:
     utilities, source = [0, -3, 17, 17, 5, -40, 12], Random(1)
     counts = Counter(choose(utilities, Fraction(309, 3700), source) for _ in range(DRAWS))
     chances = np.exp(3 / 37 * np.array(utilities))
-    assert p_value([counts[i] for i in range(len(utilities))], chances) < LEAST_P
+    assert p_value([counts[i] for i in range(len(utilities))], chances) < MIN_P
 
 
 @pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(17, 5)])
@@ -55,7 +55,7 @@ def test_discrete_gaussian(variance: Fraction) -> None:
     reach = math.floor(3 * math.sqrt(variance))
     inside = np.arange(-reach, reach + 1)
     assert p_value([counts[z] for z in inside], np.exp(-(inside**2) / (2 * float(variance)))) > (
-        LEAST_P
+        MIN_P
     )
     assert sum(counts[z] for z in inside) < DRAWS // 4 or variance < 1
 
@@ -64,7 +64,7 @@ def test_discrete_laplace() -> None:
     source = Random(4)
     counts = Counter(discrete_laplace(4, source) for _ in range(DRAWS // 4))
     inside = np.arange(-20, 21)
-    assert p_value([counts[z] for z in inside], np.exp(-np.abs(inside) / 4)) > LEAST_P
+    assert p_value([counts[z] for z in inside], np.exp(-np.abs(inside) / 4)) > MIN_P
 
 
 def test_arguments() -> None:

@@ -75,7 +75,7 @@ def test_a_local_optimum_is_that_of_the_algorithm() -> None:
 def test_drawn_networks_are_strong() -> None:
     dag = DAG.from_edges("abcd", [("a", "c"), ("b", "c"), ("c", "d"), ("a", "d")])
     network = recovery.strong_bayesian_network(dag, np.random.default_rng(2))
-    assert recovery.weakest_edge(network, [0, 1, 2, 3]) >= recovery.LEAST_INFORMATION
+    assert recovery.weakest_edge(network, [0, 1, 2, 3]) >= recovery.MIN_INFORMATION
 
 
 @pytest.mark.parametrize("score", ["bdeu", "gaussian-bic"])

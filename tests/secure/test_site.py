@@ -17,13 +17,14 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
+from fedbn.arrays import Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError, ResultsError
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturbed, random_dag
 from fedbn.secure.cohorts import enter_cohort, read_cohorts
 from fedbn.secure.guard import Asked
-from fedbn.secure.masks import Key, Masked
+from fedbn.secure.masks import Key
 from fedbn.secure.path import SecurePath, secure_path
 from fedbn.secure.requests import (
     CutRequest,

@@ -11,14 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Floats, Ints
 from fedbn.scores._joint_kernels import joint
 from fedbn.scores._tables import GAUSSIAN, Tables
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 class Model(NamedTuple):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from fedbn.arrays import Bools, Floats, Ints
 from fedbn.scores._joint_kernels import local
-from fedbn.search.cg_dca._chain_kernels import Bools, Floats, Ints, Model
+from fedbn.search.cg_dca._chain_kernels import Model
 
 
 @njit(cache=True, nogil=True)
@@ -92,16 +93,16 @@ def descend(
 
 @njit(cache=True, nogil=True)
 def greedy_order(
-    m: Model, node: int, order: Ints, ends: Ints, most: int, clusters: Bools, duals: Floats,
+    m: Model, node: int, order: Ints, ends: Ints, max_places: int, clusters: Bools, duals: Floats,
     sizes: Ints,
 ) -> Ints:  # fmt: skip
     """The order with each run of ties (up to ends[k]) sorted by greedy descent of `difference`.
 
-    Only the first `most` places are chosen so; the rest stays as it was.
+    Only the first `max_places` places are chosen so; the rest stays as it was.
     """
     out = order.copy()
     taken = np.zeros(clusters.shape[1], dtype=np.bool_)
-    for k in range(min(most, out.size)):
+    for k in range(min(max_places, out.size)):
         best, at = np.inf, k
         for b in range(k, ends[k]):
             taken[out[b]] = True

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from fedbn.search.cg_dca._chain_kernels import Bools, Floats, Ints, Model, chain
+from fedbn.arrays import Bools, Floats, Ints
+from fedbn.search.cg_dca._chain_kernels import Model, chain
 
 ZERO = 1e-12
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fedbn.arrays import Bools, Ints
 from fedbn.graphs.dag import DAG
 from fedbn.limits import NOTHING_MET, Limit, SearchLimits
 from fedbn.scores.base import total_score
@@ -31,7 +32,7 @@ from fedbn.search.cg_dca.pricing import NEGATIVE, DCAPricing, Pricing
 from fedbn.search.cg_dca.restricted_integer_master import RestrictedOptimum, best_dag
 from fedbn.search.cg_dca.restricted_master import MasterProblem
 from fedbn.search.cg_dca.start_points import Hybrid, StartPoint
-from fedbn.search.cg_dca.submodular_difference import Bools, Ints, PricingProblem
+from fedbn.search.cg_dca.submodular_difference import PricingProblem
 from fedbn.search.cg_dca.violated_clusters import Separation
 
 if TYPE_CHECKING:

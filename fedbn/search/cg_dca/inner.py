@@ -7,7 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from fedbn.search.cg_dca.submodular_difference import Floats, Ints, PricingProblem
+from fedbn.arrays import Floats, Ints
+from fedbn.search.cg_dca.submodular_difference import PricingProblem
 
 __all__ = ["InnerSolver", "Point", "decided"]
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedbn.arrays import Floats, Ints
 from fedbn.search.cg_dca.inner import Point, decided
-from fedbn.search.cg_dca.submodular_difference import Floats, Ints, PricingProblem
+from fedbn.search.cg_dca.submodular_difference import PricingProblem
 from fedbn.search.families.family_program import new_solver
 
 __all__ = ["Kelley"]

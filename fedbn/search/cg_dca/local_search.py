@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedbn.arrays import Bools, Floats
 from fedbn.scores.gaussian import require_regular
 from fedbn.search.cg_dca.pricing import NEGATIVE, Priced
-from fedbn.search.cg_dca.submodular_difference import Bools, Floats, PricingProblem
+from fedbn.search.cg_dca.submodular_difference import PricingProblem
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedbn.arrays import Floats
 from fedbn.search.cg_dca.inner import Point, decided
-from fedbn.search.cg_dca.submodular_difference import Floats, PricingProblem
+from fedbn.search.cg_dca.submodular_difference import PricingProblem
 
 __all__ = ["MinimumNorm"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.search.cg_dca.submodular_difference import Bools, Floats
+from fedbn.arrays import Bools, Floats
 from fedbn.search.families.families import Families
 
 __all__ = ["ColumnPool"]

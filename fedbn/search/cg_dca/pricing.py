@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from fedbn.arrays import Bools, Floats, Ints
 from fedbn.search.cg_dca.inner import InnerSolver, Point
 from fedbn.search.cg_dca.minimum_norm import MinimumNorm
 from fedbn.search.cg_dca.submodular_difference import (
-    Bools,
-    Floats,
-    Ints,
     PrefixValues,
     PricingProblem,
     lovasz_extension,

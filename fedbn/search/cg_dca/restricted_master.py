@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from fedbn.arrays import Bools, Floats, Ints
 from fedbn.errors import SearchError
 from fedbn.search.cg_dca.pool import ColumnPool
-from fedbn.search.cg_dca.submodular_difference import Bools, Clusters, Floats, Ints
+from fedbn.search.cg_dca.submodular_difference import Clusters
 from fedbn.search.cg_dca.violated_clusters import FractionalPoint
 from fedbn.search.families.family_program import new_solver, require_cluster
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from fedbn.arrays import Floats
 from fedbn.search.cg_dca.restricted_master import MasterProblem
-from fedbn.search.cg_dca.submodular_difference import Floats
 
 __all__ = ["Hybrid", "Random", "StartPoint", "Warm"]
 

@@ -20,8 +20,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Floats, Ints
 from fedbn.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -36,10 +36,6 @@ __all__ = [
     "lovasz_extension",
     "pricing_model",
 ]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

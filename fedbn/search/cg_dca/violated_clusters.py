@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Floats, Ints
 from fedbn.graphs.components import strong_labels
-from fedbn.search.cg_dca.submodular_difference import Bools, Floats, Ints
 
 __all__ = ["VIOLATION", "FractionalPoint", "Separation", "exact_clusters", "left_side"]
 

@@ -9,19 +9,10 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints, Ints32
 from fedbn.scores._tables import Tables
-from fedbn.search.families._level_kernels import (
-    TERM_COUNTS,
-    TERM_SLOTS,
-    Floats,
-    Ints,
-    _log_gamma_terms,
-    _term,
-)
-
-Small = NDArray[np.int32]
+from fedbn.search.families._level_kernels import TERM_COUNTS, TERM_SLOTS, _log_gamma_terms, _term
 
 
 @njit(cache=True, nogil=True)
@@ -73,7 +64,9 @@ def all_joint_values(t: Tables) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def _count_groups(t: Tables, v: int, row: Small, group: Small, state: Ints, cells: Small) -> None:
+def _count_groups(
+    t: Tables, v: int, row: Ints32, group: Ints32, state: Ints, cells: Ints32
+) -> None:
     """cells[0], cells[1] := weight and number of the rows per (group, state of v)."""
     arity = t.arities[v]
     cells[:, : state[0] * arity] = 0
@@ -88,11 +81,11 @@ def _split(
     t: Tables,
     v: int,
     depth: int,
-    row: Small,
-    group: Small,
-    alone: Small,
+    row: Ints32,
+    group: Ints32,
+    alone: Ints32,
     state: Ints,
-    number: Small,
+    number: Ints32,
 ) -> None:
     """The groups of depth + 1: those of depth split by v. `number` of rows becomes their labels."""
     arity = t.arities[v]
@@ -119,7 +112,7 @@ def _split(
 
 
 @njit(cache=True, nogil=True)
-def undominated(values: Floats, node: int, n: int, slack: float) -> tuple[Ints, Floats]:
+def undominated_sets(values: Floats, node: int, n: int, slack: float) -> tuple[Ints, Floats]:
     """The parent sets (masks) of a node that no subset beats by more than the slack, and costs."""
     low = (1 << node) - 1
     number = 1 << (n - 1)

@@ -6,10 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Floats
 from fedbn.graphs._bit_kernels import popcount
 
-Floats = NDArray[np.float64]
-Bits = NDArray[np.uint64]
 ONE = np.uint64(1)
 
 
@@ -88,8 +87,8 @@ def violated_clusters(
     number = 0
     for s in range(seeds.shape[0]):
         cluster = seeds[s].copy()
-        side = _grown(node, x, bits, n, k, cluster)
-        if side < k - least and not _listed(found, number, cluster):
+        side = _grow(node, x, bits, n, k, cluster)
+        if side < k - least and not _contains(found, number, cluster):
             found[number] = cluster
             sides[number] = side
             number += 1
@@ -97,7 +96,7 @@ def violated_clusters(
 
 
 @njit(cache=True, nogil=True)
-def _grown(node: NDArray[np.int32], x: Floats, bits: Bits, n: int, k: int, cluster: Bits) -> float:
+def _grow(node: NDArray[np.int32], x: Floats, bits: Bits, n: int, k: int, cluster: Bits) -> float:
     """Change the cluster node by node while its left side falls; returns it (inf if too small)."""
     members = 0
     for v in range(n):
@@ -125,7 +124,7 @@ def _grown(node: NDArray[np.int32], x: Floats, bits: Bits, n: int, k: int, clust
 
 
 @njit(cache=True, nogil=True)
-def _listed(found: Bits, number: int, cluster: Bits) -> bool:
+def _contains(found: Bits, number: int, cluster: Bits) -> bool:
     known = False
     for k in range(number):
         known = known or bool((found[k] == cluster).all())

@@ -16,14 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bits, Bools, Floats, Ints
 from fedbn.scores._joint_kernels import Tables, local
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bits = NDArray[np.uint64]
-Bools = NDArray[np.bool_]
 
 
 class Rules(NamedTuple):
@@ -37,7 +32,7 @@ class Rules(NamedTuple):
     penalty: float
     slack: float
     margin: float  # what rounding may do to a bound
-    most: int  # parents
+    max_parents: int
     large_first: bool  # include before exclude: good sets come early; else small sets come early
     clusters: Bools  # [clusters, candidates + 1]; column 0 is not used
     duals: Floats  # [clusters]
@@ -60,7 +55,7 @@ class Walk(NamedTuple):
     size: Ints  # [1] included candidates
     met: Ints  # [clusters] included members
     paid: Floats  # [1] duals of met clusters
-    capped: Bools  # [1] whether `most` cut anything off
+    capped: Bools  # [1] whether `max_parents` cut anything off
     mask: Bits  # [W] included candidates
     known: Bits  # [K, W] the cheapest sets found
     known_cost: Floats  # [K], inf where there is none yet
@@ -115,10 +110,10 @@ def _arrive(
                 found += 1
     least = r.penalty * (w.size[0] + 1) - r.scale * math.log(w.precision[w.precision_at[m], 0, 0])
     hopeless = w.best[m] + r.slack + r.margin < least or least + w.paid[0] > threshold + r.margin
-    if m > 0 and not hopeless and w.size[0] >= r.most:
+    if m > 0 and not hopeless and w.size[0] >= r.max_parents:
         w.capped[0] = True
     w.moved[m] = m
-    if m == 0 or hopeless or w.size[0] >= r.most:
+    if m == 0 or hopeless or w.size[0] >= r.max_parents:
         w.phase[m] = 2
         return found
     w.moved[m] = _branching(w.precision[w.precision_at[m]], m)
@@ -256,7 +251,7 @@ def family_costs(t: Tables, node: int, has_parent: Bools) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def undominated(bits: Bits, cost: Floats, slack: float) -> Bools:
+def are_undominated(bits: Bits, cost: Floats, slack: float) -> Bools:
     """Which sets no proper subset in the list beats by more than `slack`; costs ascending.
 
     Only sets that stay need be compared with: who beats another also beats what that one beats.

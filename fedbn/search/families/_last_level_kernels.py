@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from fedbn.arrays import Floats, Ints
 from fedbn.scores._tables import Tables
-from fedbn.search.families._level_kernels import Floats, Ints, _refine, least_within, unrank
+from fedbn.search.families._level_kernels import _refine, min_within, unrank
 
 
 @njit(cache=True, nogil=True)
@@ -25,7 +26,7 @@ def _bound(members: Ints, left_out: int, binomial: Ints, ranks: Ints, best: Floa
         if c != node:
             P[at] = c - (c > node)
             at += 1
-    return least_within(P, size, size, binomial, np.empty(0, dtype=np.float64), ranks, best)
+    return min_within(P, size, size, binomial, np.empty(0, dtype=np.float64), ranks, best)
 
 
 @njit(cache=True, nogil=True)

@@ -14,11 +14,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints
 from fedbn.scores._gaussian_kernels import factorise
 from fedbn.scores._tables import BDEU, GAUSSIAN, INFORMATION, Tables
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 TERM_COUNTS = 256  # BDeu terms of smaller counts are stored
 TERM_SLOTS = 128
 COMPACT = 128  # configurations that may be numbered with gaps
@@ -75,7 +74,7 @@ def by_rank(ranks: Ints, best: Floats, total: int) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def least_within(
+def min_within(
     members: Ints,
     size: int,
     smallest: int,
@@ -108,7 +107,7 @@ def least_within(
 
 
 @njit(cache=True, nogil=True)
-def extended(
+def extend(
     old_ranks: Ints,
     old_best: Floats,
     size: int,
@@ -140,7 +139,7 @@ def extended(
                 break
             unrank(rank, size, binomial, v, members)
             members[size] = v
-            bound = least_within(members, size + 1, size, binomial, table, old_ranks, old_best)
+            bound = min_within(members, size + 1, size, binomial, table, old_ranks, old_best)
             bound = min(bound, old_best[a])
             if bound == -np.inf:
                 continue
@@ -425,7 +424,7 @@ def worth_scoring(
 
 
 @njit(cache=True, nogil=True)
-def scored(
+def score_sets(
     t: Tables,
     node: int,
     ranks: Ints,

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bits = NDArray[np.uint64]
+from fedbn.arrays import Bits, Floats, Ints
 
 
 @njit(cache=True, nogil=True)
@@ -26,7 +23,7 @@ def first_fit(i: int, placed: Bits, start: Ints, bits: Bits) -> int:
 
 
 @njit(cache=True, nogil=True)
-def fitted(order: Ints, start: Ints, cost: Floats, bits: Bits, chosen: Ints) -> float:
+def fit_order(order: Ints, start: Ints, cost: Floats, bits: Bits, chosen: Ints) -> float:
     """chosen := best family of each node given the order; returns the total (inf if none fits)."""
     placed = np.zeros(bits.shape[1], dtype=np.uint64)
     total = 0.0
@@ -58,7 +55,7 @@ def insert_descent(order: Ints, start: Ints, cost: Floats, bits: Bits) -> float:
     """
     n = order.size
     chosen = np.empty(n, dtype=np.int64)
-    total = fitted(order, start, cost, bits, chosen)
+    total = fit_order(order, start, cost, bits, chosen)
     while True:
         improved = False
         for node in range(n):
@@ -74,7 +71,7 @@ def insert_descent(order: Ints, start: Ints, cost: Floats, bits: Bits) -> float:
                 place += step
             order[place] = node
             improved = True
-        before, total = total, fitted(order, start, cost, bits, chosen)
+        before, total = total, fit_order(order, start, cost, bits, chosen)
         if not improved or not total < before:
             return total
 

@@ -11,7 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from fedbn.arrays import Floats
+
 BLOCK = 14  # bits of a stretch that stays in the processor's cache
 
 

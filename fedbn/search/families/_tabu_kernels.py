@@ -6,9 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from fedbn.arrays import Bools, Floats, Ints
 
 
 @njit(cache=True, nogil=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Floats
 from fedbn.graphs._bit_kernels import pack
 from fedbn.limits import Limit
 from fedbn.scores.gaussian import require_regular
@@ -33,9 +34,6 @@ TOLERANCE = 1e-8  # absolute, natural logarithms: costs this close are equal
 STEPS = 200_000  # between two looks at the clock
 KNOWN = 64  # cheap sets that every new one is compared with
 CHUNK = 4096  # sets that one call of the kernel can report
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -210,12 +208,12 @@ class GaussianFamilies:
     def undominated(self, node: int, has_parent: Bools, slack: float = 0.0) -> tuple[Bools, Floats]:
         """The sets that no subset among them beats by more than `slack`, with costs, cheapest
         first."""
-        from fedbn.search.families._gaussian_family_kernels import undominated
+        from fedbn.search.families._gaussian_family_kernels import are_undominated
 
         cost = self.costs(node, has_parent)
         order = np.argsort(cost, kind="stable")
         ordered, cost = has_parent[order], cost[order]
-        keep = undominated(pack(ordered), cost, slack + TOLERANCE)
+        keep = are_undominated(pack(ordered), cost, slack + TOLERANCE)
         return ordered[keep], cost[keep]
 
     def families(self, found: list[ParentSets], slack: float = 0.0) -> Families:
@@ -246,7 +244,7 @@ class GaussianFamilies:
             penalty=self.score.tables.parameter,
             slack=slack,
             margin=self.margin,
-            most=n - 1 if most is None else most,
+            max_parents=n - 1 if most is None else most,
             large_first=large_first,
             clusters=np.ascontiguousarray(clusters[:, order]),
             duals=np.zeros(0) if duals is None else duals,

@@ -33,7 +33,7 @@ def ordering_search(
     restarts : descents from perturbations of the best order; the first starts at a random one.
     seconds : wall-clock limit, checked between descents.
     """
-    from fedbn.search.families._ordering_kernels import fitted, insert_descent
+    from fedbn.search.families._ordering_kernels import fit_order, insert_descent
 
     began = time.monotonic()
     n = families.n
@@ -51,5 +51,5 @@ def ordering_search(
         if total < best:
             best, best_order = total, order
     chosen = np.empty(n, dtype=np.int64)
-    fitted(best_order, *arguments, chosen)
+    fit_order(best_order, *arguments, chosen)
     return best, tuple(int(f) for f in chosen)

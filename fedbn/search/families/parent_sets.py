@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Ints
 from fedbn.errors import SearchError
 from fedbn.limits import NOTHING_MET, Limit, in_words
 from fedbn.search.families.families import Families
@@ -45,9 +46,6 @@ ALL_SETS_FROM = (
 )
 ALL_SETS, ALL_COUNTS = 1 << 25, 1 << 28  # at most so many families, and rows times sets
 DENSE_LIMIT = 60_000_000  # sets of one size that are stored by rank without a list of ranks
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -309,10 +307,10 @@ class _LevelSearch:
 
     def _of_all_sets(self, started: float) -> ParentSetSearch:
         """The result by costs of all sets, which theorem 8 proves to be the same."""
-        from fedbn.search.families._all_sets_kernels import all_joint_values, undominated
+        from fedbn.search.families._all_sets_kernels import all_joint_values, undominated_sets
 
         values = all_joint_values(self.t)
-        found = [undominated(values, i, self.n, self.slack) for i in range(self.n)]
+        found = [undominated_sets(values, i, self.n, self.slack) for i in range(self.n)]
         families = Families.of(
             self.score.names,
             np.repeat(np.arange(self.n, dtype=np.int32), [len(costs) for _, costs in found]),
@@ -371,11 +369,11 @@ class _LevelSearch:
 
     def _scored(self, i: int, size: int, bound: _Frontier, own: _Level, above: _Level) -> _Frontier:
         """Keep what the slack allows; the frontier that may be extended."""
-        from fedbn.search.families._level_kernels import scored
+        from fedbn.search.families._level_kernels import score_sets
 
         self._require_time()
         ranks = _listed(bound)
-        cost, extend = scored(
+        cost, extend = score_sets(
             self.t, i, ranks, bound.best, size, self.binomial, self.slack,
             own.ranks, own.values, own.occupied, above.ranks, above.values,
         )  # fmt: skip
@@ -394,7 +392,7 @@ class _LevelSearch:
 
     def _extended(self, i: int, size: int, frontier: _Frontier) -> _Frontier:
         """The candidates of size + 1 of node i."""
-        from fedbn.search.families._level_kernels import extended
+        from fedbn.search.families._level_kernels import extend
 
         self._require_time()
         if frontier.best.size == 0:
@@ -404,7 +402,7 @@ class _LevelSearch:
         if self.information:
             arities = np.delete(self.t.arities, i).astype(np.int64)
             unit = self.t.parameter * (float(self.t.arities[i]) - 1.0)
-        ranks, best = extended(
+        ranks, best = extend(
             frontier.ranks, frontier.best, size, self.others, self.binomial, arities, unit,
             float(self.floors[i]), self.slack,
         )  # fmt: skip

@@ -6,12 +6,10 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.scores._gaussian_kernels import ABSOLUTE_FLOOR, RELATIVE_FLOOR
 from fedbn.search.families._subset_kernels import minimise
-
-Floats = NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.limits import NOTHING_MET, Limit
 from fedbn.search.families.components import cycle_clusters
 from fedbn.search.families.families import Families
@@ -23,7 +23,6 @@ from fedbn.search.families.families import Families
 __all__ = ["BranchResult", "branch_and_cut"]
 
 SAFETY = 1e-6  # natural logarithms: what the bound gives away for these tolerances
-Bits = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)

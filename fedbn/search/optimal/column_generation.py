@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Floats
 from fedbn.graphs._bit_kernels import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.limits import NOTHING_MET, Limit, SearchLimits
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["ColumnGeneration", "Pool", "Relaxation", "generated_pool"]
 
 MARGIN = 1e-6
-LEAST_SECONDS = 1e-3  # that a greedy search may be given
+MIN_SECONDS = 1e-3  # that a greedy search may be given
 NEW_SETS = 60  # columns of one node and round, the cheapest
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +191,7 @@ def generated_pool(score: TabulatedScore, limits: SearchLimits, rng: np.random.G
     from fedbn.search.ges import ges
 
     pricing = GaussianFamilies(score)
-    seconds = None if limits.left is None else max(limits.left, LEAST_SECONDS)
+    seconds = None if limits.left is None else max(limits.left, MIN_SECONDS)
     start = _columns_of(score, ges(score, seconds=seconds).dag.reordered(score.names))
     generation = ColumnGeneration(pricing, start, rng, deadline=limits.deadline)
     relaxation = generation.close()

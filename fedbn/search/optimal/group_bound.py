@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbn.arrays import Bools, Floats, Indices
 from fedbn.graphs._bit_kernels import unpack
 from fedbn.limits import SearchLimits
 from fedbn.search.families.cluster_lp import ClusterBound, covered_families
@@ -40,10 +40,6 @@ CORES = (18, 16, 15, 14, 12)  # largest groups before they are widened; the best
 STEP = 2.0
 ROUNDS = 60
 GAIN = 0.01  # of the gap: a round that gains less is the last one
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Nodes = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -64,12 +60,12 @@ class GroupBound:
 class Group:
     """Nodes (ascending), their families with parents inside only, and where these were."""
 
-    nodes: Nodes
+    nodes: Indices
     inside: Families
-    places: Nodes
+    places: Indices
 
     @classmethod
-    def of(cls, families: Families, nodes: Nodes) -> Group:
+    def of(cls, families: Families, nodes: Indices) -> Group:
         return cls(nodes, *families.restricted(nodes))
 
 
@@ -94,7 +90,7 @@ class Shares:
 class Start:
     """Groups apart, the weights that made them, and costs [F] + constant that bound all DAGs'."""
 
-    cores: list[Nodes]
+    cores: list[Indices]
     weights: Floats
     cost: Floats
     constant: float
@@ -169,13 +165,13 @@ def best_start(families: Families, guide: ClusterBound | None, limits: SearchLim
     return chosen
 
 
-def _held(clusters: Bools, cores: Sequence[Nodes]) -> Bools:
+def _held(clusters: Bools, cores: Sequence[Indices]) -> Bools:
     """[C]: whether one group holds all of a cluster."""
     outside = np.array([np.delete(clusters, core, axis=1).any(axis=1) for core in cores])
     return np.asarray(~outside.all(axis=0))
 
 
-def _least(families: Families, core: Nodes, cost: Floats) -> float:
+def _least(families: Families, core: Indices, cost: Floats) -> float:
     part, places = families.restricted(core)
     return least_cost(part, cost[places])
 

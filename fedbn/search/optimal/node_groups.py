@@ -11,12 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Floats, Indices
 from fedbn.search.families.families import Families
 
 __all__ = ["joined_groups", "pair_weights", "shared_duals", "widened"]
-
-Nodes = NDArray[np.intp]
-Floats = NDArray[np.float64]
 
 
 def pair_weights(families: Families) -> Floats:
@@ -42,7 +40,7 @@ def shared_duals(clusters: NDArray[np.bool_], duals: Floats) -> Floats:
     return np.asarray(weights)
 
 
-def joined_groups(weights: Floats, most: int) -> list[Nodes]:
+def joined_groups(weights: Floats, most: int) -> list[Indices]:
     """A partition of the nodes into groups of at most `most`, each ascending, by smallest node.
 
     Of all pairs of groups that may be joined, those of greatest total weight are; the first on
@@ -64,7 +62,7 @@ def joined_groups(weights: Floats, most: int) -> list[Nodes]:
         group[group == b] = a
 
 
-def widened(weights: Floats, group: Nodes, most: int) -> Nodes:
+def widened(weights: Floats, group: Indices, most: int) -> Indices:
     """The group with the nodes added that have the greatest weight with a member, up to `most`."""
     inside = np.isin(np.arange(len(weights)), group)
     for _ in range(min(most, len(weights)) - len(group)):

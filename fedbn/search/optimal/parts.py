@@ -27,7 +27,7 @@ __all__ = ["Part", "solve_parts"]
 
 QUICK_NODES = 20  # dynamic programming takes well under a second
 TABLE_NODES = 25  # some ten seconds and 4 GB
-MOST_BRANCHED = 100_000
+MAX_BRANCHED = 100_000
 MUCH_LESS = 0.9  # of the families: with so few the groups are tried once more
 PARENTS = frozenset({"each variable's best parents"})
 
@@ -115,7 +115,7 @@ def _relaxed(
     again = method == "auto" and kept.size <= MUCH_LESS * part.size
     if again or len(components(kept)) > 1:
         return _of_kept(part, keep, known, method, limits, rng)
-    if method == "clusters" or limits.over or kept.size > MOST_BRANCHED:
+    if method == "clusters" or limits.over or kept.size > MAX_BRANCHED:
         return replace(known, met=known.met or frozenset({Limit.SETS}))
     inside = tuple(int(f) for f in np.searchsorted(places, known.chosen))
     found = _branched(kept, replace(known, chosen=inside), relaxed.clusters, limits, rng)

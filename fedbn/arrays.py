@@ -1,0 +1,18 @@
+"""The kinds of arrays that annotations name, each once: what is counted, measured, indexed, coded.
+
+Shapes stand where an array is used, in docstrings.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Bits", "Bools", "Codes", "Floats", "Indices", "Ints", "Ints32", "Masked"]
+
+Bits = NDArray[np.uint64]  # 64-bit words: sets of nodes or inputs, one bit a member
+Bools = NDArray[np.bool_]  # adjacency matrices and choices of rows
+Codes = NDArray[np.int32]  # states of categorical variables, numbered from 0
+Floats = NDArray[np.float64]  # costs, scores, weights, duals, measured values
+Indices = NDArray[np.intp]  # positions in another array: rows, nodes, columns
+Ints = NDArray[np.int64]  # counts, node numbers, positions inside kernels
+Ints32 = NDArray[np.int32]  # the same where many are kept
+Masked = NDArray[np.uint64]  # integers modulo 2**64, hidden under a site's masks
