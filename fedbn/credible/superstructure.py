@@ -20,6 +20,7 @@ from fedbn.scores.base import TabulatedScore
 from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import TOLERANCE
 from fedbn.search.ges import ges
+from fedbn.search.rules import SearchRules
 
 __all__ = ["superstructure_candidates"]
 
@@ -38,7 +39,7 @@ def superstructure_candidates(
     """
     epsilon = log_bayes_factor(bayes_factor)
     scored = make_score(score, dataset, ess=ess, row_weight=row_weight)
-    skeleton = ges(scored, max_parents=max_parents).dag.adjacency
+    skeleton = ges(scored, SearchRules(max_parents=max_parents)).dag.adjacency
     skeleton = skeleton | skeleton.T
     most = neighbours if max_parents is None else min(neighbours, max_parents)
     useful = [i for i in range(scored.n) if len(np.unique(dataset.table[:, i])) > 1]

@@ -16,8 +16,8 @@ from fedbn.learners.settings import LearnerSettings
 from fedbn.limits import Limit
 
 if TYPE_CHECKING:
-    from fedbn.search.knowledge import Knowledge
     from fedbn.search.result import SearchResult
+    from fedbn.search.rules import SearchRules
 
 __all__ = ["run_bootstrap", "run_ges", "run_hill_climbing", "run_xges", "run_xges0"]
 
@@ -61,12 +61,7 @@ def run_hill_climbing(
 
     return _one(
         hill_climbing(
-            score_of(dataset, settings),
-            start=start,
-            tabu=HILL_CLIMBING_TABU,
-            max_parents=settings.max_parents,
-            seconds=settings.seconds,
-            knowledge=_known(settings),
+            score_of(dataset, settings), _rules(settings, start, None), tabu=HILL_CLIMBING_TABU
         )
     )
 
@@ -102,27 +97,26 @@ def _over_classes(
     start: DAG | None,
 ) -> Found:
     """A search over equivalence classes with the settings that all of them have."""
-    return _one(
-        search(
-            score_of(dataset, settings),
-            start=start,
-            max_parents=settings.max_parents,
-            max_t=settings.max_t,
-            seconds=settings.seconds,
-            knowledge=_known(settings),
-            rng=rng if settings.random_ties else None,
-        )
-    )
+    rules = _rules(settings, start, rng if settings.random_ties else None)
+    return _one(search(score_of(dataset, settings), rules))
 
 
 def _one(result: SearchResult) -> Found:
     return Found((result.dag,), (1.0,), result.score, result.met)
 
 
-def _known(settings: LearnerSettings) -> Knowledge | None:
-    """The background knowledge in the file that the settings name, if they do."""
-    if settings.knowledge is None:
-        return None
+def _rules(
+    settings: LearnerSettings, start: DAG | None, rng: np.random.Generator | None
+) -> SearchRules:
+    """The rules of the settings, with the background knowledge in the file that they name."""
     from fedbn.search.knowledge import read_knowledge
+    from fedbn.search.rules import SearchRules
 
-    return read_knowledge(settings.knowledge)
+    return SearchRules(
+        start=start,
+        max_parents=settings.max_parents,
+        max_t=settings.max_t,
+        seconds=settings.seconds,
+        knowledge=None if settings.knowledge is None else read_knowledge(settings.knowledge),
+        rng=rng,
+    )

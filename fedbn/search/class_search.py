@@ -20,6 +20,7 @@ from fedbn.limits import Limit
 from fedbn.scores.base import TabulatedScore
 from fedbn.search.knowledge import Knowledge
 from fedbn.search.result import SearchResult
+from fedbn.search.rules import SearchRules
 
 if TYPE_CHECKING:
     from fedbn.search._state import Graph, Record, Rules, Scratch
@@ -53,45 +54,22 @@ class ClassSearch:
     def begin(
         cls,
         score: TabulatedScore,
-        *,
-        start: DAG | None,
-        max_parents: int | None,
-        max_t: int | None,
-        seconds: float | None,
-        knowledge: Knowledge | None,
-        rng: np.random.Generator | None,
+        rules: SearchRules,
     ) -> ClassSearch:
-        """The search at the class of `start` (the empty graph by default).
-
-        Parameters
-        ----------
-        max_parents, max_t : limits on parents of a node and on |T|; None for none.
-        seconds : wall-clock limit; None for none.
-        knowledge : see `knowledge.py`.
-        rng : if given, ties are broken at random.
-
-        Raises
-        ------
-        ConfigError : a limit is out of range, or start and knowledge contradict each other.
-        """
+        """The search at the class of the start; raises ConfigError if knowledge contradicts it."""
         from fedbn.search import _greedy_kernels
 
-        _require_limits(max_parents, max_t, seconds)
-        deadline = None if seconds is None else time.monotonic() + seconds
-        dag = DAG.empty(score.names) if start is None else start
-        if dag.names != score.names:
-            dag = dag.reordered(score.names)
-        if knowledge is not None:
-            knowledge.require_room(max_parents)
-            dag = knowledge.with_required(dag)
+        deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
+        dag = DAG.empty(score.names) if rules.start is None else rules.start
+        dag = rules.known.with_required(dag.reordered(score.names))
         graph = begin_graph(dag)
         search = cls(
             score=score,
             graph=graph,
             record=empty_record(score.n),
-            rules=search_rules(score.names, max_parents, max_t, knowledge, rng),
+            rules=kernel_rules(score.names, rules),
             scratch=empty_scratch(score.n),
-            knowledge=knowledge,
+            knowledge=rules.knowledge,
             deadline=deadline,
             total=np.array([_greedy_kernels.total(score.tables, graph.dag_pa)]),
             steps=np.zeros(len(KINDS), dtype=np.int64),
@@ -183,14 +161,6 @@ class ClassSearch:
         return frozenset(limit for limit, met in hit.items() if met)
 
 
-def _require_limits(max_parents: int | None, max_t: int | None, seconds: float | None) -> None:
-    for name, value in (("max_parents", max_parents), ("max_t", max_t)):
-        if value is not None and value < 0:
-            raise ConfigError(f"{name} must be at least 0, not {value}")
-    if seconds is not None and not seconds > 0:
-        raise ConfigError(f"the time limit must be positive, not {seconds} seconds")
-
-
 def begin_graph(dag: DAG) -> Graph:
     from fedbn.graphs._bit_kernels import pack
     from fedbn.graphs._cpdag_kernels import cpdag_bits
@@ -242,30 +212,24 @@ def doubled(record: Record) -> Record:
     )
 
 
-def search_rules(
-    names: tuple[str, ...],
-    max_parents: int | None,
-    max_t: int | None,
-    knowledge: Knowledge | None,
-    rng: np.random.Generator | None,
-) -> Rules:
+def kernel_rules(names: tuple[str, ...], rules: SearchRules) -> Rules:
     from fedbn.graphs._bit_kernels import pack
     from fedbn.search._state import Rules
 
-    known = Knowledge() if knowledge is None else knowledge
-    forbidden, required = known.forbidden_matrix(names), known.required_matrix(names)
-    seed = 0 if rng is None else int(rng.integers(1 << 63))
+    forbidden = rules.known.forbidden_matrix(names)
+    required = rules.known.required_matrix(names)
+    seed = 0 if rules.rng is None else int(rules.rng.integers(1 << 63))
     return Rules(
-        max_parents=_NO_LIMIT if max_parents is None else max_parents,
-        max_t=_NO_LIMIT if max_t is None else max_t,
+        max_parents=_NO_LIMIT if rules.max_parents is None else rules.max_parents,
+        max_t=_NO_LIMIT if rules.max_t is None else rules.max_t,
         hit=np.zeros(2, dtype=np.int64),
         floor=0.0,
-        constrained=knowledge is not None,
+        constrained=rules.knowledge is not None,
         forbidden=pack(forbidden.T),
         required=pack(required.T),
         apart=pack(forbidden & forbidden.T),
         together=pack(required | required.T),
-        random_ties=rng is not None,
+        random_ties=rules.rng is not None,
         random=np.array([seed], dtype=np.uint64),
     )
 

@@ -11,45 +11,29 @@ first by (y, x, set) in name order is taken, so neither column order nor roundin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fedbn.scores.base import TabulatedScore
 from fedbn.search.class_search import ClassSearch, Kind
 from fedbn.search.result import SearchResult
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from fedbn.graphs.dag import DAG
-    from fedbn.search.knowledge import Knowledge
+from fedbn.search.rules import FREE, SearchRules
 
 __all__ = ["ges"]
 
 
 def ges(
     score: TabulatedScore,
+    rules: SearchRules = FREE,
     *,
-    start: DAG | None = None,
     turning: bool = False,
     repeat: bool = False,
-    max_parents: int | None = None,
-    max_t: int | None = None,
-    seconds: float | None = None,
-    knowledge: Knowledge | None = None,
-    rng: np.random.Generator | None = None,
 ) -> SearchResult:
     """Greedy equivalence search.
 
     Parameters
     ----------
     score : from `fedbn.scores.make_score`.
-    start : a DAG whose class is the start; the empty graph by default.
+    rules : start, limits, knowledge and ties.
     turning : add a turning phase after the backward phase.
     repeat : repeat the phases until a whole round changes nothing.
-    max_parents, max_t : largest in-degree and largest |T| that operators may make; off by default.
-    seconds : wall-clock limit; what was found until then is the result.
-    knowledge : required and forbidden edges and tiers.
-    rng : break ties at random.
 
     Returns
     -------
@@ -57,7 +41,7 @@ def ges(
 
     Raises
     ------
-    ConfigError : a limit is out of range, or the knowledge contradicts itself or the start.
+    ConfigError : the knowledge contradicts the start.
 
     >>> from fedbn.data.dataset import Dataset, Schema
     >>> from fedbn.scores import make_score
@@ -66,15 +50,7 @@ def ges(
     >>> ges(make_score("bdeu", data)).dag.edges
     (('a', 'b'),)
     """
-    search = ClassSearch.begin(
-        score,
-        start=start,
-        max_parents=max_parents,
-        max_t=max_t,
-        seconds=seconds,
-        knowledge=knowledge,
-        rng=rng,
-    )
+    search = ClassSearch.begin(score, rules)
     phases: tuple[Kind, ...] = ("insert", "delete", "turn") if turning else ("insert", "delete")
     while True:
         changed = [search.climb((phase,)) for phase in phases]

@@ -21,8 +21,8 @@ from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.random import perturbed
 from fedbn.limits import Limit
 from fedbn.scores.base import TabulatedScore, total_score
-from fedbn.search.knowledge import Knowledge
 from fedbn.search.result import SearchResult
+from fedbn.search.rules import FREE, SearchRules
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,36 +35,28 @@ _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 200
 
 def hill_climbing(
     score: TabulatedScore,
+    rules: SearchRules = FREE,
     *,
-    start: DAG | None = None,
     tabu: int = 0,
     patience: int | None = None,
     restarts: int = 0,
     perturbation: int | None = None,
-    max_parents: int | None = None,
-    seconds: float | None = None,
-    knowledge: Knowledge | None = None,
-    rng: np.random.Generator | None = None,
 ) -> SearchResult:
     """The best DAG that greedy moves on single edges find.
 
     Parameters
     ----------
     score : from `fedbn.scores.make_score`.
-    start : where to begin; the empty graph by default.
+    rules : start, limits, knowledge, and the random draws of restarts; no max_t.
     tabu : steps for which a changed pair is left alone; 0 for plain hill climbing.
     patience : steps without a new best before a tabu search ends; `tabu` by default.
-    restarts : how often to climb again from a perturbed best graph; needs `rng`.
+    restarts : how often to climb again from a perturbed best graph; needs an rng.
     perturbation : edges changed at random for a restart; a tenth of the nodes, 1 at least.
-    max_parents : largest in-degree that a move may make.
-    seconds : wall-clock limit; the best graph until then is the result.
-    knowledge : required and forbidden edges and tiers.
-    rng : for restarts.
 
     Raises
     ------
-    ConfigError : a setting is out of range, restarts lack an rng, or the knowledge contradicts
-        itself or the start.
+    ConfigError : a setting is out of range, restarts lack an rng, a max_t is given, or the
+        knowledge contradicts the start.
 
     >>> from fedbn.data.dataset import Dataset, Schema
     >>> from fedbn.scores import make_score
@@ -73,20 +65,18 @@ def hill_climbing(
     >>> hill_climbing(make_score("bdeu", data)).dag.n_edges
     1
     """
-    _require_settings(tabu, patience, restarts, perturbation, max_parents, seconds, rng)
-    deadline = None if seconds is None else time.monotonic() + seconds
-    known = Knowledge() if knowledge is None else knowledge
-    known.require_room(max_parents)
-    dag = DAG.empty(score.names) if start is None else start.reordered(score.names)
+    _require_settings(rules, tabu, patience, restarts, perturbation)
+    deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
+    dag = DAG.empty(score.names) if rules.start is None else rules.start.reordered(score.names)
     hit = np.zeros(1, dtype=np.int64)
     changes = max(1, score.n // 10) if perturbation is None else perturbation
-    climber = _Climber(score, known, max_parents, tabu, patience, deadline, hit)
-    best, finished, steps = climber.run(known.with_required(dag))
+    climber = _Climber(score, rules, tabu, patience, deadline, hit)
+    best, finished, steps = climber.run(rules.known.with_required(dag))
     best_total = total_score(score, best)
     for _ in range(restarts):
-        if rng is None or not finished:
+        if not finished:
             break
-        found, finished, more = climber.run(_shaken(best, changes, known, max_parents, rng))
+        found, finished, more = climber.run(_shake(best, changes, rules))
         steps += more
         value = total_score(score, found)
         if value > best_total + 1e-9 * (1.0 + abs(best_total)):
@@ -96,16 +86,15 @@ def hill_climbing(
     return SearchResult(best, dag_to_cpdag(best), best_total, met, {"steps": steps})
 
 
-def _shaken(
-    dag: DAG, changes: int, known: Knowledge, max_parents: int | None, rng: np.random.Generator
-) -> DAG:
+def _shake(dag: DAG, changes: int, rules: SearchRules) -> DAG:
     """`dag` after random changes that knowledge and limit allow; itself if 100 draws fail."""
+    assert rules.rng is not None
     for _ in range(100):
         try:
-            shaken = known.with_required(perturbed(dag, changes, rng=rng))
+            shaken = rules.known.with_required(perturbed(dag, changes, rng=rules.rng))
         except ConfigError:
             continue
-        if max_parents is None or shaken.adjacency.sum(axis=0).max() <= max_parents:
+        if rules.max_parents is None or shaken.adjacency.sum(axis=0).max() <= rules.max_parents:
             return shaken
     return dag
 
@@ -116,8 +105,7 @@ class _Climber:
     def __init__(
         self,
         score: TabulatedScore,
-        knowledge: Knowledge,
-        max_parents: int | None,
+        rules: SearchRules,
         tabu: int,
         patience: int | None,
         deadline: float | None,
@@ -128,9 +116,9 @@ class _Climber:
 
         self.score = score
         self.rules = HillRules(
-            forbidden=pack(knowledge.forbidden_matrix(score.names).T),
-            required=pack(knowledge.required_matrix(score.names).T),
-            max_parents=_NO_LIMIT if max_parents is None else max_parents,
+            forbidden=pack(rules.known.forbidden_matrix(score.names).T),
+            required=pack(rules.known.required_matrix(score.names).T),
+            max_parents=_NO_LIMIT if rules.max_parents is None else rules.max_parents,
             tabu_length=tabu,
             patience=0 if tabu == 0 else (tabu if patience is None else patience),
         )
@@ -161,25 +149,22 @@ class _Climber:
 
 
 def _require_settings(
+    rules: SearchRules,
     tabu: int,
     patience: int | None,
     restarts: int,
     perturbation: int | None,
-    max_parents: int | None,
-    seconds: float | None,
-    rng: np.random.Generator | None,
 ) -> None:
     counts = {
         "tabu": tabu,
         "patience": patience,
         "restarts": restarts,
         "perturbation": perturbation,
-        "max_parents": max_parents,
     }
     for name, value in counts.items():
         if value is not None and value < 0:
             raise ConfigError(f"{name} must be at least 0, not {value}")
-    if seconds is not None and not seconds > 0:
-        raise ConfigError(f"the time limit must be positive, not {seconds} seconds")
-    if restarts and rng is None:
+    if rules.max_t is not None:
+        raise ConfigError(f"hill climbing has no Insert, so no max_t, got {rules.max_t}")
+    if restarts and rules.rng is None:
         raise ConfigError(f"{restarts} restarts are random, so they need an rng")

@@ -31,8 +31,9 @@ from fedbn.search.class_search import (
     doubled,
     empty_record,
     empty_scratch,
-    search_rules,
+    kernel_rules,
 )
+from fedbn.search.rules import FREE
 
 __all__ = ["Delete", "Insert", "Operator", "Turn", "operators_on_record"]
 
@@ -186,7 +187,7 @@ def operators_on_record(
 
     code, n = KINDS.index(kind), score.n
     graph = begin_graph(consistent_extension(cpdag))
-    rules = search_rules(score.names, None, None, None, None)._replace(floor=-np.inf)
+    rules = kernel_rules(score.names, FREE)._replace(floor=-np.inf)
     record, scratch = empty_record(n), empty_scratch(n)
     for y in range(n):
         while not _greedy_kernels.look_at_row(score.tables, graph, record, rules, scratch, code, y):

@@ -17,17 +17,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fedbn.graphs.dag import DAG
 from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores.base import TabulatedScore
 from fedbn.search.class_search import ClassSearch
-from fedbn.search.knowledge import Knowledge
 from fedbn.search.result import SearchResult
+from fedbn.search.rules import FREE, SearchRules
 
 if TYPE_CHECKING:
-    from fedbn.search.knowledge import Edge
+    from fedbn.search.knowledge import Edge, Knowledge
 
 __all__ = ["xges", "xges0"]
 
@@ -35,16 +33,7 @@ RELATIVE = 1e-9  # of the score: what counts as better, as in every step
 MIN_SECONDS = 1e-3  # that a climb may be given
 
 
-def xges0(
-    score: TabulatedScore,
-    *,
-    start: DAG | None = None,
-    max_parents: int | None = None,
-    max_t: int | None = None,
-    seconds: float | None = None,
-    knowledge: Knowledge | None = None,
-    rng: np.random.Generator | None = None,
-) -> SearchResult:
+def xges0(score: TabulatedScore, rules: SearchRules = FREE) -> SearchResult:
     """XGES-0; parameters, result and errors are those of `ges`.
 
     >>> from fedbn.data.dataset import Dataset, Schema
@@ -54,39 +43,21 @@ def xges0(
     >>> xges0(make_score("bic", data)).dag.edges
     (('a', 'b'),)
     """
-    search = ClassSearch.begin(
-        score,
-        start=start,
-        max_parents=max_parents,
-        max_t=max_t,
-        seconds=seconds,
-        knowledge=knowledge,
-        rng=rng,
-    )
+    search = ClassSearch.begin(score, rules)
     search.climb(("delete", "turn", "insert"))
     return search.result()
 
 
-def xges(
-    score: TabulatedScore,
-    *,
-    start: DAG | None = None,
-    max_parents: int | None = None,
-    max_t: int | None = None,
-    seconds: float | None = None,
-    knowledge: Knowledge | None = None,
-    rng: np.random.Generator | None = None,
-) -> SearchResult:
+def xges(score: TabulatedScore, rules: SearchRules = FREE) -> SearchResult:
     """XGES; parameters, result and errors are those of `ges`.
 
     The edges are tried by what their loss costs, cheapest first, then by (parent, child); the first
     better class is the next one to leave, until no edge leads to one. `counters["climbs"]` tells
     how often XGES-0 ran.
     """
-    deadline = None if seconds is None else time.monotonic() + seconds
-    known = Knowledge() if knowledge is None else knowledge
-    climbs = _Climbs(score, max_parents, max_t, known, deadline, rng)
-    best = climbs.climb(start, known)
+    deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
+    climbs = _Climbs(score, rules, deadline)
+    best = climbs.climb(rules.start, rules.known)
     met, count = best.met, 1
     escapes = climbs.escapes(best)
     while not climbs.late and (found := next(escapes, None)) is not None:
@@ -103,11 +74,8 @@ class _Climbs:
     """XGES-0 again and again, with one deadline for all."""
 
     score: TabulatedScore
-    max_parents: int | None
-    max_t: int | None
-    knowledge: Knowledge
+    rules: SearchRules
     deadline: float | None
-    rng: np.random.Generator | None
 
     @property
     def late(self) -> bool:
@@ -117,15 +85,9 @@ class _Climbs:
     def climb(self, start: DAG | None, knowledge: Knowledge) -> SearchResult:
         """XGES-0 in the time that is left."""
         left = None if self.deadline is None else self.deadline - time.monotonic()
-        return xges0(
-            self.score,
-            start=start,
-            max_parents=self.max_parents,
-            max_t=self.max_t,
-            seconds=None if left is None else max(left, MIN_SECONDS),
-            knowledge=knowledge,
-            rng=self.rng,
-        )
+        seconds = None if left is None else max(left, MIN_SECONDS)
+        rules = replace(self.rules, start=start, seconds=seconds, knowledge=knowledge)
+        return xges0(self.score, rules)
 
     def escapes(self, best: SearchResult) -> Iterator[SearchResult]:
         """Where the climbs from `best` without one of its edges end."""
@@ -133,10 +95,10 @@ class _Climbs:
             matrix = best.dag.adjacency.copy()
             matrix[parent, child] = False
             x, y = best.dag.names[parent], best.dag.names[child]
-            apart = (*self.knowledge.forbidden, (x, y), (y, x))
-            without = replace(self.knowledge, forbidden=apart)
+            apart = (*self.rules.known.forbidden, (x, y), (y, x))
+            without = replace(self.rules.known, forbidden=apart)
             reached = self.climb(DAG(best.dag.names, matrix), without)
-            yield self.climb(reached.dag, self.knowledge)
+            yield self.climb(reached.dag, self.rules.known)
 
     def _by_loss(self, dag: DAG) -> list[tuple[int, int]]:
         """The edges that are not required, by what the score loses without them."""
@@ -145,7 +107,7 @@ class _Climbs:
             whole = self.score.local_score(child, parents)
             for parent in parents:
                 edge: Edge = (dag.names[parent], dag.names[child])
-                if edge not in self.knowledge.required:
+                if edge not in self.rules.known.required:
                     rest = [other for other in parents if other != parent]
                     losses.append((whole - self.score.local_score(child, rest), parent, child))
         return [(parent, child) for _, parent, child in sorted(losses)]

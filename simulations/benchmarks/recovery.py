@@ -40,6 +40,7 @@ from fedbn.networks.random import (
 from fedbn.scores import SCORES, make_score, total_score
 from fedbn.scores.gaussian import gaussian_from_covariance
 from fedbn.search.ges import ges
+from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges, xges0
 from simulations.benchmarks.arguments import count, seed
 from simulations.study import Study, counted
@@ -166,7 +167,7 @@ def one_run(case: Mapping[str, Any]) -> dict[str, Any]:
             "turning_repeat": ges(score, turning=True, repeat=True),
             "xges0": xges0(score),
             "xges": xges(score),
-            "from_truth": ges(score, start=dag),
+            "from_truth": ges(score, SearchRules(start=dag)),
         }
         for name, result in further.items():
             row[f"{name}_recovered"] = result.cpdag == dag_to_cpdag(dag)

@@ -32,6 +32,7 @@ from fedbn.search.cg_dca.pricing import (
 )
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.optimal import learn_optimal
+from fedbn.search.rules import SearchRules
 from simulations.cg_dca.generator import gaussian_instance, gaussian_test_network
 from simulations.cg_dca.limited import PEERS, run_peer
 from simulations.cg_dca.minlp_pricing import MINLPPricing
@@ -90,7 +91,7 @@ def _optimal(method: str) -> Method:
 def _hc(
     data: Dataset, score: TabulatedScore, seconds: float | None, rng: np.random.Generator
 ) -> Learned:
-    found = hill_climbing(score, seconds=seconds)
+    found = hill_climbing(score, SearchRules(seconds=seconds))
     return _of(found.dag, found.score)
 
 

@@ -18,6 +18,7 @@ from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.scores import make_score
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.knowledge import Knowledge
+from fedbn.search.rules import SearchRules
 
 __all__ = ["max_min_hill_climbing", "pc_stable"]
 
@@ -41,7 +42,7 @@ def max_min_hill_climbing(dataset: Dataset) -> Bools:
     outside = np.argwhere(~allowed & ~np.eye(dataset.n, dtype=np.bool_))
     forbidden = tuple((names[i], names[j]) for i, j in outside)
     knowledge = Knowledge(forbidden=forbidden)
-    found = hill_climbing(make_score(score, dataset), tabu=10, knowledge=knowledge)
+    found = hill_climbing(make_score(score, dataset), SearchRules(knowledge=knowledge), tabu=10)
     return dag_to_cpdag(found.dag).adjacency
 
 

@@ -14,9 +14,9 @@ from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.graphs.random import random_dag
 from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
 from fedbn.search.ges import ges
-from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.knowledge import Knowledge
 from fedbn.search.operators import operators_on_record
+from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges, xges0
 from tests.naive_search import class_of, greedy, place
 
@@ -116,8 +116,8 @@ def test_from_a_start(seed: int) -> None:
     score = make_score("bdeu", sample("categorical", seed))
     start = random_dag(NAMES, edge_probability=0.4, rng=np.random.default_rng(100 + seed))
     expected = greedy(score, dag_to_cpdag(start), (("insert",), ("delete",)))
-    assert ges(score, start=start).cpdag == expected
-    assert ges(score, start=start.reordered(NAMES[::-1])).cpdag == expected
+    assert ges(score, SearchRules(start=start)).cpdag == expected
+    assert ges(score, SearchRules(start=start.reordered(NAMES[::-1]))).cpdag == expected
 
 
 @pytest.mark.parametrize("search", [ges, xges0, xges])
@@ -175,24 +175,24 @@ def test_order_of_columns_and_of_states_changes_nothing() -> None:
 def test_limits_are_kept_and_reported() -> None:
     score = make_score("gaussian-bic", sample("gaussian", 1, density=0.9, rows=2000))
     assert max(len(parents) for parents in ges(score).dag.parent_sets()) > 2
-    limited = ges(score, max_parents=2)
+    limited = ges(score, SearchRules(max_parents=2))
     assert limited.status == "parent limit"
     members = class_of(limited.dag)
     assert min(max(map(len, dag.parent_sets())) for dag in members) <= 2
-    assert ges(score, max_parents=0).dag.n_edges == 0
+    assert ges(score, SearchRules(max_parents=0)).dag.n_edges == 0
     for setting in ({"max_parents": -1}, {"max_t": -1}, {"seconds": 0}):
         with pytest.raises(ConfigError):
-            ges(score, **setting)
+            SearchRules(**setting)
 
 
 def test_time_limit() -> None:
     names = tuple(f"v{i:02d}" for i in range(60))
     values = np.random.default_rng(0).standard_normal((100, 60))
     score = make_score("gaussian-bic", Dataset(Schema.gaussian(names), values))
-    limited = ges(score, seconds=1e-9)
+    limited = ges(score, SearchRules(seconds=1e-9))
     assert limited.status == "time limit"
     assert limited.score <= ges(score).score
-    assert ges(score, seconds=1e9) == ges(score)
+    assert ges(score, SearchRules(seconds=1e9)) == ges(score)
 
 
 def test_ties_at_random() -> None:
@@ -200,11 +200,11 @@ def test_ties_at_random() -> None:
     column = np.random.default_rng(0).integers(0, 2, 300)
     data = Dataset(Schema.categorical(dict.fromkeys("abc", "01")), np.stack([column] * 3, axis=1))
     score = make_score("bic", data)
-    found = {ges(score, rng=np.random.default_rng(seed)).cpdag for seed in range(20)}
+    found = {ges(score, SearchRules(rng=np.random.default_rng(seed))).cpdag for seed in range(20)}
     assert len(found) == 3
     assert len({ges(score).cpdag for _ in range(3)}) == 1
-    rng = np.random.default_rng
-    assert ges(score, rng=rng(5)).cpdag == ges(score, rng=rng(5)).cpdag
+    once, again = (ges(score, SearchRules(rng=np.random.default_rng(5))) for _ in range(2))
+    assert once.cpdag == again.cpdag
 
 
 @pytest.mark.parametrize("search", [ges, xges0, xges])
@@ -216,13 +216,13 @@ def test_knowledge_is_honoured(search, seed: int) -> None:
         forbidden=(("v2", "v3"), ("v3", "v2"), ("v4", "v5")),
         tiers=(("v1", "v2"), ("v0", "v3", "v4")),
     )
-    found = search(score, knowledge=known)
+    found = search(score, SearchRules(knowledge=known))
     assert not (found.dag.adjacency & known.forbidden_matrix(NAMES)).any()
     assert (found.dag.adjacency >= known.required_matrix(NAMES)).all()
     assert dag_to_cpdag(found.dag) == found.cpdag
     free = search(score)
     allows = Knowledge(required=free.dag.edges)
-    assert search(score, knowledge=allows, start=free.dag).score >= free.score - 1e-6
+    assert search(score, SearchRules(knowledge=allows, start=free.dag)).score >= free.score - 1e-6
 
 
 def test_no_operator_that_keeps_the_knowledge_is_left_out() -> None:
@@ -233,7 +233,7 @@ def test_no_operator_that_keeps_the_knowledge_is_left_out() -> None:
     forbidden = known.forbidden_matrix(NAMES)
     for seed in range(5):
         score = make_score("gaussian-bic", sample("gaussian", seed))
-        found = ges(score, knowledge=known, repeat=True)
+        found = ges(score, SearchRules(knowledge=known), repeat=True)
         for kind in ("insert", "delete"):
             for operator in valid_operators(found.cpdag, kind):
                 if operator.gain(score, found.cpdag) > 1e-5:
@@ -250,9 +250,9 @@ def test_contradictions_name_the_edges() -> None:
         Knowledge(required=(("b", "a"),), tiers=(("a",), ("b",)))
     with pytest.raises(ConfigError, match="'a' is in two"):
         Knowledge(tiers=(("a",), ("a",)))
+    stray = SearchRules(knowledge=Knowledge(tiers=(("x",),)))
     with pytest.raises(ConfigError, match="'x', which is no variable"):
-        ges(make_score("bdeu", sample("categorical", 0)), knowledge=Knowledge(tiers=(("x",),)))
+        ges(make_score("bdeu", sample("categorical", 0)), stray)
     three = Knowledge(required=(("v0", "v3"), ("v1", "v3"), ("v2", "v3")))
-    for search in (ges, xges0, xges, hill_climbing):
-        with pytest.raises(ConfigError, match="max-parents 2.*v0 -> v3, v1 -> v3, v2 -> v3"):
-            search(make_score("bdeu", sample("categorical", 0)), knowledge=three, max_parents=2)
+    with pytest.raises(ConfigError, match="max-parents 2.*v0 -> v3, v1 -> v3, v2 -> v3"):
+        SearchRules(knowledge=three, max_parents=2)

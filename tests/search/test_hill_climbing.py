@@ -10,6 +10,7 @@ from fedbn.graphs.dag import DAG, find_cycle
 from fedbn.scores import make_score, total_score
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.knowledge import Knowledge
+from fedbn.search.rules import SearchRules
 from tests.search.test_class_search import NAMES, sample
 
 
@@ -53,9 +54,10 @@ def test_tabu_and_restarts_never_lose(seed: int) -> None:
     score = make_score("gaussian-bic", sample("gaussian", seed, density=0.7))
     plain = hill_climbing(score)
     assert hill_climbing(score, tabu=10).score >= plain.score - 1e-9
-    shaken = hill_climbing(score, restarts=5, rng=np.random.default_rng(seed))
+    shaken = hill_climbing(score, SearchRules(rng=np.random.default_rng(seed)), restarts=5)
     assert shaken.score >= plain.score - 1e-9
-    assert shaken == hill_climbing(score, restarts=5, rng=np.random.default_rng(seed))
+    again = hill_climbing(score, SearchRules(rng=np.random.default_rng(seed)), restarts=5)
+    assert shaken == again
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -63,9 +65,8 @@ def test_knowledge_and_limits(seed: int) -> None:
     score = make_score("gaussian-bic", sample("gaussian", seed, density=0.7))
     known = Knowledge(required=(("v5", "v0"),), tiers=(("v5", "v4"), ("v3", "v2", "v1", "v0")))
     rng = np.random.default_rng(seed)
-    found = hill_climbing(
-        score, knowledge=known, tabu=5, restarts=3, perturbation=4, max_parents=2, rng=rng
-    )
+    rules = SearchRules(knowledge=known, max_parents=2, rng=rng)
+    found = hill_climbing(score, rules, tabu=5, restarts=3, perturbation=4)
     assert not (found.dag.adjacency & known.forbidden_matrix(NAMES)).any()
     assert (found.dag.adjacency >= known.required_matrix(NAMES)).all()
     assert max(map(len, found.dag.parent_sets())) <= 2
@@ -77,4 +78,6 @@ def test_settings_out_of_range() -> None:
         hill_climbing(score, restarts=2)
     with pytest.raises(ConfigError, match="tabu must be at least 0, not -1"):
         hill_climbing(score, tabu=-1)
-    assert hill_climbing(score, seconds=1e-9).status == "time limit"
+    with pytest.raises(ConfigError, match="no max_t, got 3"):
+        hill_climbing(score, SearchRules(max_t=3))
+    assert hill_climbing(score, SearchRules(seconds=1e-9)).status == "time limit"

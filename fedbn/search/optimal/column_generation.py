@@ -22,6 +22,7 @@ from fedbn.search.families.cluster_lp import ClusterLP
 from fedbn.search.families.families import Families
 from fedbn.search.families.gaussian_families import GaussianFamilies, ParentSets
 from fedbn.search.families.ordering import ordering_search
+from fedbn.search.rules import SearchRules
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
@@ -192,7 +193,7 @@ def generated_pool(score: TabulatedScore, limits: SearchLimits, rng: np.random.G
 
     pricing = GaussianFamilies(score)
     seconds = None if limits.left is None else max(limits.left, MIN_SECONDS)
-    start = _columns_of(score, ges(score, seconds=seconds).dag.reordered(score.names))
+    start = _columns_of(score, ges(score, SearchRules(seconds=seconds)).dag.reordered(score.names))
     generation = ColumnGeneration(pricing, start, rng, deadline=limits.deadline)
     relaxation = generation.close()
     columns = generation.columns

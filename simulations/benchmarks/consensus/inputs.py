@@ -14,6 +14,7 @@ from fedbn.graphs.random import perturbed, random_dag
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score
 from fedbn.search.ges import ges
+from fedbn.search.rules import SearchRules
 from simulations.benchmarks.consensus.walk import walked_inputs
 
 __all__ = ["GENERATORS", "Inputs", "around_network", "around_random", "from_file", "learned"]
@@ -65,7 +66,7 @@ def learned(name: str, folder: Path | None, r: int, rows: int, seed: int) -> Inp
     dags = []
     for k in range(r):
         rng = np.random.default_rng([seed, k])
-        dags.append(ges(make_score("bdeu", network.sample(rows, rng)), rng=rng).dag)
+        dags.append(ges(make_score("bdeu", network.sample(rows, rng)), SearchRules(rng=rng)).dag)
     label = f"{name}, GES of {rows} rows, seed {seed}"
     return Inputs(label, dags, network.dag)
 
