@@ -12,14 +12,13 @@ Unknown keys are errors: a misspelt setting that is silently ignored costs a wro
 
 from __future__ import annotations
 
-import difflib
 import json
 import types
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Union, get_args, get_origin
 
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, did_you_mean
 from fedbn.federation.settings import GROUPS, Experiment, all_settings
 from fedbn.setting import Setting
 
@@ -78,17 +77,12 @@ def from_run_config(config: Mapping[str, Any], **local: Any) -> Experiment:
     grouped: dict[str | None, dict[str, Any]] = {}
     for key, value in config.items():
         if key not in known:
-            raise ConfigError(_unknown_key(key, tuple(known)))
+            raise ConfigError(f"unknown setting {key!r}{did_you_mean(key, known)}")
         group, each = known[key]
         grouped.setdefault(group, {})[each.name] = _decode(key, value, each.type)
     whole = grouped.pop(None, {})
     made = {name: GROUPS[name](**values) for name, values in grouped.items() if name is not None}
     return Experiment(**whole, **made).changed(**local)
-
-
-def _unknown_key(key: str, known: tuple[str, ...]) -> str:
-    nearest = difflib.get_close_matches(key.replace("_", "-"), known, n=1, cutoff=0.0)
-    return f"unknown setting {key!r}: did you mean {nearest[0]!r}?"
 
 
 def _encode(value: Any) -> RunConfigValue:

@@ -44,16 +44,15 @@ nein = "no"
 
 from __future__ import annotations
 
-import difflib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, did_you_mean
 from fedbn.federation.policy import SitePolicy
 from fedbn.secure.session import identity_key
 
@@ -211,7 +210,7 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
 def _require_types(content: Mapping[str, Any], types: Mapping[str, type]) -> None:
     for key, value in content.items():
         if key not in types:
-            raise ConfigError(f"unknown key {key!r}{_hint(key, types)}")
+            raise ConfigError(f"unknown key {key!r}{did_you_mean(key, types)}")
         fits = type(value) is types[key] or (types[key] is float and type(value) is int)
         if not fits or value == "":
             raise ConfigError(f"{key!r} must be {_WORDS[types[key]]}, not {value!r}")
@@ -225,11 +224,6 @@ _WORDS: Mapping[type, str] = {
     list: "a list of texts",
     dict: "a table",
 }
-
-
-def _hint(key: str, known: Iterable[str]) -> str:
-    nearest = difflib.get_close_matches(key, list(known), n=1, cutoff=0.5)
-    return f": did you mean {nearest[0]!r}?" if nearest else ""
 
 
 def _texts(key: str, values: list[Any]) -> tuple[str, ...]:

@@ -7,14 +7,13 @@ an ancestor of such) are left out, observed ones are sliced off, the rest is var
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fedbn.errors import ImpossibleEvidenceError, QueryError
+from fedbn.errors import ImpossibleEvidenceError, QueryError, did_you_mean
 from fedbn.inference.elimination import MAX_CELLS, BucketTree, Factor, plan
 from fedbn.networks.network import BayesianNetwork
 
@@ -134,8 +133,8 @@ def observed_codes(network: BayesianNetwork, given: Mapping[str, str]) -> dict[i
         states = network.schema.states[node]
         if state not in states:
             raise QueryError(
-                f"variable {name!r} has no state {state!r}{_near(state, states)}; its states are "
-                f"{_listed(states)}"
+                f"variable {name!r} has no state {state!r}; its states are "
+                f"{_list(states)}{did_you_mean(state, states)}"
             )
         codes[node] = states.index(state)
     return codes
@@ -194,20 +193,12 @@ def _said(network: BayesianNetwork, evidence: Mapping[int, int]) -> str:
 def _node(network: BayesianNetwork, name: str) -> int:
     if name not in network.names:
         raise QueryError(
-            f"the network has no variable {name!r}{_near(name, network.names)}; it has "
-            f"{_listed(network.names)}"
+            f"the network has no variable {name!r}; it has "
+            f"{_list(network.names)}{did_you_mean(name, network.names)}"
         )
     return network.names.index(name)
 
 
-def _near(word: str, known: Sequence[str]) -> str:
-    nearest = difflib.get_close_matches(word.lower(), [text.lower() for text in known], n=1)
-    if not nearest:
-        return ""
-    found = next(text for text in known if text.lower() == nearest[0])
-    return f" (did you mean {found!r}?)"
-
-
-def _listed(texts: Sequence[str]) -> str:
+def _list(texts: Sequence[str]) -> str:
     shown = ", ".join(repr(text) for text in texts[:SHOWN])
     return shown + (f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")

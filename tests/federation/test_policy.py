@@ -139,7 +139,7 @@ def test_a_site_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[polic]", "unknown key 'polic': did you mean 'policy'"),
+        ("[polic]", "unknown key 'polic'; did you mean 'policy'"),
         ("[policy]\nmin-row = 5", "did you mean 'min-rows'"),
         ("[policy]\nmin-rows = '5'", "'min-rows' must be a whole number, not '5'"),
         ("[policy]\nmin-rows = -1", "min-rows must be at least 0"),

@@ -68,7 +68,7 @@ def test_the_app_has_every_key_so_that_any_can_be_overridden() -> None:
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({"lerner": "ges"}, "unknown setting 'lerner': did you mean 'learner'"),
+        ({"lerner": "ges"}, "unknown setting 'lerner'; did you mean 'learner'"),
         ({"min_replies": 2}, "did you mean 'min-replies'"),
         ({"rows": "many"}, "'rows' must be a whole number, not 'many'"),
         ({"rows": True}, "'rows' must be a whole number, not True"),

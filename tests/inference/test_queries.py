@@ -155,9 +155,9 @@ def test_a_network_that_excludes_the_evidence_has_no_say() -> None:
 
 def test_wrong_questions_are_refused_with_what_is_there() -> None:
     asia = load_network("asia")
-    with pytest.raises(QueryError, match=r"no variable 'Smoke' \(did you mean 'smoke'\?\)"):
+    with pytest.raises(QueryError, match=r"no variable 'Smoke'; .*; did you mean 'smoke'\?"):
         query(asia, ["Smoke"])
-    with pytest.raises(QueryError, match=r"'smoke' has no state 'Yes' \(did you mean 'yes'\?\)"):
+    with pytest.raises(QueryError, match=r"'smoke' has no state 'Yes'; .*; did you mean 'yes'\?"):
         query(asia, ["lung"], {"smoke": "Yes"})
     with pytest.raises(ImpossibleEvidenceError, match="either=no, lung=yes has probability 0"):
         query(asia, ["smoke"], {"lung": "yes", "either": "no"})

@@ -50,7 +50,7 @@ def test_results_are_named_after_their_source() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("networks = 'asia'", "unknown setting 'networks': did you mean 'network'"),
+        ("networks = 'asia'", "unknown setting 'networks'; did you mean 'network'"),
         ("network = ", "is not valid TOML"),
         ("[data]\nnetwork = 'asia'", "settings are flat, but 'data' is a table"),
         ("learner = 'gse'", "unknown learner 'gse'"),
