@@ -14,7 +14,7 @@ from flwr.serverapp import Grid
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, QuorumError
-from fedbn.federation.counting import advanced, concluded, open_counting, request
+from fedbn.federation.counting import advance, conclude, open_counting, request
 from fedbn.federation.family_message import (
     ANSWER_KEYS,
     FamilyAnswer,
@@ -75,10 +75,10 @@ def chosen_by_counts(
         except QuorumError as error:
             LOG.warning("the structures alone choose: %s", error)
             break
-        dialogue = advanced(dialogue, answers)
+        dialogue = advance(dialogue, answers)
         nodes = {node: name for node, name in nodes.items() if name in answers}
     everything = (*state.refused, *sorted(refused.items()))
-    result = replace(concluded(dialogue), refused=everything)
+    result = replace(conclude(dialogue), refused=everything)
     return replace(state, refused=everything, result=result)
 
 

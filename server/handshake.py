@@ -13,7 +13,14 @@ from flwr.serverapp import Grid
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, QuorumError
-from fedbn.federation.agreement import Agreement, LoneStates, listed, negotiate, own_states, remark
+from fedbn.federation.agreement import (
+    Agreement,
+    LoneStates,
+    list_alone,
+    negotiate,
+    own_states,
+    remark,
+)
 from fedbn.federation.message import Limits, printable, schema_from_text
 from fedbn.federation.rounds import ServerState, require_quorum
 from fedbn.federation.settings import ConsensusSettings, Experiment
@@ -95,7 +102,7 @@ def shake_hands(
     alone = own_states({client: schemas[client] for client in taking_part.values()})
     _warn_of(alone)
     state = ServerState(
-        agreement.schema, len(asked), tuple(sorted(refused.items())), lone_states=listed(alone)
+        agreement.schema, len(asked), tuple(sorted(refused.items())), lone_states=list_alone(alone)
     )
     if before is not None:
         everything = tuple(dict.fromkeys((*before.refused, *state.refused)))

@@ -15,7 +15,7 @@ from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.pooling import ROBUST, Robust, poolings_of, select_among
 from fedbn.consensus.votes import missing_pairs, votes_of
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.random import perturbed
+from fedbn.graphs.random import perturb
 from tests import naive_choice as twin
 from tests import naive_consensus as naive
 
@@ -52,7 +52,7 @@ def random_case(seed: int) -> Case:
         dags = [random_dag(n, 0.35, rng) for _ in range(r)]
     elif kind == "similar":
         base = random_dag(n, 0.5, rng)
-        dags = [perturbed(base, int(rng.integers(0, n)), rng=rng) for _ in range(r)]
+        dags = [perturb(base, int(rng.integers(0, n)), rng=rng) for _ in range(r)]
     elif kind == "identical":
         dags = [random_dag(n, float(rng.random()), rng)] * r
     elif kind == "empty among others":

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedbn.api.drawing import dag_axes, frame_of
 from fedbn.api.learning import Learned
-from fedbn.api.table import shown
+from fedbn.api.table import show
 from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.path import DeletionPath
 from fedbn.consensus.pooling import Robust, poolings_of, select_among
@@ -143,7 +143,7 @@ def fuse(
     >>> fuse({"north": edge, "south": edge, "east": none})
     Fused(3 sites: 2 nodes, 1 edges, θ none, mean SMHD 0.333333, gap 0)
     """
-    sites = sorted(_checked(structures))
+    sites = sorted(_check(structures))
     entries = [_entry(structures[site]) for site in sites]
     own = _weights(sites, weights)
     shares = integer_weights([weight for _, weight in entries], [dags for dags, _ in entries])
@@ -168,17 +168,17 @@ def fuse(
     return Fused(Outcome(clients, path, consensus))
 
 
-def _checked(structures: Mapping[str, DAG | Learned]) -> Mapping[str, DAG | Learned]:
+def _check(structures: Mapping[str, DAG | Learned]) -> Mapping[str, DAG | Learned]:
     if not isinstance(structures, Mapping) or not structures:
         raise StructureError(
-            f"fuse needs a mapping from sites to their structures, not {shown(structures)}"
+            f"fuse needs a mapping from sites to their structures, not {show(structures)}"
         )
     expected: tuple[str, ...] | None = None
     for site, structure in structures.items():
         if not isinstance(structure, DAG | Learned):
             raise StructureError(
                 f"site {site!r}: a structure must be a DAG or what fedbn.learn found, not "
-                f"{shown(structure)}"
+                f"{show(structure)}"
             )
         dag = structure if isinstance(structure, DAG) else structure.dag
         expected = expected or dag.names

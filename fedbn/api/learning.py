@@ -130,7 +130,7 @@ def learn(
     if start is not None and not learner_for(chosen).takes_start:
         raise ConfigError(f"the learner {learner!r} has no use for a start")
     found = learn_by_name(dataset, chosen, np.random.default_rng(seed), start)
-    return _learned(dataset, chosen, found)
+    return _as_learned(dataset, chosen, found)
 
 
 def default_score(dataset: Dataset) -> str:
@@ -155,7 +155,7 @@ def learner_settings(
     return LearnerSettings(learner=learner, score=score or default_score(dataset), **settings)
 
 
-def _learned(dataset: Dataset, settings: LearnerSettings, found: LearnedStructures) -> Learned:
+def _as_learned(dataset: Dataset, settings: LearnerSettings, found: LearnedStructures) -> Learned:
     dag = found.dags[int(np.argmax(found.weights))]
     score = found.score
     if score is None or len(found.dags) > 1:

@@ -12,11 +12,11 @@ from typing import Any
 
 from fedbn.api.fusing import Fused
 from fedbn.api.learning import default_score, learner_settings
-from fedbn.api.table import Table, dataset_of, shown
+from fedbn.api.table import Table, dataset_of, show
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError
-from fedbn.federation.agreement import listed, negotiate, own_states
-from fedbn.federation.counting import advanced, concluded, open_counting, request
+from fedbn.federation.agreement import list_alone, negotiate, own_states
+from fedbn.federation.counting import advance, conclude, open_counting, request
 from fedbn.federation.family_message import answer_request
 from fedbn.federation.rounds import (
     ClientReply,
@@ -88,7 +88,7 @@ def simulate(
     chosen = learner_settings(first, learner, score or default_score(first), settings)
     rule = consensus or ConsensusSettings()
     alone = own_states({site: data.schema for site, data in datasets.items()})
-    state = ServerState(agreement.schema, len(datasets), lone_states=listed(alone))
+    state = ServerState(agreement.schema, len(datasets), lone_states=list_alone(alone))
     for number in range(1, rounds + 1):
         replies = _replies(datasets, state, chosen, seed, number, given=schema is not None)
         state = server_round(state, replies, (), rule)
@@ -97,13 +97,13 @@ def simulate(
     result = state.result
     assert result is not None
     if rule.choose != "smhd":
-        result = _counted(result, datasets, rule, chosen.ess, seed)
+        result = _choose_by_counts(result, datasets, rule, chosen.ess, seed)
     return Simulated(Outcome.of_federation(result), result)
 
 
 def _datasets(sites: Mapping[str, Table | Dataset]) -> dict[str, Dataset]:
     if not isinstance(sites, Mapping) or not sites:
-        raise ConfigError(f"simulate needs a mapping from sites to tables, not {shown(sites)}")
+        raise ConfigError(f"simulate needs a mapping from sites to tables, not {show(sites)}")
     return {site: dataset_of(table) for site, table in sites.items()}
 
 
@@ -136,7 +136,7 @@ def _replies(
     return replies
 
 
-def _counted(
+def _choose_by_counts(
     result: FederationResult,
     datasets: Mapping[str, Dataset],
     rule: ConsensusSettings,
@@ -150,5 +150,5 @@ def _counted(
     )
     while (wanted := request(dialogue)) is not None:
         answers = {site: answer_request(wanted, table, ess) for site, table in tables.items()}
-        dialogue = advanced(dialogue, answers)
-    return concluded(dialogue)
+        dialogue = advance(dialogue, answers)
+    return conclude(dialogue)

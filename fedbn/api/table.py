@@ -11,15 +11,15 @@ import numpy as np
 
 from fedbn.data.columns import Column
 from fedbn.data.dataset import Dataset
-from fedbn.data.preparation import Preparation, prepared
-from fedbn.data.schema import Schema, kind_named
+from fedbn.data.preparation import Preparation, prepare
+from fedbn.data.schema import Schema, find_kind
 from fedbn.data.tables import read_dataset
 from fedbn.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "dataset_of", "read_table", "shown"]
+__all__ = ["Table", "dataset_of", "read_table", "show"]
 
 SOURCE = "the table"
 
@@ -67,7 +67,7 @@ class Table:
         Table(2 rows, 2 categorical columns)
         """
         if not hasattr(frame, "columns"):
-            raise DataError(f"Table.from_pandas needs a data frame, not {shown(frame)}")
+            raise DataError(f"Table.from_pandas needs a data frame, not {show(frame)}")
         return cls.from_columns(
             {name: frame[name] for name in frame.columns}, kind, how, schema=schema
         )
@@ -82,7 +82,7 @@ class Table:
         schema: Schema | None = None,
     ) -> Table:
         """The table of columns by name; parameters and errors as for `from_pandas`."""
-        wanted, how = kind_named(kind), how or Preparation()
+        wanted, how = find_kind(kind), how or Preparation()
         _require_columns(columns)
         kept = [name for name in columns if not how.columns or name in how.columns]
         found = {
@@ -90,7 +90,7 @@ class Table:
             for name in kept
             if name not in how.leave_out
         }
-        dataset = prepared(SOURCE, found, wanted, how).dataset
+        dataset = prepare(SOURCE, found, wanted, how).dataset
         return cls(dataset if schema is None else dataset.with_schema(schema, SOURCE))
 
     def to_pandas(self) -> pd.DataFrame:
@@ -134,7 +134,7 @@ def read_table(
     ConfigError : no kind has this name.
     DataError, SchemaError : the file is not as it must be; the message names file, column and row.
     """
-    return Table(read_dataset(path, kind_named(kind), how, schema=schema))
+    return Table(read_dataset(path, find_kind(kind), how, schema=schema))
 
 
 def dataset_of(table: object) -> Dataset:
@@ -144,7 +144,7 @@ def dataset_of(table: object) -> Dataset:
     if isinstance(table, Dataset):
         return table
     raise DataError(
-        f"a table must be a fedbn.Table, not {shown(table)}: make one with "
+        f"a table must be a fedbn.Table, not {show(table)}: make one with "
         "fedbn.Table.from_pandas or fedbn.read_table"
     )
 
@@ -193,10 +193,10 @@ def _text(name: str, cell: Any, as_number: bool) -> str | None:
             f"column {name!r} holds floats like {cell!r}, which are no states: give the kind "
             "'gaussian', cut points, or text"
         )
-    raise DataError(f"column {name!r} must hold text or numbers, not {shown(cell)}")
+    raise DataError(f"column {name!r} must hold text or numbers, not {show(cell)}")
 
 
-def shown(value: object) -> str:
+def show(value: object) -> str:
     """What was passed, shortly: its type, and the value where that fits into a line."""
     text = repr(value)
     return f"{type(value).__name__} {text}" if len(text) <= 60 else f"a {type(value).__name__}"

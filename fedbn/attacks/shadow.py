@@ -94,7 +94,7 @@ def shadow_membership(
         ratio = _likelihood_ratio(seen_in[:half], seen_out[:half])
         members += ratio(seen_in[half:]).tolist()
         others += ratio(seen_out[half:]).tolist()
-    return _measured(np.array(members), np.array(others), targets)
+    return _measure(np.array(members), np.array(others), targets)
 
 
 def features(structures: Structures) -> NDArray[np.float64]:
@@ -125,9 +125,7 @@ def _likelihood_ratio(
     return lambda x: log_density(x, 0) - log_density(x, 1)
 
 
-def _measured(
-    members: NDArray[np.float64], others: NDArray[np.float64], targets: int
-) -> Membership:
+def _measure(members: NDArray[np.float64], others: NDArray[np.float64], targets: int) -> Membership:
     """AUC (ties count half), and the true positive rate at a false positive rate of 1 %."""
     above = (members[:, None] > others[None, :]).mean()
     level = (members[:, None] == others[None, :]).mean()

@@ -18,7 +18,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.moral import moral_graph
 
-__all__ = ["UniqueVotes", "moral_votes", "reidentified", "residual", "unique_votes"]
+__all__ = ["UniqueVotes", "moral_votes", "reidentify", "residual", "unique_votes"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def residual(with_site: NDArray[np.int64], without: NDArray[np.int64]) -> NDArra
     return np.asarray(2 * (with_site - without) >= 1)
 
 
-def reidentified(first: Sequence[DAG], second: Sequence[DAG]) -> Share:
+def reidentify(first: Sequence[DAG], second: Sequence[DAG]) -> Share:
     """Sites found again by their structures: `first[i]` and `second[i]` are of the same site.
 
     A site is found if its second DAG is nearer (SMHD) to its own first one than to any other's;

@@ -40,9 +40,9 @@ __all__ = [
     "Counted",
     "CountedChoice",
     "Mechanism",
-    "begun",
+    "begin",
     "choice_of",
-    "climbed",
+    "climb_on",
     "joined_pairs",
     "neighbours",
     "shared_counts",
@@ -100,7 +100,7 @@ class Climb:
     done: bool = False
 
 
-def begun(
+def begin(
     candidates: Candidates, counts: FamilyCounts, scores: FamilyScores, rng: np.random.Generator
 ) -> Climb:
     """The state after the first request.
@@ -123,18 +123,18 @@ def begun(
         score=totals[order[0]],
         candidate=best,
         candidate_score=totals[order[0]],
-        known=MappingProxyType(_counted(counts, scores)),
+        known=MappingProxyType(_with_scores(counts, scores)),
     )
-    found = _searched(start, rng)
+    found = _search(start, rng)
     return replace(found, starts=tuple(candidates.listed[i].dag for i in order[:STARTS]))
 
 
-def climbed(
+def climb_on(
     state: Climb, counts: FamilyCounts, scores: FamilyScores, rng: np.random.Generator
 ) -> Climb:
     """The state after a further round with these families, which `neighbours` named."""
-    known = MappingProxyType({**state.known, **_counted(counts, scores)})
-    found = _searched(replace(state, known=known, starts=(), rounds=state.rounds + 1), rng)
+    known = MappingProxyType({**state.known, **_with_scores(counts, scores)})
+    found = _search(replace(state, known=known, starts=(), rounds=state.rounds + 1), rng)
     return replace(found, done=found.score <= state.score + TOLERANCE)
 
 
@@ -259,7 +259,7 @@ def shared_counts(state: Climb) -> FamilyCounts:
     return FamilyCounts(tables, np.concatenate(cells))
 
 
-def _counted(counts: FamilyCounts, scores: FamilyScores) -> dict[Family, Counted]:
+def _with_scores(counts: FamilyCounts, scores: FamilyScores) -> dict[Family, Counted]:
     return {
         family: Counted(float(scores.shared[f]), float(scores.own[f]), counts.table(family))
         for f, family in enumerate(counts.tables.families)
@@ -280,7 +280,7 @@ def _canonical(dag: DAG) -> DAG:
     return consistent_extension(dag_to_cpdag(dag))
 
 
-def _searched(state: Climb, rng: np.random.Generator) -> Climb:
+def _search(state: Climb, rng: np.random.Generator) -> Climb:
     """With the best DAG over the known families that the ordering search finds from here.
 
     A family that one with fewer of the same parents equals or beats is in no better DAG, so it is
@@ -292,7 +292,7 @@ def _searched(state: Climb, rng: np.random.Generator) -> Climb:
     lists: list[list[tuple[float, tuple[int, ...]]]] = [[] for _ in range(state.dag.n)]
     for (node, parents), counted in sorted(state.known.items(), key=lambda item: item[0]):
         lists[node].append((-counted.best, parents))
-    families = Families.from_parents(state.dag.names, [_undominated(pairs) for pairs in lists])
+    families = Families.from_parents(state.dag.names, [_drop_dominated(pairs) for pairs in lists])
     order = np.array(state.dag.topological_order(), dtype=np.int64)
     _, chosen = ordering_search(families, rng, start=order, restarts=RESTARTS + 2 * state.dag.n)
     dag = families.dag(chosen)
@@ -302,7 +302,7 @@ def _searched(state: Climb, rng: np.random.Generator) -> Climb:
     return replace(state, dag=dag, score=score)
 
 
-def _undominated(
+def _drop_dominated(
     pairs: list[tuple[float, tuple[int, ...]]],
 ) -> list[tuple[float, tuple[int, ...]]]:
     """The (cost, parents) that no subset of the parents equals or beats."""

@@ -93,7 +93,7 @@ class _Orientations:
             self.sources += 1
             if self.sources > MAX_SOURCES:
                 return None
-            arcs, parts = self._rooted(part, source)
+            arcs, parts = self._root(part, source)
             value = sum(int(self.margins[a, b]) for a, b in arcs)
             for rest in parts:
                 found = self._best_of(rest)
@@ -107,7 +107,7 @@ class _Orientations:
         self.known[part] = best
         return best
 
-    def _rooted(self, part: frozenset[int], source: int) -> tuple[Arcs, list[frozenset[int]]]:
+    def _root(self, part: frozenset[int], source: int) -> tuple[Arcs, list[frozenset[int]]]:
         """The arcs that a source decides in a component, and the components that it leaves open.
 
         Breadth-first from the source; inside a level x -> y with x and z not adjacent makes y - z

@@ -146,7 +146,7 @@ def mcbnc_paths(
     bound = None if threshold is None else as_threshold(threshold)
     end = None if seconds is None else time.monotonic() + seconds
     inputs = merge_inputs(dags, weights)
-    order, union_pa = fuse_in_stages(inputs, rng, _watched(stages, seconds, end))
+    order, union_pa = fuse_in_stages(inputs, rng, _watch(stages, seconds, end))
     edges = int(np.bitwise_count(union_pa).sum())
     draws = np.empty(0) if rng is None else rng.random(edges)
     start = _Start(inputs, order, union_pa, draws)
@@ -155,7 +155,7 @@ def mcbnc_paths(
         left = len(poolings) - k
         now = time.monotonic()
         share = None if end is None else now + max(0.0, end - now) / left
-        counted = _counted(progress, k * edges, len(poolings) * edges)
+        counted = _as_of_all(progress, k * edges, len(poolings) * edges)
         paths.append(_path(start, pooling, k_max, share, bound, counted))
     return tuple(paths)
 
@@ -200,7 +200,7 @@ def _path(
     )
 
 
-def _counted(progress: Progress | None, before: int, total: int) -> Progress | None:
+def _as_of_all(progress: Progress | None, before: int, total: int) -> Progress | None:
     """`progress` of one path as that of all."""
     if progress is None:
         return None
@@ -216,7 +216,7 @@ def _check(k_max: int, seconds: float | None, pooling: str) -> None:
         raise ConfigError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
 
 
-def _watched(stages: Report | None, seconds: float | None, end: float | None) -> Report:
+def _watch(stages: Report | None, seconds: float | None, end: float | None) -> Report:
     """A report that also looks at the clock."""
 
     def report(stage: str, done: int, total: int) -> None:

@@ -18,7 +18,7 @@ from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling
 from fedbn.consensus.threshold import Consensus, Reading, preference, select_consensus
 from fedbn.errors import ConfigError
 
-__all__ = ["ROBUST", "Robust", "poolings_of", "preferred", "select_among"]
+__all__ = ["ROBUST", "Robust", "poolings_of", "prefer", "select_among"]
 
 P = TypeVar("P", bound=DeletionPath)
 Robust = Literal["best", "mean", "clip", "median"]
@@ -58,10 +58,10 @@ def select_among(
     >>> path.pooling, consensus.dag.edges
     ('mean', (('a', 'b'),))
     """
-    return preferred(paths, lambda path: select_consensus(path, reading, theta))
+    return prefer(paths, lambda path: select_consensus(path, reading, theta))
 
 
-def preferred(paths: Sequence[P], choose: Callable[[P], Consensus]) -> tuple[P, Consensus]:
+def prefer(paths: Sequence[P], choose: Callable[[P], Consensus]) -> tuple[P, Consensus]:
     """The path whose consensus is preferred to those of the others, and that.
 
     choose : of a path, the consensus; the path knows its rivals.

@@ -36,12 +36,12 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
 
 def _cut_short(path: DeletionPath, consensus: Consensus) -> str:
     ends = [(path.pooling, path.status), *path.rivals]
-    stopped = " and ".join(f"{pooling} ({status})" for pooling, status in ends if _cut(status))
+    stopped = " and ".join(f"{pooling} ({status})" for pooling, status in ends if _is_cut(status))
     source = f"a state of the path {consensus.pooling}"
     if consensus.reading == "vote":
         source = "the edge vote of the inputs"
     return f"the search was cut short, path {stopped}: the consensus is {source}, not the best one"
 
 
-def _cut(status: str) -> bool:
+def _is_cut(status: str) -> bool:
     return status in ("time limit", "memory limit")

@@ -142,10 +142,10 @@ def select_consensus(
         raise ConfigError(f"reading must be one of {', '.join(READINGS)}, got {reading!r}")
     wanted = None if theta is None else as_threshold(theta)
     votes = votes_of(path.inputs)
-    return chosen_among(path, path_states(path, reading, votes), votes, wanted)
+    return choose_among(path, path_states(path, reading, votes), votes, wanted)
 
 
-def chosen_among(
+def choose_among(
     path: DeletionPath,
     states: tuple[PathState, ...],
     votes: Votes,
@@ -229,9 +229,9 @@ def states_of(
     states: list[PathState] = []
     if reading != "refusion":
         cuts = np.array(path.state_ends, dtype=np.int64)
-        states += _measured(path, "search", search_states(*_recorded(path), cuts), votes)
+        states += _measure(path, "search", search_states(*_as_bits(path), cuts), votes)
     if fused is not None:
-        states += _measured(path, "refusion", fused, votes)
+        states += _measure(path, "refusion", fused, votes)
     return tuple(states)
 
 
@@ -241,10 +241,10 @@ def _vote_state(path: DeletionPath, votes: Votes) -> PathState:
 
     dag = averaged_dag(path.names, votes.arcs, votes.total)
     parents = pack(dag.adjacency.T)[None]
-    return _measured(path, "vote", parents, votes)[0]
+    return _measure(path, "vote", parents, votes)[0]
 
 
-def _measured(
+def _measure(
     path: DeletionPath, reading: StateReading, parents: NDArray[np.uint64], votes: Votes
 ) -> list[PathState]:
     """States with their distances; parents: bits [B, n, W], at the first B thresholds."""
@@ -272,7 +272,7 @@ def _measured(
     ]
 
 
-def _recorded(
+def _as_bits(
     path: DeletionPath,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint64]]:
     """G+ as parents' bits, and x, y and H of the deletions for the kernels."""

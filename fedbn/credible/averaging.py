@@ -16,7 +16,7 @@ import numpy as np
 
 from fedbn.arrays import Floats
 from fedbn.credible.classes import MarkovClasses
-from fedbn.credible.enumerate import CredibleSet, combined, cumulative_weight
+from fedbn.credible.enumerate import CredibleSet, combine, cumulative_weight
 from fedbn.credible.sampling import sample_dags
 from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.dag import DAG
@@ -102,10 +102,10 @@ def class_edge_posteriors(classes: MarkovClasses) -> Floats:
     families = credible.candidates.families
     out = np.zeros((families.n, families.n))
     profiles = [part.profile() for part in classes.parts]
-    total = float(cumulative_weight(combined(profiles, credible.budget))[1][-1])
+    total = float(cumulative_weight(combine(profiles, credible.budget))[1][-1])
     for k, component in enumerate(credible.components):
         others = [profile for j, profile in enumerate(profiles) if j != k]
-        value, weight = cumulative_weight(combined(others, credible.budget))
+        value, weight = cumulative_weight(combine(others, credible.budget))
         rows, excess, members = classes.members_of(k)
         left = np.searchsorted(value, credible.budget - excess, side="right") - 1
         shares = np.where(left < 0, 0.0, np.exp(-excess) / members * weight[left]) / total

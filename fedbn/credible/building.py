@@ -90,7 +90,7 @@ def build_diagram(problem: Problem, epsilon: float, limits: Limits) -> Diagram:
     rest = rest[::-1]
     if not np.isfinite(rest[0][0]):
         raise SearchError("the candidate parent sets admit no acyclic graph within the limit")
-    return _trimmed(problem, epsilon + TOLERANCE, layers, reach, rest, limits)
+    return _trim(problem, epsilon + TOLERANCE, layers, reach, rest, limits)
 
 
 def _layers_down(problem: Problem, limits: Limits) -> tuple[list[Layer], list[Floats]]:
@@ -126,14 +126,14 @@ def _layers_down(problem: Problem, limits: Limits) -> tuple[list[Layer], list[Fl
             drop_unaffordable, keys, new, families.start, families.bits, problem.bound,
             problem.limit,
         )  # fmt: skip
-        keys, new, same = _merged(keys, new)
+        keys, new, same = _merge(keys, new)
         layers[-1] = replace(layers[-1], target=same[layers[-1].target])
         reach.append(new)
         used += 12 * int(keep.sum()) + 24 * len(keys)
     return layers, reach
 
 
-def _merged(keys: NDArray[np.uint64], reach: Floats) -> tuple[NDArray[np.uint64], Floats, Ints32]:
+def _merge(keys: NDArray[np.uint64], reach: Floats) -> tuple[NDArray[np.uint64], Floats, Ints32]:
     """The distinct states, the least cost to each, and which of them each state is."""
     distinct, same = np.unique(keys, axis=0, return_inverse=True)
     least = np.full(len(distinct), np.inf)
@@ -141,7 +141,7 @@ def _merged(keys: NDArray[np.uint64], reach: Floats) -> tuple[NDArray[np.uint64]
     return distinct, least, same.ravel().astype(np.int32)
 
 
-def _trimmed(
+def _trim(
     problem: Problem,
     budget: float,
     layers: list[Layer],

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.credible.diagram import Barred, Diagram
-from fedbn.credible.enumerate import CredibleSet, combined, cumulative_weight, ordered_sums
+from fedbn.credible.enumerate import CredibleSet, combine, cumulative_weight, ordered_sums
 from fedbn.credible.filter import Component
 from fedbn.credible.limits import DiagramLimit, Limits
 from fedbn.credible.listed import Listed
@@ -78,12 +78,12 @@ class MarkovClasses:
     def count(self) -> int:
         """The exact number of classes; a lower bound unless the set is complete."""
         profiles = [part.profile() for part in self.parts]
-        return sum(combined(profiles, self.credible.budget).count)
+        return sum(combine(profiles, self.credible.budget).count)
 
     @property
     def total_weight(self) -> float:
         """Σ exp(-excess), every class once."""
-        profile = combined([part.profile() for part in self.parts], self.credible.budget)
+        profile = combine([part.profile() for part in self.parts], self.credible.budget)
         return float(cumulative_weight(profile)[1][-1])
 
     def members_of(
@@ -113,7 +113,7 @@ class MarkovClasses:
             _require_listable(part.profile.within(self.credible.budget), 100 * LISTED_DAGS)
             found = _Finder(component, part, self.credible, limits).classes(shielded=True)
             profiles.append(found.profile())
-        return sum(combined(profiles, self.credible.budget).count)
+        return sum(combine(profiles, self.credible.budget).count)
 
     def __iter__(self) -> Iterator[CredibleClass]:
         """Classes by ascending cost."""

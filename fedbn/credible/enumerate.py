@@ -29,7 +29,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.limits import in_words
 from fedbn.search.families.parent_sets import TOLERANCE
 
-__all__ = ["CredibleSet", "RankedDAG", "combined", "credible_set", "ordered_sums"]
+__all__ = ["CredibleSet", "RankedDAG", "combine", "credible_set", "ordered_sums"]
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class CredibleSet:
     @cached_property
     def profile(self) -> Profile:
         """The number of credible DAGs per excess."""
-        return combined([part.profile for part in self.parts], self.budget)
+        return combine([part.profile for part in self.parts], self.budget)
 
     @property
     def count(self) -> int:
@@ -149,7 +149,7 @@ class CredibleSet:
         out = np.zeros((families.n, families.n))
         for k, (component, part) in enumerate(zip(self.components, self.parts, strict=True)):
             others = [other.profile for j, other in enumerate(self.parts) if j != k]
-            value, weight = cumulative_weight(combined(others, self.budget))
+            value, weight = cumulative_weight(combine(others, self.budget))
             shares = part.family_weights(self.budget, value, weight) / self.total_weight
             for family, share in zip(component.origin, shares, strict=True):
                 out[families.has_parent[family], families.node[family]] += share
@@ -232,7 +232,7 @@ def _problem(component: Component, epsilon: float) -> Problem:
     )
 
 
-def combined(profiles: Sequence[Profile], budget: float) -> Profile:
+def combine(profiles: Sequence[Profile], budget: float) -> Profile:
     """The profile of all combinations of independent parts, cut at the budget."""
     value, count = np.zeros(1), np.ones(1, dtype=object)
     for profile in sorted(profiles, key=lambda p: len(p.value)):
@@ -246,11 +246,11 @@ def combined(profiles: Sequence[Profile], budget: float) -> Profile:
         ways = (count[:, None] * other[None, :]).ravel()
         order = np.argsort(sums, kind="stable")
         order = order[sums[order] <= budget]
-        value, count = _merged(sums[order], ways[order])
+        value, count = _merge(sums[order], ways[order])
     return Profile(value, tuple(int(c) for c in count))
 
 
-def _merged(value: Floats, count: NDArray[np.object_]) -> tuple[Floats, NDArray[np.object_]]:
+def _merge(value: Floats, count: NDArray[np.object_]) -> tuple[Floats, NDArray[np.object_]]:
     """Sorted values, those within `TOGETHER` of their predecessor made one."""
     if value.size == 0:
         return value, count

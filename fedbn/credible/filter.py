@@ -113,12 +113,12 @@ def filtered_components(
     while waiting:
         part = waiting.pop()
         try:
-            component = _reduced(part, epsilon, rng, limits, notify)
+            component = _reduce(part, epsilon, rng, limits, notify)
         except (KeyboardInterrupt, SystemError) as error:
             if not is_interrupt(error):
                 raise
             limits.interrupt()
-            component = _reduced(part, epsilon, rng, limits, notify)
+            component = _reduce(part, epsilon, rng, limits, notify)
         inner = component.split()
         settled = component.rest is not None or component.families.size == part.families.size
         if len(inner) == 1 and settled:
@@ -128,7 +128,7 @@ def filtered_components(
     return sorted(done, key=lambda component: int(component.nodes[0]))
 
 
-def _reduced(
+def _reduce(
     part: Component, epsilon: float, rng: np.random.Generator, limits: Limits, notify: Notify
 ) -> Component:
     """The component without families that are in no DAG within ε of its optimum."""
@@ -145,7 +145,7 @@ def _reduced(
     relaxation.add(pack(part.clusters))
     bound = relaxation.close(rng=rng, seconds=limits.seconds)
     least = max(part.least, bound.bound)
-    notify(_known(families, least, best))
+    notify(_range_text(families, least, best))
     keep = bound.bound + bound.reduced <= best + slack
     if keep.all() and best - bound.bound <= epsilon:
         keep = relaxed_probe(families, best + slack, bound, rng, limits)
@@ -153,13 +153,13 @@ def _reduced(
         probe = integer_probe(families, (best, chosen), slack, bound, limits)
         keep, chosen = probe.keep, probe.chosen
         least = probe.cost if probe.proven else least
-        notify(_known(families, least, probe.cost))
+        notify(_range_text(families, least, probe.cost))
     clusters = unpack(bound.clusters, families.n)
     found = part.select(keep, _order(families, chosen), least, clusters)
     return replace(found, bound=bound) if keep.all() else found
 
 
-def _known(families: Families, least: float, best: float) -> str:
+def _range_text(families: Families, least: float, best: float) -> str:
     """Between which costs the optimum is, for humans."""
     words = f"{families.n} variables, {families.size} parent sets: least cost "
     if best - least <= TOLERANCE:

@@ -92,7 +92,7 @@ def depth_first(
     """
     families = problem.families
     room = limits.memory // 3 // (4 * families.n + 8)
-    pieces, whole = _searched(problem, room, limits)
+    pieces, whole = _search(problem, room, limits)
     pieces.append(np.array([known[1]], dtype=np.int32))
     rows = np.unique(np.concatenate(pieces), axis=0)
     cost = families.cost[rows].sum(axis=1)
@@ -102,7 +102,7 @@ def depth_first(
     return Listed(families, opt, epsilon + TOLERANCE, rows[order], cost[order] - opt, whole)
 
 
-def _searched(problem: Problem, room: int, limits: Limits) -> tuple[list[Ints32], bool]:
+def _search(problem: Problem, room: int, limits: Limits) -> tuple[list[Ints32], bool]:
     """Pieces [K, m] of at most `room` DAGs in all, families by node; and whether it is all."""
     from fedbn.credible._path_kernels import search_paths
 

@@ -137,11 +137,11 @@ def whole_profile(layers: Sequence[Layer], slack: Slack, limits: Limits) -> Prof
         else:
             last -= 1
             below = profiles_below(layers, last, below, slack, limits)
-    value, count = _joined(above, below, slack, limits)
+    value, count = _join(above, below, slack, limits)
     return Profile(np.maximum(value - slack.rest[0][0], 0.0), tuple(count.tolist()))
 
 
-def _joined(above: Profiles, below: Profiles, slack: Slack, limits: Limits) -> tuple[Floats, Ints]:
+def _join(above: Profiles, below: Profiles, slack: Slack, limits: Limits) -> tuple[Floats, Ints]:
     """Distinct costs of the ways through the states of one layer, and how many have each.
 
     The sums are sorted in pieces of at most `PIECE`, from the least cost to the limit.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fedbn.credible.enumerate import CredibleSet, combined, cumulative_weight
+from fedbn.credible.enumerate import CredibleSet, combine, cumulative_weight
 from fedbn.graphs.dag import DAG
 
 __all__ = ["sample_dags"]
@@ -23,8 +23,7 @@ def sample_dags(credible: CredibleSet, rng: np.random.Generator) -> Iterator[DAG
     """
     profiles = [part.profile for part in credible.parts]
     after = [
-        cumulative_weight(combined(profiles[k + 1 :], credible.budget))
-        for k in range(len(profiles))
+        cumulative_weight(combine(profiles[k + 1 :], credible.budget)) for k in range(len(profiles))
     ]
     weights = [
         np.array([float(c) for c in profile.count]) * np.exp(-profile.value) for profile in profiles

@@ -42,7 +42,8 @@ def _orientations(edges: Edges) -> int:
     if 2 * len(edges) == m * (m - 1):
         return math.factorial(m)
     return sum(
-        math.prod(_orientations(part) for part in _parts(_left_free(edges, root))) for root in nodes
+        math.prod(_orientations(part) for part in _parts(_undirected_rest(edges, root)))
+        for root in nodes
     )
 
 
@@ -66,7 +67,7 @@ def _parts(edges: Edges) -> list[Edges]:
     return found
 
 
-def _left_free(edges: Edges, root: int) -> Edges:
+def _undirected_rest(edges: Edges, root: int) -> Edges:
     """The edges that stay undirected once every edge of the root points away from it.
 
     Layers of equal distance from the root follow one another; an edge a - b inside a layer becomes

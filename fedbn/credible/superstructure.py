@@ -48,7 +48,7 @@ def superstructure_candidates(
     ]
     for i in useful:
         allowed = _neighbours(scored, i, skeleton[i], useful)[:neighbours]
-        lists[i] = _undominated(scored, i, sorted(allowed), most, epsilon)
+        lists[i] = _drop_dominated(scored, i, sorted(allowed), most, epsilon)
     scope = f"parents among {neighbours} neighbours of each variable"
     families = Families.from_parents(scored.names, lists)
     return Candidates(families, epsilon, False, scope, NOTHING_MET, ())
@@ -62,7 +62,7 @@ def _neighbours(
     return sorted(others, key=lambda j: (not adjacent[j], -score.local_score(node, [j]), j))
 
 
-def _undominated(
+def _drop_dominated(
     score: TabulatedScore, node: int, allowed: list[int], most: int, epsilon: float
 ) -> list[tuple[float, tuple[int, ...]]]:
     """(cost, parents) of the sets that no subset beats by more than ε."""

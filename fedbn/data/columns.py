@@ -389,12 +389,12 @@ def chosen_columns(
     return chosen
 
 
-def masked(columns: Mapping[str, Column], keep: NDArray[np.bool_]) -> dict[str, Column]:
+def mask(columns: Mapping[str, Column], keep: NDArray[np.bool_]) -> dict[str, Column]:
     """The same columns with the rows to keep, and the texts that these have."""
-    return {name: _masked(column, keep) for name, column in columns.items()}
+    return {name: _mask(column, keep) for name, column in columns.items()}
 
 
-def _masked(column: Column, keep: NDArray[np.bool_]) -> Column:
+def _mask(column: Column, keep: NDArray[np.bool_]) -> Column:
     if column.values is not None:
         return replace(column, index=column.index[keep], values=column.values[keep])
     used, index = np.unique(column.index[keep], return_inverse=True)

@@ -26,7 +26,7 @@ from fedbn.data.preparation import (
 )
 from fedbn.data.quantiles import MANY_NUMBERS, Selection, histogram
 
-__all__ = ["ColumnFacts", "TableFacts", "column_numbers", "inspected"]
+__all__ = ["ColumnFacts", "TableFacts", "column_numbers", "inspect"]
 
 INTERVALS = 4
 """How many intervals are proposed for a column of numbers."""
@@ -68,7 +68,7 @@ class TableFacts:
     command: str
 
 
-def inspected(path: str | Path, how: Preparation | None = None) -> TableFacts:
+def inspect(path: str | Path, how: Preparation | None = None) -> TableFacts:
     """Look at every column of a file.
 
     Parameters
@@ -116,7 +116,7 @@ def _all_numbers(column: Column, how: Preparation) -> bool:
 
 def _facts(source: str, name: str, column: Column, how: Preparation) -> ColumnFacts:
     gone = missing_cells(column, how.missing)
-    texts, counts = _counted(column, gone)
+    texts, counts = _count(column, gone)
     common = sorted(zip(texts, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
     numbers = column_numbers(source, {name: column}, how).get(name)
     kind = _kind(column, numbers, len(texts), len(gone))
@@ -126,12 +126,12 @@ def _facts(source: str, name: str, column: Column, how: Preparation) -> ColumnFa
             remarks.append(f"{text!r} in {count} rows: a missing value? --missing {text!r}")
     if column.refusal and kind == "other":
         remarks.append(column.refusal)
-    cuts = _proposed(numbers) if kind == "numbers" and numbers is not None else ()
+    cuts = _propose(numbers) if kind == "numbers" and numbers is not None else ()
     missing = int(gone.sum())
     return ColumnFacts(name, kind, len(texts), missing, tuple(common[:SHOWN]), cuts, tuple(remarks))
 
 
-def _counted(column: Column, gone: NDArray[np.bool_]) -> tuple[list[str], list[int]]:
+def _count(column: Column, gone: NDArray[np.bool_]) -> tuple[list[str], list[int]]:
     """The texts that are there, and how often."""
     if column.values is not None:
         values, number = np.unique(column.values, return_counts=True)
@@ -157,7 +157,7 @@ def _kind(column: Column, numbers: NDArray[np.float64] | None, distinct: int, ro
     return "numbers" if distinct > MANY_NUMBERS or column.refusal else "categories"
 
 
-def _proposed(numbers: NDArray[np.float64]) -> Cuts:
+def _propose(numbers: NDArray[np.float64]) -> Cuts:
     state, columns = Selection({"": INTERVALS}), {"": numbers}
     while not state.done:
         state = state.after(histogram(state.question(), columns))

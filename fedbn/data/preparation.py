@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.data.columns import LARGEST_EXACT, Column, masked
+from fedbn.data.columns import LARGEST_EXACT, Column, mask
 from fedbn.data.cuts import Cuts, checked_cuts, interval_codes
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import MISSING_CELLS, MISSING_STATE, Kind, Schema, Variable
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import ConfigError, DataError, FedbnWarning
 
-__all__ = ["MISSING_CELLS", "NA_LIKE", "Preparation", "Prepared", "prepared"]
+__all__ = ["MISSING_CELLS", "NA_LIKE", "Preparation", "Prepared", "prepare"]
 
 NA_LIKE = frozenset(
     ["na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", ".", "unknown", "missing"]
@@ -104,7 +104,7 @@ class Prepared:
     rows_dropped: int
 
 
-def prepared(source: str, columns: Mapping[str, Column], kind: Kind, how: Preparation) -> Prepared:
+def prepare(source: str, columns: Mapping[str, Column], kind: Kind, how: Preparation) -> Prepared:
     """The data set of these columns.
 
     Parameters
@@ -149,7 +149,7 @@ def without_missing_rows(columns: Mapping[str, Column], how: Preparation) -> Map
     if how.missing_cells != "drop-rows":
         return columns
     gone = [missing_cells(column, how.missing) for column in columns.values()]
-    return masked(columns, ~np.logical_or.reduce(gone))
+    return mask(columns, ~np.logical_or.reduce(gone))
 
 
 def numbers_of(source: str, name: str, column: Column, form: TableFormat) -> NDArray[np.float64]:
@@ -214,7 +214,7 @@ def _without_missing(
                 f"{source}: every row has a missing cell, none would be left; leave columns out "
                 "with --leave-out, or say --missing-cells state"
             )
-        return masked(columns, ~lacking), int(lacking.sum())
+        return mask(columns, ~lacking), int(lacking.sum())
     name = next(name for name, cells in gone.items() if cells.any())
     row = int(np.argmax(gone[name]))
     value = columns[name].texts[columns[name].index[row]]
@@ -252,7 +252,7 @@ def _cut(
     """A column of numbers as intervals; a missing cell comes after the last of them."""
     cuts = how.cuts[name]
     codes = np.full(len(gone), len(cuts) + 1, dtype=np.int32)
-    present = masked({name: column}, ~gone)[name] if gone.any() else column
+    present = mask({name: column}, ~gone)[name] if gone.any() else column
     _require_exact(source, name, present)
     codes[~gone] = interval_codes(cuts, numbers_of(source, name, present, how.form))
     return Variable.cut(name, cuts, missing=bool(gone.any())), codes

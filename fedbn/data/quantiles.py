@@ -169,7 +169,7 @@ class Selection:
                 old = [(-(-rows[name] * j // intervals), 0, 0) for j in range(1, intervals)]
             else:
                 old = list(zip(self.ranks[name], self.buckets[name], self.above[name], strict=True))
-            placed = [_placed(name, *each, counts) for each in old]
+            placed = [_place(name, *each, counts) for each in old]
             ranks[name] = tuple(rank for rank, _, _ in placed)
             buckets[name] = tuple(bucket for _, bucket, _ in placed)
             above[name] = tuple(more for _, _, more in placed)
@@ -202,7 +202,7 @@ class Selection:
         return lines
 
 
-def _placed(
+def _place(
     name: str, rank: int, prefix: int, above: int, counts: Mapping[int, int]
 ) -> tuple[int, int, int]:
     """The rank inside its new bucket, that bucket, and how many numbers are above it."""

@@ -30,7 +30,7 @@ __all__ = [
     "Kind",
     "Schema",
     "Variable",
-    "kind_named",
+    "find_kind",
     "union_schema",
 ]
 
@@ -44,7 +44,7 @@ MISSING_STATE = "missing"
 """The state that a missing cell becomes where a run wants that."""
 
 
-def kind_named(word: str) -> Kind:
+def find_kind(word: str) -> Kind:
     """The kind of data with this name; raises ConfigError, which lists them, for another word."""
     for kind in KINDS:
         if word == kind:
@@ -292,7 +292,7 @@ def union_schema(schemas: Mapping[str, Schema]) -> Schema:
         return first
     return Schema(
         tuple(
-            _united([schema.variables[column] for schema in schemas.values()])
+            _unite([schema.variables[column] for schema in schemas.values()])
             for column in range(first.n)
         )
     )
@@ -314,7 +314,7 @@ def _require_same_columns(first: str, expected: Schema, client: str, found: Sche
             )
 
 
-def _united(variables: Sequence[Variable]) -> Variable:
+def _unite(variables: Sequence[Variable]) -> Variable:
     """One variable with the states of all; their names and cuts are equal."""
     states = {state for variable in variables for state in variable.states or ()}
     return Variable(variables[0].name, tuple(states), variables[0].cuts)

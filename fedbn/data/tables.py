@@ -32,8 +32,8 @@ from fedbn.data.columns import (
     require_columns,
 )
 from fedbn.data.dataset import Dataset, Kind, Schema
-from fedbn.data.preparation import Preparation, Prepared, prepared
-from fedbn.data.schema import kind_named
+from fedbn.data.preparation import Preparation, Prepared, prepare
+from fedbn.data.schema import find_kind
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import DataError, ResultsError, SchemaError
 
@@ -98,7 +98,7 @@ def read_prepared(
     schema: Schema | None = None,
 ) -> Prepared:
     """As `read_dataset`, and how many rows were dropped."""
-    how, kind = how or Preparation(), kind_named(kind)
+    how, kind = how or Preparation(), find_kind(kind)
     if schema is not None and schema.kind != kind:
         raise SchemaError(f"the schema's columns are {schema.kind}, this run needs {kind} ones")
     how = replace(how, cuts={**how.cuts, **(schema.cuts if schema else {})})
@@ -113,7 +113,7 @@ def read_prepared(
     columns = read_columns(
         path, chosen, lambda name: kind == "gaussian" or name in how.cuts, how.form
     )
-    found = prepared(source, columns, kind, how)
+    found = prepare(source, columns, kind, how)
     if schema is None:
         return found
     return replace(found, dataset=found.dataset.with_schema(schema, source))
@@ -208,12 +208,12 @@ def csv_text(dataset: Dataset) -> str:
     if dataset.kind == "gaussian":
         columns = [map(repr, column.tolist()) for column in dataset.values.T]
     else:
-        columns = [map(_quoted(states).__getitem__, codes) for states, codes in _coded(dataset)]
-    lines = chain([_quoted(dataset.names)], zip(*columns, strict=True))
+        columns = [map(_quote(states).__getitem__, codes) for states, codes in _encode(dataset)]
+    lines = chain([_quote(dataset.names)], zip(*columns, strict=True))
     return "".join(",".join(line) + "\n" for line in lines)
 
 
-def _quoted(texts: Sequence[str]) -> list[str]:
+def _quote(texts: Sequence[str]) -> list[str]:
     return [
         '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
         for text in texts
@@ -224,13 +224,13 @@ def _parquet_bytes(dataset: Dataset) -> bytes:
     if dataset.kind == "gaussian":
         columns = [pa.array(column) for column in dataset.values.T]
     else:
-        columns = [pa.array([states[k] for k in codes]) for states, codes in _coded(dataset)]
+        columns = [pa.array([states[k] for k in codes]) for states, codes in _encode(dataset)]
     buffer = io.BytesIO()
     pyarrow.parquet.write_table(pa.table(columns, names=list(dataset.names)), buffer)
     return buffer.getvalue()
 
 
-def _coded(dataset: Dataset) -> Iterator[tuple[tuple[str, ...], list[int]]]:
+def _encode(dataset: Dataset) -> Iterator[tuple[tuple[str, ...], list[int]]]:
     """States and codes of every column."""
     for states, codes in zip(dataset.schema.states, dataset.codes.T, strict=True):
         yield states, codes.tolist()

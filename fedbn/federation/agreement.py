@@ -25,7 +25,7 @@ __all__ = [
     "Agreement",
     "LoneStates",
     "Mismatch",
-    "listed",
+    "list_alone",
     "negotiate",
     "own_states",
     "remark",
@@ -72,15 +72,15 @@ class Mismatch:
         """
         parts = []
         if self.missing:
-            parts.append(f"has no column {_listed(self.missing)}")
+            parts.append(f"has no column {_list(self.missing)}")
         if self.unknown:
-            parts.append(f"has column {_listed(self.unknown)}, which is not agreed")
+            parts.append(f"has column {_list(self.unknown)}, which is not agreed")
         if self.kind:
             parts.append(f"its columns are not {self.kind}")
         if self.cuts:
-            parts.append(f"does not cut column {_listed(self.cuts)} as agreed")
+            parts.append(f"does not cut column {_list(self.cuts)} as agreed")
         parts += [
-            f"column {name!r} has state {_listed(states)}, which is not agreed"
+            f"column {name!r} has state {_list(states)}, which is not agreed"
             for name, states in self.states.items()
         ]
         return "; ".join(parts)
@@ -147,7 +147,7 @@ def negotiate(
     return Agreement(union_schema(matching), mismatches)
 
 
-def listed(alone: LoneStates) -> tuple[tuple[str, str, str], ...]:
+def list_alone(alone: LoneStates) -> tuple[tuple[str, str, str], ...]:
     """The same as (site, column, state), sorted.
 
     >>> listed({"n": {"a": ("y", "z")}})
@@ -169,7 +169,7 @@ def remark(alone: Mapping[str, tuple[str, ...]]) -> str:
     >>> remark({"a": ("Yes",), "b": ("1", "2")})
     "no other site has 'Yes' of 'a'; '1', '2' of 'b'"
     """
-    parts = [f"{_listed(states)} of {name[:LONGEST]!r}" for name, states in alone.items()]
+    parts = [f"{_list(states)} of {name[:LONGEST]!r}" for name, states in alone.items()]
     more = f"; and states of {len(parts) - SHOWN} more columns" if len(parts) > SHOWN else ""
     return "no other site has " + "; ".join(parts[:SHOWN]) + more
 
@@ -229,6 +229,6 @@ def _mismatch(schema: Schema, reference: Schema, *, given: bool) -> Mismatch:
     return Mismatch(missing, unknown, "", states, cuts)
 
 
-def _listed(texts: tuple[str, ...]) -> str:
+def _list(texts: tuple[str, ...]) -> str:
     shown = ", ".join(repr(text[:LONGEST]) for text in texts[:SHOWN])
     return shown + (f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedbn.choice.by_counts import Climb, begun, choice_of, climbed, joined_pairs, neighbours
+from fedbn.choice.by_counts import Climb, begin, choice_of, climb_on, joined_pairs, neighbours
 from fedbn.choice.candidates import CandidateLimits, Candidates, candidates_of
 from fedbn.consensus.threshold import PathState, path_states
 from fedbn.federation.choice_record import with_choice
@@ -26,7 +26,7 @@ from fedbn.federation.rounds import FederationResult, FusedClass
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables
 from fedbn.scores.family_scores import FamilyScores, family_scores
 
-__all__ = ["Counting", "advanced", "concluded", "open_counting", "request"]
+__all__ = ["Counting", "advance", "conclude", "open_counting", "request"]
 
 STREAM = 6
 """Number of the random stream of the ordering search, after the run's seed."""
@@ -107,7 +107,7 @@ def request(state: Counting) -> FamilyRequest | None:
     return FamilyRequest(FamilyTables(schema, families), with_own=True)
 
 
-def advanced(state: Counting, answers: Mapping[str, FamilyAnswer]) -> Counting:
+def advance(state: Counting, answers: Mapping[str, FamilyAnswer]) -> Counting:
     """The dialogue after an answer.
 
     Parameters
@@ -118,16 +118,16 @@ def advanced(state: Counting, answers: Mapping[str, FamilyAnswer]) -> Counting:
     rows = {site: answers[site].counts.rows for site in sorted(answers)}
     if state.climb is not None and rows != state.rows:
         return replace(state, ended=True)
-    counts, scores = _summed([answers[site] for site in sorted(answers)], state.ess)
+    counts, scores = _sum([answers[site] for site in sorted(answers)], state.ess)
     if state.climb is None:
         rng = np.random.default_rng([state.seed, STREAM, 0])
-        return replace(state, rows=rows, climb=begun(state.candidates, counts, scores, rng))
+        return replace(state, rows=rows, climb=begin(state.candidates, counts, scores, rng))
     rng = np.random.default_rng([state.seed, STREAM, 1 + state.climb.rounds])
-    climb = climbed(state.climb, counts, scores, rng)
+    climb = climb_on(state.climb, counts, scores, rng)
     return replace(state, climb=climb, rounds_left=state.rounds_left - 1)
 
 
-def concluded(state: Counting) -> FederationResult:
+def conclude(state: Counting) -> FederationResult:
     """The result with what the counts chose; as it was if nobody answered."""
     if state.climb is None:
         return state.result
@@ -141,7 +141,7 @@ def _states(fused: FusedClass) -> list[PathState]:
     return sorted(states, key=lambda state: (state.mean_smhd, state.n_edges))
 
 
-def _summed(answers: list[FamilyAnswer], ess: float) -> tuple[FamilyCounts, FamilyScores]:
+def _sum(answers: list[FamilyAnswer], ess: float) -> tuple[FamilyCounts, FamilyScores]:
     """The counts and the scores over all sites; whole numbers, so no order matters."""
     counts, own = answers[0].counts, answers[0].own
     for answer in answers[1:]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from fedbn.errors import ConfigError
 from fedbn.federation.settings import Experiment
-from fedbn.learners.private import promised
+from fedbn.learners.private import promise
 from fedbn.learners.settings import LearnerSettings
-from fedbn.learners.table import learner_named
+from fedbn.learners.table import find_learner
 from fedbn.privacy.guarantee import Guarantee
 
 __all__ = ["guarantee_of", "require_private_run"]
@@ -19,7 +19,7 @@ __all__ = ["guarantee_of", "require_private_run"]
 
 def guarantee_of(settings: LearnerSettings) -> Guarantee | None:
     """What the learner promises; None for one that is not private."""
-    return promised(settings) if learner_named(settings.learner).is_private else None
+    return promise(settings) if find_learner(settings.learner).is_private else None
 
 
 def require_private_run(experiment: Experiment) -> None:

@@ -32,14 +32,14 @@ NOT_GIVEN = "none"
 
 
 @cache
-def _carried() -> Mapping[str, tuple[str | None, Setting]]:
+def _carried_keys() -> Mapping[str, tuple[str | None, Setting]]:
     """Key -> (group, setting) of the settings that a run config has."""
     return {each.key: (group, each) for group, each in all_settings() if not each.local}
 
 
 def run_config_keys() -> tuple[str, ...]:
     """All keys of the flat run config, in the order of the settings."""
-    return tuple(_carried())
+    return tuple(_carried_keys())
 
 
 def to_run_config(experiment: Experiment) -> dict[str, RunConfigValue]:
@@ -51,7 +51,7 @@ def to_run_config(experiment: Experiment) -> dict[str, RunConfigValue]:
     'none'
     """
     flat: dict[str, RunConfigValue] = {}
-    for key, (group, each) in _carried().items():
+    for key, (group, each) in _carried_keys().items():
         holder = experiment if group is None else getattr(experiment, group)
         flat[key] = _encode(getattr(holder, each.name))
     return flat
@@ -73,7 +73,7 @@ def from_run_config(config: Mapping[str, Any], **local: Any) -> Experiment:
         For an unknown key (the nearest known one is named), a value of the wrong type, or a value
         that no run can have.
     """
-    known = _carried()
+    known = _carried_keys()
     grouped: dict[str | None, dict[str, Any]] = {}
     for key, value in config.items():
         if key not in known:

@@ -4,7 +4,7 @@
     search_of        the questions of the run, and what they find
     result_of        the consensus on it
 
-What the server learns is the same in every run, and said in every report: `told`.
+What the server learns is the same in every run, and said in every report: `statements`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = [
     "VotedConsensus",
     "result_of",
     "search_of",
+    "statements",
     "terms_of",
-    "told",
 ]
 
 _QUORUM = (
@@ -181,7 +181,7 @@ def voted_consensus(votes: Votes) -> VotedConsensus:
     return VotedConsensus(dag, mean, bound, mean - bound)
 
 
-def told(result: SecureResult) -> tuple[str, ...]:
+def statements(result: SecureResult) -> tuple[str, ...]:
     """What the server has learned of the sites, and what is not claimed, in plain sentences."""
     sites = len(result.clients)
     learned = [f"how much of the {sites} sites' weight has each pair in its moral graph"]

@@ -104,7 +104,7 @@ def genetic_union(
         express=express,
         distance=lambda dag: Fraction(smhd(dag, full)),
     )
-    return _evolved(problem, rng, max_treewidth, population, generations)
+    return _evolve(problem, rng, max_treewidth, population, generations)
 
 
 def genetic_inputs(
@@ -130,10 +130,10 @@ def genetic_inputs(
     problem = _Problem(
         groups=[np.flatnonzero((arcs[:, 1:] == pair).all(axis=1)) for pair in ranked],
         chances=np.full(len(arcs), 0.5),
-        express=lambda genes: _fused(inputs, arcs[genes], sigma),
+        express=lambda genes: _fuse(inputs, arcs[genes], sigma),
         distance=lambda dag: mean_smhd(dag, inputs.dags, inputs.weights),
     )
-    return _evolved(problem, rng, max_treewidth, population, generations)
+    return _evolve(problem, rng, max_treewidth, population, generations)
 
 
 def _chances(votes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -144,7 +144,7 @@ def _chances(votes: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(1 / (1 - np.log((votes - least) / (votes.max() - least))))
 
 
-def _fused(inputs: MergedInputs, arcs: NDArray[np.int64], sigma: NDArray[np.int64]) -> DAG:
+def _fuse(inputs: MergedInputs, arcs: NDArray[np.int64], sigma: NDArray[np.int64]) -> DAG:
     """Union of the I-maps, under σ, of the inputs with just these arcs (input, a, b)."""
     from fedbn.fusion._imap_kernels import imaps_bits, union_bits
     from fedbn.graphs._bit_kernels import set_bit, unpack
@@ -157,7 +157,7 @@ def _fused(inputs: MergedInputs, arcs: NDArray[np.int64], sigma: NDArray[np.int6
     return DAG(inputs.names, unpack(union, len(inputs.names)).T)
 
 
-def _evolved(
+def _evolve(
     problem: _Problem,
     rng: np.random.Generator | None,
     bound: int,
@@ -171,21 +171,21 @@ def _evolved(
             f"got {bound}, {population}, {generations}"
         )
     rng = np.random.default_rng(0) if rng is None else rng
-    people = [_judged(problem, _greedy(problem, width), bound) for width in (bound, bound - 1)]
+    people = [_judge(problem, _greedy(problem, width), bound) for width in (bound, bound - 1)]
     best = people[0]
     for _ in range(population - 2):
-        people.append(_judged(problem, rng.random(len(problem.chances)) < problem.chances, bound))
+        people.append(_judge(problem, rng.random(len(problem.chances)) < problem.chances, bound))
     for _ in range(generations):
         best = min([best, *(p for p in people if p.width <= bound)], key=lambda p: p.fitness)
         latest = min(people[1:], key=lambda p: p.fitness)
-        crossed = [_crossed(people, rng) for _ in range(population - 2)]
-        judged = [best, latest, *(_judged(problem, genes, bound) for genes in crossed)]
+        crossed = [_cross(people, rng) for _ in range(population - 2)]
+        judged = [best, latest, *(_judge(problem, genes, bound) for genes in crossed)]
         best = min([best, *(p for p in judged if p.width <= bound)], key=lambda p: p.fitness)
-        people = [_judged(problem, _mutated(p, bound, rng), bound) for p in judged]
+        people = [_judge(problem, _mutate(p, bound, rng), bound) for p in judged]
     return min([best, *(p for p in people if p.width <= bound)], key=lambda p: p.fitness).dag
 
 
-def _judged(problem: _Problem, genes: Bools, bound: int) -> _Individual:
+def _judge(problem: _Problem, genes: Bools, bound: int) -> _Individual:
     dag = problem.express(genes)
     width = dag_treewidth(dag)
     return _Individual(genes, dag, width, float(problem.distance(dag)) * max(1.0, width / bound))
@@ -201,7 +201,7 @@ def _greedy(problem: _Problem, bound: int) -> Bools:
     return genes
 
 
-def _crossed(people: Sequence[_Individual], rng: np.random.Generator) -> Bools:
+def _cross(people: Sequence[_Individual], rng: np.random.Generator) -> Bools:
     """Two parents, each the better of two, crossed at one point."""
     first, second = (
         min((people[i] for i in rng.integers(len(people), size=2)), key=lambda p: p.fitness)
@@ -211,7 +211,7 @@ def _crossed(people: Sequence[_Individual], rng: np.random.Generator) -> Bools:
     return np.concatenate([first.genes[:point], second.genes[point:]])
 
 
-def _mutated(individual: _Individual, bound: int, rng: np.random.Generator) -> Bools:
+def _mutate(individual: _Individual, bound: int, rng: np.random.Generator) -> Bools:
     """Bits flipped: narrow graphs gain arcs, wide ones lose them."""
     x = individual.width / bound
     loss = (x / 10) ** 2 if x < 1 else math.log10(x) / 3 + 0.01

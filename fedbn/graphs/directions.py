@@ -75,7 +75,7 @@ def write_class(cpdag: PDAG, path: str | Path) -> None:
         raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _marked(cpdag: PDAG) -> list[tuple[str, str, str]]:
+def _mark(cpdag: PDAG) -> list[tuple[str, str, str]]:
     marked = [(*edge, "compelled") for edge in cpdag.directed_edges]
     return sorted(marked + [(*pair, "open") for pair in cpdag.undirected_edges])
 
@@ -84,7 +84,7 @@ def _csv(cpdag: PDAG) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("from", "to", "directed"))
-    writer.writerows(_marked(cpdag))
+    writer.writerows(_mark(cpdag))
     return out.getvalue()
 
 
@@ -103,7 +103,7 @@ def _graphml(cpdag: PDAG) -> str:
     require_xml_names(cpdag.names)
     graph = nx.DiGraph()
     graph.add_nodes_from(cpdag.names)
-    for one, other, word in _marked(cpdag):
+    for one, other, word in _mark(cpdag):
         graph.add_edge(one, other, directed=word)
     lines = nx.generate_graphml(graph, named_key_ids=True)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + "\n".join(lines) + "\n"
@@ -114,7 +114,7 @@ def _dot(cpdag: PDAG) -> str:
 
     lines = ["digraph cpdag {", "  rankdir=TB;", "  node [shape=box, style=rounded];"]
     lines += [f"  {dot_id(name)};" for name in cpdag.names]
-    for one, other, word in _marked(cpdag):
+    for one, other, word in _mark(cpdag):
         style = " [dir=none]" if word == "open" else ""
         lines.append(f"  {dot_id(one)} -> {dot_id(other)}{style};")
     return "\n".join([*lines, "}"]) + "\n"

@@ -43,7 +43,7 @@ def smhd(a: DAG, b: DAG) -> int:
     >>> smhd(collider, DAG.from_edges("abc", [("a", "c"), ("c", "b")]))
     1
     """
-    return int((moral_graph(a) ^ moral_graph(_aligned(b, a))).sum()) // 2
+    return int((moral_graph(a) ^ moral_graph(_align(b, a))).sum()) // 2
 
 
 def mean_smhd(
@@ -79,7 +79,7 @@ def shd(a: DAG, b: DAG) -> int:
     >>> shd(DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("abc", ["cb", "ba"]))
     0
     """
-    ours, theirs = dag_to_cpdag(a).adjacency, dag_to_cpdag(_aligned(b, a)).adjacency
+    ours, theirs = dag_to_cpdag(a).adjacency, dag_to_cpdag(_align(b, a)).adjacency
     different = ours ^ theirs
     return int(np.triu(different | different.T).sum())
 
@@ -94,7 +94,7 @@ def precision_recall_f1(dag: DAG, truth: DAG) -> EdgeAccuracy:
     ------
     StructureError : the variables differ.
     """
-    ours, theirs = dag_to_cpdag(dag).adjacency, dag_to_cpdag(_aligned(truth, dag)).adjacency
+    ours, theirs = dag_to_cpdag(dag).adjacency, dag_to_cpdag(_align(truth, dag)).adjacency
     same = (ours == theirs) & (ours == theirs).T
     right = _pairs(ours & same)
     found, wanted = _pairs(ours), _pairs(theirs)
@@ -104,7 +104,7 @@ def precision_recall_f1(dag: DAG, truth: DAG) -> EdgeAccuracy:
     return EdgeAccuracy(precision, recall, f1)
 
 
-def _aligned(dag: DAG, like: DAG) -> DAG:
+def _align(dag: DAG, like: DAG) -> DAG:
     return dag if dag.names == like.names else dag.reordered(like.names)
 
 

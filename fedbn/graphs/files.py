@@ -247,16 +247,16 @@ def _from_object(entry: Any, label: str) -> NamedDAG:
         )
     nodes, edges = entry["nodes"], entry["edges"]
     if not isinstance(nodes, list) or not all(isinstance(name, str) for name in nodes):
-        raise StructureError(f'"nodes" must be a list of texts, got {_shown(nodes)}')
+        raise StructureError(f'"nodes" must be a list of texts, got {_show(nodes)}')
     if not isinstance(edges, list):
-        raise StructureError(f'"edges" must be a list of pairs, got {_shown(edges)}')
+        raise StructureError(f'"edges" must be a list of pairs, got {_show(edges)}')
     for edge in edges:
         if (
             not isinstance(edge, list)
             or len(edge) != 2
             or not all(isinstance(end, str) for end in edge)
         ):
-            raise StructureError(f"an edge must be [parent, child], got {_shown(edge)}")
+            raise StructureError(f"an edge must be [parent, child], got {_show(edge)}")
     dag = DAG.from_edges(nodes, [(parent, child) for parent, child in edges])
     name = entry.get("name", label)
     return NamedDAG(name if isinstance(name, str) else label, dag, _weight(entry.get("weight", 1)))
@@ -268,11 +268,11 @@ def _weight(value: Any) -> Fraction:
     except (ValueError, ZeroDivisionError):
         weight = Fraction(0)
     if isinstance(value, bool) or weight <= 0:
-        raise StructureError(f"a weight must be a positive number, got {_shown(value)}")
+        raise StructureError(f"a weight must be a positive number, got {_show(value)}")
     return weight
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -309,7 +309,7 @@ def _from_several(text: str) -> tuple[NamedDAG, ...]:
         if nodes is None:
             if not line.startswith("nodes "):
                 raise StructureError(
-                    f"line {number}: the first line must be 'nodes a,b,c', got {_shown(line)}"
+                    f"line {number}: the first line must be 'nodes a,b,c', got {_show(line)}"
                 )
             nodes = tuple(name.strip() for name in line[6:].split(","))
         elif line.startswith("dag ") or line == "dag":
@@ -319,7 +319,7 @@ def _from_several(text: str) -> tuple[NamedDAG, ...]:
             if len(ends) != 2 or not graphs:
                 raise StructureError(
                     f"line {number}: expected 'dag NAME' or, in a DAG, 'parent,child'; "
-                    f"got {_shown(line)}"
+                    f"got {_show(line)}"
                 )
             graphs[-1][1].append((ends[0], ends[1]))
     if nodes is None or not graphs:

@@ -21,7 +21,7 @@ def moral_graph(dag: DAG) -> NDArray[np.bool_]:
     >>> int(moral_graph(dag).sum()) // 2
     3
     """
-    return _moralised(dag.adjacency)
+    return _moralise(dag.adjacency)
 
 
 def ancestral_set(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:
@@ -39,10 +39,10 @@ def ancestral_set(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:
 def moral_ancestral_graph(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:
     """Moral graph of the subgraph on the ancestral set of `nodes`; other rows are empty."""
     inside = ancestral_set(dag, nodes)
-    return _moralised(dag.adjacency & np.outer(inside, inside))
+    return _moralise(dag.adjacency & np.outer(inside, inside))
 
 
-def _moralised(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _moralise(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
     counts = adjacency.astype(np.float32)
     married = (counts @ counts.T) > 0
     moral = np.asarray(adjacency | adjacency.T | married, dtype=np.bool_)

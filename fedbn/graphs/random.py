@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fedbn.errors import StructureError
 from fedbn.graphs.dag import DAG
 
-__all__ = ["perturbed", "random_dag"]
+__all__ = ["perturb", "random_dag"]
 
 
 def random_dag(
@@ -52,7 +52,7 @@ def random_dag(
     return DAG(tuple(names), upper[np.ix_(place, place)])
 
 
-def perturbed(dag: DAG, changes: int, *, rng: np.random.Generator) -> DAG:
+def perturb(dag: DAG, changes: int, *, rng: np.random.Generator) -> DAG:
     """`dag` after so many random single-edge changes, each valid: add, delete or reverse.
 
     Each change picks its kind uniformly and then a pair uniformly, again and again until the

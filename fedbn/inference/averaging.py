@@ -61,10 +61,10 @@ def average_query(
         answers.append((math.log(weight) + answer.log_evidence, answer))
     if not answers:
         raise ImpossibleEvidenceError(impossible)
-    return _mixed(answers, math.log(math.fsum(weights)))
+    return _mix(answers, math.log(math.fsum(weights)))
 
 
-def _mixed(answers: Sequence[tuple[float, Answer]], log_weights: float) -> Answer:
+def _mix(answers: Sequence[tuple[float, Answer]], log_weights: float) -> Answer:
     """The mixture of answers with log weights that have the evidence in them."""
     heaviest = max(log_weight for log_weight, _ in answers)
     shares = [math.exp(log_weight - heaviest) for log_weight, _ in answers]

@@ -85,7 +85,7 @@ def query(
         if ask is None
         else [_node(network, name) for name in ask]
     )
-    tree, free = _eliminated(network, asked, evidence, max_cells)
+    tree, free = _eliminate(network, asked, evidence, max_cells)
     found = tree.marginals(node for node in asked if node in free)
     posteriors = {}
     for node in asked:
@@ -118,8 +118,8 @@ def most_probable(
     """
     evidence = observed_codes(network, given or {})
     everything = list(range(network.dag.n))
-    total, _ = _eliminated(network, everything, evidence, max_cells)
-    tree, _ = _eliminated(network, everything, evidence, max_cells, maximise=True)
+    total, _ = _eliminate(network, everything, evidence, max_cells)
+    tree, _ = _eliminate(network, everything, evidence, max_cells, maximise=True)
     codes = {node: 0 for node in everything if node not in evidence} | tree.best_states()
     states = {network.names[node]: network.schema.states[node][codes[node]] for node in codes}
     return Explanation(dict(sorted(states.items())), tree.log_total - total.log_total)
@@ -140,7 +140,7 @@ def observed_codes(network: BayesianNetwork, given: Mapping[str, str]) -> dict[i
     return codes
 
 
-def _eliminated(
+def _eliminate(
     network: BayesianNetwork,
     asked: Iterable[int],
     evidence: Mapping[int, int],

@@ -3,7 +3,7 @@
 from fedbn.learners.learn import LearnedStructures, learn
 from fedbn.learners.learner import Certificate, Found, Learner
 from fedbn.learners.settings import LearnerSettings
-from fedbn.learners.table import LEARNERS, kind_of_score, learner_for, learner_named
+from fedbn.learners.table import LEARNERS, find_learner, kind_of_score, learner_for
 
 __all__ = [
     "LEARNERS",
@@ -12,8 +12,8 @@ __all__ = [
     "LearnedStructures",
     "Learner",
     "LearnerSettings",
+    "find_learner",
     "kind_of_score",
     "learn",
     "learner_for",
-    "learner_named",
 ]

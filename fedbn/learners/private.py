@@ -21,7 +21,7 @@ from fedbn.learners.learner import Found
 from fedbn.learners.settings import LearnerSettings
 from fedbn.privacy.guarantee import Guarantee
 
-__all__ = ["promised", "run_dp_climb", "run_dp_ges"]
+__all__ = ["promise", "run_dp_climb", "run_dp_ges"]
 
 Mechanism = Callable[..., tuple[DAG, Any]]
 
@@ -32,7 +32,7 @@ def run_dp_climb(
     """Hill climbing that only adds arcs, one private draw per arc."""
     from fedbn.privacy.climb import dp_climb
 
-    return _drawn(dp_climb, dataset, settings, rng, start)
+    return _draw(dp_climb, dataset, settings, rng, start)
 
 
 def run_dp_ges(
@@ -41,15 +41,15 @@ def run_dp_ges(
     """Greedy equivalence search, one private draw per operator."""
     from fedbn.privacy.class_climb import dp_ges
 
-    return _drawn(dp_ges, dataset, settings, rng, start)
+    return _draw(dp_ges, dataset, settings, rng, start)
 
 
-def promised(settings: LearnerSettings) -> Guarantee:
+def promise(settings: LearnerSettings) -> Guarantee:
     """What these settings of a private learner promise."""
     return Guarantee(settings.epsilon, settings.delta, seeded=settings.noise == "seeded")
 
 
-def _drawn(
+def _draw(
     mechanism: Mechanism,
     dataset: Dataset,
     settings: LearnerSettings,
@@ -70,7 +70,7 @@ def _drawn(
     seeded = settings.noise == "seeded"
     dag, _ = mechanism(
         dataset,
-        rho=Fraction(promised(settings).rho),
+        rho=Fraction(promise(settings).rho),
         source=Random(int(rng.integers(1 << 62))) if seeded else SystemRandom(),
         edges=Fraction(settings.dp_edges),
         max_parents=settings.max_parents,

@@ -21,7 +21,7 @@ from fedbn.learners.sets import run_credible
 from fedbn.learners.settings import LearnerSettings
 from fedbn.setting import settings_of
 
-__all__ = ["LEARNERS", "kind_of_score", "learner_for", "learner_named", "users_of"]
+__all__ = ["LEARNERS", "find_learner", "kind_of_score", "learner_for", "users_of"]
 
 _CLASSES = frozenset({"knowledge", "max_t", "random_ties"})
 _PHASES = frozenset({"turning", "repeat"})
@@ -49,7 +49,7 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
 """Name -> learner; the names are those of the setting `learner`."""
 
 
-def learner_named(name: str) -> Learner:
+def find_learner(name: str) -> Learner:
     """The learner with this name; raises ConfigError listing the known ones."""
     if name not in LEARNERS:
         hint = did_you_mean(name, LEARNERS)
@@ -66,7 +66,7 @@ def learner_for(settings: LearnerSettings) -> Learner:
     ------
     ConfigError : there is none, or a setting is given that it would ignore in silence.
     """
-    chosen = learner_named(settings.learner)
+    chosen = find_learner(settings.learner)
     keys = {each.name: each.key for each in settings_of(LearnerSettings)}
     for field in fields(LearnerSettings):
         users = users_of(field.name)

@@ -150,7 +150,7 @@ def load_network(name_or_path: str | Path, network_dir: str | Path | None = None
             if found is not None:
                 return read_network(found)
     if name in PGMPY_NAMES:
-        return _fetched(name)
+        return _fetch(name)
     raise NetworkError(_unknown(name, network_dir))
 
 
@@ -189,7 +189,7 @@ def _random(name: str) -> Network:
     return random_linear_gaussian_network(dag, rng=rng)
 
 
-def _fetched(name: str) -> BayesianNetwork:
+def _fetch(name: str) -> BayesianNetwork:
     from pgmpy.example_models import load_model
 
     try:

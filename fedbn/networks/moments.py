@@ -84,13 +84,13 @@ def pooled_moments(sites: Mapping[str, Moments], pairs: tuple[tuple[int, int], .
     """
     parts = list(sites.values())
     rows = sum(part.rows for part in parts)
-    means = _summed([part.rows * part.means for part in parts]) / rows
+    means = _sum([part.rows * part.means for part in parts]) / rows
     scatters = []
     for part in parts:
         off = part.means - means
         scatters.append(part.scatter)
         scatters.append(np.array([part.rows * off[i] * off[j] for i, j in pairs]))
-    return Moments(rows, means, _summed(scatters))
+    return Moments(rows, means, _sum(scatters))
 
 
 def linear_gaussian_of(dag: DAG, moments: Moments) -> LinearGaussianNetwork:
@@ -134,7 +134,7 @@ def _regression(among: NDArray[np.float64], with_node: NDArray[np.float64]) -> N
     return found
 
 
-def _summed(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _sum(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Cell by cell, exactly rounded, in any order."""
     return np.array(
         [math.fsum(cells) for cells in zip(*map(np.ndarray.tolist, parts), strict=True)]

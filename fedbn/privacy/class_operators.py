@@ -36,7 +36,7 @@ def insertions(cpdag: PDAG, largest: int) -> Iterator[tuple[Insert, Given]]:
             for x in _members(beyond):
                 common = sets.neighbours[y] & sets.adjacent[x]
                 if not common & ~clique:
-                    yield Insert(x, y, _frozen(clique & ~common)), _frozen(given)
+                    yield Insert(x, y, _freeze(clique & ~common)), _freeze(given)
 
 
 def deletions(cpdag: PDAG) -> Iterator[tuple[Delete, Given]]:
@@ -47,7 +47,7 @@ def deletions(cpdag: PDAG) -> Iterator[tuple[Delete, Given]]:
             common = sets.neighbours[y] & sets.adjacent[x]
             for clique in sets.cliques(common):
                 given = (clique | sets.parents[y]) & ~(1 << x)
-                yield Delete(x, y, _frozen(common & ~clique)), _frozen(given)
+                yield Delete(x, y, _freeze(common & ~clique)), _freeze(given)
 
 
 class _Sets:
@@ -96,5 +96,5 @@ def _members(nodes: int) -> Iterator[int]:
         nodes ^= lowest
 
 
-def _frozen(nodes: int) -> Given:
+def _freeze(nodes: int) -> Given:
     return frozenset(_members(nodes))

@@ -58,12 +58,12 @@ def climbing(max_parents: int) -> Mechanism:
     """The mechanism with this largest in-degree."""
 
     def mechanism(table: Dataset, rows: int, chooser: Chooser) -> DAG:
-        return _climbed(table, rows, chooser, max_parents)
+        return _climb(table, rows, chooser, max_parents)
 
     return mechanism
 
 
-def _climbed(table: Dataset, rows: int, chooser: Chooser, max_parents: int) -> DAG:
+def _climb(table: Dataset, rows: int, chooser: Chooser, max_parents: int) -> DAG:
     dependence, arities = Dependence(table), table.cardinalities.tolist()
     adjacency = np.zeros((table.n, table.n), dtype=np.bool_)
     while chooser.left:

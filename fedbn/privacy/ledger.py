@@ -125,7 +125,7 @@ class Ledger:
 
     def epsilon(self, delta: float) -> float:
         """ε at δ of all reservations together."""
-        return epsilon_of(_rounded_up(self.spent), delta)
+        return epsilon_of(_round_up(self.spent), delta)
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Ledger:
 
 def would_exceed(ledger: Ledger, rho: float, max_epsilon: float, delta: float) -> bool:
     """Whether ρ more on this ledger takes the ε at δ beyond `max_epsilon`."""
-    return epsilon_of(_rounded_up(ledger.spent + Fraction(rho)), delta) > max_epsilon
+    return epsilon_of(_round_up(ledger.spent + Fraction(rho)), delta) > max_epsilon
 
 
 def reserve(
@@ -166,7 +166,7 @@ def reserve(
     ResultsError : the ledger cannot be read or written.
     """
     rho, delta = guarantee.rho, min(guarantee.delta, max_delta)
-    with _locked(path) as file:
+    with _lock(path) as file:
         ledger = Ledger.read(path)
         if guarantee.delta > max_delta or would_exceed(ledger, rho, max_epsilon, delta):
             raise PolicyError(
@@ -174,7 +174,7 @@ def reserve(
                 f"{guarantee.words}, after ε {ledger.epsilon(delta):.4g} already spent; the limit "
                 f"is ε {max_epsilon:g} at δ {max_delta:g}",
             )
-        spent = _rounded_up(ledger.spent + Fraction(rho))
+        spent = _round_up(ledger.spent + Fraction(rho))
         entry = Reservation(
             time=datetime.now(UTC).isoformat(timespec="milliseconds"),
             run=run,
@@ -227,7 +227,7 @@ def _secret(ledger: Path) -> bytes:
 
 
 @contextmanager
-def _locked(path: str | Path) -> Iterator[int]:
+def _lock(path: str | Path) -> Iterator[int]:
     """The ledger open for appending, and locked until the end."""
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
@@ -259,7 +259,7 @@ def _append(file: int, path: Path, line: bytes) -> None:
         raise ResultsError(f"the ledger {path} cannot be written: {error.strerror}") from None
 
 
-def _rounded_up(value: Fraction) -> float:
+def _round_up(value: Fraction) -> float:
     """The nearest float that is not below."""
     near = float(value)
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)

@@ -210,11 +210,11 @@ def _legend(figure: Figure, axes: Sequence[Any], rows: Sequence[PathRow]) -> Non
         if selected.reading == "vote":
             at = "the edge vote"
         handles.append(Line2D([], [], color=INK, ls="", marker="*", ms=10, label=f"selected, {at}"))
-    levels = {label: line for axis in axes for line, label in zip(*_labelled(axis), strict=True)}
+    levels = {label: line for axis in axes for line, label in zip(*_label_axis(axis), strict=True)}
     figure.legend(handles=[*handles, *levels.values()], loc="outside upper center", ncols=3)
 
 
-def _labelled(axis: Any) -> tuple[list[Any], list[str]]:
+def _label_axis(axis: Any) -> tuple[list[Any], list[str]]:
     handles, labels = axis.get_legend_handles_labels()
     return handles, labels
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.consensus.threshold import Consensus
-from fedbn.federation.secure_rounds import SecureResult, told
+from fedbn.federation.secure_rounds import SecureResult, statements
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import shd, smhd
 from fedbn.results.outcome import Outcome
@@ -40,7 +40,7 @@ def sums_content(result: SecureResult) -> dict[str, Any]:
         "signed": result.signed,
         "quorum": 1 if result.path is None else result.path.quorum,
         "cost": asdict(result.cost),
-        "learned": list(told(result)),
+        "learned": list(statements(result)),
     }
 
 
@@ -82,7 +82,7 @@ def write_sums(
     files = {
         "sums.json": _json(sums_content(result)),
         "schema.json": _json(result.schema.to_dict()),
-        "learned.txt": "\n".join(told(result)) + "\n",
+        "learned.txt": "\n".join(statements(result)) + "\n",
     }
     whole = outcome or outcome_of_sums(result, gold)
     if whole is not None:

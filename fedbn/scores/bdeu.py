@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fedbn.errors import ConfigError
 from fedbn.scores.base import TabulatedScore
-from fedbn.scores.counts import MEMORY_MB, categorical_tables, labelled, require_kind
+from fedbn.scores.counts import MEMORY_MB, categorical_tables, label_with, require_kind
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -42,4 +42,4 @@ def bdeu(
     if not (ess > 0 and math.isfinite(ess)):
         raise ConfigError(f"the equivalent sample size must be a positive number, not {ess}")
     tables = categorical_tables(dataset, BDEU, ess, row_weight, memory_mb)
-    return TabulatedScore(dataset.names, labelled(f"bdeu, ess {ess:g}", row_weight), tables)
+    return TabulatedScore(dataset.names, label_with(f"bdeu, ess {ess:g}", row_weight), tables)

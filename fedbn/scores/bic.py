@@ -14,7 +14,7 @@ from fedbn.scores.base import TabulatedScore
 from fedbn.scores.counts import (
     MEMORY_MB,
     categorical_tables,
-    labelled,
+    label_with,
     require_kind,
     require_row_weight,
 )
@@ -45,4 +45,4 @@ def criterion(
 
     require_kind(dataset, "categorical", name)
     tables = categorical_tables(dataset, INFORMATION, penalty, row_weight, memory_mb)
-    return TabulatedScore(dataset.names, labelled(name, row_weight), tables)
+    return TabulatedScore(dataset.names, label_with(name, row_weight), tables)

@@ -22,7 +22,7 @@ __all__ = [
     "MEMORY_MB",
     "categorical_tables",
     "gaussian_tables",
-    "labelled",
+    "label_with",
     "require_kind",
     "require_row_weight",
     "tables_over",
@@ -49,7 +49,7 @@ def require_row_weight(row_weight: float) -> None:
         raise ConfigError(f"row-weight must be at least 1 and finite, not {row_weight}")
 
 
-def labelled(label: str, row_weight: float) -> str:
+def label_with(label: str, row_weight: float) -> str:
     """A score's label with its row weight, where that is not 1.
 
     >>> labelled("bic", 1.0), labelled("bic", 2.5)

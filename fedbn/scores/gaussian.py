@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from fedbn.errors import DataError
 from fedbn.scores.base import TabulatedScore
-from fedbn.scores.counts import gaussian_tables, labelled, require_kind, require_row_weight
+from fedbn.scores.counts import gaussian_tables, label_with, require_kind, require_row_weight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ def gaussian_from_covariance(
     exponent = np.full(n + 1, 0.5 * counted)
     gram = (matrix + matrix.T) / 2.0
     tables = gaussian_tables(rows, gram, constant, exponent, penalty, row_weight)
-    return TabulatedScore(tuple(names), labelled(f"gaussian-{criterion}", row_weight), tables)
+    return TabulatedScore(tuple(names), label_with(f"gaussian-{criterion}", row_weight), tables)
 
 
 def bge(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
@@ -128,7 +128,7 @@ def bge(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
             constant[size] += math.lgamma(exponent[size] - 0.5 * j) - math.lgamma(prior - 0.5 * j)
     gram = row_weight * _scatter(dataset) + t * np.eye(n)
     tables = gaussian_tables(dataset.n_rows, gram, constant, exponent, row_weight=row_weight)
-    return TabulatedScore(dataset.names, labelled("bge", row_weight), tables)
+    return TabulatedScore(dataset.names, label_with("bge", row_weight), tables)
 
 
 def require_regular(score: TabulatedScore) -> None:

@@ -23,7 +23,7 @@ from fedbn.errors import FedbnError, SearchError
 
 LONGEST = 1e6  # seconds: a process cannot wait for much more
 
-__all__ = ["Answer", "answer_of", "serve", "timed"]
+__all__ = ["Answer", "answer_of", "serve", "time_stages"]
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,14 @@ def serve(compute: Callable[[Any], object], load: Callable[[Any], object] | None
     os.dup2(2, 1)  # what a solver prints must not get between
     answer: object
     try:
-        answer = timed(compute, load, pickle.loads(task))
+        answer = time_stages(compute, load, pickle.loads(task))
     except FedbnError as error:
         answer = error
     with answers:
         pickle.dump(answer, answers)
 
 
-def timed(
+def time_stages(
     compute: Callable[[Any], object], load: Callable[[Any], object] | None, task: object
 ) -> Answer:
     """`compute`'s result for the task, `load` having run before, and what each took."""

@@ -109,7 +109,7 @@ class ClassSearch:
             if outcome == DONE:
                 break
             if outcome == FULL:
-                self.record = doubled(self.record)
+                self.record = double(self.record)
             if self.deadline is not None and time.monotonic() > self.deadline:
                 self.out_of_time = True
         return int(self.steps.sum()) > before
@@ -195,7 +195,7 @@ def empty_record(n: int) -> Record:
     )
 
 
-def doubled(record: Record) -> Record:
+def double(record: Record) -> Record:
     """The same record with twice the room; it must be full."""
     capacity = record.gain.size
     following = np.arange(1, 2 * capacity + 1, dtype=np.int32)

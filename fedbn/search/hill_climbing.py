@@ -18,7 +18,7 @@ import numpy as np
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
-from fedbn.graphs.random import perturbed
+from fedbn.graphs.random import perturb
 from fedbn.limits import Limit
 from fedbn.scores.base import TabulatedScore, total_score
 from fedbn.search.result import SearchResult
@@ -91,7 +91,7 @@ def _shake(dag: DAG, changes: int, rules: SearchRules) -> DAG:
     assert rules.rng is not None
     for _ in range(100):
         try:
-            shaken = rules.known.with_required(perturbed(dag, changes, rng=rules.rng))
+            shaken = rules.known.with_required(perturb(dag, changes, rng=rules.rng))
         except ConfigError:
             continue
         if rules.max_parents is None or shaken.adjacency.sum(axis=0).max() <= rules.max_parents:

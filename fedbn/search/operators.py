@@ -28,7 +28,7 @@ from fedbn.search.class_search import (
     KINDS,
     Kind,
     begin_graph,
-    doubled,
+    double,
     empty_record,
     empty_scratch,
     kernel_rules,
@@ -191,7 +191,7 @@ def operators_on_record(
     record, scratch = empty_record(n), empty_scratch(n)
     for y in range(n):
         while not _greedy_kernels.look_at_row(score.tables, graph, record, rules, scratch, code, y):
-            record = doubled(record)
+            record = double(record)
     found = []
     for y, x in np.argwhere(record.head[code] >= 0).tolist():
         entry = int(record.head[code, y, x])

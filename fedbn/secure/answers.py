@@ -83,7 +83,7 @@ def _costs(request: OrderRequest, own: OwnInputs) -> Iterator[Ints]:
     """For every state and along its chain: the summed costs of the nodes left, by index."""
     from fedbn.secure._answer_kernels import cost_sums
 
-    pruned = _pruned(request.paths, [(s.path, s.deletions) for s in request.states], own)
+    pruned = _prune_along(request.paths, [(s.path, s.deletions) for s in request.states], own)
     for state in request.states:
         pa, ch = pruned[state.path, state.deletions]
         taken, chain = (np.array(v, dtype=np.int64) for v in (state.taken, state.chain))
@@ -101,7 +101,7 @@ def _arcs(request: UnionRequest, own: OwnInputs) -> Iterator[Ints]:
     from fedbn.fusion._imap_kernels import imaps_bits, union_bits
     from fedbn.graphs._bit_kernels import unpack
 
-    pruned = _pruned(request.paths, [(s.path, s.deletions) for s in request.states], own)
+    pruned = _prune_along(request.paths, [(s.path, s.deletions) for s in request.states], own)
     for state in request.states:
         order = np.array(state.order, dtype=np.int64)
         parents = union_bits(imaps_bits(*pruned[state.path, state.deletions], order))
@@ -159,7 +159,7 @@ def _prune(graphs: Bits, deletion: Deletion, scratch: Scratch) -> None:
     prune(graphs, deletion.x, deletion.y, given, scratch)
 
 
-def _pruned(
+def _prune_along(
     paths: Sequence[Deletions], wanted: Sequence[tuple[int, int]], own: OwnInputs
 ) -> dict[tuple[int, int], tuple[Bits, Bits]]:
     """(path, number of deletions) -> parents and children of the inputs after them."""

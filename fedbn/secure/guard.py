@@ -33,7 +33,7 @@ from fedbn.secure.requests import (
 )
 from fedbn.secure.session import Terms
 
-__all__ = ["NOTHING_ASKED", "Asked", "allowed"]
+__all__ = ["NOTHING_ASKED", "Asked", "allow"]
 
 Start = tuple[int, int]  # of a state: number of its path, number of deletions
 
@@ -80,7 +80,7 @@ class Asked:
 NOTHING_ASKED = Asked()
 
 
-def allowed(data: bytes, before: Asked, terms: Terms, n: int) -> tuple[SumRequest, Asked]:
+def allow(data: bytes, before: Asked, terms: Terms, n: int) -> tuple[SumRequest, Asked]:
     """The request, and what was asked with it; the request before, word for word, is one, too.
 
     Parameters
@@ -100,7 +100,7 @@ def allowed(data: bytes, before: Asked, terms: Terms, n: int) -> tuple[SumReques
         if data == before.last:
             return request, before
         _require(number == before.number + 1, f"round {number} after round {before.number}")
-        after_it = _followed(request, before, terms, n)
+        after_it = _follow(request, before, terms, n)
     except MessageError as error:
         raise PolicyError("query", str(error)) from None
     return request, replace(after_it, last=data, number=number)
@@ -111,7 +111,7 @@ def _require(holds: bool, otherwise: str) -> None:
         raise MessageError(otherwise)
 
 
-def _followed(request: SumRequest, before: Asked, terms: Terms, n: int) -> Asked:
+def _follow(request: SumRequest, before: Asked, terms: Terms, n: int) -> Asked:
     """What was asked with this request; raises MessageError where it does not follow."""
     if isinstance(request, VoteRequest):
         return _votes(request, before, terms)

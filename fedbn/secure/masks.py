@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import MessageError
 
-__all__ = ["Key", "Pair", "hidden", "masked", "pair_keys", "request_digest", "unmasked_sum"]
+__all__ = ["Key", "Pair", "hide", "mask", "pair_keys", "request_digest", "unmasked_sum"]
 
 
 PAIR, STREAM, PRESENCE = (b"fedbn " + use for use in (b"pair key", b"mask", b"presence"))
@@ -83,7 +83,7 @@ def pair_keys(key: Key, roster: Sequence[bytes], session: bytes) -> tuple[Pair, 
     own = roster.index(key.public)
     return tuple(
         Pair(
-            _derived(
+            _derive(
                 key.shared_with(public),
                 salt=session,
                 info=PAIR + min(key.public, public) + max(key.public, public),
@@ -100,7 +100,7 @@ def request_digest(request: bytes) -> bytes:
     return hashlib.sha256(request).digest()
 
 
-def masked(values: Ints, pairs: Sequence[Pair], digest: bytes) -> Masked:
+def mask(values: Ints, pairs: Sequence[Pair], digest: bytes) -> Masked:
     """The vector as it leaves a site.
 
     Parameters
@@ -115,18 +115,18 @@ def masked(values: Ints, pairs: Sequence[Pair], digest: bytes) -> Masked:
     """
     out = values.astype(np.int64).view(np.uint64).copy()
     for pair in pairs:
-        stream = _words(_derived(pair.key, salt=digest, info=STREAM), len(out))
+        stream = _words(_derive(pair.key, salt=digest, info=STREAM), len(out))
         out = out + stream if pair.adds else out - stream
     return out
 
 
-def hidden(presence: Ints, key: Key, digest: bytes) -> Ints:
+def hide(presence: Ints, key: Key, digest: bytes) -> Ints:
     """0 where `presence` is 0, elsewhere a word that only this site knows, never 0.
 
     The sum over sites is 0 where none has the thing, else 0 with probability 2^-64; it does not
     tell how many have it.
     """
-    words = _words(_derived(key.private, salt=digest, info=PRESENCE), len(presence))
+    words = _words(_derive(key.private, salt=digest, info=PRESENCE), len(presence))
     words = np.where(words == 0, np.uint64(1), words)
     return np.where(presence != 0, words, np.uint64(0)).view(np.int64)
 
@@ -146,7 +146,7 @@ def unmasked_sum(parts: Sequence[Masked]) -> Ints:
     return total.view(np.int64)
 
 
-def _derived(secret: bytes, *, salt: bytes, info: bytes) -> bytes:
+def _derive(secret: bytes, *, salt: bytes, info: bytes) -> bytes:
     return HKDF(algorithm=SHA256(), length=32, salt=salt, info=info).derive(secret)
 
 

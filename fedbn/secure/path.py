@@ -188,7 +188,7 @@ def secure_path(
             for branch, fusions in zip(branches, fused, strict=True)
         ]
     request = VoteRequest(arcs if quorum == 1 else None, classes=True)
-    votes = yield from _voted(request, names, total, tally)
+    votes = yield from _vote(request, names, total, tally)
     return SecurePath(tuple(branches), votes, clients, quorum, tally.rounds, tally.integers)
 
 
@@ -198,7 +198,7 @@ def secure_votes(
     """Ask for the moral votes alone: one round."""
     _check(names, clients, units, 0, 0, 1, ())
     request = VoteRequest(None, classes=False)
-    return (yield from _voted(request, names, clients * units, _Tally()))
+    return (yield from _vote(request, names, clients * units, _Tally()))
 
 
 def _check(
@@ -325,7 +325,7 @@ def _refusions(
     ]
 
 
-def _voted(
+def _vote(
     request: VoteRequest, names: Sequence[str], total: int, tally: _Tally
 ) -> Generator[SumRequest, Ints, Votes]:
     pairs = asked_pairs(request, len(names))

@@ -90,11 +90,11 @@ def operators_of(p: Bits, k_max: int) -> Operators:
                 f"lower k-max, which is {k_max}"
             )
         most *= 8
-    ranked = _ranked(xy[:count], h[:count])
+    ranked = _rank(xy[:count], h[:count])
     return Operators(xy[ranked], given[ranked], h[ranked])
 
 
-def _ranked(xy: Ints, h: Bits) -> Ints:
+def _rank(xy: Ints, h: Bits) -> Ints:
     """The order (x, y, |H|, H) of operators that come in the order (x, y)."""
     ranked = np.arange(len(xy))
     changes = np.flatnonzero(np.any(np.diff(xy, axis=0), axis=1)) + 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from fedbn.consensus.path import as_threshold
-from fedbn.consensus.pooling import preferred
-from fedbn.consensus.threshold import Consensus, Reading, chosen_among, states_of
+from fedbn.consensus.pooling import prefer
+from fedbn.consensus.threshold import Consensus, Reading, choose_among, states_of
 from fedbn.secure.path import SecureBranch, SecurePath
 
 __all__ = ["secure_consensus"]
@@ -32,6 +32,6 @@ def secure_consensus(
         fusions = branch.fusions
         fused = None if reading == "search" or fusions is None else fusions
         states = states_of(branch, reading, fused, path.votes)
-        return chosen_among(branch, states, path.votes, wanted)
+        return choose_among(branch, states, path.votes, wanted)
 
-    return preferred(path.branches, choose)
+    return prefer(path.branches, choose)

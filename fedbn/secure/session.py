@@ -123,7 +123,7 @@ def signed_key(identity: bytes, run: str, name: str, public: bytes) -> bytes:
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise ConfigError("an identity-key must be an Ed25519 private key in OpenSSH's format")
-    return key.sign(_signed(run, name, public))
+    return key.sign(_signed_text(run, name, public))
 
 
 def identity_key(text: str) -> Ed25519PublicKey:
@@ -140,14 +140,14 @@ def identity_key(text: str) -> Ed25519PublicKey:
 def identity_of(member: Member, run: str, key: Ed25519PublicKey) -> bool:
     """Whether a member's key of the run was signed by the identity `key`."""
     try:
-        message = _signed(run, member.name, bytes.fromhex(member.public))
+        message = _signed_text(run, member.name, bytes.fromhex(member.public))
         key.verify(bytes.fromhex(member.signature), message)
     except (InvalidSignature, ValueError):
         return False
     return True
 
 
-def _signed(run: str, name: str, public: bytes) -> bytes:
+def _signed_text(run: str, name: str, public: bytes) -> bytes:
     return IDENTITY + json.dumps([run, name, public.hex()]).encode("ascii")
 
 

@@ -15,8 +15,8 @@ from fedbn.errors import MessageError, PolicyError
 from fedbn.fusion.weights import UNITS_PER_CLIENT, integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.secure.answers import answer
-from fedbn.secure.guard import NOTHING_ASKED, Asked, allowed
-from fedbn.secure.masks import Key, hidden, masked, pair_keys, request_digest
+from fedbn.secure.guard import NOTHING_ASKED, Asked, allow
+from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
 from fedbn.secure.requests import UnionRequest
 from fedbn.secure.session import Terms
 
@@ -74,13 +74,13 @@ def reply(site: Site, data: bytes) -> tuple[Masked, Site]:
     """
     if site.terms is None:
         raise PolicyError("query", "a sum was asked for before the terms were told")
-    request, asked = allowed(data, site.asked, site.terms, site.dags[0].n)
+    request, asked = allow(data, site.asked, site.terms, site.dags[0].n)
     try:
         values = answer(request, site.dags, site.weights)
     except MessageError as error:
         raise PolicyError("query", str(error)) from None
     digest = request_digest(data)
     if isinstance(request, UnionRequest) and site.terms.quorum == 1:
-        values = hidden(values, site.key, digest)
+        values = hide(values, site.key, digest)
     pairs = pair_keys(site.key, site.terms.roster, site.terms.session)
-    return masked(values, pairs, digest), replace(site, asked=asked)
+    return mask(values, pairs, digest), replace(site, asked=asked)

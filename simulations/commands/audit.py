@@ -17,11 +17,11 @@ from fedbn.attacks.audit import epsilon_lower_bound, replay
 from fedbn.attacks.flips import canary, flip_rate, flips_of
 from fedbn.attacks.samples import Learn, Share, Structures, with_row, without_row
 from fedbn.attacks.shadow import Population, shadow_membership
-from fedbn.attacks.votes import reidentified
+from fedbn.attacks.votes import reidentify
 from fedbn.data.partition import partition_iid
 from fedbn.errors import ConfigError
-from fedbn.learners import learn, learner_for, learner_named
-from fedbn.learners.private import promised
+from fedbn.learners import find_learner, learn, learner_for
+from fedbn.learners.private import promise
 from fedbn.privacy.class_climb import DELETIONS, class_climbing
 from fedbn.privacy.climb import climbing
 from fedbn.privacy.draws import Budget, Mechanism, run_privately
@@ -120,7 +120,7 @@ def _of_network(name: str, rows: int, rng: np.random.Generator) -> tuple[Dataset
 
 def _learner(settings: LearnerSettings) -> Learn:
     """The learner under attack; the noise of a private one is the game's, so that rows count."""
-    if learner_named(settings.learner).is_private:
+    if find_learner(settings.learner).is_private:
         settings = replace(settings, noise="seeded")
 
     def run(table: Dataset, rng: np.random.Generator) -> Structures:
@@ -179,14 +179,14 @@ def _reidentify(given: _Setting) -> dict[str, Any]:
     runs = [
         [given.learn(given.table.take(pair[k]), given.rng)[0][0] for pair in halves] for k in (0, 1)
     ]
-    return {**asdict(reidentified(*runs)), "chance": 1 / given.sizes.sites}
+    return {**asdict(reidentify(*runs)), "chance": 1 / given.sizes.sites}
 
 
 def _epsilon(given: _Setting) -> dict[str, Any]:
     """Replays of a private learner's draws on neighbours, and a lower bound from its edges."""
     mechanism, draws = _mechanism(given.settings, given.table.n)
-    promise = promised(given.settings)
-    rho, source, table = Fraction(promise.rho), SystemRandom(), given.table
+    promised = promise(given.settings)
+    rho, source, table = Fraction(promised.rho), SystemRandom(), given.table
     removals = min(given.sizes.removals, table.n_rows)
     rows = given.rng.choice(table.n_rows, size=removals, replace=False)
     stranger = canary(table)
@@ -203,7 +203,7 @@ def _epsilon(given: _Setting) -> dict[str, Any]:
         for side in (table, with_row(table, stranger))
     ]
     return {
-        "claim": promise.words,
+        "claim": promised.words,
         "replays": asdict(Share.of_trials(sum(r.caught for r in replays), len(replays))),
         "same_candidates": all(r.same_candidates for r in replays),
         "largest_range": max(r.largest_range for r in replays),

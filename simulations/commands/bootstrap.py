@@ -107,7 +107,7 @@ def _replicates(
 ) -> Bootstrap:
     import numpy as np
 
-    from fedbn.learners import learner_named
+    from fedbn.learners import find_learner
     from fedbn.search.bootstrap import bootstrap as resample
     from simulations.terminal import progress_bars
 
@@ -116,7 +116,7 @@ def _replicates(
             f"the bootstrap repeats ges, xges0, xges or hc, which give one structure each, not "
             f"{settings.learner!r}"
         )
-    learn_one = learner_named(settings.learner).run
+    learn_one = find_learner(settings.learner).run
     warm = replace(settings, knowledge=None)  # compiles, or loads what is compiled, in one thread
     learn_one(dataset.take(range(1)), warm, np.random.default_rng(0), None)
     with progress_bars(not silent) as bar:

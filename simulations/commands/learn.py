@@ -23,7 +23,7 @@ from fedbn.graphs.directions import (
 )
 from fedbn.graphs.files import require_structure_file, structure_text, write_structure
 from fedbn.graphs.pdag import dag_to_cpdag
-from fedbn.learners import LEARNERS, kind_of_score, learn, learner_named
+from fedbn.learners import LEARNERS, find_learner, kind_of_score, learn
 from fedbn.scores import make_score, total_score
 from simulations.commands.learn_private import learn_private, require_private_options
 from simulations.experiment import experiment_from
@@ -83,7 +83,7 @@ def learn_and_report(
     settings = experiment.learner
     if out is not None:
         require_structure_file(out)
-    private = learner_named(settings.learner).is_private
+    private = find_learner(settings.learner).is_private
     if private and as_class:
         raise ConfigError("--class is not for private learners, which give one structure")
     if private:
@@ -148,7 +148,7 @@ def _content(dag: DAG, score: float, learned: LearnedStructures, ready: float) -
 
 def _require_start(name: str) -> None:
     """Raise ConfigError unless the learner can begin at a given structure."""
-    if not learner_named(name).takes_start:
+    if not find_learner(name).takes_start:
         able = ", ".join(key for key, learner in LEARNERS.items() if learner.takes_start)
         raise ConfigError(f"--start-dag is for {able}; the learner {name!r} has no use for it")
 

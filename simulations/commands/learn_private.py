@@ -12,7 +12,7 @@ import typer
 from fedbn.errors import ConfigError
 from fedbn.graphs.files import structure_text, write_structure
 from fedbn.learners import learn
-from fedbn.learners.private import promised
+from fedbn.learners.private import promise
 from fedbn.privacy.guarantee import ADJACENCY, THREATS, UNIT, Guarantee
 from fedbn.privacy.ledger import Reservation, ledger_beside, reserve, table_digest
 from simulations.terminal import print_json
@@ -64,7 +64,7 @@ def learn_private(
     ------
     FedbnError : a setting is not as it must be, or the ledger cannot be written.
     """
-    guarantee, spent = promised(settings), None
+    guarantee, spent = promise(settings), None
     if ledger is not None or not guarantee.seeded:
         path = ledger or ledger_beside(table)
         spent = reserve(

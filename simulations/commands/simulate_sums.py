@@ -86,7 +86,7 @@ def _content(result: SecureResult, outcome: Outcome | None, truth: Any) -> dict[
 def _print(
     result: SecureResult, outcome: Outcome | None, truth: Any, experiment: Experiment, target: Path
 ) -> None:
-    from fedbn.federation.secure_rounds import told
+    from fedbn.federation.secure_rounds import statements
     from fedbn.results.outcome import summarise
     from fedbn.results.sums import voted_content
 
@@ -101,7 +101,7 @@ def _print(
         print(f"Results are in {target}:")
         print(f"{STRUCTURES}, {more}")
     print(f"\nSecure sums: {cost_words(result)}.")
-    for sentence in told(result):
+    for sentence in statements(result):
         print(sentence)
 
 

@@ -37,10 +37,10 @@ def inspect(
 
     Of the options only --missing, --separator, --decimal and --encoding count here.
     """
-    from fedbn.data.inspection import inspected
+    from fedbn.data.inspection import inspect
     from simulations.terminal import print_json, print_table, rows_table
 
-    facts = inspected(table, _settings(given).preparation())
+    facts = inspect(table, _settings(given).preparation())
     if as_json:
         print_json(asdict(facts))
         return

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fedbn.data.dataset import Dataset
-from fedbn.federation.counting import Counting, advanced, concluded, open_counting, request
+from fedbn.federation.counting import Counting, advance, conclude, open_counting, request
 from fedbn.federation.family_message import answer_request, answer_to_arrays
 from fedbn.federation.message import to_arrays
 from fedbn.federation.rounds import (
@@ -153,8 +153,8 @@ def _counted(
         answers = {site: answer_request(wanted, table, 1.0) for site, table in tables.items()}
         first = next(iter(answers.values()))
         sent += sum(array.nbytes for array in answer_to_arrays(wanted, first).values())
-        dialogue = advanced(dialogue, answers)
-    return concluded(dialogue), sent
+        dialogue = advance(dialogue, answers)
+    return conclude(dialogue), sent
 
 
 def _log_likelihood(network: BayesianNetwork, table: Dataset) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from fedbn.attacks.flips import FlipRate, canary, flip_rate
 from fedbn.attacks.samples import Learn, Share, Structures
 from fedbn.attacks.shadow import shadow_membership
-from fedbn.attacks.votes import reidentified
+from fedbn.attacks.votes import reidentify
 from fedbn.credible.client import credible_structures
 from fedbn.data.dataset import Dataset
 from fedbn.data.partition import partition_dirichlet_latent, partition_iid
@@ -102,7 +102,7 @@ def _reidentify(case: Mapping[str, Any]) -> dict[str, Any]:
             mixed = rng.permutation(part)
             for half, run in zip(np.array_split(mixed, 2), runs, strict=True):
                 run.append(learn(table.take(half), rng)[0][0])
-        found = reidentified(*runs)
+        found = reidentify(*runs)
         hits, trials = hits + found.hits, trials + found.of
     return {"found": hits, "of": trials, "chance": 1 / sites}
 

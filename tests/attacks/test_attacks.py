@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from fedbn.attacks.flips import canary, flip_rate, flips_of
 from fedbn.attacks.samples import Share, Structures, with_row, without_row
 from fedbn.attacks.shadow import shadow_membership
-from fedbn.attacks.votes import moral_votes, reidentified, residual, unique_votes
+from fedbn.attacks.votes import moral_votes, reidentify, residual, unique_votes
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
@@ -117,11 +117,11 @@ def test_votes_that_point_at_one_site() -> None:
 def test_reidentification() -> None:
     fork = DAG.from_edges("abc", [("a", "b"), ("a", "c")])
     collider = DAG.from_edges("abc", [("a", "b"), ("c", "b")])
-    assert reidentified([CHAIN, fork, EMPTY], [CHAIN, fork, EMPTY]).hits == 3
-    assert reidentified([EMPTY] * 3, [EMPTY] * 3).hits == 1
-    assert reidentified([CHAIN, collider], [collider, CHAIN]).hits == 0
+    assert reidentify([CHAIN, fork, EMPTY], [CHAIN, fork, EMPTY]).hits == 3
+    assert reidentify([EMPTY] * 3, [EMPTY] * 3).hits == 1
+    assert reidentify([CHAIN, collider], [collider, CHAIN]).hits == 0
     with pytest.raises(ConfigError, match="same sites"):
-        reidentified([CHAIN], [])
+        reidentify([CHAIN], [])
 
 
 def test_shares_have_exact_intervals() -> None:

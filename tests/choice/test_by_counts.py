@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedbn.choice.by_counts import begun, choice_of, climbed, joined_pairs, neighbours
+from fedbn.choice.by_counts import begin, choice_of, climb_on, joined_pairs, neighbours
 from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of
 from fedbn.consensus.threshold import path_states
 from fedbn.data.dataset import Dataset, Schema
@@ -63,7 +63,7 @@ def test_limits_leave_candidates_out_and_say_so(asia: Federation) -> None:
 def test_chosen_is_never_below_the_best_candidate_of_the_twin(asia: Federation) -> None:
     candidates = candidates_of(classes_of(asia), asia.result.schema)
     tables = list(asia.tables.values())
-    state = begun(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
+    state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
     totals = {c.dag: naive.total(tables, asia.pooled, c.dag, 1.0) for c in candidates.listed}
     assert state.candidate_score == pytest.approx(max(totals.values()), abs=1e-4)
     assert totals[state.candidate.dag] == pytest.approx(max(totals.values()), abs=1e-4)
@@ -86,7 +86,7 @@ def test_with_all_families_known_it_finds_the_best_of_all_dags(seed: int) -> Non
     every = all_dags(4)
     lone = _candidate(every[0])
     candidates = Candidates((lone,), families_of(every), 0)
-    state = begun(candidates, *summed(tables, candidates.families), rng)
+    state = begin(candidates, *summed(tables, candidates.families), rng)
     score = {
         family: max(naive.family_score(tables, pooled, *family, 1.0))
         for family in candidates.families
@@ -105,7 +105,7 @@ def test_neighbours_are_one_parent_away_over_joined_pairs(asia: Federation) -> N
     dag = asia.result.consensus.dag
     candidates = Candidates((_candidate(dag),), families_of([dag]), 0)
     tables = list(asia.tables.values())
-    state = begun(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
+    state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
     pairs = joined_pairs(dag for reply in asia.replies for dag in reply.dags)
     found = neighbours(state, pairs)
     assert not set(found) & set(state.known)
@@ -128,14 +128,14 @@ def test_a_climb_ends_where_no_change_helps(asia: Federation) -> None:
     candidates = Candidates((_candidate(empty),), families_of([empty]), 0)
     tables = list(asia.tables.values())
     rng = np.random.default_rng(0)
-    state = begun(candidates, *summed(tables, candidates.families), rng)
+    state = begin(candidates, *summed(tables, candidates.families), rng)
     pairs = joined_pairs(dag for reply in asia.replies for dag in reply.dags)
     scores = [state.score]
     while not state.done:
         families = neighbours(state, pairs)
         if not families:
             break
-        state = climbed(state, *summed(tables, families), rng)
+        state = climb_on(state, *summed(tables, families), rng)
         scores.append(state.score)
     assert scores == sorted(scores)
     best = naive.total(tables, asia.pooled, state.dag, 1.0)
@@ -152,7 +152,7 @@ def test_a_climb_ends_where_no_change_helps(asia: Federation) -> None:
 def test_the_choice_has_the_shared_tables_of_all_rows(asia: Federation) -> None:
     candidates = candidates_of(classes_of(asia), asia.result.schema)
     tables = list(asia.tables.values())
-    state = begun(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
+    state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
     choice = choice_of(state, candidates, tuple(asia.tables))
     network = parameters_of(choice.dag, choice.counts)
     whole = fit_parameters(choice.dag, asia.pooled)
@@ -164,7 +164,7 @@ def test_the_choice_has_the_shared_tables_of_all_rows(asia: Federation) -> None:
 def test_where_sites_are_alike_the_score_is_the_pooled_one(asia: Federation) -> None:
     candidates = candidates_of(classes_of(asia), asia.result.schema)
     tables = list(asia.tables.values())
-    state = begun(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
+    state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
     choice = choice_of(state, candidates, tuple(asia.tables))
     assert all(each.shared for each in choice.mechanisms)
     pooled = make_score("bdeu", asia.pooled)

@@ -16,7 +16,7 @@ from fedbn.consensus.min_cut import min_cut
 from fedbn.errors import ConfigError, SearchError, StructureError
 from fedbn.fusion.minimal_imap import minimal_imap
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.random import perturbed, random_dag
+from fedbn.graphs.random import perturb, random_dag
 from tests import naive_consensus as naive
 from tests.strategies import dag_lists
 from tests.work import clock_that_counts
@@ -76,7 +76,7 @@ def test_similar_inputs_agree_with_the_twin(seed: int) -> None:
     n = int(rng.integers(4, 8))
     base = random_dag([f"v{i}" for i in range(n)], edges=int(rng.integers(n, 2 * n - 1)), rng=rng)
     count = int(rng.integers(2, 7))
-    dags = [perturbed(base, int(rng.integers(0, n)), rng=rng) for _ in range(count)]
+    dags = [perturb(base, int(rng.integers(0, n)), rng=rng) for _ in range(count)]
     same_as_naive(dags, None, int(rng.choice([0, 1, 2, 3, 10])))
     same_as_naive(dags, None, 10, "clip")
     same_as_naive(dags, None, 10, "median")
@@ -153,7 +153,7 @@ def test_the_paper_s_example_number_by_number() -> None:
 def test_prefix_property() -> None:
     rng = np.random.default_rng(3)
     base = random_dag([f"v{i:02d}" for i in range(12)], edges=16, rng=rng)
-    dags = [perturbed(base, 6, rng=rng) for _ in range(8)]
+    dags = [perturb(base, 6, rng=rng) for _ in range(8)]
     path = mcbnc_path(dags)
     for theta in path.thetas:
         prefix, direct = path.up_to(theta), mcbnc(dags, theta)
@@ -183,7 +183,7 @@ def test_order_of_clients_and_columns_and_duplicates_change_nothing(dags, random
 def test_random_ties_need_not_agree_but_are_reproducible() -> None:
     rng = np.random.default_rng(5)
     base = random_dag([f"v{i}" for i in range(8)], edges=10, rng=rng)
-    dags = [perturbed(base, 4, rng=rng) for _ in range(5)]
+    dags = [perturb(base, 4, rng=rng) for _ in range(5)]
     paths = [mcbnc_path(dags, rng=np.random.default_rng(seed)) for seed in (1, 1, 2, 3, 4)]
     assert paths[0].steps == paths[1].steps
     assert len({path.steps for path in paths}) > 1

@@ -12,13 +12,13 @@ from fedbn.consensus.mcbnc import McbncPath, mcbnc_path
 from fedbn.consensus.path_files import path_from_dict, path_to_dict
 from fedbn.consensus.threshold import select_consensus
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.random import perturbed, random_dag
+from fedbn.graphs.random import perturb, random_dag
 
 
 def example() -> tuple[list[DAG], McbncPath]:
     rng = np.random.default_rng(9)
     base = random_dag([f"v{i}" for i in range(10)], edges=13, rng=rng)
-    dags = [perturbed(base, 4, rng=rng) for _ in range(5)]
+    dags = [perturb(base, 4, rng=rng) for _ in range(5)]
     return [*dags, dags[0]], mcbnc_path([*dags, dags[0]], [1, 2, Fraction(1, 2), 1, 1, 3])
 
 

@@ -14,7 +14,7 @@ from fedbn.errors import ConfigError
 from fedbn.fusion.union import fuse
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd
-from fedbn.graphs.random import perturbed, random_dag
+from fedbn.graphs.random import perturb, random_dag
 from tests.naive import all_dags
 from tests.strategies import dag_lists
 
@@ -22,7 +22,7 @@ from tests.strategies import dag_lists
 def inputs(seed: int, n: int = 9, count: int = 6) -> list[DAG]:
     rng = np.random.default_rng(seed)
     base = random_dag([f"v{i}" for i in range(n)], edges=n + 3, rng=rng)
-    return [perturbed(base, 5, rng=rng) for _ in range(count)]
+    return [perturb(base, 5, rng=rng) for _ in range(count)]
 
 
 @given(dag_lists(min_nodes=1, max_nodes=6, max_dags=5))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
-from fedbn.federation.counting import Counting, advanced, concluded, open_counting, request
+from fedbn.federation.counting import Counting, advance, conclude, open_counting, request
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answer_request
 from fedbn.graphs.distances import mean_smhd
 from tests import naive_choice_by_counts as naive
@@ -31,7 +31,7 @@ def dialogue(case: Federation, choose: str, rounds: int = 10, sites: Sites | Non
     number = 0
     while (wanted := request(state)) is not None:
         given = answers(case, wanted) if sites is None else sites(wanted, number)
-        state = advanced(state, given)
+        state = advance(state, given)
         number += 1
     return state, number
 
@@ -49,7 +49,7 @@ def test_counts_ask_once_and_climb_asks_on(asia: Federation) -> None:
 
 def test_the_result_has_the_choice_and_its_distance_to_the_inputs(asia: Federation) -> None:
     state, _ = dialogue(asia, "climb")
-    result = concluded(state)
+    result = conclude(state)
     assert result.consensus.dag == result.choice.dag
     assert result.consensus.reading == "counts"
     inputs = result.path.inputs
@@ -69,8 +69,8 @@ def test_no_order_of_sites_matters(asia: Federation) -> None:
         random.Random(number).shuffle(given)
         return dict(given)
 
-    first = choice_to_dict(concluded(dialogue(asia, "climb")[0]).choice)
-    second = choice_to_dict(concluded(dialogue(asia, "climb", sites=shuffled)[0]).choice)
+    first = choice_to_dict(conclude(dialogue(asia, "climb")[0]).choice)
+    second = choice_to_dict(conclude(dialogue(asia, "climb", sites=shuffled)[0]).choice)
     assert first == second
 
 
@@ -84,8 +84,8 @@ def test_a_site_that_answers_no_more_ends_the_climb(asia: Federation) -> None:
     state, requests = dialogue(asia, "climb", sites=leaving)
     assert requests == 2
     assert state.ended
-    assert concluded(state).choice.sites == tuple(asia.tables)
-    assert concluded(state).choice.dag == dialogue(asia, "counts")[0].climb.dag
+    assert conclude(state).choice.sites == tuple(asia.tables)
+    assert conclude(state).choice.dag == dialogue(asia, "counts")[0].climb.dag
 
 
 def test_a_site_that_never_answers_is_left_out_of_the_sums(asia: Federation) -> None:
@@ -94,18 +94,18 @@ def test_a_site_that_never_answers_is_left_out_of_the_sums(asia: Federation) -> 
         del given["site 3"]
         return given
 
-    choice = concluded(dialogue(asia, "climb", sites=without)[0]).choice
+    choice = conclude(dialogue(asia, "climb", sites=without)[0]).choice
     assert choice.sites == ("site 0", "site 1", "site 2")
     assert choice.counts.rows == 900
 
 
 def test_without_an_answer_the_structures_choose(asia: Federation) -> None:
     state: Counting = open_counting(asia.result, choose="counts", count_rounds=0, ess=1.0, seed=1)
-    assert concluded(state) is asia.result
+    assert conclude(state) is asia.result
 
 
 def test_the_record_of_a_choice_is_exact(asia: Federation) -> None:
-    choice = concluded(dialogue(asia, "climb")[0]).choice
+    choice = conclude(dialogue(asia, "climb")[0]).choice
     again = choice_from_dict(choice_to_dict(choice), asia.result.schema)
     assert choice_to_dict(again) == choice_to_dict(choice)
     assert again.dag == choice.dag

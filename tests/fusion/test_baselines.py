@@ -18,7 +18,7 @@ from fedbn.fusion.median import median_dag
 from fedbn.fusion.union import fuse
 from fedbn.graphs.dag import DAG, find_cycle
 from fedbn.graphs.distances import mean_smhd
-from fedbn.graphs.random import perturbed, random_dag
+from fedbn.graphs.random import perturb, random_dag
 from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.networks.catalog import load_network
 from tests.strategies import dag_lists
@@ -27,7 +27,7 @@ from tests.strategies import dag_lists
 def inputs(seed: int, n: int = 8, count: int = 5) -> list[DAG]:
     rng = np.random.default_rng(seed)
     base = random_dag([f"v{i}" for i in range(n)], edges=n + 4, rng=rng)
-    return [perturbed(base, 3, rng=rng) for _ in range(count)]
+    return [perturb(base, 3, rng=rng) for _ in range(count)]
 
 
 def neighbours(dag: DAG) -> list[DAG]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fedbn.errors import StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_ancestral_graph, moral_graph
-from fedbn.graphs.random import perturbed, random_dag
+from fedbn.graphs.random import perturb, random_dag
 from fedbn.graphs.separation import d_separated
 from fedbn.graphs.treewidth import dag_treewidth, min_fill_order, treewidth
 from tests import naive
@@ -94,8 +94,8 @@ def test_random_dags_have_what_was_asked() -> None:
     with pytest.raises(StructureError, match="exactly one"):
         random_dag(names, rng=rng)
     dag = random_dag(names, edges=17, rng=rng)
-    assert perturbed(dag, 0, rng=rng) == dag
-    once = perturbed(dag, 1, rng=rng)
+    assert perturb(dag, 0, rng=rng) == dag
+    once = perturb(dag, 1, rng=rng)
     assert 1 <= int((once.adjacency ^ dag.adjacency).sum()) <= 2
-    same = [perturbed(dag, 5, rng=np.random.default_rng(3)) for _ in range(2)]
+    same = [perturb(dag, 5, rng=np.random.default_rng(3)) for _ in range(2)]
     assert same[0] == same[1]

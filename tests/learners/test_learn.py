@@ -13,10 +13,10 @@ from fedbn.graphs.dag import DAG
 from fedbn.learners import (
     LEARNERS,
     LearnerSettings,
+    find_learner,
     kind_of_score,
     learn,
     learner_for,
-    learner_named,
 )
 from fedbn.limits import STATUSES
 
@@ -89,7 +89,7 @@ def test_settings_out_of_range_are_refused(settings: dict[str, float], reason: s
 
 def test_unknown_names_are_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"unknown learner 'gse': it must be one of ges"):
-        learner_named("gse")
+        find_learner("gse")
     with pytest.raises(ConfigError, match=r"unknown score 'bdue': it must be one of bdeu"):
         kind_of_score("bdue")
 

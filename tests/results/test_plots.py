@@ -9,7 +9,7 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.random import perturbed, random_dag
+from fedbn.graphs.random import perturb, random_dag
 from fedbn.results.outcome import Client, Outcome, path_rows, summarise
 from fedbn.results.plots import (
     complexity_figure,
@@ -23,7 +23,7 @@ def outcome_of(n: int, seed: int = 0) -> Outcome:
     rng = np.random.default_rng(seed)
     names = [f"v{i:02}" for i in range(n)]
     gold = random_dag(names, edges=int(1.2 * n), rng=rng)
-    dags = [perturbed(gold, n // 3, rng=rng) for _ in range(5)]
+    dags = [perturb(gold, n // 3, rng=rng) for _ in range(5)]
     path = mcbnc_path(dags)
     clients = tuple(Client(str(i), (dag,), (1,)) for i, dag in enumerate(dags))
     return Outcome(clients, path, select_consensus(path), gold=gold)

@@ -16,7 +16,7 @@ from fedbn.search.families.parent_sets import parent_sets
 from fedbn.search.families.subset_dp import least_through, subset_optimum, subset_tables
 from fedbn.search.optimal import group_bound, parts
 from fedbn.search.optimal.group_bound import Group, best_start, move, own, solve
-from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widened
+from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widen
 from fedbn.search.optimal.parts import solve_parts
 from tests import naive_optimal as naive
 from tests.search_optimal.instances import random_families, random_score
@@ -51,7 +51,7 @@ def test_shares_bound_every_dag(seed: int, n: int, guided: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(group_bound, "CORES", (2,))
         start = best_start(families, relaxed if guided else None, SearchLimits())
-    groups = [Group.of(families, widened(start.weights, core, 3)) for core in start.cores]
+    groups = [Group.of(families, widen(start.weights, core, 3)) for core in start.cores]
     truth = naive.least_through(families, families.cost, list(range(n)))
     keep = np.ones(families.size, dtype=np.bool_)
     shares = own(families, start)
@@ -112,7 +112,7 @@ def test_groups_of_nodes(seed: int, n: int) -> None:
     assert sorted(np.concatenate(cores).tolist()) == list(range(n))
     assert max(len(core) for core in cores) <= most
     for core in cores:
-        wide = widened(weights, core, most + 1)
+        wide = widen(weights, core, most + 1)
         assert len(wide) == min(most + 1, n)
         assert set(core.tolist()) <= set(wide.tolist())
 
@@ -135,7 +135,7 @@ def test_the_heaviest_pair_is_joined_first() -> None:
     weights[2, 4] = weights[4, 2] = np.inf
     assert [g.tolist() for g in joined_groups(weights, 2)] == [[0, 3], [1], [2, 4]]
     assert [g.tolist() for g in joined_groups(weights, 3)] == [[0, 1, 3], [2, 4]]
-    assert widened(weights, np.array([0, 3]), 3).tolist() == [0, 1, 3]
+    assert widen(weights, np.array([0, 3]), 3).tolist() == [0, 1, 3]
 
 
 @pytest.mark.slow

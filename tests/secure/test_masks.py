@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from fedbn.errors import MessageError
-from fedbn.secure.masks import Key, hidden, masked, pair_keys, request_digest, unmasked_sum
+from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest, unmasked_sum
 
 KEYS = [Key(bytes([i]) * 32) for i in range(1, 6)]
 ROSTER = [key.public for key in KEYS]
@@ -21,13 +21,13 @@ DIGEST = request_digest(b"a request")
 @given(arrays(np.int64, (5, 7), elements=st.integers(-(2**58), 2**58)))
 @settings(max_examples=30)
 def test_the_sum_is_exact(values: np.ndarray) -> None:
-    parts = [masked(row, pairs, DIGEST) for row, pairs in zip(values, PAIRS, strict=True)]
+    parts = [mask(row, pairs, DIGEST) for row, pairs in zip(values, PAIRS, strict=True)]
     assert np.array_equal(unmasked_sum(parts), values.sum(axis=0))
 
 
 def test_a_masked_vector_has_no_trace_of_the_values() -> None:
     nothing, ones = np.zeros(4000, np.int64), np.ones(4000, np.int64)
-    first, second = masked(nothing, PAIRS[0], DIGEST), masked(ones, PAIRS[0], DIGEST)
+    first, second = mask(nothing, PAIRS[0], DIGEST), mask(ones, PAIRS[0], DIGEST)
     assert np.array_equal(second - first, ones.view(np.uint64))
     bits = np.unpackbits(first.view(np.uint8))
     assert abs(bits.mean() - 0.5) < 4 * 0.5 / np.sqrt(len(bits))
@@ -35,25 +35,25 @@ def test_a_masked_vector_has_no_trace_of_the_values() -> None:
 
 def test_without_one_site_nothing_is_right() -> None:
     values = np.arange(1000)
-    parts = [masked(values, pairs, DIGEST) for pairs in PAIRS]
+    parts = [mask(values, pairs, DIGEST) for pairs in PAIRS]
     assert not np.isin(unmasked_sum(parts[:-1]), 4 * values).any()
 
 
 def test_one_changed_bit_of_a_request_gives_noise() -> None:
     values = np.arange(1000)
-    parts = [masked(values, pairs, DIGEST) for pairs in PAIRS]
-    parts[2] = masked(values, PAIRS[2], request_digest(b"b request"))
+    parts = [mask(values, pairs, DIGEST) for pairs in PAIRS]
+    parts[2] = mask(values, PAIRS[2], request_digest(b"b request"))
     assert not np.isin(unmasked_sum(parts), 5 * values).any()
 
 
 def test_the_same_request_gives_the_same_bytes() -> None:
     values = np.arange(10)
-    assert np.array_equal(masked(values, PAIRS[1], DIGEST), masked(values, PAIRS[1], DIGEST))
+    assert np.array_equal(mask(values, PAIRS[1], DIGEST), mask(values, PAIRS[1], DIGEST))
 
 
 def test_presence_hides_how_many() -> None:
     presence = np.array([0, 1, 1, 0] * 500)
-    parts = [hidden(presence, key, DIGEST) for key in KEYS]
+    parts = [hide(presence, key, DIGEST) for key in KEYS]
     assert np.array_equal(sum(parts) != 0, presence != 0)
     assert len(np.unique(np.concatenate(parts))) == 5 * 1000 + 1
 

@@ -20,7 +20,7 @@ from fedbn.fusion.minimal_imap import minimal_imap
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
-from fedbn.graphs.random import perturbed, random_dag
+from fedbn.graphs.random import perturb, random_dag
 from fedbn.secure import pattern
 from fedbn.secure.answers import answer
 from fedbn.secure.path import SecureBranch, SecurePath, secure_path
@@ -103,7 +103,7 @@ def test_sites_with_several_weighted_dags(sites: list[Own], look_ahead: int) -> 
 def test_under_masks_and_with_fewer_rounds_when_looking_ahead() -> None:
     rng = np.random.default_rng(5)
     base = random_dag([f"v{i:02}" for i in range(12)], edges=18, rng=rng)
-    inputs = [perturbed(base, 8, rng=rng) for _ in range(6)]
+    inputs = [perturb(base, 8, rng=rng) for _ in range(6)]
     rounds = []
     for look_ahead in (0, 3, 8):
         sites = cohort([begin([dag], [1.0]) for dag in inputs])

@@ -21,7 +21,7 @@ from fedbn.arrays import Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError, ResultsError
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.random import perturbed, random_dag
+from fedbn.graphs.random import perturb, random_dag
 from fedbn.secure.cohorts import enter_cohort, read_cohorts
 from fedbn.secure.guard import Asked
 from fedbn.secure.masks import Key
@@ -47,7 +47,7 @@ N = 6
 def sites(count: int = 4) -> tuple[Site, ...]:
     rng = np.random.default_rng(7)
     base = random_dag([f"v{i}" for i in range(N)], edges=8, rng=rng)
-    dags = [perturbed(base, 4, rng=rng) for _ in range(count)]
+    dags = [perturb(base, 4, rng=rng) for _ in range(count)]
     return cohort([begin([dag], [1.0], Key(bytes([i + 1]) * 32)) for i, dag in enumerate(dags)])
 
 

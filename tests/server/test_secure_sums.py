@@ -24,7 +24,7 @@ from fedbn.data.tables import write_table
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.disclosure import read_log
 from fedbn.federation.run_config import to_run_config
-from fedbn.federation.secure_rounds import SecureResult, told
+from fedbn.federation.secure_rounds import SecureResult, statements
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import write_structure
@@ -74,7 +74,7 @@ def test_moral_votes_take_one_round() -> None:
     opened = run_experiment(OPEN).result.consensus
     assert result.consensus.lower_bound == opened.lower_bound
     assert result.consensus.gap >= 0
-    assert len(told(result)[0]) < 200
+    assert len(statements(result)[0]) < 200
 
 
 def recorded(experiment: Experiment, fault: Any = None) -> list[tuple[int, bytes]]:
@@ -203,7 +203,7 @@ def test_sites_that_know_each_other(tmp_path: Path) -> None:
     configs = deployed(tmp_path, ("east", "north", "south"), secure_sums="true")
     result = run_deployed(configs, SUMMED)
     assert result.signed
-    assert "Semi-honest" not in " ".join(told(result))
+    assert "Semi-honest" not in " ".join(statements(result))
     assert result.clients == ("east", "north", "south")
     cohorts = read_cohorts(tmp_path / "east.csv.cohorts.jsonl")
     assert [cohort for _, cohort in cohorts] == [frozenset(result.clients)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.random import perturbed
+from fedbn.graphs.random import perturb
 from fedbn.networks.catalog import load_network
 from simulations.benchmarks.attacks import ATTACKS, Target, attacked, main, under_order
 
@@ -31,7 +31,7 @@ def test_fewer_than_a_third_hostile_hardly_move_the_consensus() -> None:
     alarm = load_network("alarm").dag
     truth = alarm.reordered(sorted(alarm.names))
     rng = np.random.default_rng(3)
-    honest: list[DAG] = [perturbed(truth, 6, rng=rng) for _ in range(5)]
+    honest: list[DAG] = [perturb(truth, 6, rng=rng) for _ in range(5)]
     rows = list(attacked("alarm", honest, 2, ("densest", "order", "wrong-edges", "weight"), 1))
     assert [row.refused for row in rows] == [2, 0, 0, 0]
     assert rows[0].drift == 0

@@ -10,7 +10,7 @@ import numpy as np
 from fedbn.arrays import Floats, Ints
 from fedbn.search.cg_dca.submodular_difference import PricingProblem
 
-__all__ = ["InnerSolver", "Point", "decided"]
+__all__ = ["InnerSolver", "Point", "decide"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class InnerSolver(Protocol):
         ...
 
 
-def decided(problem: PricingProblem, y: Floats) -> tuple[Ints, Ints]:
+def decide(problem: PricingProblem, y: Floats) -> tuple[Ints, Ints]:
     """Variables that some minimiser of g - y has, and those still to decide.
 
     A variable whose price y is above g's largest marginal value is in some minimiser; below the

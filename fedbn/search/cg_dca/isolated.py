@@ -48,7 +48,7 @@ def learn_isolated(
     return answer_of(child, task, allowed, CGDCAResult)
 
 
-def _learned(task: tuple[TabulatedScore, dict[str, Any]]) -> CGDCAResult:
+def _learn(task: tuple[TabulatedScore, dict[str, Any]]) -> CGDCAResult:
     score, options = task
     return learn_cg_dca(score, **options)
 
@@ -63,4 +63,4 @@ def _load(task: tuple[TabulatedScore, dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    serve(_learned, _load)
+    serve(_learn, _load)

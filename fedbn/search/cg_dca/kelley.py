@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbn.arrays import Floats, Ints
-from fedbn.search.cg_dca.inner import Point, decided
+from fedbn.search.cg_dca.inner import Point, decide
 from fedbn.search.cg_dca.submodular_difference import PricingProblem
 from fedbn.search.families.family_program import new_solver
 
@@ -29,7 +29,7 @@ class Kelley:
 
     def minimise(self, problem: PricingProblem, y: Floats, start: Floats) -> Point:
         """The best point met, a vertex of the cuts' polytope and as a rule fractional."""
-        base, free = decided(problem, y)
+        base, free = decide(problem, y)
         x = np.zeros(problem.n)
         x[base] = 1.0
         if free.size:

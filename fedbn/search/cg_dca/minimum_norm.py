@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbn.arrays import Floats
-from fedbn.search.cg_dca.inner import Point, decided
+from fedbn.search.cg_dca.inner import Point, decide
 from fedbn.search.cg_dca.submodular_difference import PricingProblem
 
 __all__ = ["MinimumNorm"]
@@ -30,7 +30,7 @@ class MinimumNorm:
         """The indicator of the set, with -w as preference."""
         from fedbn.search.cg_dca._minimum_norm_kernels import minimum_norm_point
 
-        base, free = decided(problem, y)
+        base, free = decide(problem, y)
         x, preference = np.zeros(problem.n), np.full(problem.n, -np.inf)
         x[base], preference[base] = 1.0, np.inf
         if free.size:

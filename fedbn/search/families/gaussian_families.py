@@ -60,13 +60,13 @@ def _steps(parts: list[ParentSets]) -> int:
     return sum(part.steps for part in parts)
 
 
-def _reached(parts: list[ParentSets], steps: int | None, sets: int | None) -> bool:
+def _reaches(parts: list[ParentSets], steps: int | None, sets: int | None) -> bool:
     """Whether the parts have so many steps or sets."""
     many = steps is not None and _steps(parts) >= steps
     return many or (sets is not None and sum(len(part.price) for part in parts) >= sets)
 
 
-def _joined(parts: list[ParentSets]) -> ParentSets:
+def _join(parts: list[ParentSets]) -> ParentSets:
     return ParentSets(
         np.concatenate([part.has_parent for part in parts]),
         np.concatenate([part.price for part in parts]),
@@ -157,13 +157,13 @@ class GaussianFamilies:
             capped = bool(walk.capped[0])
             found.append(ParentSets(has_parent, prices[:count], over, capped, pace - left))
             if keep is not None:
-                found = [_joined(found).cheapest(keep)]
+                found = [_join(found).cheapest(keep)]
                 if len(found[0].price) == keep:
                     threshold = min(threshold, float(found[0].price[-1]))
             late = deadline is not None and time.monotonic() > deadline
-            if late or _reached(found, steps, most_sets):
+            if late or _reaches(found, steps, most_sets):
                 break
-        return _joined(found)
+        return _join(found)
 
     def parent_sets(
         self,

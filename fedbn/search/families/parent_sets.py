@@ -278,14 +278,14 @@ class _LevelSearch:
         """Ranks among all variables of node i's sets, and of these with i."""
         from fedbn.search.families._level_kernels import global_ranks
 
-        return global_ranks(i, _listed(bound), size, self.others, self.binomial)
+        return global_ranks(i, _list_ranks(bound), size, self.others, self.binomial)
 
     def _worth(self, i: int, size: int, bound: _Frontier, below: _Level, own: _Level) -> _Frontier:
         """Theorem 7: the sets that may be undominated, or have undominated supersets."""
         from fedbn.search.families._level_kernels import worth_scoring
 
         self._require_time()
-        ranks = _listed(bound)
+        ranks = _list_ranks(bound)
         keep = worth_scoring(
             self.t, i, ranks, size, self.binomial, self.slack, self.floors, below.ranks,
             below.values, own.ranks, own.values,
@@ -345,7 +345,7 @@ class _LevelSearch:
 
         own = self._joint(size, [np.arange(self.binomial[self.n, size])], own)
         start = np.cumsum([0, *(f.best.size for f in frontiers)]).astype(np.int64)
-        ranks = np.concatenate([_listed(f) for f in frontiers])
+        ranks = np.concatenate([_list_ranks(f) for f in frontiers])
         best = np.concatenate([f.best for f in frontiers])
         limit = self._empty_costs() + self.slack
         total = int(self.binomial[self.n, size + 1])
@@ -372,7 +372,7 @@ class _LevelSearch:
         from fedbn.search.families._level_kernels import score_sets
 
         self._require_time()
-        ranks = _listed(bound)
+        ranks = _list_ranks(bound)
         cost, extend = score_sets(
             self.t, i, ranks, bound.best, size, self.binomial, self.slack,
             own.ranks, own.values, own.occupied, above.ranks, above.values,
@@ -489,7 +489,7 @@ class _LevelSearch:
         )
 
 
-def _listed(frontier: _Frontier) -> Ints:
+def _list_ranks(frontier: _Frontier) -> Ints:
     """The ranks, also where all sets of the size are present."""
     if frontier.ranks.size == 0:
         return np.arange(frontier.best.size, dtype=np.int64)

@@ -29,7 +29,7 @@ from fedbn.search.families.cluster_lp import ClusterBound, covered_families
 from fedbn.search.families.components import components
 from fedbn.search.families.families import Families
 from fedbn.search.families.subset_dp import least_cost, least_through, subset_bytes
-from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widened
+from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widen
 
 __all__ = ["Group", "GroupBound", "Shares", "Start", "best_start", "group_bound", "group_bytes"]
 
@@ -117,7 +117,7 @@ def group_bound(
     """
     start = best_start(families, guide, limits)
     groups = [
-        Group.of(families, widened(start.weights, core, min(WIDEST, len(core) + NEAR)))
+        Group.of(families, widen(start.weights, core, min(WIDEST, len(core) + NEAR)))
         for core in start.cores
     ]
     target = best - start.constant
@@ -155,7 +155,7 @@ def best_start(families: Families, guide: ClusterBound | None, limits: SearchLim
         if chosen is not None and limits.over:
             break
         cores = joined_groups(weight, most)
-        charged = ~_held(clusters, cores)
+        charged = ~_are_held(clusters, cores)
         cost = families.cost - duals[charged] @ covered[charged]
         start = Start(cores, weight, cost, float(duals[charged].sum()))
         bound = start.constant + sum(_least(families, core, cost) for core in cores)
@@ -165,7 +165,7 @@ def best_start(families: Families, guide: ClusterBound | None, limits: SearchLim
     return chosen
 
 
-def _held(clusters: Bools, cores: Sequence[Indices]) -> Bools:
+def _are_held(clusters: Bools, cores: Sequence[Indices]) -> Bools:
     """[C]: whether one group holds all of a cluster."""
     outside = np.array([np.delete(clusters, core, axis=1).any(axis=1) for core in cores])
     return np.asarray(~outside.all(axis=0))

@@ -87,7 +87,7 @@ def _limit_memory(memory: int | None) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (memory + HEADROOM, memory + HEADROOM))
 
 
-def _learned(task: tuple[Any, ...]) -> OptimalResult:
+def _learn(task: tuple[Any, ...]) -> OptimalResult:
     score, method, seconds, memory, max_parents, rng = task
     _limit_memory(memory)
     return learn_optimal(
@@ -105,4 +105,4 @@ def _load(task: tuple[Any, ...]) -> None:
 
 
 if __name__ == "__main__":
-    serve(_learned, _load)
+    serve(_learn, _load)

@@ -170,7 +170,7 @@ def _solve(
     if score.tables.kind != GAUSSIAN:
         if method == "columns":
             raise ConfigError("column generation takes gaussian-bic and gaussian-aic only")
-        return _listed(score, method, limits, rng)
+        return _list_all(score, method, limits, rng)
     require_regular(score)
     criterion = score.tables.parameter > 0.0
     if method == "columns":
@@ -178,14 +178,14 @@ def _solve(
             raise ConfigError(
                 "column generation takes gaussian-bic and gaussian-aic without a cap on parents"
             )
-        return _generated(score, limits, rng)
+        return _generate(score, limits, rng)
     free = limits.max_parents is None
     if free and (method == "subsets" or (method == "auto" and not criterion)):
         if method == "subsets" or _dense_fits(score.n, limits):
             return _dense(score, limits)
     elif free and method == "auto":
         return _gaussian(score, limits, rng)
-    return _listed(score, method, limits, rng)
+    return _list_all(score, method, limits, rng)
 
 
 def _gaussian(score: TabulatedScore, limits: SearchLimits, rng: np.random.Generator) -> _Found:
@@ -206,8 +206,8 @@ def _gaussian(score: TabulatedScore, limits: SearchLimits, rng: np.random.Genera
         largest = max(len(nodes) for nodes in _components(families))
         if largest <= TABLE_NODES or families.size <= LISTED:
             parts = solve_parts(families, "auto", limits, rng)
-            return _united(families, parts, NOTHING_MET, sum(part.steps for part in found))
-    return _dense(score, limits) if dense else _generated(score, limits, rng)
+            return _unite(families, parts, NOTHING_MET, sum(part.steps for part in found))
+    return _dense(score, limits) if dense else _generate(score, limits, rng)
 
 
 def _components(families: Families) -> list[NDArray[np.intp]]:
@@ -230,16 +230,16 @@ def _dense(score: TabulatedScore, limits: SearchLimits) -> _Found:
     return _Found(parents, cost, cost, proof, counters=counters | {"largest_component": n})
 
 
-def _generated(score: TabulatedScore, limits: SearchLimits, rng: np.random.Generator) -> _Found:
+def _generate(score: TabulatedScore, limits: SearchLimits, rng: np.random.Generator) -> _Found:
     """Columns first; then the families that can be in a better DAG than the best one known."""
     pool = generated_pool(score, limits, rng)
     if not pool.complete:
         bound = min(pool.cost, pool.bound)
         how = "columns with exact pricing" if np.isfinite(bound) else "ordering search"
         known = Part(pool.chosen, pool.cost, bound, frozenset({how}), pool.met)
-        return _united(pool.families, [known], NOTHING_MET, pool.families.size)
+        return _unite(pool.families, [known], NOTHING_MET, pool.families.size)
     parts = solve_parts(pool.families, "auto", limits, rng)
-    found = _united(pool.families, parts, NOTHING_MET, pool.families.size)
+    found = _unite(pool.families, parts, NOTHING_MET, pool.families.size)
     return replace(
         found,
         bound=max(found.bound, min(pool.cost, pool.bound)),
@@ -247,7 +247,7 @@ def _generated(score: TabulatedScore, limits: SearchLimits, rng: np.random.Gener
     )
 
 
-def _listed(
+def _list_all(
     score: TabulatedScore, method: str, limits: SearchLimits, rng: np.random.Generator
 ) -> _Found:
     """Every undominated parent set, then component by component."""
@@ -255,7 +255,7 @@ def _listed(
         score, max_parents=limits.max_parents, memory=limits.bytes, seconds=limits.left
     )
     parts = solve_parts(listing.families, method, limits, rng)
-    found = _united(listing.families, parts, listing.met, listing.scored)
+    found = _unite(listing.families, parts, listing.met, listing.scored)
     if listing.complete:
         return found
     proof = (
@@ -265,7 +265,7 @@ def _listed(
     return replace(found, bound=found.bound if within else -np.inf, proof=proof)
 
 
-def _united(families: Families, parts: list[Part], met: frozenset[Limit], scored: int) -> _Found:
+def _unite(families: Families, parts: list[Part], met: frozenset[Limit], scored: int) -> _Found:
     """The parts as one DAG."""
     chosen = sorted(f for part in parts for f in part.chosen)
     counters = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fedbn.arrays import Floats, Indices
 from fedbn.search.families.families import Families
 
-__all__ = ["joined_groups", "pair_weights", "shared_duals", "widened"]
+__all__ = ["joined_groups", "pair_weights", "shared_duals", "widen"]
 
 
 def pair_weights(families: Families) -> Floats:
@@ -62,7 +62,7 @@ def joined_groups(weights: Floats, most: int) -> list[Indices]:
         group[group == b] = a
 
 
-def widened(weights: Floats, group: Indices, most: int) -> Indices:
+def widen(weights: Floats, group: Indices, most: int) -> Indices:
     """The group with the nodes added that have the greatest weight with a member, up to `most`."""
     inside = np.isin(np.arange(len(weights)), group)
     for _ in range(min(most, len(weights)) - len(group)):

@@ -67,7 +67,7 @@ def solve_parts(
     for nodes in components(families):
         piece, origin = _component(families, nodes)
         start = None if order is None else _within(order, nodes)
-        parts.append(_placed(_solve(piece, method, limits, rng, start), origin))
+        parts.append(_place(_solve(piece, method, limits, rng, start), origin))
     return parts
 
 
@@ -94,21 +94,21 @@ def _solve(
     best, chosen = ordering_search(part, rng, start=start, restarts=4 * part.n, seconds=limits.left)
     known = Part(chosen, best, min(best, _least(part)), PARENTS)
     if method == "branch-and-cut" or limits.over:
-        return _branched(part, known, None, limits, rng)
-    return _relaxed(part, known, method, limits, rng)
+        return _branch(part, known, None, limits, rng)
+    return _relax(part, known, method, limits, rng)
 
 
-def _relaxed(
+def _relax(
     part: Families, known: Part, method: str, limits: SearchLimits, rng: np.random.Generator
 ) -> Part:
     """What the relaxation and groups leave, by components or by branch and cut."""
     relaxed = ClusterLP(part).close(rng=rng, seconds=limits.left, target=known.cost - TOLERANCE)
-    known = _bounded(known, relaxed.bound, "cluster cuts", limits)
+    known = _bound(known, relaxed.bound, "cluster cuts", limits)
     if known.cost - known.bound <= TOLERANCE:
         return known
     keep = relaxed.bound + relaxed.reduced <= known.cost + TOLERANCE
     if method == "auto" and group_bytes(part) <= limits.bytes:
-        known, keep = _grouped(part, known, relaxed, keep, limits)
+        known, keep = _group(part, known, relaxed, keep, limits)
     if known.cost - known.bound <= MARGIN:
         return replace(known, bound=known.cost, met=NOTHING_MET)
     kept, places = part.select(keep), np.flatnonzero(keep)
@@ -118,11 +118,11 @@ def _relaxed(
     if method == "clusters" or limits.over or kept.size > MAX_BRANCHED:
         return replace(known, met=known.met or frozenset({Limit.SETS}))
     inside = tuple(int(f) for f in np.searchsorted(places, known.chosen))
-    found = _branched(kept, replace(known, chosen=inside), relaxed.clusters, limits, rng)
-    return _placed(found, places)
+    found = _branch(kept, replace(known, chosen=inside), relaxed.clusters, limits, rng)
+    return _place(found, places)
 
 
-def _grouped(
+def _group(
     part: Families,
     known: Part,
     relaxed: ClusterBound,
@@ -134,7 +134,7 @@ def _grouped(
         if limits.over:
             break
         found = group_bound(part, known.cost, guide, QUICK_NODES, limits)
-        known = _bounded(known, found.bound, "groups of variables", limits)
+        known = _bound(known, found.bound, "groups of variables", limits)
         keep = keep & found.keep
         if known.cost - known.bound <= MARGIN or keep.sum() <= MUCH_LESS * part.size:
             break
@@ -164,7 +164,7 @@ def _of_kept(
     )  # fmt: skip
 
 
-def _branched(
+def _branch(
     part: Families,
     known: Part,
     clusters: NDArray[np.uint64] | None,
@@ -178,10 +178,10 @@ def _branched(
         part, known.chosen, clusters=clusters, seconds=limits.left, memory=limits.memory, rng=rng
     )
     known = replace(known, chosen=found.chosen, cost=found.cost)
-    return replace(_bounded(known, found.bound, "branch and cut", limits), met=found.met)
+    return replace(_bound(known, found.bound, "branch and cut", limits), met=found.met)
 
 
-def _bounded(known: Part, bound: float, proof: str, limits: SearchLimits) -> Part:
+def _bound(known: Part, bound: float, proof: str, limits: SearchLimits) -> Part:
     """The same with one more lower bound on all DAGs."""
     bound = min(known.cost, max(known.bound, bound))
     return replace(known, bound=bound, proofs=(known.proofs - PARENTS) | {proof}, met=_late(limits))
@@ -196,7 +196,7 @@ def _late(limits: SearchLimits) -> frozenset[Limit]:
     return frozenset({Limit.TIME}) if limits.over else NOTHING_MET
 
 
-def _placed(part: Part, origin: NDArray[np.intp]) -> Part:
+def _place(part: Part, origin: NDArray[np.intp]) -> Part:
     """The same with the places that the families had before."""
     return replace(part, chosen=tuple(int(origin[f]) for f in part.chosen))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import read_structures
-from fedbn.graphs.random import perturbed, random_dag
+from fedbn.graphs.random import perturb, random_dag
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score
 from fedbn.search.ges import ges
@@ -33,7 +33,7 @@ def changed_inputs(n: int, r: int, rng: np.random.Generator) -> tuple[DAG, list[
     """A random base with 1.5 n edges, and r copies with 0.75 n changes that all take effect."""
     names = [f"v{i:04d}" for i in range(n)]
     base = random_dag(names, edges=min(3 * n // 2, n * (n - 1) // 2), rng=rng)
-    return base, [perturbed(base, 3 * n // 4, rng=rng) for _ in range(r)]
+    return base, [perturb(base, 3 * n // 4, rng=rng) for _ in range(r)]
 
 
 GENERATORS: dict[str, Callable[[int, int, np.random.Generator], tuple[DAG, list[DAG]]]] = {
@@ -57,7 +57,7 @@ def around_network(
     rng = np.random.default_rng(seed)
     changes = 3 * base.n // 4 if changes is None else changes
     label = f"{name}, {changes} changes, seed {seed}"
-    return Inputs(label, [perturbed(base, changes, rng=rng) for _ in range(r)], base)
+    return Inputs(label, [perturb(base, changes, rng=rng) for _ in range(r)], base)
 
 
 def learned(name: str, folder: Path | None, r: int, rows: int, seed: int) -> Inputs:
