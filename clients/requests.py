@@ -16,6 +16,7 @@ from fedbn.federation.histogram_message import question_from_text
 from fedbn.federation.message import Limits, arrays_of_npy, from_arrays, printable, schema_from_text
 from fedbn.graphs.dag import DAG
 from fedbn.secure.requests import (
+    CountRequest,
     CutRequest,
     OrderRequest,
     UnionRequest,
@@ -86,7 +87,10 @@ class SumQuestion:
     @property
     def words(self) -> str:
         """What it asks for, for people."""
-        return _SUMS[type(from_bytes(self.data)[0])]
+        request = from_bytes(self.data)[0]
+        if isinstance(request, CountRequest):
+            return f"counts of {len(request.families)} families"
+        return _SUMS[type(request)]
 
 
 _SUMS = {

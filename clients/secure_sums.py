@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message
 
+from clients.local_data import local_site
+from clients.private_runs import require_open
 from clients.requests import run_of, sum_of, task_of
 from clients.site import decided
-from fedbn.arrays import Masked
+from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.federation.message import (
     Limits,
@@ -25,9 +27,12 @@ from fedbn.federation.message import (
     schema_to_text,
     to_arrays,
 )
+from fedbn.federation.run_config import from_run_config
 from fedbn.secure.cohorts import enter_cohort
+from fedbn.secure.family_sums import own_counts
 from fedbn.secure.guard import Asked
 from fedbn.secure.masks import Key
+from fedbn.secure.requests import CountRequest
 from fedbn.secure.session import Terms, require_cohort, signed_key
 from fedbn.secure.site import Site, begin, join, reply
 
@@ -76,7 +81,8 @@ def masked_answer(message: Message, context: Context) -> Masked:
 
     Raises
     ------
-    PolicyError : the company is not wanted, or the protocol does not ask this now.
+    PolicyError : the company is not wanted, the protocol does not ask this now, or counts may not
+        leave.
     """
     if SESSION not in context.state:
         raise PolicyError("query", "a sum was asked for before the key of the run")
@@ -85,12 +91,25 @@ def masked_answer(message: Message, context: Context) -> Masked:
     if question.terms is not None and site.terms is None:
         _look_at(question.terms, context, site)
         site = join(site, question.terms)
-    masked, site = reply(site, question.data)
+    masked, site = reply(site, question.data, lambda request: _count(request, context))
     assert site.terms is not None
     session = ConfigRecord(dict(_session(context)))
     session["terms"], session["asked"] = site.terms.to_text(), site.asked.to_text()
     context.state[SESSION] = session
     return masked
+
+
+def _count(request: CountRequest, context: Context) -> Ints:
+    """Count families in this site's table, where the policy allows it."""
+    experiment, session = from_run_config(context.run_config), _session(context)
+    require_open(experiment)
+    schema = schema_from_text(session["schema"], session["hash"])
+    dataset = local_site(experiment, context.node_config, schema.cuts).dataset
+    policy = decided(context).policy
+    policy.require_table(dataset)
+    policy.require_schema(schema)
+    policy.require_counts(dataset.n_rows, request.families)
+    return own_counts(request, dataset.with_schema(schema), experiment.learner.ess)
 
 
 def _look_at(terms: Terms, context: Context, site: Site) -> None:

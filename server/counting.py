@@ -78,7 +78,7 @@ def chosen_by_counts(
         dialogue = advance(dialogue, answers)
         nodes = {node: name for node, name in nodes.items() if name in answers}
     everything = (*state.refused, *sorted(refused.items()))
-    result = replace(conclude(dialogue), refused=everything)
+    result = replace(conclude(state.result, dialogue), refused=everything)
     return replace(state, refused=everything, result=result)
 
 

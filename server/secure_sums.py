@@ -1,35 +1,48 @@
 """Secure sums over Flower's grid: ask every site, add up the masked answers, ask again.
 
 All sites of the cohort must answer every request: one that does not is asked again with the same
-bytes, and then the run ends and names it. Nothing of such a round can be read.
+bytes, and then the run ends and names it. Nothing of such a round can be read. Where it was a
+request for counts, which a site's policy may refuse, the result is what was known before.
 """
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 from fedbn.arrays import Masked
-from fedbn.errors import MessageError, QuorumError
+from fedbn.data.dataset import Schema
+from fedbn.errors import ConfigError, MessageError, QuorumError
 from fedbn.federation.message import array_of_npy, schema_to_text
-from fedbn.federation.secure_rounds import SecureResult, SumCost, result_of, search_of, terms_of
+from fedbn.federation.secure_counting import summed_choice, summed_parameters
+from fedbn.federation.secure_rounds import (
+    SecureResult,
+    SumCost,
+    count_requests,
+    result_of,
+    search_of,
+    terms_of,
+)
 from fedbn.federation.settings import Experiment
+from fedbn.networks.network import BayesianNetwork
 from fedbn.secure.masks import unmasked_sum
-from fedbn.secure.requests import to_bytes
-from fedbn.secure.session import Member
+from fedbn.secure.requests import SumRequest, to_bytes
+from fedbn.secure.session import Member, Terms
 from server.handshake import Handshake
 from server.replies import LOG, content_of, diagnostic
 
 KEYS, SUMS = f"{MessageType.QUERY}.keys", f"{MessageType.TRAIN}.sums"
 GONE = 5
 """Flower's code for a node that is not there."""
+
+T = TypeVar("T")
 
 MAX_BYTES = 2**30
 """Of one masked vector."""
@@ -44,6 +57,7 @@ class Cohort:
     grid, clients : node id -> name.
     timeout, retries : seconds to wait for the replies to a request; how often to ask again.
     rounds, up, down, seconds : of one site so far; CPU seconds as the sites told them, of all.
+    waited : CPU seconds of this process while the sites answered.
     """
 
     grid: Grid
@@ -54,6 +68,13 @@ class Cohort:
     up: int = 0
     down: int = 0
     seconds: list[float] = field(default_factory=list)
+    waited: float = 0.0
+
+    @property
+    def cost(self) -> SumCost:
+        """What it took so far."""
+        seconds = sum(self.seconds) / len(self.clients) if self.seconds else None
+        return SumCost(self.rounds, self.up, self.down, seconds)
 
     def ask(self, category: str, contents: Mapping[int, RecordDict]) -> dict[int, RecordDict]:
         """Node id -> its answer, of every node.
@@ -62,6 +83,15 @@ class Cohort:
         ------
         QuorumError : a site refused, failed, or was asked often enough.
         """
+        began = time.process_time()
+        try:
+            answers = self._answers(category, contents)
+        finally:
+            self.waited += time.process_time() - began
+        self.rounds += 1
+        return answers
+
+    def _answers(self, category: str, contents: Mapping[int, RecordDict]) -> dict[int, RecordDict]:
         answers: dict[int, RecordDict] = {}
         for attempt in range(self.retries + 1):
             missing = [node for node in sorted(contents) if node not in answers]
@@ -82,7 +112,6 @@ class Cohort:
                 f"every site of a secure sum must answer, {', '.join(sorted(silent))} did not, "
                 f"after {self.retries + 1} requests: nothing of this round can be read"
             )
-        self.rounds += 1
         return answers
 
     def _content(self, reply: Message, node: int) -> RecordDict:
@@ -96,8 +125,8 @@ class Cohort:
 
 def secure_federation(
     grid: Grid, shaken: Handshake, experiment: Experiment, timeout: float
-) -> tuple[SecureResult, float]:
-    """The result of a run under secure sums, and the CPU seconds of the server.
+) -> tuple[SecureResult, BayesianNetwork | None, float]:
+    """The result of a run under secure sums, its parameters, and the CPU seconds of the server.
 
     Raises
     ------
@@ -105,26 +134,53 @@ def secure_federation(
     ConfigError, SearchError : the settings do not fit, or there is too much to ask.
     """
     settings, schema = experiment.consensus, shaken.state.schema
+    require_countable(schema, experiment)
     search = search_of(schema, len(shaken.clients), settings)
     cohort = Cohort(grid, shaken.clients, timeout, settings.sum_retries)
+    began = time.process_time()
     run = secrets.token_hex(16)
-    members = _members(cohort, shaken, run)
-    terms = terms_of(run, schema, settings, members)
-    began, own = time.process_time(), 0.0
+    terms = terms_of(run, schema, experiment, _members(cohort, shaken, run))
+    found = _drive(search, cohort, terms)
+    result = result_of(found, schema, terms, shaken.state.refused, settings, cohort.cost)
+    network, lacking = None, None
+    if settings.choose != "smhd":
+        result, lacking = _drive(summed_choice(result, experiment), cohort, terms)
+        if lacking is not None:
+            LOG.warning("the structures alone choose: %s", lacking)
+    if experiment.federation.parameters == "federated":
+        if lacking is None:
+            asked = summed_parameters(result, experiment.learner.ess)
+            result, network, lacking = _drive(asked, cohort, terms)
+        if lacking is not None:
+            LOG.warning("no parameters: %s", lacking)
+    seconds = time.process_time() - began - cohort.waited
+    return replace(result, cost=cohort.cost), network, seconds
+
+
+def require_countable(schema: Schema, experiment: Experiment) -> None:
+    """Raise ConfigError where counts are wanted, but the columns are numbers."""
+    if schema.kind != "categorical" and count_requests(experiment):
+        raise ConfigError(
+            "counts are masked for columns of categories only, those of this run are numbers: "
+            "choose must be smhd, parameters none"
+        )
+
+
+def _drive(search: Generator[SumRequest, Any, T], cohort: Cohort, terms: Terms) -> T:
+    """What a search finds that is sent the sums it asks for, or that a site did not answer."""
     try:
         request = next(search)
         while True:
             data = to_bytes(request, terms.session, cohort.rounds)
-            own += time.process_time() - began
-            parts = _masked(cohort, data, terms.to_text() if cohort.rounds == 1 else None)
-            began = time.process_time()
-            request = search.send(unmasked_sum(parts))
+            try:
+                sums = unmasked_sum(_masked(cohort, data, terms))
+            except QuorumError as error:
+                request = search.throw(error)
+            else:
+                request = search.send(sums)
     except StopIteration as end:
-        found = end.value
-    seconds = sum(cohort.seconds) / len(cohort.clients) if cohort.seconds else None
-    cost = SumCost(cohort.rounds, cohort.up, cohort.down, seconds)
-    result = result_of(found, schema, terms, shaken.state.refused, settings, cost)
-    return result, own + time.process_time() - began
+        found: T = end.value
+        return found
 
 
 def _members(cohort: Cohort, shaken: Handshake, run: str) -> list[Member]:
@@ -154,11 +210,11 @@ def _member(answer: RecordDict, client: str) -> Member:
     )
 
 
-def _masked(cohort: Cohort, data: bytes, terms: str | None) -> list[Masked]:
-    """The masked vectors of all sites for a request."""
+def _masked(cohort: Cohort, data: bytes, terms: Terms) -> list[Masked]:
+    """The masked vectors of all sites for a request; the first comes with the terms."""
     question: dict[str, Any] = {"request": data}
-    if terms is not None:
-        question["terms"] = terms
+    if cohort.rounds == 1:
+        question["terms"] = terms.to_text()
     record = ConfigRecord(question)
     task = ConfigRecord({"round": cohort.rounds})
     content = RecordDict({"task": task, "sums": record})
@@ -170,7 +226,7 @@ def _masked(cohort: Cohort, data: bytes, terms: str | None) -> list[Masked]:
         if seconds is not None:
             cohort.seconds.append(seconds)
     cohort.up += parts[0].nbytes
-    cohort.down += len(data) + len(terms or "")
+    cohort.down += len(data) + len(question.get("terms", ""))
     return parts
 
 

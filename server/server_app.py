@@ -109,14 +109,15 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
     ResultsError : the state cannot be kept, or not be read to resume.
     """
     require_private_run(experiment)
+    require_choosable(experiment)
     began = time.process_time()
     load_kernels()
     startup_seconds = time.process_time() - began
     if experiment.consensus.aggregation != "open":
         shaken = handshake(grid, experiment, None)
         timeout = experiment.federation.reply_seconds or DAY
-        summed, seconds = secure_federation(grid, shaken, experiment, timeout)
-        return Federated(summed, seconds, startup_seconds)
+        summed, network, seconds = secure_federation(grid, shaken, experiment, timeout)
+        return Federated(summed, seconds, startup_seconds, network)
     before = resume(experiment)
     if before is None or unfinished(before, experiment):
         found = further_rounds(grid, experiment, before, progress)
@@ -142,7 +143,6 @@ def further_rounds(
 ) -> Federated:
     """The result of all rounds, from the first or after those of `before`, with the choice by
     counts and the parameters, where they are wanted."""
-    require_choosable(experiment)
     timeout = experiment.federation.reply_seconds or DAY
     shaken = handshake(grid, experiment, before)
     strategy = StructuralConsensus(
@@ -264,7 +264,8 @@ def write_folder(federated: Federated, experiment: Experiment) -> None:
         "startup_seconds": federated.startup_seconds,
     }
     if isinstance(federated.result, SecureResult):
-        write_sums(federated.result, experiment.output.out_dir, run=run)
+        network = federated.network
+        write_sums(federated.result, experiment.output.out_dir, run=run, network=network)
         return
     outcome = Outcome.of_federation(federated.result)
     files = result_files(federated.result, experiment)

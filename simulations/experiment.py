@@ -49,14 +49,16 @@ def experiment_from(
     said: dict[str, Any] = {} if config is None else _read_config(config)
     said |= {key: value for key, value in options.items() if value is not None}
     flat = {**(base or {}), **said}
-    if said.get("aggregation", "open") != "open" and "parameters" not in said:
-        flat.pop("parameters", None)  # a default that secure sums cannot follow
     local = {key.replace("-", "_"): flat.pop(key) for key in _LOCAL if key in flat}
     if "processes" in local and type(local["processes"]) is not int:
         raise ConfigError(f"processes must be a whole number, not {local['processes']!r}")
     experiment = from_run_config(flat, **local)
     learner_for(experiment.learner)
-    kind_of_score(experiment.learner.score)
+    kind = kind_of_score(experiment.learner.score)
+    aggregation = experiment.consensus.aggregation
+    unsummed = aggregation == "moral-votes" or (aggregation != "open" and kind != "categorical")
+    if unsummed and "parameters" not in said:
+        experiment = experiment.changed(parameters="none")  # one round; numbers have no counts
     if experiment.learner.knowledge is not None:
         read_knowledge(experiment.learner.knowledge)
     return experiment

@@ -151,4 +151,4 @@ def _choose_by_counts(
     while (wanted := request(dialogue)) is not None:
         answers = {site: answer_request(wanted, table, ess) for site, table in tables.items()}
         dialogue = advance(dialogue, answers)
-    return conclude(dialogue)
+    return conclude(result, dialogue)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from fedbn.choice.by_counts import CountedChoice, Mechanism
+from fedbn.consensus.threshold import Consensus
 from fedbn.data.dataset import Schema
 from fedbn.federation.rounds import FederationResult
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
 
-__all__ = ["choice_from_dict", "choice_to_dict", "with_choice"]
+__all__ = ["choice_from_dict", "choice_to_dict", "counted_consensus", "with_choice"]
 
 _PLAIN = (
     "score",
@@ -37,20 +39,24 @@ def with_choice(result: FederationResult, choice: CountedChoice) -> FederationRe
     fused = next(each for each in result.classes if each.row_weight == choice.row_weight)
     inputs = fused.path.inputs
     distance = mean_smhd(choice.dag, inputs.dags, inputs.weights)
-    consensus = replace(
-        fused.consensus,
+    return replace(
+        result,
+        path=fused.path,
+        consensus=counted_consensus(fused.consensus, choice, distance),
+        row_weight=choice.row_weight,
+        choice=choice,
+    )
+
+
+def counted_consensus(consensus: Consensus, choice: CountedChoice, distance: Fraction) -> Consensus:
+    """A consensus with the structure that counts chose, and its mean SMHD to the inputs."""
+    return replace(
+        consensus,
         dag=choice.dag,
         theta=None,
         reading="counts",
         mean_smhd=distance,
-        gap=distance - fused.consensus.lower_bound,
-    )
-    return replace(
-        result,
-        path=fused.path,
-        consensus=consensus,
-        row_weight=choice.row_weight,
-        choice=choice,
+        gap=distance - consensus.lower_bound,
     )
 
 

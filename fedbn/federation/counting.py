@@ -1,9 +1,12 @@
 """The dialogue of choosing by counts, as pure functions on frozen state; no network, no clock.
 
-    opened     result of the rounds                  -> Counting
-    request    Counting                              -> FamilyRequest, or None at the end
-    advanced   Counting, the answers of all sites    -> Counting
-    concluded  Counting                              -> result with its choice
+    open_counting  result of the rounds                -> Counting
+    request        Counting                            -> FamilyRequest, or None at the end
+    advance        Counting, the answers of all sites  -> Counting
+    hear           Counting, the sums of the answers   -> Counting
+    conclude       result, Counting                    -> result with its choice
+
+Under secure sums the server has the sums alone (`secure_counting.py`).
 
 The sites of the first answer are the sites of the whole dialogue: sums over other sites would be of
 other rows. Where one of them does not answer again, or counts other rows than before, the dialogue
@@ -12,21 +15,45 @@ ends with what is known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedbn.choice.by_counts import Climb, begin, choice_of, climb_on, joined_pairs, neighbours
+from fedbn.arrays import Bools, Ints
+from fedbn.choice.by_counts import (
+    Climb,
+    CountedChoice,
+    begin,
+    choice_of,
+    climb_on,
+    joined_pairs,
+    neighbours,
+)
 from fedbn.choice.candidates import CandidateLimits, Candidates, candidates_of
 from fedbn.consensus.threshold import PathState, path_states
+from fedbn.data.dataset import Schema
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.rounds import FederationResult, FusedClass
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables
-from fedbn.scores.family_scores import FamilyScores, family_scores
+from fedbn.scores.family_scores import family_scores
 
-__all__ = ["Counting", "advance", "conclude", "open_counting", "request"]
+__all__ = [
+    "ClassStates",
+    "Counting",
+    "advance",
+    "by_preference",
+    "conclude",
+    "counted_choice",
+    "hear",
+    "open_counting",
+    "open_dialogue",
+    "request",
+]
+
+ClassStates = Sequence[tuple[float, Sequence[PathState]]]
+"""The row weight of every class, and its states by preference."""
 
 STREAM = 6
 """Number of the random stream of the ordering search, after the run's seed."""
@@ -38,23 +65,26 @@ class Counting:
 
     Attributes
     ----------
-    result : of the rounds.
+    schema : the agreed one.
+    pairs : bool [n, n], symmetric: the pairs that some site joined.
     candidates : what the first request is about.
     rounds_left : how many further requests there may be.
     ess, seed : of the scores, and of the ordering search.
     limits : of the tables.
-    rows : rows of every site that answered, by its name; empty before the first answer.
+    rows : rows by the name of the site that answered, or of all sites together by the names of
+        all; empty before the first answer.
     climb : after the first answer.
     ended : whether nothing more is to be asked.
     """
 
-    result: FederationResult
+    schema: Schema
+    pairs: Bools
     candidates: Candidates
     rounds_left: int
     ess: float
     seed: int
     limits: CandidateLimits
-    rows: Mapping[str, int]
+    rows: Mapping[tuple[str, ...], int]
     climb: Climb | None = None
     ended: bool = False
 
@@ -68,11 +98,44 @@ def open_counting(
     seed: int,
     limits: CandidateLimits | None = None,
 ) -> Counting:
-    """The dialogue before its first request.
+    """The dialogue before its first request, about what the rounds gave.
 
     Parameters
     ----------
     result : of the last round, with all its classes.
+    choose, count_rounds, ess, seed, limits : as for `open_dialogue`, which says what is raised.
+    """
+    inputs = [fused.path.inputs for fused in result.classes]
+    return open_dialogue(
+        [(fused.row_weight, _states(fused)) for fused in result.classes],
+        result.schema,
+        joined_pairs(dag for merged in inputs for dag in merged.dags),
+        choose=choose,
+        count_rounds=count_rounds,
+        ess=ess,
+        seed=seed,
+        limits=limits,
+    )
+
+
+def open_dialogue(
+    classes: ClassStates,
+    schema: Schema,
+    pairs: Bools,
+    *,
+    choose: str,
+    count_rounds: int,
+    ess: float,
+    seed: int,
+    limits: CandidateLimits | None = None,
+) -> Counting:
+    """The dialogue before its first request.
+
+    Parameters
+    ----------
+    classes : what may be counted_choice.
+    schema : the agreed one.
+    pairs : bool [n, n], symmetric: the pairs that some site joined, over which a climb goes.
     choose : "counts" makes one request, "climb" as many more as `count_rounds`.
     count_rounds : at least 0.
     ess : equivalent sample size of BDeu.
@@ -85,23 +148,21 @@ def open_counting(
     SearchError : no candidate keeps the limits.
     """
     bounds = limits or CandidateLimits()
-    classes = [(fused.row_weight, _states(fused)) for fused in result.classes]
-    candidates = candidates_of(classes, result.schema, bounds)
+    candidates = candidates_of(classes, schema, bounds)
     rounds = count_rounds if choose == "climb" else 0
-    return Counting(result, candidates, rounds, ess, seed, bounds, {})
+    return Counting(schema, pairs, candidates, rounds, ess, seed, bounds, {})
 
 
 def request(state: Counting) -> FamilyRequest | None:
     """What all sites are to be asked next; None when nothing is left to ask."""
-    schema = state.result.schema
+    schema = state.schema
     if state.ended:
         return None
     if state.climb is None:
         return FamilyRequest(FamilyTables(schema, state.candidates.families), with_own=True)
     if state.climb.done or state.rounds_left == 0:
         return None
-    pairs = joined_pairs(dag for reply in state.result.replies for dag in reply.dags)
-    families = neighbours(state.climb, pairs, state.limits)
+    families = neighbours(state.climb, state.pairs, state.limits)
     if not families:
         return None
     return FamilyRequest(FamilyTables(schema, families), with_own=True)
@@ -115,10 +176,25 @@ def advance(state: Counting, answers: Mapping[str, FamilyAnswer]) -> Counting:
     state : that made the request.
     answers : site -> its checked answer, of the sites that gave one; at least one.
     """
-    rows = {site: answers[site].counts.rows for site in sorted(answers)}
+    sites = sorted(answers)
+    counts, own = _sum([answers[site] for site in sites])
+    return hear(state, {(site,): answers[site].counts.rows for site in sites}, counts, own)
+
+
+def hear(
+    state: Counting, rows: Mapping[tuple[str, ...], int], counts: FamilyCounts, own: Ints
+) -> Counting:
+    """The dialogue after the sum of all answers.
+
+    Parameters
+    ----------
+    state : that made the request.
+    rows : as in `Counting`; where they are others than before, the dialogue ends.
+    counts, own : the sums over the sites.
+    """
     if state.climb is not None and rows != state.rows:
         return replace(state, ended=True)
-    counts, scores = _sum([answers[site] for site in sorted(answers)], state.ess)
+    scores = family_scores(counts, own, state.ess)
     if state.climb is None:
         rng = np.random.default_rng([state.seed, STREAM, 0])
         return replace(state, rows=rows, climb=begin(state.candidates, counts, scores, rng))
@@ -127,23 +203,32 @@ def advance(state: Counting, answers: Mapping[str, FamilyAnswer]) -> Counting:
     return replace(state, climb=climb, rounds_left=state.rounds_left - 1)
 
 
-def conclude(state: Counting) -> FederationResult:
+def conclude(result: FederationResult, state: Counting) -> FederationResult:
     """The result with what the counts chose; as it was if nobody answered."""
+    choice = counted_choice(state)
+    return result if choice is None else with_choice(result, choice)
+
+
+def counted_choice(state: Counting) -> CountedChoice | None:
+    """What the counts chose; None if nobody answered."""
     if state.climb is None:
-        return state.result
-    choice = choice_of(state.climb, state.candidates, tuple(state.rows))
-    return with_choice(state.result, choice)
+        return None
+    sites = tuple(name for names in state.rows for name in names)
+    return choice_of(state.climb, state.candidates, sites)
 
 
 def _states(fused: FusedClass) -> list[PathState]:
-    """The states of a class, both readings of all its paths, by preference."""
-    states = [state for path in fused.paths for state in path_states(path)]
+    return by_preference(state for path in fused.paths for state in path_states(path))
+
+
+def by_preference(states: Iterable[PathState]) -> list[PathState]:
+    """The states of a class, both readings of all its paths, as candidates are listed."""
     return sorted(states, key=lambda state: (state.mean_smhd, state.n_edges))
 
 
-def _sum(answers: list[FamilyAnswer], ess: float) -> tuple[FamilyCounts, FamilyScores]:
-    """The counts and the scores over all sites; whole numbers, so no order matters."""
+def _sum(answers: list[FamilyAnswer]) -> tuple[FamilyCounts, Ints]:
+    """The counts and own scores over all sites; whole numbers, so no order matters."""
     counts, own = answers[0].counts, answers[0].own
     for answer in answers[1:]:
         counts, own = counts + answer.counts, own + answer.own
-    return counts, family_scores(counts, own, ess)
+    return counts, own

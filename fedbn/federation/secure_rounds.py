@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
+from fedbn.choice.by_counts import CountedChoice
 from fedbn.consensus.pooling import Robust, poolings_of
 from fedbn.consensus.threshold import Consensus, Reading
 from fedbn.consensus.votes import Votes, lower_bound, mean_smhd_by_votes
 from fedbn.data.dataset import Schema
-from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.fusion.median import descend_by_votes
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
@@ -32,6 +33,7 @@ __all__ = [
     "SecureResult",
     "SumCost",
     "VotedConsensus",
+    "count_requests",
     "result_of",
     "search_of",
     "statements",
@@ -91,6 +93,8 @@ class SecureResult:
     signed : whether every site signed its key: else a server that puts keys of its own in their
         place is not noticed.
     cost : of the sums.
+    choice : what counts of families said, where they were asked for.
+    families : how many families were counted in all.
     """
 
     schema: Schema
@@ -102,12 +106,24 @@ class SecureResult:
     consensus: Consensus | VotedConsensus
     signed: bool
     cost: SumCost
+    choice: CountedChoice | None = None
+    families: int = 0
 
 
-def terms_of(
-    run: str, schema: Schema, settings: ConsensusSettings, members: Sequence[Member]
-) -> Terms:
+def count_requests(experiment: Experiment) -> int:
+    """How often a run may ask for counts: to choose, to climb, and for parameters.
+
+    >>> count_requests(Experiment.of(choose="climb", count_rounds=3, parameters="federated"))
+    5
+    """
+    choose = experiment.consensus.choose
+    climb = experiment.consensus.count_rounds if choose == "climb" else 0
+    return (choose != "smhd") + climb + (experiment.federation.parameters == "federated")
+
+
+def terms_of(run: str, schema: Schema, experiment: Experiment, members: Sequence[Member]) -> Terms:
     """The terms of a run with these members."""
+    settings = experiment.consensus
     return Terms(
         run=run,
         schema=schema.hash,
@@ -117,6 +133,7 @@ def terms_of(
         quorum=settings.vote_quorum,
         poolings=poolings_of(cast(Robust, settings.robust)),
         members=tuple(sorted(members, key=lambda member: (member.name, member.public))),
+        counts=count_requests(experiment),
     )
 
 
@@ -139,7 +156,7 @@ def search_of(schema: Schema, clients: int, settings: ConsensusSettings) -> Sear
         k_max=settings.k_max,
         look_ahead=settings.look_ahead,
         quorum=settings.vote_quorum,
-        reading=cast(Reading, settings.reading),
+        reading=cast(Reading, settings.reading if settings.choose == "smhd" else "best"),
         robust=cast(Robust, settings.robust),
         stop=lambda: end is not None and time.process_time() > end,
     )
@@ -208,6 +225,7 @@ def statements(result: SecureResult) -> tuple[str, ...]:
         "Of the sites' structures the server learned this, and nothing else: "
         + "; ".join(learned)
         + ".",
+        *([_counted_words(result)] if result.families else []),
         f"A pair with one vote of {sites} is one site's; who knows a site's practice may guess "
         "which.",
         keys,
@@ -215,4 +233,12 @@ def statements(result: SecureResult) -> tuple[str, ...]:
         f"Not hidden from a server with {sites - 1} of the sites: they can take their own parts "
         "away. Not checked: a site that lies. Not hidden: the result. Not claimed: differential "
         "privacy.",
+    )
+
+
+def _counted_words(result: SecureResult) -> str:
+    own = "" if result.choice is None else ", and the sums of the sites' own scores of them"
+    return (
+        f"Of the tables it learned the counts of {result.families} families in the rows of all "
+        f"sites together{own}; a cell with one row is one site's."
     )

@@ -280,14 +280,10 @@ class Experiment(Settings):
             raise ConfigError(f"a run with {name} keeps no checkpoint: start it anew")
         if len(self.learner.ladder) > 1:
             raise ConfigError(f"{name} sums structures of one row weight, not of several")
-        if self.consensus.choose != "smhd":
+        if name == "moral-votes" and self.consensus.choose != "smhd":
             raise ConfigError(
-                f"{name} chooses by smhd: the counts that {self.consensus.choose} asks for would "
-                "leave the sites unmasked"
-            )
-        if self.federation.parameters == "federated":
-            raise ConfigError(
-                f"{name} sums no parameters yet: their counts would leave the sites unmasked"
+                f"{name} finds no structures among which {self.consensus.choose} could choose: "
+                "use secure-sums, or choose = smhd"
             )
 
     @classmethod

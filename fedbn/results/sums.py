@@ -21,7 +21,7 @@ from fedbn.results.outcome import Outcome
 from fedbn.results.report import write_results, write_voted
 
 if TYPE_CHECKING:
-    from fedbn.networks.network import BayesianNetwork
+    from fedbn.results.report import Network
 
 __all__ = ["outcome_of_sums", "sums_content", "voted_content", "write_sums"]
 
@@ -65,7 +65,7 @@ def write_sums(
     run: Mapping[str, Any],
     outcome: Outcome | None = None,
     gold: DAG | None = None,
-    network: BayesianNetwork | None = None,
+    network: Network | None = None,
 ) -> Path:
     """Write the results folder and return its absolute path.
 

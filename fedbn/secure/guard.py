@@ -7,7 +7,9 @@ more sinks taken, more deletions done, each of them valid in P. Hence the number
 too. What a site cannot check is that the server chose the smallest sums.
 
 The order of the rounds: order of the inputs, union, cuts, orders of the pruned inputs, their
-unions, votes. Phases may be left out (a graph without edges has no cuts), never come back.
+unions, votes, counts of families. Phases may be left out (a graph without edges has no cuts), never
+come back. Counts are asked for as often as the terms say, at most; which families may be counted is
+for the site's policy to say.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from fedbn.errors import MessageError, PolicyError
 from fedbn.secure.pattern import after, pattern_of
 from fedbn.secure.requests import (
     MAX_CHAIN,
+    CountRequest,
     CutRequest,
     Deletions,
     Indices,
@@ -46,9 +49,10 @@ class Asked:
     ----------
     last : the bytes of the last request; empty before the first.
     number : its round.
-    phase : 0 order, 1 union, 2 cuts, 3 orders, 4 unions, 5 votes; -1 before the first.
+    phase : 0 order, 1 union, 2 cuts, 3 orders, 4 unions, 5 votes, 6 counts; -1 before the first.
     cuts : the last request for cuts.
     orders : the paths of the orders, and of every state all the sinks that were told.
+    counts : how many requests for counts there were.
     """
 
     last: bytes = b""
@@ -56,6 +60,7 @@ class Asked:
     phase: int = -1
     cuts: CutRequest | None = None
     orders: OrderRequest | None = None
+    counts: int = 0
 
     def to_text(self) -> str:
         """For the site's own memory between two rounds."""
@@ -65,7 +70,8 @@ class Asked:
             for name, request in kept.items()
         }
         last = self.last.decode("ascii")
-        return json.dumps(parts | {"last": last, "number": self.number, "phase": self.phase})
+        told = {"last": last, "number": self.number, "phase": self.phase, "counts": self.counts}
+        return json.dumps(parts | told)
 
     @classmethod
     def from_text(cls, text: str) -> Asked:
@@ -115,6 +121,9 @@ def _follow(request: SumRequest, before: Asked, terms: Terms, n: int) -> Asked:
     """What was asked with this request; raises MessageError where it does not follow."""
     if isinstance(request, VoteRequest):
         return _votes(request, before, terms)
+    if isinstance(request, CountRequest):
+        _require(bool(request.families), "nothing is asked")
+        return _counts(before, terms)
     _require(terms.aggregation == "secure-sums", "only votes were agreed on")
     if isinstance(request, OrderRequest):
         return _order(request, before, n)
@@ -226,6 +235,13 @@ def _votes(request: VoteRequest, before: Asked, terms: Terms) -> Asked:
         if before.cuts is not None and request.union is not None:
             _require(request.union == before.cuts.union, "the union was changed")
     return replace(before, phase=5)
+
+
+def _counts(before: Asked, terms: Terms) -> Asked:
+    """Counts come after the votes."""
+    _require(before.phase in (5, 6), "counts are asked for out of turn")
+    _require(before.counts < terms.counts, f"{terms.counts} requests for counts were agreed on")
+    return replace(before, phase=6, counts=before.counts + 1)
 
 
 def _begins(longer: tuple[Any, ...], shorter: tuple[Any, ...]) -> bool:

@@ -22,9 +22,11 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar
 
 from fedbn.errors import MessageError
+from fedbn.networks.family_counts import Family
 
 __all__ = [
     "MAX_CHAIN",
+    "CountRequest",
     "CutPath",
     "CutRequest",
     "Deletion",
@@ -134,9 +136,21 @@ class VoteRequest:
     classes: bool
 
 
-SumRequest = OrderRequest | UnionRequest | CutRequest | VoteRequest
+@dataclass(frozen=True)
+class CountRequest:
+    """The counts of families in the sites' tables and, if `own`, the sites' own scores of them.
+
+    families: sorted and distinct, over the agreed names.
+    """
+
+    families: tuple[Family, ...]
+    own: bool
+
+
+SumRequest = OrderRequest | UnionRequest | CutRequest | VoteRequest | CountRequest
 
 _KINDS: dict[str, type[SumRequest]] = {
+    "counts": CountRequest,
     "order": OrderRequest,
     "union": UnionRequest,
     "cuts": CutRequest,
@@ -263,7 +277,16 @@ def _votes(ask: Any) -> VoteRequest:
     return VoteRequest(union, _flag(ask["classes"]))
 
 
+def _counts(ask: Any) -> CountRequest:
+    def family(value: Any) -> Family:
+        node, parents = value
+        return Family(_index(node), _indices(parents))
+
+    return CountRequest(_tuple(family, ask["families"]), _flag(ask["own"]))
+
+
 _READERS: dict[str, Callable[[Any], SumRequest]] = {
+    "counts": _counts,
     "order": _order,
     "union": _union,
     "cuts": _cuts,

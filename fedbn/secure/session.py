@@ -62,6 +62,7 @@ class Terms:
     k_max, quorum : as in `secure_path`.
     poolings : "mean", "clip": one path each.
     members : the cohort, sorted by name and key.
+    counts : how often counts of families may be asked for, after the votes.
     """
 
     run: str
@@ -72,6 +73,7 @@ class Terms:
     quorum: int
     poolings: tuple[str, ...]
     members: tuple[Member, ...]
+    counts: int = 0
 
     @property
     def session(self) -> bytes:

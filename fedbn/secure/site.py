@@ -7,20 +7,23 @@ reply      hear a request; the masked vector that leaves
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from fedbn.arrays import Masked
+from fedbn.arrays import Ints, Masked
 from fedbn.errors import MessageError, PolicyError
 from fedbn.fusion.weights import UNITS_PER_CLIENT, integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.secure.answers import answer
 from fedbn.secure.guard import NOTHING_ASKED, Asked, allow
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
-from fedbn.secure.requests import UnionRequest
+from fedbn.secure.requests import CountRequest, UnionRequest
 from fedbn.secure.session import Terms
 
-__all__ = ["Site", "begin", "join", "reply"]
+__all__ = ["Count", "Site", "begin", "join", "reply"]
+
+Count = Callable[[CountRequest], Ints]
+"""What a site answers of its table, or refuses; see `family_sums.own_counts`."""
 
 
 @dataclass(frozen=True)
@@ -65,18 +68,32 @@ def join(site: Site, terms: Terms) -> Site:
     return replace(site, terms=terms)
 
 
-def reply(site: Site, data: bytes) -> tuple[Masked, Site]:
+def no_counts(_: CountRequest) -> Ints:
+    """Of a site that has structures and no table; raises PolicyError."""
+    raise PolicyError("counts", "this site sends no counts")
+
+
+def reply(site: Site, data: bytes, count: Count = no_counts) -> tuple[Masked, Site]:
     """The masked vector for a request, and the site after it; the same request, the same bytes.
+
+    Parameters
+    ----------
+    site, data : who is asked, and the bytes of the request.
+    count : answers a request for counts.
 
     Raises
     ------
-    PolicyError : "query", the protocol does not ask this now; or the site is in no run.
+    PolicyError : "query", the protocol does not ask this now; or the site is in no run; or what
+        `count` raises.
     """
     if site.terms is None:
         raise PolicyError("query", "a sum was asked for before the terms were told")
     request, asked = allow(data, site.asked, site.terms, site.dags[0].n)
     try:
-        values = answer(request, site.dags, site.weights)
+        if isinstance(request, CountRequest):
+            values = count(request)
+        else:
+            values = answer(request, site.dags, site.weights)
     except MessageError as error:
         raise PolicyError("query", str(error)) from None
     digest = request_digest(data)

@@ -6,12 +6,13 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fedbn.choice.by_counts import CountedChoice
     from fedbn.federation.rounds import FederationResult
     from fedbn.results.outcome import Outcome
     from simulations.experiment import Experiment
     from simulations.run import ExperimentRun
 
-__all__ = ["choice_json", "print_choice", "with_pooled"]
+__all__ = ["choice_json", "counts_json", "print_choice", "print_counts", "with_pooled"]
 
 
 def with_pooled(
@@ -29,31 +30,41 @@ def choice_json(
     result: FederationResult, experiment: Experiment, outcome: Outcome
 ) -> dict[str, Any]:
     """What the JSON says about row weights, counts and pooling."""
-    choice, pooled = result.choice, outcome.pooled
+    pooled = outcome.pooled
     content: dict[str, Any] = {
         "row_weight": result.row_weight,
         "choose": experiment.consensus.choose,
+        **counts_json(result.choice),
     }
-    if choice is not None:
-        content["counts"] = {
-            "score": choice.score,
-            "requests": choice.requests,
-            "families": choice.families,
-            "cells": choice.cells,
-            "sites": list(choice.sites),
-        }
-        content["mechanisms"] = [asdict(each) for each in choice.mechanisms]
     if pooled is not None:
         edges = [list(edge) for edge in pooled.dag.edges]
         content["pooled"] = {"edges": edges, "closed": pooled.closed}
     return content
 
 
+def counts_json(choice: CountedChoice | None) -> dict[str, Any]:
+    """What the JSON says about counts; nothing where there were none."""
+    if choice is None:
+        return {}
+    counts = {
+        "score": choice.score,
+        "requests": choice.requests,
+        "families": choice.families,
+        "cells": choice.cells,
+        "sites": list(choice.sites),
+    }
+    return {"counts": counts, "mechanisms": [asdict(each) for each in choice.mechanisms]}
+
+
 def print_choice(result: FederationResult) -> None:
-    """In words: the row weight, and what counts said of the sites' mechanisms."""
-    choice = result.choice
+    """In words: the row weight, and what counts said."""
     if len(result.classes) > 1:
         print(f"Row weight {result.row_weight:g} of {len(result.classes)} was taken.")
+    print_counts(result.choice)
+
+
+def print_counts(choice: CountedChoice | None) -> None:
+    """In words: what counts said of the sites' mechanisms."""
     if choice is None:
         return
     own = [each.variable for each in choice.mechanisms if not each.shared]

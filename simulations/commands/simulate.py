@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbn.errors import ConfigError, FedbnWarning, NetworkError
+from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.privacy.ledger import reserve
 from simulations.commands.choice_output import choice_json, print_choice, with_pooled
@@ -25,7 +25,6 @@ from simulations.terminal import print_json, print_table, stages, summary_table
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
-    from fedbn.networks.network import BayesianNetwork
     from fedbn.privacy.guarantee import Guarantee
     from fedbn.results.outcome import Client, Outcome, Summary
     from simulations.run import ExperimentRun
@@ -38,8 +37,8 @@ __all__ = [
     "run_content",
     "title_of",
     "truth_of",
+    "warn_of_parameters",
     "with_held_out",
-    "with_tables",
 ]
 
 STRUCTURES = (
@@ -100,7 +99,7 @@ def run_and_report(
         write_results(outcome, target, run=content, network=run.network, more=files)
         forget(experiment)
     warn_of(outcome.path, outcome.consensus)
-    _warn_of_parameters(run, experiment)
+    warn_of_parameters(run, experiment)
     if as_json:
         shared = consensus_json(outcome.path, outcome.consensus)
         more = choice_json(result, experiment, outcome)
@@ -158,7 +157,7 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
     )
 
 
-def _warn_of_parameters(run: ExperimentRun, experiment: Experiment) -> None:
+def warn_of_parameters(run: ExperimentRun, experiment: Experiment) -> None:
     """Say why there are none, where they were wanted."""
     if experiment.federation.parameters == "federated" and run.network is None:
         warnings.warn(
@@ -167,26 +166,6 @@ def _warn_of_parameters(run: ExperimentRun, experiment: Experiment) -> None:
             FedbnWarning,
             stacklevel=2,
         )
-
-
-def with_tables(run: ExperimentRun, experiment: Experiment) -> BayesianNetwork | None:
-    """The consensus with probabilities estimated on the pooled tables.
-
-    None for float columns, for private structures (tables are not private), and, with a warning,
-    where a table would be too large to write.
-    """
-    schema = run.result.schema
-    if schema.kind != "categorical" or guarantee_of(experiment.learner) is not None:
-        return None
-    from fedbn.networks.fitting import fit_parameters
-    from simulations.pooled import pooled_table
-
-    pooled = pooled_table([site.dataset for site in run.simulation.sites], schema)
-    try:
-        return fit_parameters(run.result.consensus.dag, pooled, experiment.learner.ess)
-    except NetworkError as error:
-        warnings.warn(f"no consensus.bif: {error}", FedbnWarning, stacklevel=2)
-        return None
 
 
 def run_content(experiment: Experiment, timings: dict[str, Any]) -> dict[str, Any]:

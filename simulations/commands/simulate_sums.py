@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simulations.commands.choice_output import counts_json, print_counts
 from simulations.commands.fuse import consensus_json, warn_of
 from simulations.commands.simulate import (
     FIGURES,
@@ -18,8 +19,8 @@ from simulations.commands.simulate import (
     run_content,
     title_of,
     truth_of,
+    warn_of_parameters,
     with_held_out,
-    with_tables,
 )
 from simulations.experiment import Experiment, with_absolute_paths
 from simulations.terminal import print_json, print_table, rows_table, shown, stages
@@ -52,10 +53,10 @@ def simulate_sums(
             outcome = with_held_out(outcome, run, experiment)
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
         content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
-        network = with_tables(run, experiment)
-        write_sums(result, target, run=content, outcome=outcome, gold=truth, network=network)
+        write_sums(result, target, run=content, outcome=outcome, gold=truth, network=run.network)
     if outcome is not None:
         warn_of(outcome.path, outcome.consensus)
+    warn_of_parameters(run, experiment)
     if as_json:
         print_json({**_content(result, outcome, truth), **times, "out": str(target)})
     elif not quiet:
@@ -79,6 +80,7 @@ def _content(result: SecureResult, outcome: Outcome | None, truth: Any) -> dict[
         "smhd_to_gold": summary.smhd_to_gold,
         "shd_to_gold": summary.shd_to_gold,
         "held_out": summary.held_out,
+        **counts_json(result.choice),
         **told,
     }
 
@@ -100,6 +102,7 @@ def _print(
         print_table(rows_table(("", ""), rows, title_of(experiment, len(result.clients))))
         print(f"Results are in {target}:")
         print(f"{STRUCTURES}, {more}")
+    print_counts(result.choice)
     print(f"\nSecure sums: {cost_words(result)}.")
     for sentence in statements(result):
         print(sentence)

@@ -154,7 +154,7 @@ def _counted(
         first = next(iter(answers.values()))
         sent += sum(array.nbytes for array in answer_to_arrays(wanted, first).values())
         dialogue = advance(dialogue, answers)
-    return conclude(dialogue), sent
+    return conclude(result, dialogue), sent
 
 
 def _log_likelihood(network: BayesianNetwork, table: Dataset) -> float:

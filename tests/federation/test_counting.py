@@ -49,7 +49,7 @@ def test_counts_ask_once_and_climb_asks_on(asia: Federation) -> None:
 
 def test_the_result_has_the_choice_and_its_distance_to_the_inputs(asia: Federation) -> None:
     state, _ = dialogue(asia, "climb")
-    result = conclude(state)
+    result = conclude(asia.result, state)
     assert result.consensus.dag == result.choice.dag
     assert result.consensus.reading == "counts"
     inputs = result.path.inputs
@@ -69,8 +69,10 @@ def test_no_order_of_sites_matters(asia: Federation) -> None:
         random.Random(number).shuffle(given)
         return dict(given)
 
-    first = choice_to_dict(conclude(dialogue(asia, "climb")[0]).choice)
-    second = choice_to_dict(conclude(dialogue(asia, "climb", sites=shuffled)[0]).choice)
+    first = choice_to_dict(conclude(asia.result, dialogue(asia, "climb")[0]).choice)
+    second = choice_to_dict(
+        conclude(asia.result, dialogue(asia, "climb", sites=shuffled)[0]).choice
+    )
     assert first == second
 
 
@@ -84,8 +86,8 @@ def test_a_site_that_answers_no_more_ends_the_climb(asia: Federation) -> None:
     state, requests = dialogue(asia, "climb", sites=leaving)
     assert requests == 2
     assert state.ended
-    assert conclude(state).choice.sites == tuple(asia.tables)
-    assert conclude(state).choice.dag == dialogue(asia, "counts")[0].climb.dag
+    assert conclude(asia.result, state).choice.sites == tuple(asia.tables)
+    assert conclude(asia.result, state).choice.dag == dialogue(asia, "counts")[0].climb.dag
 
 
 def test_a_site_that_never_answers_is_left_out_of_the_sums(asia: Federation) -> None:
@@ -94,18 +96,18 @@ def test_a_site_that_never_answers_is_left_out_of_the_sums(asia: Federation) -> 
         del given["site 3"]
         return given
 
-    choice = conclude(dialogue(asia, "climb", sites=without)[0]).choice
+    choice = conclude(asia.result, dialogue(asia, "climb", sites=without)[0]).choice
     assert choice.sites == ("site 0", "site 1", "site 2")
     assert choice.counts.rows == 900
 
 
 def test_without_an_answer_the_structures_choose(asia: Federation) -> None:
     state: Counting = open_counting(asia.result, choose="counts", count_rounds=0, ess=1.0, seed=1)
-    assert conclude(state) is asia.result
+    assert conclude(asia.result, state) is asia.result
 
 
 def test_the_record_of_a_choice_is_exact(asia: Federation) -> None:
-    choice = conclude(dialogue(asia, "climb")[0]).choice
+    choice = conclude(asia.result, dialogue(asia, "climb")[0]).choice
     again = choice_from_dict(choice_to_dict(choice), asia.result.schema)
     assert choice_to_dict(again) == choice_to_dict(choice)
     assert again.dag == choice.dag

@@ -283,8 +283,6 @@ def test_a_sum_that_was_never_begun_is_refused() -> None:
     [
         ({"rounds_limit": 2}, "rounds-limit must be 1"),
         ({"resume": True}, "keeps no checkpoint"),
-        ({"choose": "counts"}, "would leave the sites unmasked"),
-        ({"parameters": "federated"}, "would leave the sites unmasked"),
         ({"row_weight": "ladder"}, "one row weight"),
     ],
 )

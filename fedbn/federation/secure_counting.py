@@ -1,0 +1,104 @@
+"""Choosing by counts, and parameters, where the server has sums over the sites and nothing else.
+
+    summed_choice       result of the sums over structures -> its structure as counts choose it
+    summed_parameters   result -> the consensus with parameters
+
+Both are questions that go on where those on structures ended, under the same masks. Every sum is
+that of the open run, so both choose and estimate as it does. All sites must answer: without one of
+them there are no counts, and the result stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+
+from fedbn.arrays import Ints
+from fedbn.consensus.threshold import Consensus, states_of
+from fedbn.consensus.votes import mean_smhd_by_votes
+from fedbn.errors import DataError, NetworkError, QuorumError
+from fedbn.federation.choice_record import counted_consensus
+from fedbn.federation.counting import (
+    Counting,
+    by_preference,
+    counted_choice,
+    hear,
+    open_dialogue,
+    request,
+)
+from fedbn.federation.secure_rounds import SecureResult
+from fedbn.federation.settings import Experiment
+from fedbn.networks.family_counts import FamilyTables, families_of
+from fedbn.networks.fitting import parameters_of
+from fedbn.networks.network import BayesianNetwork
+from fedbn.secure.family_sums import sum_families
+from fedbn.secure.requests import SumRequest
+
+__all__ = ["summed_choice", "summed_parameters"]
+
+Lacking = str | None
+"""Why there are no counts, or no more."""
+
+
+def summed_choice(
+    result: SecureResult, experiment: Experiment
+) -> Generator[SumRequest, Ints, tuple[SecureResult, Lacking]]:
+    """Ask for counts, and choose by them; QuorumError may be thrown in where a site has none.
+
+    Raises
+    ------
+    SearchError : no candidate keeps the limits of tables.
+    """
+    dialogue, lacking = _open(result, experiment), None
+    while (wanted := request(dialogue)) is not None:
+        try:
+            sums = yield from sum_families(wanted.tables, own=True)
+        except (QuorumError, DataError) as error:
+            lacking = str(error)
+            break
+        dialogue = hear(dialogue, {result.clients: sums.counts.rows}, *sums)
+    choice = counted_choice(dialogue)
+    if choice is None:
+        return result, lacking
+    assert isinstance(result.consensus, Consensus)
+    distance = mean_smhd_by_votes(choice.dag, result.votes)
+    consensus = counted_consensus(result.consensus, choice, distance)
+    counted = result.families + choice.families
+    return replace(result, consensus=consensus, choice=choice, families=counted), lacking
+
+
+def _open(result: SecureResult, experiment: Experiment) -> Counting:
+    """The dialogue about the states of all paths; pairs that some site joined have votes."""
+    assert result.path is not None
+    states = [
+        state
+        for branch in result.path.branches
+        for state in states_of(branch, "best", branch.fusions, result.votes)
+    ]
+    compelled, reversible = result.votes.classes > 0
+    return open_dialogue(
+        [(1.0, by_preference(states))],
+        result.schema,
+        compelled | compelled.T | reversible,
+        choose=experiment.consensus.choose,
+        count_rounds=experiment.consensus.count_rounds,
+        ess=experiment.learner.ess,
+        seed=experiment.seed,
+    )
+
+
+def summed_parameters(
+    result: SecureResult, ess: float
+) -> Generator[SumRequest, Ints, tuple[SecureResult, BayesianNetwork | None, Lacking]]:
+    """Ask for the counts of the consensus' families; QuorumError may be thrown in.
+
+    The network is that of the pooled rows, to the last digit.
+    """
+    dag = result.consensus.dag
+    try:
+        tables = FamilyTables(result.schema, families_of([dag]))
+        sums = yield from sum_families(tables, own=False)
+        network = parameters_of(dag, sums.counts, ess)
+    except (QuorumError, DataError, NetworkError) as error:
+        return result, None, str(error)
+    return replace(result, families=result.families + len(tables.families)), network, None

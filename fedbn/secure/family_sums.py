@@ -1,0 +1,66 @@
+"""Counts of families as sums over the sites, under the same masks as the sums over structures.
+
+Counts are whole numbers, and a site's own scores are in fixed point (`fedbn.scores.family_scores`):
+both add exactly, so whoever asks gets the very sums of an open run, and no site's counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import NamedTuple
+
+import numpy as np
+
+from fedbn.arrays import Ints
+from fedbn.data.dataset import Dataset
+from fedbn.errors import DataError, MessageError, StructureError
+from fedbn.networks.family_counts import FamilyCounts, FamilyTables, count_families
+from fedbn.scores.family_scores import own_scores
+from fedbn.secure.requests import CountRequest, SumRequest
+
+__all__ = ["FamilySums", "own_counts", "sum_families"]
+
+
+class FamilySums(NamedTuple):
+    """The counts in the rows of all sites, and the sum of their own scores, int64 [F] or [0]."""
+
+    counts: FamilyCounts
+    own: Ints
+
+
+def own_counts(request: CountRequest, table: Dataset, ess: float) -> Ints:
+    """The vector that a site adds: the cells of all tables, then its own scores, if wanted.
+
+    Parameters
+    ----------
+    request : one that `guard.allow` let pass.
+    table : the site's own, under the agreed schema.
+    ess : equivalent sample size of the own scores.
+
+    Raises
+    ------
+    MessageError : the families are none of the schema's, not sorted, or too large together.
+    """
+    try:
+        FamilyTables(table.schema, request.families)
+    except (DataError, StructureError) as error:
+        raise MessageError(f"server: {error}") from None
+    counts = count_families(table, request.families)
+    own = own_scores(counts, ess) if request.own else np.empty(0, np.int64)
+    return np.concatenate([counts.cells, own])
+
+
+def sum_families(tables: FamilyTables, own: bool) -> Generator[SumRequest, Ints, FamilySums]:
+    """Ask all sites for these families: one round.
+
+    Raises
+    ------
+    MessageError : the sums are not of the length of the question.
+    DataError : they are no counts of one table: some site did not keep to the protocol.
+    """
+    sums = yield CountRequest(tables.families, own)
+    cells = int(tables.start[-1])
+    length = cells + (len(tables.families) if own else 0)
+    if sums.shape != (length,):
+        raise MessageError(f"the sums must be {length} int64, not {sums.dtype} {sums.shape}")
+    return FamilySums(FamilyCounts(tables, sums[:cells]), sums[cells:])
