@@ -225,7 +225,7 @@ def statements(result: SecureResult) -> tuple[str, ...]:
         "Of the sites' structures the server learned this, and nothing else: "
         + "; ".join(learned)
         + ".",
-        *([_counted_words(result)] if result.families else []),
+        *([_words_on_counts(result)] if result.families else []),
         f"A pair with one vote of {sites} is one site's; who knows a site's practice may guess "
         "which.",
         keys,
@@ -236,7 +236,7 @@ def statements(result: SecureResult) -> tuple[str, ...]:
     )
 
 
-def _counted_words(result: SecureResult) -> str:
+def _words_on_counts(result: SecureResult) -> str:
     own = "" if result.choice is None else ", and the sums of the sites' own scores of them"
     return (
         f"Of the tables it learned the counts of {result.families} families in the rows of all "

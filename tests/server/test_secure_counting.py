@@ -14,7 +14,7 @@ from fedbn.errors import ConfigError, DataError, MessageError, PolicyError, Quor
 from fedbn.federation.choice_record import choice_to_dict
 from fedbn.federation.disclosure import read_log
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
-from fedbn.federation.secure_rounds import told
+from fedbn.federation.secure_rounds import statements
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import structure_text
 from fedbn.networks.family_counts import Family, FamilyTables, families_of
@@ -53,7 +53,7 @@ def test_choice_and_parameters_are_those_of_the_open_run(change: dict[str, Any])
     if theirs.choice is not None:
         assert choice_to_dict(ours.choice) == choice_to_dict(theirs.choice)
     assert (summed.network is None) == ("parameters" not in change)
-    assert f"counts of {ours.families} families" in " ".join(told(ours))
+    assert f"counts of {ours.families} families" in " ".join(statements(ours))
 
 
 def test_moral_votes_have_parameters_too() -> None:
