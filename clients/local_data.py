@@ -1,10 +1,11 @@
 """Where this client's table is.
 
 In a deployment the node's own configuration says so (`data-path`) and the run config has no say: no
-run can make a site read another file. In a simulation, where Flower numbers the nodes
-(`partition-id`), the run config does: the client is the partition-id-th part of a sampled or given
-table, or reads the partition-id-th of the sites' files. A part depends on the settings and the seed
-alone, so that any process of any engine makes the same bytes without any table being sent.
+run can make a site read another file. In a simulation (`clients.site.is_simulated`), where Flower
+numbers the nodes (`partition-id`), the run config does: the client is the partition-id-th part of a
+sampled or given table, or reads the partition-id-th of the sites' files. A part depends on the
+settings and the seed alone, so that any process of any engine makes the same bytes without a table
+being sent.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.site import site_file
+from clients.site import is_simulated, site_file
 from fedbn.arrays import Indices
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Dataset, Kind, union_schema
@@ -90,11 +91,9 @@ def local_site(
     DataError, NetworkError, SchemaError
         The data cannot be read, made or mapped.
     """
-    if "data-path" in node_config:
+    if not is_simulated(node_config):
         path, decided = str(node_config["data-path"]), site_file(node_config)
         return Site(decided.name or "", _read(experiment, path, decided, cuts))
-    if "partition-id" not in node_config:
-        raise ConfigError("a deployed node must be started with data-path in its --node-config")
     index = partition_id(node_config)
     files = site_files(experiment)
     if files:
@@ -111,7 +110,7 @@ def local_numbers(
     experiment: Experiment, node_config: Mapping[str, Any]
 ) -> Mapping[str, NDArray[np.float64]]:
     """This client's columns of numbers, for cut points; raises as `local_site` does."""
-    if "data-path" in node_config:
+    if not is_simulated(node_config):
         return site_numbers(
             str(node_config["data-path"]), experiment.tables, site_file(node_config)
         )

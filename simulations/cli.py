@@ -24,7 +24,14 @@ from simulations.commands.parameters import parameters
 from simulations.commands.query import query
 from simulations.commands.tables import check, inspect, schema
 from simulations.credible_bn.reproduce import credible as reproduce_credible
-from simulations.deployment.commands import app_folder, deploy_demo, disclosures, keys, update
+from simulations.deployment.commands import (
+    app_folder,
+    deploy_demo,
+    disclosures,
+    executor,
+    keys,
+    update,
+)
 from simulations.mcbnc_aaai26.reproduce import reproduce_mcbnc
 from simulations.options import (
     LEARNING,
@@ -640,6 +647,12 @@ app.command(
         "fedbn app run --config run.toml",
     ),
 )(with_quiet(app_folder))
+app.command(
+    rich_help_panel=SITES,
+    epilog=examples(
+        "fedbn executor north.toml --supernode 127.0.0.1:9601 --secret keys/north.executor.key"
+    ),
+)(with_quiet(executor))
 app.command(
     rich_help_panel=SITES, epilog=examples("fedbn disclosures north.csv.disclosures.jsonl")
 )(with_quiet(disclosures))

@@ -17,6 +17,8 @@ from flwr.app import Context, Error, Message, RecordDict
 from flwr.serverapp import Grid
 from flwr.supercore.task_identity import TaskIdentity  # the one private import of fedbn
 
+from clients.site import simulating
+
 SERVER_NODE = 1
 APP_RAISED = 2
 
@@ -143,7 +145,8 @@ def _call(call: tuple[AppSource, Message, Context]) -> tuple[Message, RecordDict
     source, message, context = call
     delivered, seen = copy.deepcopy(message), copy.deepcopy(context)
     try:
-        reply = copy.deepcopy(source()(delivered, seen))
+        with simulating():
+            reply = copy.deepcopy(source()(delivered, seen))
     except Exception as error:
         reply = Message(Error(code=APP_RAISED, reason=repr(error)), reply_to=message)
     return reply, seen.state

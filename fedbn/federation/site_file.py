@@ -5,6 +5,7 @@ disclosures = "north.jsonl"         # the log of what left; beside the table by 
 ledger = "north.privacy.jsonl"      # what private runs have spent; beside the table by default
 cohorts = "north.cohorts.jsonl"     # with whom it summed; beside the table by default
 identity-key = "north.identity"     # an Ed25519 key (ssh-keygen -t ed25519), for signed rosters
+bundles = ["3a6e..."]               # SHA-256 of the only runs' bundles that are answered
 schema = "states.json"             # agreed columns and states; private runs need it here
 leave-out = ["record_id"]           # own columns that take no part
 table = "north.csv"                 # for trying the file out: fedbn check, fedbn simulate --sites
@@ -44,8 +45,9 @@ nein = "no"
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,7 @@ _KEYS = {
     "ledger": str,
     "cohorts": str,
     "identity-key": str,
+    "bundles": list,
     "schema": str,
     "leave-out": list,
     "table": str,
@@ -112,6 +115,8 @@ class SiteFile:
     disclosures, ledger, cohorts : paths of the log, of the ledger, and of the file that says with
         whom the site has summed; None for the default.
     identity_key : path of the key with which the site signs its keys of secure sums.
+    bundles : SHA-256 (hex) of the bundles that `fedbn executor` answers; empty for any that has the
+        installed client app.
     peers : name -> identity of every other site with which it sums; None: any.
     schema : path of the agreed columns and states; None where the site does not know them.
     """
@@ -130,6 +135,7 @@ class SiteFile:
     cohorts: Path | None = None
     identity_key: Path | None = None
     peers: Mapping[str, str] | None = None
+    bundles: tuple[str, ...] = ()
 
     def prepared(self, how: Preparation) -> Preparation:
         """What a run wants, in this site's own names, with what the site itself decided."""
@@ -198,6 +204,7 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
         mapping=mapping,
         peers=_translation("peers", content["peers"]) if "peers" in content else None,
         columns=_texts("columns", columns) if isinstance(columns, list) else (),
+        bundles=_digests(content.get("bundles", [])),
         missing=_texts("missing", content.get("missing", [])),
         missing_cells=content.get("missing-cells"),
         form={key: content[key] for key in ("separator", "decimal", "encoding") if key in content},
@@ -210,7 +217,7 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
 def _require_types(content: Mapping[str, Any], types: Mapping[str, type]) -> None:
     for key, value in content.items():
         if key not in types:
-            raise ConfigError(f"unknown key {key!r}{did_you_mean(key, types)}")
+            raise ConfigError(f"unknown key {key!r}{_hint(key, types)}")
         fits = type(value) is types[key] or (types[key] is float and type(value) is int)
         if not fits or value == "":
             raise ConfigError(f"{key!r} must be {_WORDS[types[key]]}, not {value!r}")
@@ -226,9 +233,24 @@ _WORDS: Mapping[type, str] = {
 }
 
 
+def _hint(key: str, known: Iterable[str]) -> str:
+    if key in _POLICY:
+        return "; it belongs under [policy]"
+    if key in _KEYS:
+        return "; it belongs above all [sections]"
+    return did_you_mean(key, known)
+
+
 def _texts(key: str, values: list[Any]) -> tuple[str, ...]:
     if not all(isinstance(value, str) for value in values):
         raise ConfigError(f"{key!r} must be a list of texts, not {values!r}")
+    return tuple(values)
+
+
+def _digests(values: list[Any]) -> tuple[str, ...]:
+    for value in _texts("bundles", values):
+        if re.fullmatch("[0-9a-f]{64}", value) is None:
+            raise ConfigError(f"'bundles' must be SHA-256 in 64 hexadecimal digits, not {value!r}")
     return tuple(values)
 
 

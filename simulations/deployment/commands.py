@@ -1,7 +1,8 @@
-"""The commands of a deployment: keys, app, disclosures, update, deploy-demo."""
+"""The commands of a deployment: keys, app, executor, disclosures, update, deploy-demo."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -27,17 +28,26 @@ def keys(
         typer.Option("--site", help="Name of a site, to make its key pair; may be repeated."),
     ] = None,
     days: Annotated[int, typer.Option(min=1, help="Validity of the certificates.")] = 365,
+    listen: Annotated[
+        str, typer.Option(help="ADDRESS:PORT of the front, in its configuration.")
+    ] = "0.0.0.0:9600",
+    superlink: Annotated[
+        str, typer.Option(help="ADDRESS:PORT of the SuperLink behind the front.")
+    ] = "127.0.0.1:9610",
     as_json: Json = False,
 ) -> None:
     """Make the keys of a deployment: TLS certificates for the server, a key pair per site.
 
-    Nothing is overwritten. Files that end in .key are private (mode 0600); of the others, sites
-    need ca.pem and the server needs the sites' .pub files.
+    With the certificates comes the configuration of a front for the SuperLink: Caddyfile and
+    nginx.conf. Nothing is overwritten. Files that end in .key are private (mode 0600); of the
+    others, sites need ca.pem and the server needs the sites' .pub files.
     """
+    from simulations.deployment.front import Front
     from simulations.deployment.keys import make_keys
     from simulations.terminal import print_json
 
-    paths = make_keys(folder, hosts or (), sites or (), days)
+    front = Front(hosts[0], listen, superlink) if hosts else None
+    paths = make_keys(folder, hosts or (), sites or (), days, front=front)
     if as_json:
         print_json({"files": [str(path) for path in paths]})
         return
@@ -78,6 +88,28 @@ def app_folder(
         print_json({"folder": str(folder), "settings": str(settings)})
     else:
         print(f"The app is in {folder}; its settings are in {settings}.")
+
+
+def executor(
+    site: Annotated[Path, typer.Argument(help="The site's own file, which names its table.")],
+    supernode: Annotated[
+        str, typer.Option(help="HOST:PORT of the SuperNode's own interface.")
+    ] = "127.0.0.1:9094",
+    secret: Annotated[
+        Path | None,
+        typer.Option(help="The site's NAME.executor.key; the SuperNode has it, too."),
+    ] = None,
+) -> None:
+    """Run this site's client app, the installed one and no other, for its SuperNode.
+
+    Start the SuperNode with --isolation process and --superexec-auth-secret-file. A run whose
+    bundle has another client app is refused before a line of it runs. Policy and table come from
+    the site's file; the SuperNode needs neither.
+    """
+    from simulations.deployment.executor import serve
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    serve(site, supernode, secret)
 
 
 def disclosures(

@@ -1,8 +1,10 @@
 """`fedbn deploy-demo`: a deployment of three sites, checked against the simulation.
 
-Three tables are sampled from an embedded network; keys and certificates are made; a SuperLink and
-three SuperNodes run as processes of their own on 127.0.0.1, over TLS with authenticated nodes
-unless told otherwise. The same run in the simulation must give the same consensus, byte for byte.
+Three tables are sampled from an embedded network; keys and certificates are made; a SuperLink
+behind a front, three SuperNodes and, for each of these, a process for its apps run on 127.0.0.1,
+over TLS with authenticated nodes, as docs/deployment.md has it; or, if it is told so, a SuperLink
+and three SuperNodes alone. The same run in the simulation must give the same consensus, byte for
+byte.
 """
 
 from __future__ import annotations
@@ -29,7 +31,6 @@ from fedbn.graphs.files import write_structure
 from fedbn.networks.catalog import load_network
 from fedbn.results.report import check_results_folder, results_folder
 from simulations.deployment.deployment import Deployment
-from simulations.deployment.keys import make_keys
 from simulations.flower.bundle import write_bundle
 from simulations.run import run_experiment
 
@@ -62,7 +63,7 @@ def deploy_demo(experiment: Experiment, *, secure: bool, out: Path | None, say: 
     ----------
     experiment : `network`, `rows` and `seed` make the sites' tables; the rest are settings of the
         run.
-    secure : TLS and authentication of nodes; else neither.
+    secure : a front, TLS, authentication of nodes, isolated apps; else none of these.
     out : where the deployed run's results are copied to.
     say : called with a few words whenever a stage begins.
 
@@ -98,26 +99,35 @@ def _deployed(experiment: Experiment, folder: Path, secure: bool, say: Say) -> P
     tables = _tables(experiment, folder)
     data = experiment.data
     say(f"tables of {len(tables)} sites, {data.rows} rows each, of {data.network}")
-    keys = None
-    if secure:
-        keys = folder / "keys"
-        make_keys(keys, ["127.0.0.1", "localhost"], SITES)
-        say("keys: a certificate authority, the server's certificate, a key pair per site")
     bundle, results = folder / "app", folder / "results"
     write_bundle(bundle, to_run_config(_run_settings(experiment).changed(out_dir=str(results))))
-    with Deployment(folder / "flower", keys) as deployment:
-        deployment.start_superlink()
-        how = "TLS, sites must authenticate" if secure else "insecure"
-        say(f"SuperLink at 127.0.0.1:{deployment.port} ({how})")
+    with Deployment(folder / "flower", folder / "keys" if secure else None) as deployment:
         if secure:
-            deployment.register(SITES)
-            say("public keys of the sites registered")
-        for site, table in tables.items():
-            deployment.start_node(site, table)
+            _start_secure(deployment, tables, say)
+        else:
+            deployment.start_superlink()
+            say(f"SuperLink at 127.0.0.1:{deployment.port} (insecure)")
+            for site, table in tables.items():
+                deployment.start_node(site, table)
         say(f"SuperNodes {', '.join(tables)} started; flwr run")
         deployment.require_completed(deployment.submit(bundle), results.is_dir)
         say("run completed, its results fetched; stopping everything")
     return results
+
+
+def _start_secure(deployment: Deployment, tables: Mapping[str, Path], say: Say) -> None:
+    """What the guide starts, with a file for every site."""
+    deployment.make_keys(tuple(tables))
+    say("keys: a certificate authority, the server's certificates, a key pair per site")
+    deployment.start_superlink()
+    deployment.start_front()
+    say(f"SuperLink at 127.0.0.1:{deployment.port}, its front at {deployment.front} (TLS)")
+    deployment.register(tables)
+    say("public keys of the sites registered")
+    for site, table in tables.items():
+        file = table.with_suffix(".toml")
+        file.write_text(f'name = "{site}"\ntable = "{table.name}"\n', encoding="utf-8")
+        deployment.start_site(site, file)
 
 
 def _run_settings(experiment: Experiment) -> Experiment:

@@ -2,11 +2,14 @@
 
 What docs/deployment.md does by hand on several machines, for `fedbn deploy-demo` and for tests:
 
-    with Deployment(folder, keys) as deployment:
+    deployment = Deployment(folder, keys)
+    deployment.make_keys(sites)
+    with deployment:
         deployment.start_superlink()
+        deployment.start_front()
         deployment.register(sites)
-        for site, table in tables.items():
-            deployment.start_node(site, table)
+        for site, file in site_files.items():
+            deployment.start_site(site, file)
         deployment.finished(deployment.submit(bundle))
 """
 
@@ -21,6 +24,8 @@ from types import TracebackType
 from typing import Any
 
 from fedbn.errors import FlowerRunError
+from simulations.deployment.front import Front
+from simulations.deployment.keys import make_keys
 from simulations.flower.processes import (
     CONNECTION,
     Home,
@@ -37,12 +42,13 @@ from simulations.flower.processes import (
     submit,
     tail,
     wait_until_healthy,
+    wait_until_open,
     write_connection,
 )
 
 __all__ = ["Deployment"]
 
-SUPERLINK = "superlink"
+SUPERLINK, EXECUTOR = "superlink", "executor"
 POLL_SECONDS = 15.0
 
 
@@ -52,19 +58,21 @@ class Deployment:
     Parameters
     ----------
     folder : absolute; homes, logs and the SuperLink's database go here.
-    keys : folder of keys (`simulations.deployment.keys`) for TLS and authentication of nodes;
-        None: neither.
+    keys : folder of keys (`simulations.deployment.keys`), which need not be there yet, for a front,
+        TLS, authentication of nodes and apps in processes of their own; None: none of these.
 
     Attributes
     ----------
     port : of the SuperLink.
+    front : "host:port" at which sites reach it.
     nodes : name -> process of the SuperNodes that should be running.
     """
 
     def __init__(self, folder: Path, keys: Path | None = None) -> None:
         self.folder = folder
         self.keys = keys
-        (self.port,) = free_ports(1)
+        self.port, public = free_ports(2)
+        self.front = f"127.0.0.1:{self.port if keys is None else public}"
         self.home = new_home(folder / SUPERLINK)
         write_connection(self.home, self._address, self._ca)
         self.nodes: dict[str, Process] = {}
@@ -84,6 +92,12 @@ class Deployment:
         """Stop every process that was started, and what they started."""
         stop(self.folder, reversed(self._started))
 
+    def make_keys(self, sites: Sequence[str]) -> None:
+        """Keys of server and sites, and the front's configuration, for this deployment's ports."""
+        assert self.keys is not None
+        front = Front("127.0.0.1", self.front, self._address)
+        make_keys(self.keys, ["127.0.0.1", "localhost"], sites, front=front)
+
     def start_superlink(self) -> None:
         """Start the SuperLink, again on the same port and database if it has run before."""
         options = ["--host", "127.0.0.1", "--port", str(self.port)]
@@ -92,11 +106,26 @@ class Deployment:
             options.append("--insecure")
         else:
             options += ["--ssl-ca-certfile", str(self.keys / "ca.pem")]
-            options += ["--ssl-certfile", str(self.keys / "server.pem")]
-            options += ["--ssl-keyfile", str(self.keys / "server.key"), "--enable-supernode-auth"]
-        self._superlink = start(self.home, SUPERLINK, "flower-superlink", *options)
-        self._started.append(self._superlink)
+            options += ["--ssl-certfile", str(self.keys / "superlink.pem")]
+            options += ["--ssl-keyfile", str(self.keys / "superlink.key")]
+            options += ["--enable-supernode-auth", *self._isolated(SUPERLINK)]
+        self._superlink = self._start(self.home, SUPERLINK, "flower-superlink", *options)
+        if self.keys is not None:
+            options = ["--runtime-api-address", self._address]
+            options += ["--root-certificates", str(self.keys / "ca.pem"), *self._secret(SUPERLINK)]
+            self._start(self.home, "superexec", "flower-superexec", *options)
         wait_until_healthy(self.home, SUPERLINK, self._superlink, self.port, self._ca)
+
+    def start_front(self, program: str = "caddy") -> None:
+        """Start Caddy, or nginx, with the configuration that came with the keys."""
+        assert self.keys is not None
+        home = new_home(self.folder / "front")
+        if program == "caddy":
+            options = ["run", "--config", str(self.keys / "Caddyfile")]
+        else:
+            options = ["-e", "stderr", "-p", str(home.folder), "-c", str(self.keys / "nginx.conf")]
+        front = self._start(home, program, program, *options, folder=self.keys)
+        wait_until_open(home, program, front, self.front)
 
     def kill_superlink(self) -> None:
         """End the SuperLink at once, with the run that it has."""
@@ -118,20 +147,22 @@ class Deployment:
         program: Sequence[str] = ("flower-supernode",),
     ) -> None:
         """Start a site's SuperNode, with its table and policy file; another program for tests."""
-        home = self.node_home(name)
         (port,) = free_ports(1)
         config = f"data-path={json.dumps(str(table))}"
         if policy is not None:
             config += f" policy={json.dumps(str(policy))}"
-        options = ["--superlink", self._address, "--host", "127.0.0.1", "--port", str(port)]
-        options += ["--node-config", config]
-        if self.keys is None:
-            options.append("--insecure")
-        else:
-            options += ["--root-certificates", str(self.keys / "ca.pem")]
-            options += ["--auth-supernode-private-key", str(self.keys / f"{name}.key")]
-        self.nodes[name] = start(home, name, *program, *options)
-        self._started.append(self.nodes[name])
+        options = ["--host", "127.0.0.1", "--port", str(port), "--node-config", config]
+        self._start_node(name, program, options)
+
+    def start_site(self, name: str, site: Path) -> None:
+        """Start a site's SuperNode and, beside it, the executor with the site's file."""
+        assert self.keys is not None
+        (port,) = free_ports(1)
+        options = ["--host", "127.0.0.1", "--port", str(port), *self._isolated(name)]
+        self._start_node(name, ("flower-supernode",), options)
+        secret = str(self.keys / f"{name}.executor.key")
+        options = [str(site), "--supernode", f"127.0.0.1:{port}", "--secret", secret]
+        self._start(self.node_home(name), EXECUTOR, "fedbn", "executor", *options)
 
     def node_home(self, name: str) -> Home:
         """The home of a site's SuperNode."""
@@ -144,6 +175,10 @@ class Deployment:
     def node_log(self, name: str) -> str:
         """What a SuperNode and its clients printed."""
         return self.node_home(name).log(name).read_text(encoding="utf-8", errors="replace")
+
+    def executor_log(self, name: str) -> str:
+        """What a site's executor and its client apps printed."""
+        return self.node_home(name).log(EXECUTOR).read_text(encoding="utf-8", errors="replace")
 
     def submit(self, bundle: Path, **run_config: str | int | float | bool) -> str:
         """`flwr run`; `run_config` has keys with underscores. Returns the run's id."""
@@ -184,6 +219,28 @@ class Deployment:
     def run_log(self, run_id: str) -> str:
         """What the server app printed and logged."""
         return app_log(self.home, run_id)
+
+    def _start(self, home: Home, name: str, *command: str, folder: Path | None = None) -> Process:
+        process = start(home, name, *command, folder=folder)
+        self._started.append(process)
+        return process
+
+    def _start_node(self, name: str, program: Sequence[str], options: Sequence[str]) -> None:
+        command = [*program, "--superlink", self.front, *options]
+        if self.keys is None:
+            command.append("--insecure")
+        else:
+            command += ["--root-certificates", str(self.keys / "ca.pem")]
+            command += ["--auth-supernode-private-key", str(self.keys / f"{name}.key")]
+        self.nodes[name] = self._start(self.node_home(name), name, *command)
+
+    def _isolated(self, name: str) -> list[str]:
+        """Options of a SuperLink or SuperNode whose apps run elsewhere."""
+        return ["--isolation", "process", *self._secret(name)]
+
+    def _secret(self, name: str) -> list[str]:
+        assert self.keys is not None
+        return ["--superexec-auth-secret-file", str(self.keys / f"{name}.executor.key")]
 
     @property
     def _address(self) -> str:

@@ -1,8 +1,12 @@
 """Keys and certificates of a deployment: for the server's TLS, and one key pair per site.
 
-    ca.pem, ca.key             the federation's own certificate authority; sites need ca.pem only
-    server.pem, server.key     the SuperLink's certificate for its host names and addresses
-    NAME.key, NAME.pub         a site's key pair: EC P-384 in OpenSSH's format, as Flower wants it
+    ca.pem, ca.key               the federation's own certificate authority; sites need ca.pem only
+    server.pem, server.key       the front's certificate for the server's host names and addresses
+    superlink.pem, superlink.key the SuperLink's, behind the front: for localhost alone
+    superlink.executor.key       what the process that runs server apps shows the SuperLink
+    Caddyfile, nginx.conf        the front's configuration (`simulations.deployment.front`)
+    NAME.key, NAME.pub           a site's key pair: EC P-384 in OpenSSH's format, as Flower wants it
+    NAME.executor.key            what the process that runs client apps shows the site's SuperNode
 
 Private files have mode 0600 and leave the machine only by hand. Nothing is ever overwritten.
 """
@@ -11,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -28,17 +33,26 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from fedbn.errors import ConfigError, ResultsError
+from simulations.deployment.front import INSIDE, Front
 
 __all__ = ["make_keys"]
 
 _SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_RESERVED = ("ca", "server")
+_RESERVED = ("ca", "server", "superlink")
+_EXECUTOR = ".executor"
+_BEHIND = (INSIDE, "127.0.0.1", "superlink")
+"""Names of the SuperLink for who is on its machine, or in its network of containers."""
 
 Key = ec.EllipticCurvePrivateKey
 
 
 def make_keys(
-    folder: Path, hosts: Sequence[str], sites: Sequence[str], days: int = 365
+    folder: Path,
+    hosts: Sequence[str],
+    sites: Sequence[str],
+    days: int = 365,
+    *,
+    front: Front | None = None,
 ) -> tuple[Path, ...]:
     """Write the files above; returns their paths.
 
@@ -50,6 +64,7 @@ def make_keys(
     hosts : names and IP addresses under which the sites reach the server.
     sites : names of the sites.
     days : how long the certificates are valid.
+    front : its addresses; by default those of `simulations.deployment.front`.
 
     Raises
     ------
@@ -57,13 +72,14 @@ def make_keys(
     ResultsError : a file is there already, or cannot be written; then nothing was written.
     """
     for site in sites:
-        if not _SITE_NAME.fullmatch(site) or site in _RESERVED:
+        if not _SITE_NAME.fullmatch(site) or site in _RESERVED or site.endswith(_EXECUTOR):
             raise ConfigError(f"a site's name must be like 'north-2' (a file's name), not {site!r}")
     if len(set(sites)) < len(sites):
         raise ConfigError("every site needs a name of its own")
     contents: dict[str, bytes] = {}
     if hosts:
         contents |= _certificates(hosts, days)
+        contents |= (front or Front(hosts[0])).files()
     for site in sites:
         contents |= _site_keys(site)
     if not contents:
@@ -72,9 +88,7 @@ def make_keys(
 
 
 def _certificates(hosts: Sequence[str], days: int) -> dict[str, bytes]:
-    names = [_general_name(host) for host in hosts]
-    authority, server = _new_key(), _new_key()
-    title = _title("fedbn certificate authority")
+    authority, title = _new_key(), _title("fedbn certificate authority")
     root = (
         _certificate(title, title, authority, days)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -84,8 +98,23 @@ def _certificates(hosts: Sequence[str], days: int) -> dict[str, bytes]:
         )
         .sign(authority, hashes.SHA384())
     )
+    return {
+        "ca.pem": root.public_bytes(Encoding.PEM),
+        "ca.key": _private(authority, PrivateFormat.PKCS8),
+        **_server_keys("server", hosts, authority, title, days),
+        **_server_keys("superlink", _BEHIND, authority, title, days),
+        f"superlink{_EXECUTOR}.key": _secret(),
+    }
+
+
+def _server_keys(
+    name: str, hosts: Sequence[str], authority: Key, issuer: x509.Name, days: int
+) -> dict[str, bytes]:
+    """A server's certificate for the hosts, and its private key."""
+    key = _new_key()
+    names = [_general_name(host) for host in hosts]
     leaf = (
-        _certificate(_title(hosts[0][:64]), title, server, days)
+        _certificate(_title(hosts[0][:64]), issuer, key, days)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signing=True, certificates=False), critical=True)
@@ -97,10 +126,8 @@ def _certificates(hosts: Sequence[str], days: int) -> dict[str, bytes]:
         .sign(authority, hashes.SHA384())
     )
     return {
-        "ca.pem": root.public_bytes(Encoding.PEM),
-        "ca.key": _private(authority, PrivateFormat.PKCS8),
-        "server.pem": leaf.public_bytes(Encoding.PEM),
-        "server.key": _private(server, PrivateFormat.PKCS8),
+        f"{name}.pem": leaf.public_bytes(Encoding.PEM),
+        f"{name}.key": _private(key, PrivateFormat.PKCS8),
     }
 
 
@@ -153,7 +180,13 @@ def _site_keys(site: str) -> dict[str, bytes]:
     return {
         f"{site}.key": _private(key, PrivateFormat.OpenSSH),
         f"{site}.pub": public + b" " + site.encode() + b"\n",
+        f"{site}{_EXECUTOR}.key": _secret(),
     }
+
+
+def _secret() -> bytes:
+    """256 random bits, as Flower's `--superexec-auth-secret-file` reads them."""
+    return secrets.token_hex(32).encode()
 
 
 def _new_key() -> Key:

@@ -30,6 +30,9 @@ from fedbn.errors import FlowerRunError
 CONNECTION = "here"
 """The SuperLink's name in a home's configuration; without one, `flwr` may start its own."""
 
+FRONTS = ("caddy", "nginx")
+"""Web servers that can be a SuperLink's front; the extra `front` installs the first."""
+
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
 GRACE_SECONDS = 5.0
@@ -82,13 +85,15 @@ def write_connection(home: Home, address: str, ca: Path | None) -> None:
     )
 
 
-def start(home: Home, name: str, command: str, *arguments: str) -> Process:
-    """Start one of Flower's commands in the background; its output goes to the home's log."""
+def start(
+    home: Home, name: str, command: str, *arguments: str, folder: Path | None = None
+) -> Process:
+    """Start a command in the background, in the home or another folder; its output is logged."""
     with home.log(name).open("ab") as log:
         return subprocess.Popen(
             [script(command), *arguments],
             env=dict(home.environment),
-            cwd=home.folder,
+            cwd=folder or home.folder,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -111,6 +116,21 @@ def wait_until_healthy(
         with (
             contextlib.suppress(OSError, urllib.error.URLError),
             opener.open(f"{scheme}://127.0.0.1:{port}/health", timeout=1.0),
+        ):
+            return
+        time.sleep(0.1)
+    raise FlowerRunError(f"{name} was not ready after {START_SECONDS:.0f} s")
+
+
+def wait_until_open(home: Home, name: str, process: Process, address: str) -> None:
+    """Wait until something listens at "host:port"; raises FlowerRunError as above."""
+    host, _, port = address.rpartition(":")
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until:
+        require_running(home, name, process)
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection((host, int(port)), timeout=1.0),
         ):
             return
         time.sleep(0.1)
@@ -189,11 +209,17 @@ def free_ports(count: int) -> list[int]:
 
 
 def script(name: str) -> str:
-    """The path of one of Flower's commands, beside this Python."""
-    for folder in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
-        found = shutil.which(name, path=folder)
-        if found is not None:
-            return found
+    """The path of a command: beside this Python, or one of the system's web servers."""
+    folders = [sysconfig.get_path("scripts"), str(Path(sys.executable).parent)]
+    if name in FRONTS:
+        folders += [os.environ.get("PATH", os.defpath), "/usr/sbin"]
+    found = shutil.which(name, path=os.pathsep.join(folders))
+    if found is not None:
+        return found
+    if name in FRONTS:
+        raise FlowerRunError(
+            f"the web server {name} must be installed: pip install 'fedbn[front]' for caddy"
+        )
     raise FlowerRunError(f"the command {name} must be installed beside {sys.executable}")
 
 

@@ -13,6 +13,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricR
 from clients.client_app import app
 from clients.disclosures import disclose
 from clients.mods import REDACTED, firewall, redact
+from clients.site import simulating
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
 from fedbn.federation.message import ARRAY_KEYS, schema_from_text, schema_to_text
@@ -100,7 +101,8 @@ def test_a_bad_request_is_answered_with_a_fixed_text() -> None:
 
 
 def context(share: bool) -> Context:
-    return Context(1, 2, {}, RecordDict(), {"share-diagnostics": share})
+    node = {"partition-id": 0}
+    return Context(1, 2, node, RecordDict(), {"share-diagnostics": share})
 
 
 def request(category: str) -> Message:
@@ -114,7 +116,8 @@ def structures() -> ArrayRecord:
 
 def passes(category: str, content: RecordDict, *, share: bool) -> bool:
     try:
-        firewall(request(category), context(share), lambda m, _: Message(content, reply_to=m))
+        with simulating():
+            firewall(request(category), context(share), lambda m, _: Message(content, reply_to=m))
     except MessageError:
         return False
     return True

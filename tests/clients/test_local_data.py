@@ -13,6 +13,7 @@ from clients.local_data import (
     simulation,
     site_files,
 )
+from clients.site import simulating
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError, DataError, SchemaError
 from fedbn.federation.settings import Experiment
@@ -46,7 +47,8 @@ def test_a_client_makes_the_very_table_that_the_simulation_knows(
     experiment = ASIA.changed(partition=partition, partition_column="smoke", sizes=sizes)
     sites = simulation(experiment).sites
     for i, site in enumerate(sites):
-        own = local_site(experiment, {"partition-id": i, "num-partitions": len(sites)})
+        with simulating():
+            own = local_site(experiment, {"partition-id": i, "num-partitions": len(sites)})
         assert (own.label, own.dataset) == (site.label, site.dataset)
 
 
@@ -101,7 +103,8 @@ def test_sites_keep_their_names_and_share_the_held_out_rows(tmp_path: Path) -> N
     assert [site.dataset.n_rows for site in made.sites] == [7, 8]
     assert made.held_out is not None
     assert made.held_out.n_rows == 5
-    own = local_site(Experiment.of(sites=files, test_rows=5), {"partition-id": 1})
+    with simulating():
+        own = local_site(Experiment.of(sites=files, test_rows=5), {"partition-id": 1})
     assert own.dataset == made.sites[1].dataset
 
 
@@ -132,7 +135,7 @@ def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
         )
     with pytest.raises(ConfigError, match="data-path"):
         local_site(Experiment(), {})
-    with pytest.raises(ConfigError, match="below 4, the number of clients, not 4"):
+    with simulating(), pytest.raises(ConfigError, match="below 4, the number of clients, not 4"):
         local_site(ASIA, {"partition-id": 4})
     with pytest.raises(ConfigError, match="needs data"):
         simulation(Experiment())

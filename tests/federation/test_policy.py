@@ -141,6 +141,8 @@ def test_a_site_file_is_read(tmp_path: Path) -> None:
     [
         ("[polic]", "unknown key 'polic'; did you mean 'policy'"),
         ("[policy]\nmin-row = 5", "did you mean 'min-rows'"),
+        ("min-rows = 5", r"'min-rows'; it belongs under \[policy\]"),
+        ("[policy]\nname = 'north'", r"'name'; it belongs above all"),
         ("[policy]\nmin-rows = '5'", "'min-rows' must be a whole number, not '5'"),
         ("[policy]\nmin-rows = -1", "min-rows must be at least 0"),
         ("[policy]\nstructures = 'pdag'", "structures must be one of"),

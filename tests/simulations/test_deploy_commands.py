@@ -27,12 +27,15 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_keys_are_what_flower_wants_and_private(fedbn: Fedbn, tmp_path: Path) -> None:
     hosts = ("--host", "flower.example.org", "--host", "192.0.2.7", "--host", "::1")
     files = fedbn("keys", "k", *hosts, "--site", "north", "--json").json["files"]
-    assert len(files) == 6
+    assert len(files) == 12
     modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "k").iterdir()}
     assert {name for name, mode in modes.items() if mode == 0o600} == {
         "ca.key",
         "server.key",
+        "superlink.key",
+        "superlink.executor.key",
         "north.key",
+        "north.executor.key",
     }
     authority = x509.load_pem_x509_certificate((tmp_path / "k/ca.pem").read_bytes())
     server = x509.load_pem_x509_certificate((tmp_path / "k/server.pem").read_bytes())
@@ -40,6 +43,11 @@ def test_keys_are_what_flower_wants_and_private(fedbn: Fedbn, tmp_path: Path) ->
     names = server.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["flower.example.org"]
     assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["192.0.2.7", "::1"]
+    behind = x509.load_pem_x509_certificate((tmp_path / "k/superlink.pem").read_bytes())
+    behind.verify_directly_issued_by(authority)
+    names = behind.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost", "superlink"]
+    assert behind.public_key() != server.public_key()
     private = load_ssh_private_key((tmp_path / "k/north.key").read_bytes(), None)
     public = load_ssh_public_key((tmp_path / "k/north.pub").read_bytes())
     assert isinstance(private, ec.EllipticCurvePrivateKey)
@@ -62,6 +70,10 @@ def test_keys_are_never_overwritten(fedbn: Fedbn, tmp_path: Path) -> None:
         ((), "say which keys"),
         (("--site", "a/b"), "'a/b'"),
         (("--site", "ca"), "'ca'"),
+        (("--site", "superlink"), "'superlink'"),
+        (("--site", "north", "--site", "north.executor"), "'north.executor'"),
+        (("--host", "a", "--listen", "9600"), "like 127.0.0.1:9600, not '9600'"),
+        (("--host", "a", "--superlink", "b:1; x"), "not 'b:1; x'"),
         (("--site", "a", "--site", "a"), "a name of its own"),
         (("--host", "not a host"), "'not a host'"),
     ],

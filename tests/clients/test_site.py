@@ -1,0 +1,111 @@
+"""A node without a table of its own takes part in simulations, and nowhere else."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from flwr.app import Context, Message, RecordDict
+from flwr.supercore.task_identity import TaskIdentity
+
+from clients.client_app import app
+from clients.mods import REDACTED
+from clients.site import decided, is_simulated, simulating, site_file
+from fedbn.errors import ConfigError
+from fedbn.federation.disclosure import read_log
+from fedbn.federation.policy import SitePolicy
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
+
+SECRET = "patient 4711"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_runtime() -> None:
+    TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, 2
+
+
+def context(experiment: Experiment, **node: Any) -> Context:
+    config = {key.replace("_", "-"): value for key, value in node.items()}
+    return Context(1, 2, config, RecordDict(), to_run_config(experiment))
+
+
+def described(where: Context) -> Message:
+    """The app's answer to the question for columns, as a SuperNode gets it."""
+    request = Message(RecordDict(), 2, "query")
+    request.metadata.__dict__["_message_id"] = "1"
+    return app(request, where)
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> str:
+    table = tmp_path / "secret.csv"
+    table.write_text(f"name,b\n{SECRET},1\nother,2\n" * 20)
+    return str(table)
+
+
+@pytest.mark.parametrize(
+    "node", [{"partition_id": 0}, {"partition_id": 0, "num_partitions": 3}, {}]
+)
+def test_no_run_can_name_a_file_of_a_deployed_node(secret: str, node: dict[str, int]) -> None:
+    """It got the columns and states of any file; now it gets the fixed notice."""
+    reply = described(context(Experiment.of(sites=(secret,)), **node))
+    assert reply.has_error()
+    assert reply.error.reason == f"ConfigError: {REDACTED}"
+    assert not list(Path(secret).parent.glob("*.jsonl"))
+    if node:
+        with simulating():
+            told = described(context(Experiment.of(sites=(secret,)), **node)).content["schema"]
+        assert SECRET in told["text"]
+
+
+def test_a_ray_worker_is_in_a_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    for running in (False, True):
+        ray = SimpleNamespace(is_initialized=lambda running=running: running)
+        monkeypatch.setitem(sys.modules, "ray", ray)
+        if running:
+            assert is_simulated({"partition-id": 0})
+        else:
+            with pytest.raises(ConfigError, match="data-path"):
+                is_simulated({"partition-id": 0})
+
+
+@pytest.mark.parametrize("numbered", [{}, {"partition_id": 0}])
+def test_the_run_s_sites_never_decide_for_a_node_with_a_table(
+    secret: str, tmp_path: Path, numbered: dict[str, int]
+) -> None:
+    """With a number beside the table, the run could name another policy, and no log was kept."""
+    (tmp_path / "own.toml").write_text("[policy]\nmin-rows = 1000\n")
+    (tmp_path / "evil.toml").write_text(f'table = "{secret}"\n')
+    run = Experiment.of(sites=(str(tmp_path / "evil.toml"),))
+    own = context(run, data_path=secret, policy=str(tmp_path / "own.toml"), **numbered)
+    assert decided(own).policy == SitePolicy(min_rows=1000)
+    assert described(own).error.reason.endswith(": min-rows")
+    with simulating():
+        assert described(own).error.reason.endswith(": min-rows")
+    assert len(read_log(f"{secret}.disclosures.jsonl")) == 2
+
+
+def test_who_has_a_policy_or_a_table_has_a_log(secret: str, tmp_path: Path) -> None:
+    policy = tmp_path / "own.toml"
+    policy.write_text("[policy]\nmin-rows = 3\n")
+    beside_table = tmp_path / "secret.csv.disclosures.jsonl"
+    assert site_file({"data-path": secret}).disclosures == beside_table
+    assert site_file({"data-path": secret, "policy": str(policy)}).disclosures == beside_table
+    with simulating():
+        simulated = site_file({"partition-id": 0, "policy": str(policy)})
+    assert simulated.disclosures == tmp_path / "own.toml.disclosures.jsonl"
+    assert simulated.policy.min_rows == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [("polcy", "did you mean 'policy'"), ("data", "data"), ("x", "unknown key 'x'")],
+)
+def test_an_unknown_key_of_a_node_is_an_error(secret: str, key: str, hint: str) -> None:
+    """A policy that is misspelt is not a site without limits."""
+    with pytest.raises(ConfigError, match=hint):
+        site_file({"data-path": secret, key: "own.toml"})
