@@ -25,12 +25,12 @@ from clients.disclosures import disclose
 from clients.local_data import Site, local_numbers, local_site, partition_id
 from clients.mods import LOG, firewall, redact, shares_diagnostics
 from clients.private_runs import (
-    admitted,
+    admit,
     keep_structures,
     kept_structures,
     own_schema,
     require_open,
-    reserved,
+    reserve_budget,
 )
 from clients.requests import (
     consensus_of,
@@ -41,7 +41,7 @@ from clients.requests import (
     task_of,
 )
 from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
-from clients.site import decided
+from clients.site import read_decisions
 from fedbn.data.quantiles import histogram
 from fedbn.errors import MessageError
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
@@ -59,7 +59,7 @@ def tell_histogram(message: Message, context: Context) -> Message:
     """Tell which columns hold numbers, or how many of them are in which bucket."""
     experiment = from_run_config(context.run_config)
     require_open(experiment)
-    decided(context).policy.require_histograms()
+    read_decisions(context).policy.require_histograms()
     numbers = local_numbers(experiment, context.node_config)
     question = question_of(message)
     if question is None:
@@ -75,8 +75,8 @@ def describe(message: Message, context: Context) -> Message:
     """Tell the names, states and kind of this site's columns."""
     experiment = from_run_config(context.run_config)
     site = local_site(experiment, context.node_config, cuts_of(message))
-    decided(context).policy.require_table(site.dataset)
-    admitted(experiment, context)
+    read_decisions(context).policy.require_table(site.dataset)
+    admit(experiment, context)
     schema = own_schema(experiment, context, site.dataset.schema)
     content = RecordDict(
         {"schema": ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash})}
@@ -102,7 +102,7 @@ def count(message: Message, context: Context) -> Message:
     require_open(experiment)
     task = task_of(message)
     site = local_site(experiment, context.node_config, task.schema.cuts)
-    policy = decided(context).policy
+    policy = read_decisions(context).policy
     policy.require_open()
     policy.require_table(site.dataset)
     policy.require_schema(task.schema)
@@ -124,7 +124,7 @@ def tell_moments(message: Message, context: Context) -> Message:
     experiment = from_run_config(context.run_config)
     task = task_of(message)
     dataset = local_site(experiment, context.node_config, task.schema.cuts).dataset
-    policy, dag = decided(context).policy, consensus_of(message, task.schema)
+    policy, dag = read_decisions(context).policy, consensus_of(message, task.schema)
     if dag is None:
         raise MessageError("server: a request for moments must hold a consensus")
     policy.require_table(dataset)
@@ -139,8 +139,8 @@ def tell_moments(message: Message, context: Context) -> Message:
 @app.train()
 def train(message: Message, context: Context) -> Message:
     """Learn structures from this site's table under the agreed schema."""
-    decided(context).policy.require_open()
-    site, structures, seconds = learned(message, context)
+    read_decisions(context).policy.require_open()
+    site, structures, seconds = learn(message, context)
     arrays = {key: Array(array) for key, array in to_arrays(structures).items()}
     content = RecordDict({"structures": ArrayRecord(arrays)})
     if shares_diagnostics(context):
@@ -154,7 +154,7 @@ def keys(message: Message, context: Context) -> Message:
     site: Site | None = None
     seconds = 0.0
     if not has_begun(message, context):
-        site, structures, seconds = learned(message, context)
+        site, structures, seconds = learn(message, context)
         begin_sums(message, context, structures)
     content = RecordDict({"keys": own_key(context)})
     if shares_diagnostics(context) and site is not None:
@@ -172,7 +172,7 @@ def sums(message: Message, context: Context) -> Message:
     return Message(content, reply_to=message)
 
 
-def learned(message: Message, context: Context) -> tuple[Site, StructureMessage, float]:
+def learn(message: Message, context: Context) -> tuple[Site, StructureMessage, float]:
     """This site, the structures that may leave it, and the CPU seconds of learning them."""
     from fedbn.federation.rounds import client_round, site_rng
 
@@ -181,16 +181,16 @@ def learned(message: Message, context: Context) -> tuple[Site, StructureMessage,
     site = local_site(experiment, context.node_config, task.schema.cuts)
     if task.report:
         LOG.warning("the agreed columns and this site: %s", task.report)
-    policy = decided(context).policy
+    policy = read_decisions(context).policy
     policy.require_table(site.dataset)
     policy.require_schema(task.schema)
-    learner = admitted(experiment, context)
+    learner = admit(experiment, context)
     before = kept_structures(learner, task, context)
     if before is not None:
         return site, before, 0.0
     start = consensus_of(message, task.schema)
     rng = site_rng(experiment.seed, partition_id(context.node_config), task.round)
-    reserved(learner, site.dataset, task, context)
+    reserve_budget(learner, site.dataset, task, context)
     given = experiment.data.schema is not None
     reply, rungs = client_round(site.dataset, task.schema, learner, rng, start, given=given)
     structures = policy.permitted(reply)

@@ -10,7 +10,7 @@ from flwr.clientapp.typing import ClientAppCallable
 
 from clients.private_runs import spent_words
 from clients.requests import families_of_request, round_of, sum_of, task_of
-from clients.site import decided
+from clients.site import read_decisions
 from fedbn.federation.disclosure import (
     Content,
     Disclosure,
@@ -27,7 +27,7 @@ from fedbn.federation.run_config import from_run_config
 def disclose(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
     """Log the reply, then let it go; raises ResultsError when the log cannot be written."""
     reply = call_next(message, context)
-    log = decided(context).disclosures
+    log = read_decisions(context).disclosures
     if log is not None:
         append(log, entry(message, context, reply))
     return reply

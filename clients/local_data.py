@@ -101,7 +101,7 @@ def local_site(
         return Site(_labels(files)[index], _split_site(experiment, files, index, cuts)[0])
     if experiment.data.network is None and experiment.data.table is None:
         raise ConfigError("the run must name its data: network, table, sites or sites-dir")
-    sites = _divided(_with_cuts(experiment, cuts), _stamp(experiment)).sites
+    sites = _divide(_with_cuts(experiment, cuts), _stamp(experiment)).sites
     _require_part(index, len(sites))
     return sites[index]
 
@@ -118,7 +118,7 @@ def local_numbers(
     if not files:
         raise ConfigError("discretise is for sites with tables of their own, and fedbn simulate")
     _require_part(index, len(files))
-    path, decided = opened_site(files[index])
+    path, decided = open_site(files[index])
     return site_numbers(path, experiment.tables, decided)
 
 
@@ -141,7 +141,7 @@ def with_found_cuts(experiment: Experiment) -> Experiment:
     if experiment.data.table is not None:
         opened = [(experiment.data.table, SiteFile())]
     else:
-        opened = [opened_site(file) for file in site_files(experiment)]
+        opened = [open_site(file) for file in site_files(experiment)]
     tables = experiment.tables
     numbers = [site_numbers(path, tables, decided) for path, decided in opened]
     return experiment.changed(tables=tables_with_cuts(numbers, tables))
@@ -157,7 +157,7 @@ def simulation(experiment: Experiment) -> Simulation:
     if not files:
         if experiment.data.network is None and experiment.data.table is None:
             raise ConfigError("a simulation needs data: network, table, sites or sites-dir")
-        return _divided(experiment, _stamp(experiment))
+        return _divide(experiment, _stamp(experiment))
     pairs = [_split_site(experiment, files, index) for index in range(len(files))]
     labels = _labels(files)
     sites = tuple(Site(label, data) for label, (data, _) in zip(labels, pairs, strict=True))
@@ -184,7 +184,7 @@ def site_files(experiment: Experiment) -> tuple[str, ...]:
     return tuple(str(path) for path in found)
 
 
-def opened_site(file: str) -> tuple[str, SiteFile]:
+def open_site(file: str) -> tuple[str, SiteFile]:
     """A site's table and what the site decided; a table by itself decides nothing."""
     if not is_site_file(file):
         return file, SiteFile()
@@ -218,7 +218,7 @@ def _split_site(
     cuts: Mapping[str, Cuts] | None = None,
 ) -> tuple[Dataset, Dataset | None]:
     """One site's rows, and its equal share of the held-out rows."""
-    dataset = _read(experiment, *opened_site(files[index]), cuts)
+    dataset = _read(experiment, *open_site(files[index]), cuts)
     wanted, over = divmod(experiment.data.test_rows, len(files))
     share = wanted + (index < over)
     if share == 0:
@@ -238,10 +238,10 @@ def _without_held_out(
 
 
 @lru_cache(maxsize=2)
-def _divided(experiment: Experiment, stamp: tuple[int, int] | None) -> Simulation:
+def _divide(experiment: Experiment, stamp: tuple[int, int] | None) -> Simulation:
     """One table divided over the clients; `stamp` renews it when its file has changed."""
     if experiment.data.network is not None:
-        dataset, held_out = _sampled(experiment)
+        dataset, held_out = _sample(experiment)
         values = _column_of(dataset, experiment.data.partition_column)
     else:
         dataset, held_out, values = _given_table(experiment)
@@ -273,7 +273,7 @@ def _own_tables(experiment: Experiment, rows: Sequence[int]) -> list[Dataset]:
     return tables
 
 
-def _sampled(experiment: Experiment) -> tuple[Dataset, Dataset | None]:
+def _sample(experiment: Experiment) -> tuple[Dataset, Dataset | None]:
     """rows x clients cases of a network, and held-out cases from a stream of their own."""
     assert experiment.data.network is not None
     network = load_network(experiment.data.network, experiment.data.network_dir)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message
 from flwr.clientapp.typing import ClientAppCallable
 
-from clients.site import decided
+from clients.site import read_decisions
 from fedbn import errors
 from fedbn.errors import FedbnError, MessageError, PolicyError
 from fedbn.federation.family_message import ANSWER_KEYS
@@ -91,7 +91,7 @@ def firewall(message: Message, context: Context, call_next: ClientAppCallable) -
 def shares_diagnostics(context: Context) -> bool:
     """Whether run and site both want label, rows and seconds to be told."""
     wanted = context.run_config.get("share-diagnostics") is True
-    return wanted and decided(context).policy.diagnostics
+    return wanted and read_decisions(context).policy.diagnostics
 
 
 def _is_structures(record: object) -> bool:

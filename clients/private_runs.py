@@ -7,7 +7,7 @@ from dataclasses import replace
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context
 
 from clients.requests import Task
-from clients.site import decided
+from clients.site import read_decisions
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.tables import read_schema
 from fedbn.federation.message import (
@@ -23,19 +23,19 @@ from fedbn.learners import LearnerSettings
 from fedbn.privacy.ledger import Ledger, reserve, table_digest
 
 __all__ = [
-    "admitted",
+    "admit",
     "keep_structures",
     "kept_structures",
     "own_schema",
     "require_open",
-    "reserved",
+    "reserve_budget",
     "spent_words",
 ]
 
 ANSWER = "private-answer"
 
 
-def admitted(experiment: Experiment, context: Context) -> LearnerSettings:
+def admit(experiment: Experiment, context: Context) -> LearnerSettings:
     """The learner's settings for this node, whose policy allows the learner.
 
     The noise is the operating system's wherever there is a table; a simulated node takes that of
@@ -48,7 +48,7 @@ def admitted(experiment: Experiment, context: Context) -> LearnerSettings:
     """
     learner = experiment.learner
     guarantee = guarantee_of(learner)
-    decided(context).policy.require_private(guarantee)
+    read_decisions(context).policy.require_private(guarantee)
     require_private_run(experiment)
     if guarantee is None or "data-path" in context.node_config:
         return learner
@@ -70,13 +70,15 @@ def own_schema(experiment: Experiment, context: Context, found: Schema) -> Schem
     """
     if guarantee_of(experiment.learner) is None or "data-path" not in context.node_config:
         return found
-    path = decided(context).schema
+    path = read_decisions(context).schema
     if path is None:
         raise refusal("schema", "a private run needs `schema` in the site's file")
     return read_schema(path)
 
 
-def reserved(learner: LearnerSettings, dataset: Dataset, task: Task, context: Context) -> None:
+def reserve_budget(
+    learner: LearnerSettings, dataset: Dataset, task: Task, context: Context
+) -> None:
     """Write into the site's ledger what the run spends, before anything is drawn.
 
     Raises
@@ -84,7 +86,7 @@ def reserved(learner: LearnerSettings, dataset: Dataset, task: Task, context: Co
     PolicyError : the site's limit on ε would be exceeded.
     ResultsError : the ledger cannot be read or written.
     """
-    guarantee, site = guarantee_of(learner), decided(context)
+    guarantee, site = guarantee_of(learner), read_decisions(context)
     if guarantee is None or site.ledger is None:
         return
     limits = {}
@@ -127,7 +129,7 @@ def keep_structures(
 
 def spent_words(experiment: Experiment, context: Context) -> list[str]:
     """What the disclosure log says of ε; nothing where nothing is promised."""
-    guarantee, ledger = guarantee_of(experiment.learner), decided(context).ledger
+    guarantee, ledger = guarantee_of(experiment.learner), read_decisions(context).ledger
     if guarantee is None or ledger is None:
         return []
     total = Ledger.read(ledger).epsilon(guarantee.delta)

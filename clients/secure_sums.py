@@ -15,7 +15,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message
 from clients.local_data import local_site
 from clients.private_runs import require_open
 from clients.requests import run_of, sum_of, task_of
-from clients.site import decided
+from clients.site import read_decisions
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.federation.message import (
@@ -62,7 +62,7 @@ def begin_sums(message: Message, context: Context, structures: StructureMessage)
 
 def own_key(context: Context) -> ConfigRecord:
     """The public key as it leaves: with the site's name, where it has one, and its signature."""
-    session, rules = _session(context), decided(context)
+    session, rules = _session(context), read_decisions(context)
     run, key = str(session["run"]), Key(_bytes(session["private"]))
     record = ConfigRecord({"public": key.public})
     if rules.name is not None:
@@ -105,7 +105,7 @@ def _count(request: CountRequest, context: Context) -> Ints:
     require_open(experiment)
     schema = schema_from_text(session["schema"], session["hash"])
     dataset = local_site(experiment, context.node_config, schema.cuts).dataset
-    policy = decided(context).policy
+    policy = read_decisions(context).policy
     policy.require_table(dataset)
     policy.require_schema(schema)
     policy.require_counts(dataset.n_rows, request.families)
@@ -114,7 +114,7 @@ def _count(request: CountRequest, context: Context) -> Ints:
 
 def _look_at(terms: Terms, context: Context, site: Site) -> None:
     """Refuse terms of another run, or company that this site does not want."""
-    session, rules = _session(context), decided(context)
+    session, rules = _session(context), read_decisions(context)
     if terms.run != session["run"] or terms.schema != session["hash"]:
         raise PolicyError("query", "the terms are those of another run")
     limit, peers, public = rules.policy.min_cohort, rules.peers, site.key.public

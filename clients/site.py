@@ -79,7 +79,7 @@ def _in_ray() -> bool:
     return ray is not None and bool(ray.is_initialized())
 
 
-def decided(context: Context) -> SiteFile:
+def read_decisions(context: Context) -> SiteFile:
     """The decisions of the site in whose name the app is called; raises ConfigError as below."""
     if not is_simulated(context.node_config):
         return site_file(context.node_config)

@@ -30,7 +30,7 @@ from server.replies import LOG, content_of
 COUNTS = f"{MessageType.QUERY}.counts"
 
 
-def chosen_by_counts(
+def choose_by_counts(
     grid: Grid,
     state: ServerState,
     clients: Mapping[int, str],
@@ -94,7 +94,7 @@ def answers_to(
     """Site -> its checked answer to one request for counts, and site -> why it has none."""
     messages = _messages(nodes, wanted, result.schema, result.rounds)
     replies = grid.send_and_receive(messages, timeout=timeout)
-    return _sorted_out(replies, nodes, wanted, experiment, number)
+    return _sort_out(replies, nodes, wanted, experiment, number)
 
 
 def _messages(
@@ -108,7 +108,7 @@ def _messages(
     ]
 
 
-def _sorted_out(
+def _sort_out(
     replies: object,
     nodes: Mapping[int, str],
     wanted: FamilyRequest,

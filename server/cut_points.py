@@ -25,7 +25,7 @@ from server.replies import LOG, content_of
 HISTOGRAM = f"{MessageType.QUERY}.histogram"
 
 
-def found_cuts(
+def find_cuts(
     grid: Grid, nodes: Iterable[int], experiment: Experiment, timeout: float | None
 ) -> dict[str, Cuts]:
     """The cut points that the setting `discretise` asks for; none where it does not.

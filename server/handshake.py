@@ -84,7 +84,7 @@ def shake_hands(
     asked = sorted(nodes)
     if not asked:
         raise QuorumError("at least one node must be connected, there is none")
-    answers = _asked(grid, asked, cuts or {}, timeout)
+    answers = _ask(grid, asked, cuts or {}, timeout)
     clients = client_names({node: _label(answers.get(node)) for node in asked})
     schemas, refused = _schemas(clients, answers, experiment.limits)
     require_quorum(len(schemas), len(asked), SOMEBODY, list(refused.items()))
@@ -121,7 +121,7 @@ def client_names(labels: Mapping[int, str | None]) -> dict[int, str]:
     return names
 
 
-def _asked(
+def _ask(
     grid: Grid, nodes: Iterable[int], cuts: Mapping[str, Cuts], timeout: float | None
 ) -> dict[int, Message]:
     """Node id -> its answer to the question for its columns."""

@@ -32,7 +32,7 @@ MOMENTS = f"{MessageType.QUERY}.moments"
 Network = BayesianNetwork | LinearGaussianNetwork
 
 
-def federated_parameters(
+def fit_parameters(
     grid: Grid,
     result: FederationResult,
     clients: Mapping[int, str],

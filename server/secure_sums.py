@@ -173,7 +173,7 @@ def _drive(search: Generator[SumRequest, Any, T], cohort: Cohort, terms: Terms) 
         while True:
             data = to_bytes(request, terms.session, cohort.rounds)
             try:
-                sums = unmasked_sum(_masked(cohort, data, terms))
+                sums = unmasked_sum(_ask_masked(cohort, data, terms))
             except QuorumError as error:
                 request = search.throw(error)
             else:
@@ -210,7 +210,7 @@ def _member(answer: RecordDict, client: str) -> Member:
     )
 
 
-def _masked(cohort: Cohort, data: bytes, terms: Terms) -> list[Masked]:
+def _ask_masked(cohort: Cohort, data: bytes, terms: Terms) -> list[Masked]:
     """The masked vectors of all sites for a request; the first comes with the terms."""
     question: dict[str, Any] = {"request": data}
     if cohort.rounds == 1:

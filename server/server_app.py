@@ -31,10 +31,10 @@ from fedbn.federation.settings import Experiment
 from fedbn.learners import kind_of_score
 from fedbn.whole_file import write_whole
 from server.checkpoint import forget, keep, resume
-from server.counting import chosen_by_counts
-from server.cut_points import found_cuts
+from server.counting import choose_by_counts
+from server.cut_points import find_cuts
 from server.handshake import Handshake, shake_hands, wait_for_nodes
-from server.parameters import Network, federated_parameters
+from server.parameters import Network, fit_parameters
 from server.secure_sums import secure_federation
 from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
 
@@ -119,14 +119,14 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
         summed, network, seconds = secure_federation(grid, shaken, experiment, timeout)
         return Federated(summed, seconds, startup_seconds, network)
     before = resume(experiment)
-    if before is None or unfinished(before, experiment):
+    if before is None or is_unfinished(before, experiment):
         found = further_rounds(grid, experiment, before, progress)
         return replace(found, startup_seconds=startup_seconds)
     assert before.result is not None
     return Federated(before.result, 0.0, startup_seconds)
 
 
-def unfinished(state: ServerState, experiment: Experiment) -> bool:
+def is_unfinished(state: ServerState, experiment: Experiment) -> bool:
     """Whether another round is due, or the choice by counts, or parameters."""
     counted = experiment.consensus.choose != "smhd"
     wanted = experiment.federation.parameters == "federated"
@@ -161,12 +161,12 @@ def further_rounds(
     state, seconds = strategy.state, strategy.seconds
     if experiment.consensus.choose != "smhd":
         began = time.process_time()
-        state = chosen_by_counts(grid, state, shaken.clients, experiment, timeout)
+        state = choose_by_counts(grid, state, shaken.clients, experiment, timeout)
         seconds += time.process_time() - began
     assert state.result is not None
     network = None
     if experiment.federation.parameters == "federated":
-        network = federated_parameters(grid, state.result, shaken.clients, experiment, timeout)
+        network = fit_parameters(grid, state.result, shaken.clients, experiment, timeout)
     return Federated(state.result, seconds, 0.0, network)
 
 
@@ -189,7 +189,7 @@ def common_cuts(
     if agreed is not None:
         return {**given, **agreed.cuts}
     timeout = experiment.federation.reply_seconds or DAY
-    return {**given, **found_cuts(grid, nodes, experiment, timeout)}
+    return {**given, **find_cuts(grid, nodes, experiment, timeout)}
 
 
 def handshake(grid: Grid, experiment: Experiment, before: ServerState | None) -> Handshake:

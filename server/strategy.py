@@ -118,7 +118,7 @@ class StructuralConsensus(Strategy):
         """Decode and check every reply, then fuse the good ones and keep the state."""
         if self.state.converged:
             return None, None
-        good, refused = self._sorted_out(self._done_before + server_round, replies)
+        good, refused = self._sort_out(self._done_before + server_round, replies)
         known = len(self.state.refused) + len(refused)
         began = time.process_time()
         self.state = rounds.server_round(self.state, good, refused, self.settings, self.progress)
@@ -143,7 +143,7 @@ class StructuralConsensus(Strategy):
         """Nothing to aggregate."""
         return None
 
-    def _sorted_out(
+    def _sort_out(
         self, number: int, replies: Iterable[Message]
     ) -> tuple[list[ClientReply], list[tuple[str, str]]]:
         """The good replies, and (client, reason) for every client without one."""
@@ -159,7 +159,7 @@ class StructuralConsensus(Strategy):
                 LOG.log(WARNING, "client %s answered more than once", client)
                 continue
             try:
-                good[client] = self._decoded(client, reply)
+                good[client] = self._decode(client, reply)
             except MessageError as error:
                 refused[client] = f"round {number}: {error}"
         for client in self.clients.values():
@@ -169,7 +169,7 @@ class StructuralConsensus(Strategy):
             LOG.log(WARNING, "refused: %s", reason)
         return list(good.values()), sorted(refused.items())
 
-    def _decoded(self, client: str, reply: Message) -> ClientReply:
+    def _decode(self, client: str, reply: Message) -> ClientReply:
         """The reply as checked structures; raises MessageError naming client and reason."""
         content = content_of(reply, client)
         record = content.get("structures")

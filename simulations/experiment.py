@@ -106,13 +106,13 @@ def _read_config(path: Path) -> dict[str, Any]:
             raise ConfigError(f"{path}: settings are flat, but {key!r} is a table")
     here = path.parent
 
-    def located(text: Any) -> Any:
+    def locate(text: Any) -> Any:
         inside = here / text if isinstance(text, str) and text else None
         return str(inside) if inside is not None and inside.exists() else text
 
     for key in ("network", *(name.replace("_", "-") for name in _PATHS)):
         if key in content:
-            content[key] = located(content[key])
+            content[key] = locate(content[key])
     if isinstance(content.get("sites"), list):
-        content["sites"] = [located(site) for site in content["sites"]]
+        content["sites"] = [locate(site) for site in content["sites"]]
     return content

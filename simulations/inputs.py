@@ -51,11 +51,11 @@ def read_inputs(
                 f"{entry.label!r} has {different[0]!r}"
             )
     if weights is not None:
-        found = _weighted(found, weights)
-    return _labelled(found)
+        found = _weigh(found, weights)
+    return _label(found)
 
 
-def _weighted(found: Sequence[NamedDAG], text: str) -> list[NamedDAG]:
+def _weigh(found: Sequence[NamedDAG], text: str) -> list[NamedDAG]:
     try:
         weights = [Fraction(part.strip()) for part in text.split(",")]
     except (ValueError, ZeroDivisionError):
@@ -68,7 +68,7 @@ def _weighted(found: Sequence[NamedDAG], text: str) -> list[NamedDAG]:
     return [replace(e, weight=w) for e, w in zip(found, weights, strict=True)]
 
 
-def _labelled(found: Sequence[NamedDAG]) -> tuple[NamedDAG, ...]:
+def _label(found: Sequence[NamedDAG]) -> tuple[NamedDAG, ...]:
     """The same DAGs; a label that is taken gets a number."""
     taken: set[str] = set()
     entries = []

@@ -166,7 +166,7 @@ def with_settings(
             for each, annotation in listed
         ]
         signature = inspect.signature(command, eval_str=True)
-        parameters = _replaced(signature.parameters, options)
+        parameters = _replace(signature.parameters, options)
 
         @functools.wraps(command)
         def with_options(**values: Any) -> None:
@@ -181,7 +181,7 @@ def with_settings(
     return decorate
 
 
-def _replaced(
+def _replace(
     parameters: Mapping[str, inspect.Parameter], options: list[inspect.Parameter]
 ) -> list[inspect.Parameter]:
     """The parameters of a command, by keyword only, with `options` in place of `given`."""

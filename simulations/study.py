@@ -21,7 +21,7 @@ from warnings import warn
 
 from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.whole_file import write_whole
-from simulations.study_cases import Case, Cost, Row, Run, Tick, finished
+from simulations.study_cases import Case, Cost, Row, Run, Tick, run_cases
 
 Progress = Callable[[Tick], None]
 
@@ -32,7 +32,7 @@ __all__ = [
     "Study",
     "Tick",
     "cell_text",
-    "counted",
+    "show_on",
     "write_study_report",
 ]
 
@@ -82,7 +82,7 @@ class Study:
         run : gets a case and gives its result, whose keys are not among those of the case.
         progress : called before the first case and after each.
         again : of a row: whether its case is run again. Of several lines the last counts.
-        jobs, cost, seconds : see `finished`; this process alone writes. With `seconds` the answer
+        jobs, cost, seconds : see `run_cases`; this process alone writes. With `seconds` the answer
             lacks the rows of the cases for which there was no time.
         """
         wanted = [dict(case) for case in cases]
@@ -90,7 +90,7 @@ class Study:
         missing = [place for place, row in found.items() if row is None or again(row)]
         tell = progress or (lambda tick: None)
         tell(Tick(len(wanted) - len(missing), len(wanted)))
-        ending = finished([wanted[place] for place in missing], run, jobs, cost, seconds)
+        ending = run_cases([wanted[place] for place in missing], run, jobs, cost, seconds)
         for done, (k, row, left) in enumerate(ending, start=1):
             self._append(row)
             found[missing[k]] = row
@@ -115,7 +115,7 @@ class Study:
         self._rows.append(json.loads(json.dumps(row)))
 
 
-def counted(bar: Callable[[int, int], None]) -> Progress:
+def show_on(bar: Callable[[int, int], None]) -> Progress:
     """A bar of done and total as a study's progress."""
     return lambda tick: bar(tick.done, tick.total)
 

@@ -26,8 +26,8 @@ __all__ = [
     "Row",
     "Run",
     "Tick",
-    "finished",
     "origin",
+    "run_cases",
     "study_settings",
 ]
 
@@ -52,7 +52,7 @@ def study_settings(folder: Path, smoke: bool) -> dict[str, Any]:
     return content
 
 
-def finished(
+def run_cases(
     cases: Sequence[Case], run: Run, jobs: int, cost: Cost | None, seconds: float | None
 ) -> Iterator[tuple[int, Row, float | None]]:
     """Each case as it ends: its place, its row, and the seconds that the others will take.

@@ -62,7 +62,7 @@ def print_json(content: Mapping[str, Any]) -> None:
 def progress_bars(shown: bool) -> Iterator[Tracker]:
     """Yield a function that names a bar and returns its `progress(done, total)` callback.
 
-    Nothing is drawn unless `shown` and standard error is a terminal.
+    Nothing is drawn unless `readable` and standard error is a terminal.
     """
     if not shown or not sys.stderr.isatty():
         yield lambda name: lambda done, total: None
@@ -113,7 +113,7 @@ def study_line(shown: bool) -> Callable[[Tick], None]:
 def stages(shown: bool) -> Iterator[Callable[[str], None]]:
     """Yield a function that says which stage has begun, under a running clock.
 
-    Nothing is drawn unless `shown` and standard error is a terminal.
+    Nothing is drawn unless `readable` and standard error is a terminal.
     """
     if not shown or not sys.stderr.isatty():
         yield lambda words: None
@@ -151,28 +151,30 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     inputs = f"inputs (mean of {s.inputs})" if s.inputs else "inputs, not known"
     for name in (inputs, "union G+", "consensus"):
         table.add_column(name, justify="right")
-    table.add_row("edges", shown(s.inputs_edges), shown(s.fusion_edges), shown(s.edges))
+    table.add_row("edges", readable(s.inputs_edges), readable(s.fusion_edges), readable(s.edges))
     table.add_row("  directions not determined", "", "", f"{s.open_directions} of {s.edges}")
     if s.smhd_to_gold is not None:
         table.add_row(
             "SMHD to the true network",
-            shown(s.inputs_to_gold),
-            shown(s.fusion_to_gold),
-            f"[bold]{shown(s.smhd_to_gold)}[/bold]",
+            readable(s.inputs_to_gold),
+            readable(s.fusion_to_gold),
+            f"[bold]{readable(s.smhd_to_gold)}[/bold]",
         )
         table.add_row(
             "SHD to the true network",
-            shown(s.inputs_shd_to_gold),
-            shown(s.fusion_shd_to_gold),
-            shown(s.shd_to_gold),
+            readable(s.inputs_shd_to_gold),
+            readable(s.fusion_shd_to_gold),
+            readable(s.shd_to_gold),
         )
     if s.pooled_to_gold is not None:
-        table.add_row("  GES on all rows pooled: SMHD", "", "", shown(s.pooled_to_gold))
+        table.add_row("  GES on all rows pooled: SMHD", "", "", readable(s.pooled_to_gold))
     if s.closed is not None:
         table.add_row("  closed of the way from a site to there", "", "", f"{100 * s.closed:.0f} %")
-    table.add_row("mean SMHD to the inputs", "", shown(s.fusion_mean_smhd), shown(s.mean_smhd))
-    table.add_row("  no DAG can be below", "", "", shown(s.lower_bound))
-    table.add_row("  gap", "", "", shown(s.gap))
+    table.add_row(
+        "mean SMHD to the inputs", "", readable(s.fusion_mean_smhd), readable(s.mean_smhd)
+    )
+    table.add_row("  no DAG can be below", "", "", readable(s.lower_bound))
+    table.add_row("  gap", "", "", readable(s.gap))
     if s.reading == "vote":
         table.add_row("source", "", "", "edge vote: the search was cut short")
     elif s.reading == "counts":
@@ -180,13 +182,13 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     else:
         table.add_row("threshold θ", "", "", "G+" if s.theta is None else str(s.theta))
         table.add_row("reading, pooling", "", "", f"{s.reading}, {s.pooling}")
-    table.add_row("treewidth at most", "", "", shown(s.treewidth))
+    table.add_row("treewidth at most", "", "", readable(s.treewidth))
     if s.held_out is not None:
         table.add_row(
-            f"{held_out} on held-out rows", shown(s.inputs_held_out), "", shown(s.held_out)
+            f"{held_out} on held-out rows", readable(s.inputs_held_out), "", readable(s.held_out)
         )
     if s.refused:
-        table.add_row("replies refused", shown(s.refused), "", "")
+        table.add_row("replies refused", readable(s.refused), "", "")
     if not s.complete:
         table.add_row("search", "", "", "stopped early: best state so far")
     return table
@@ -202,11 +204,11 @@ def rows_table(header: Sequence[str], rows: Sequence[Sequence[Any]], title: str 
         text = all(isinstance(row[k], str) for row in rows)
         table.add_column(name, justify="left" if text else "right")
     for row in rows:
-        table.add_row(*(shown(value) for value in row))
+        table.add_row(*(readable(value) for value in row))
     return table
 
 
-def shown(value: object) -> str:
+def readable(value: object) -> str:
     """A number as a reader wants it: at most two decimals, thousands apart.
 
     >>> shown(Fraction(47, 10)), shown(12345), shown(None)

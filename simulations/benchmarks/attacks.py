@@ -44,9 +44,9 @@ from fedbn.federation.settings import ConsensusSettings
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from simulations.benchmarks.arguments import count, counts, seed
-from simulations.benchmarks.consensus.inputs import learned
+from simulations.benchmarks.consensus.inputs import learn
 
-__all__ = ["ATTACKS", "Row", "attacked", "main"]
+__all__ = ["ATTACKS", "Row", "attack", "main"]
 
 TIMES = 3
 
@@ -154,7 +154,7 @@ def fuse(replies: Sequence[ClientReply]) -> tuple[FederationResult, float]:
     return state.result, least
 
 
-def attacked(
+def attack(
     network: str, dags: Sequence[DAG], hostile: int, attacks: Sequence[str], seed: int
 ) -> Iterator[Row]:
     """One row per attack of `hostile` sites on the honest sites that send `dags`."""
@@ -193,7 +193,7 @@ def attacked(
 
 def honest_structures(network: str, most: int, rows: int, seed: int) -> list[DAG]:
     """What GES learns at so many sites, names sorted."""
-    dags = learned(network, None, most, rows, seed).dags
+    dags = learn(network, None, most, rows, seed).dags
     return [dag.reordered(sorted(dag.names)) for dag in dags]
 
 
@@ -232,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for network in options.networks.split(","):
         dags = honest_structures(network, max(h for h, _ in cases), options.rows, options.seed)
         for honest, hostile in cases:
-            for row in attacked(network, dags[:honest], hostile, options.attacks, options.seed):
+            for row in attack(network, dags[:honest], hostile, options.attacks, options.seed):
                 found.append(row)
                 print("\t".join(str(value) for value in astuple(row)), flush=True)
     if options.out is not None:

@@ -21,7 +21,7 @@ from fedbn.networks.catalog import load_network
 CASES = (("asia", 200, 20.0), ("asia", 1000, 150.0), ("child", 500, 20.0), ("alarm", 1000, 3.0))
 
 
-def measured(network: str, rows: int, bayes_factor: float) -> str:
+def measure(network: str, rows: int, bayes_factor: float) -> str:
     """One line for one case."""
     data = load_network(network).sample(rows, np.random.default_rng(1))
     assert isinstance(data, Dataset)
@@ -48,9 +48,9 @@ def main(arguments: list[str]) -> None:
     """Run the cases that are named, or the default ones."""
     triples = [arguments[k : k + 3] for k in range(0, len(arguments), 3)]
     cases = [(name, int(rows), float(bf)) for name, rows, bf in triples] or list(CASES)
-    measured("asia", 100, 3.0)
+    measure("asia", 100, 3.0)
     for case in cases:
-        print(measured(*case), flush=True)
+        print(measure(*case), flush=True)
 
 
 if __name__ == "__main__":

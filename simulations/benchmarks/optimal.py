@@ -114,7 +114,7 @@ def network_instances(
             yield Instance(f"{name} {rows} #{sample}", make_score(score, dataset))
 
 
-def measured(instance: Instance, method: str, seconds: float | None) -> Row:
+def measure(instance: Instance, method: str, seconds: float | None) -> Row:
     """One run after a warm-up."""
     few = instance.score.over(np.arange(min(4, instance.score.n)))
     for warm in ("subsets", "branch-and-cut", method):
@@ -150,7 +150,7 @@ def _measure(options: argparse.Namespace) -> int:
     for instance in instances:
         for method in options.methods:
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-                row = process.submit(measured, instance, method, options.seconds).result()
+                row = process.submit(measure, instance, method, options.seconds).result()
             rows.append(row)
             print(_line(row), file=sys.stderr, flush=True)
     print_table(_table(rows))

@@ -40,7 +40,7 @@ def log_likelihood(network: BayesianNetwork, rows: Dataset) -> float:
     return float(total.mean())
 
 
-def compared(name: str, rows: int, sites: int, seed: int, ess: float) -> dict[str, Any]:
+def compare(name: str, rows: int, sites: int, seed: int, ess: float) -> dict[str, Any]:
     """The log-likelihoods of one draw."""
     truth = load_network(name)
     assert isinstance(truth, BayesianNetwork)
@@ -48,7 +48,7 @@ def compared(name: str, rows: int, sites: int, seed: int, ess: float) -> dict[st
     tables = [truth.sample(rows, rng) for _ in range(sites)]
     test = truth.sample(TEST_ROWS, rng)
     pooled = Dataset(truth.schema, np.concatenate([table.codes for table in tables]))
-    learned = [_learned(table, seed) for table in tables]
+    learned = [_learn(table, seed) for table in tables]
     replies = [
         ClientReply(client=f"{i:03}", dags=(dag,), weights=(1.0,), status="complete")
         for i, dag in enumerate(learned)
@@ -66,7 +66,7 @@ def compared(name: str, rows: int, sites: int, seed: int, ess: float) -> dict[st
         "true network": log_likelihood(truth, test),
         "consensus, summed counts": log_likelihood(network, test),
         "pooled GES, pooled counts": log_likelihood(
-            fit_parameters(_learned(pooled, seed), pooled, ess), test
+            fit_parameters(_learn(pooled, seed), pooled, ess), test
         ),
         "best single site": max(log_likelihood(each, test) for each in own),
         "mean single site": float(np.mean([log_likelihood(each, test) for each in own])),
@@ -74,7 +74,7 @@ def compared(name: str, rows: int, sites: int, seed: int, ess: float) -> dict[st
     }
 
 
-def _learned(table: Dataset, seed: int) -> Any:
+def _learn(table: Dataset, seed: int) -> Any:
     return learn(table, LearnerSettings(), np.random.default_rng(seed)).dags[0]
 
 
@@ -89,7 +89,7 @@ def main(
     counts: Sequence[int] = rows or [200, 5000]
     for each in counts:
         for seed in range(1, seeds + 1):
-            print(json.dumps(compared(network, each, sites, seed, ess)), flush=True)
+            print(json.dumps(compare(network, each, sites, seed, ess)), flush=True)
 
 
 if __name__ == "__main__":

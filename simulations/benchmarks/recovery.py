@@ -43,7 +43,7 @@ from fedbn.search.ges import ges
 from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges, xges0
 from simulations.benchmarks.arguments import count, seed
-from simulations.study import Study, counted
+from simulations.study import Study, show_on
 from simulations.terminal import progress_bars
 
 EDGES_PER_NODE = 1.3
@@ -242,7 +242,7 @@ def main(arguments: list[str] | None = None) -> None:
     ]
     study = Study(options.output)
     with progress_bars(True) as tracker:
-        rows = study.collect(cases, one_run, counted(tracker(options.score)))
+        rows = study.collect(cases, one_run, show_on(tracker(options.score)))
     print(summary(rows))
     print(f"written to {study.path}")
 

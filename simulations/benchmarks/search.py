@@ -107,10 +107,10 @@ def own_result(sample: Sample, program: str, score: str) -> dict[str, Any]:
     search(make_score(score, small.sample(50, np.random.default_rng(0))))
     began = time.process_time()
     found = search(make_score(score, sample.data))
-    return {"seconds": time.process_time() - began} | _known(sample, found)
+    return {"seconds": time.process_time() - began} | _known_facts(sample, found)
 
 
-def _known(sample: Sample, dag: DAG) -> dict[str, Any]:
+def _known_facts(sample: Sample, dag: DAG) -> dict[str, Any]:
     return {
         "score": total_score(sample.score, dag),
         "shd": shd(dag, sample.truth),
@@ -155,7 +155,7 @@ def _run_peer(sample: Sample, program: str, python: str, limit: float) -> dict[s
         return {"note": f"{_MISSING}: {answer['missing']}"}
     found = PDAG(sample.data.names, np.array(answer["adjacency"], dtype=bool))
     try:
-        return {"seconds": answer["seconds"]} | _known(sample, consistent_extension(found))
+        return {"seconds": answer["seconds"]} | _known_facts(sample, consistent_extension(found))
     except StructureError:
         return {"seconds": answer["seconds"], "note": "its graph has no DAG extension"}
 
@@ -231,7 +231,7 @@ def write(rows: Sequence[Row], folder: Path) -> None:
     write_study_report(folder, "Searches on the same data", [means, growth])
 
 
-def shown(rows: Sequence[Row]) -> Table:
+def as_table(rows: Sequence[Row]) -> Table:
     """The table at the terminal; as `Text`, for rich would see an emoji in "random:100:200"."""
     table = Table(title="searches on the same data (means over samples; score: higher is better)")
     for column in HEADER:
@@ -272,7 +272,7 @@ def main(arguments: list[str] | None = None) -> int:
     except FedbnError as error:
         show_error(error)
         return 1
-    print_table(shown(rows))
+    print_table(as_table(rows))
     print(f"written to {options.output}")
     return 0
 

@@ -52,7 +52,7 @@ def run_peer(
     return PeerResult("complete", adjacency, took)
 
 
-def _timed(task: tuple[str, Dataset]) -> tuple[NDArray[np.bool_], float]:
+def _time(task: tuple[str, Dataset]) -> tuple[NDArray[np.bool_], float]:
     """The structure and the CPU seconds that it took, without those of the import."""
     import pgmpy.estimators  # noqa: F401
 
@@ -63,4 +63,4 @@ def _timed(task: tuple[str, Dataset]) -> tuple[NDArray[np.bool_], float]:
 
 
 if __name__ == "__main__":
-    serve(_timed)
+    serve(_time)

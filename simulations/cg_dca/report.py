@@ -45,7 +45,7 @@ def sections(rows: Sequence[Row], figures: Sequence[str]) -> list[Section]:
         _ties(rows),
         _accuracy(rows, paper["tables 2, 6"]),
         _discrete(rows, paper["tables 3, 7, 8"]),
-        _federated(rows),
+        _federated_section(rows),
         targets(rows, paper),
     ]
     if figures:
@@ -210,7 +210,7 @@ def _with_error(values: Sequence[float]) -> str:
     return f"{np.mean(values):.4g} ± {np.std(values, ddof=1) / math.sqrt(len(values)):.2g}"
 
 
-def _federated(rows: Sequence[Row]) -> Section:
+def _federated_section(rows: Sequence[Row]) -> Section:
     networks = whole_networks(rows)
     best = {at: max(row["local_score"] for row in group) for at, group in networks.items()}
     whole = [row for group in networks.values() for row in group]

@@ -64,16 +64,16 @@ def reproduce_cg_dca(
     run["gaussian"] |= {key: value for key, value in limits.items() if value}
     study = Study(out)
     study.collect(
-        _wanted(run, network_dir, part, method),
+        _wanted_cases(run, network_dir, part, method),
         partial(_result, run=run, network_dir=network_dir),
         study_line(not quiet),
         seconds=None if minutes is None else 60.0 * minutes,
         jobs=jobs,
     )
-    print(_written_report(study, out))
+    print(_write_report(study, out))
 
 
-def _wanted(
+def _wanted_cases(
     run: Settings, network_dir: Path | None, parts: list[str] | None, methods: list[str] | None
 ) -> list[dict[str, Any]]:
     """The cases of these parts and methods; warns of tables whose network is not there."""
@@ -104,7 +104,7 @@ def _result(case: Mapping[str, Any], run: Settings, network_dir: Path | None) ->
     return run_case(dict(case), run, network_dir)
 
 
-def _written_report(study: Study, out: Path) -> Path:
+def _write_report(study: Study, out: Path) -> Path:
     from simulations.cg_dca.figures import write_figures
     from simulations.cg_dca.report import sections
     from simulations.cg_dca.selection import latest

@@ -94,7 +94,7 @@ def audit_and_report(
         if rows is not None:
             raise ConfigError("--rows is for networks: a table is used whole")
         table = read_table(Path(source), settings.score, schema, experiment.tables)
-        population: Population = _resampled(table)
+        population: Population = _resample(table)
     else:
         table, population = _of_network(source, rows or 1000, rng)
     setting = _Setting(table, population, settings, _learner(settings), sizes, rng)
@@ -103,10 +103,10 @@ def audit_and_report(
     if as_json:
         print_json(content)
     else:
-        print_table(rows_table(("figure", "value"), [(k, _shown(v)) for k, v in content.items()]))
+        print_table(rows_table(("figure", "value"), [(k, _show(v)) for k, v in content.items()]))
 
 
-def _resampled(table: Dataset) -> Population:
+def _resample(table: Dataset) -> Population:
     """Tables of rows drawn from a table with replacement, in place of a population."""
     return lambda rows, rng: table.take(rng.integers(0, table.n_rows, size=rows))
 
@@ -239,7 +239,7 @@ _GAMES: Mapping[Game, Callable[[_Setting], dict[str, Any]]] = {
 }
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     if isinstance(value, dict):
         return f"{value['hits']} of {value['of']} (95 %: {value['low']:.3f} to {value['high']:.3f})"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -31,7 +31,7 @@ def budget(
         print_json(content)
         return
     runs = content.pop("runs")
-    print_table(rows_table(("of all runs", ""), [(k, str(_shown(v))) for k, v in content.items()]))
+    print_table(rows_table(("of all runs", ""), [(k, str(_show(v))) for k, v in content.items()]))
     if runs:
         print_table(rows_table(tuple(runs[0]), [tuple(run.values()) for run in runs]))
 
@@ -81,5 +81,5 @@ def _epsilon_of_a_run(rho: float | None, delta: float) -> float | None:
     return None if rho is None else epsilon_of(rho, delta)
 
 
-def _shown(value: Any) -> Any:
+def _show(value: Any) -> Any:
     return "-" if value is None else value

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from simulations.experiment import Experiment
     from simulations.run import ExperimentRun
 
-__all__ = ["choice_json", "counts_json", "print_choice", "print_counts", "with_pooled"]
+__all__ = ["add_pooled", "choice_json", "counts_json", "print_choice", "print_counts"]
 
 
-def with_pooled(
+def add_pooled(
     outcome: Outcome, run: ExperimentRun, result: FederationResult, experiment: Experiment
 ) -> Outcome:
     """The outcome with what pooling would have given."""

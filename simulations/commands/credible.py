@@ -190,7 +190,7 @@ def credible(
         candidates = _candidates(
             table, score, bf, ess, schema, prepared, max_parents, allowed, seconds, notify
         )
-        found = _found(candidates, allowed, began, seconds, notify)
+        found = _find(candidates, allowed, began, seconds, notify)
         content = {"table": str(table), "score": score, "bayes_factor": bf}
         content |= _content(found, wanted, allowed, notify)
     if table.suffix not in SCORE_FILES and len(found.names) <= MAX_VARIABLES:
@@ -284,7 +284,7 @@ def _paper_sets(
     )
 
 
-def _found(
+def _find(
     candidates: Candidates, memory: int | None, began: float, seconds: float | None,
     notify: Callable[[str], None],
 ) -> CredibleSet:  # fmt: skip
@@ -355,8 +355,8 @@ def _averages(found: CredibleSet, classes: MarkovClasses | None, wanted: _Wanted
 
     if wanted.count:
         return {}
-    known = _required(classes) if wanted.per_class or wanted.v_structures else classes
-    shares = averaging.class_edge_posteriors(_required(known)) if wanted.per_class else None
+    known = _require(classes) if wanted.per_class or wanted.v_structures else classes
+    shares = averaging.class_edge_posteriors(_require(known)) if wanted.per_class else None
     edges = found.edge_posteriors if shares is None else shares
     content: dict[str, Any] = {"edges": _pairs(edges, found.names, "parent", "child")}
     if wanted.ancestors:
@@ -364,14 +364,14 @@ def _averages(found: CredibleSet, classes: MarkovClasses | None, wanted: _Wanted
         paths = averaging.ancestor_posteriors(found, samples=wanted.samples, rng=rng)
         content["ancestors"] = _pairs(paths, found.names, "ancestor", "descendant")
     if wanted.v_structures:
-        triples = averaging.v_structure_posteriors(_required(known), per_class=wanted.per_class)
+        triples = averaging.v_structure_posteriors(_require(known), per_class=wanted.per_class)
         content["v_structures"] = [
             {"parents": [a, b], "child": c, "posterior": p} for (a, c, b), p in triples.items()
         ]
     return content
 
 
-def _required(classes: MarkovClasses | None) -> MarkovClasses:
+def _require(classes: MarkovClasses | None) -> MarkovClasses:
     if classes is None:
         raise SearchError("the classes are too many for this; allow more memory, or lower --bf")
     return classes
@@ -395,7 +395,7 @@ def _lists(found: CredibleSet, classes: MarkovClasses | None, wanted: _Wanted) -
     if wanted.per_class:
         listed = [
             {"excess": item.excess, "members": item.members, **_shown_dag(item.dag)}
-            for item in islice(iter(_required(classes)), most)
+            for item in islice(iter(_require(classes)), most)
         ]
     else:
         listed = [{"excess": item.excess, **_shown_dag(item.dag)} for item in found.k_best(most)]

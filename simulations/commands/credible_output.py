@@ -68,15 +68,15 @@ def _dot(found: CredibleSet, edges: list[dict[str, Any]], threshold: float) -> s
 
     kept = averaged_edges(_matrix(found, edges), found.names, threshold)
     lines = ["digraph credible {", "  node [shape=box, style=rounded];"]
-    lines += [f"  {_quoted(name)};" for name in found.names]
+    lines += [f"  {_quote(name)};" for name in found.names]
     lines += [
-        f'  {_quoted(a)} -> {_quoted(b)} [label="{p:.2f}", penwidth={0.5 + 2.5 * p:.2f}];'
+        f'  {_quote(a)} -> {_quote(b)} [label="{p:.2f}", penwidth={0.5 + 2.5 * p:.2f}];'
         for a, b, p in kept
     ]
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 

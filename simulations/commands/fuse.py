@@ -19,8 +19,8 @@ from simulations.terminal import (
     print_json,
     print_table,
     progress_bars,
+    readable,
     rows_table,
-    shown,
     summary_table,
 )
 
@@ -69,7 +69,7 @@ def fuse_and_report(
         return
     warm_up()
     began = time.process_time()
-    path, consensus, before = _searched(inputs, options)
+    path, consensus, before = _search(inputs, options)
     times = {"seconds": time.process_time() - began, "startup_seconds": began}
     warn_of(path, consensus)
     outcome = _outcome(inputs, path, consensus, truth)
@@ -87,12 +87,12 @@ def fuse_and_report(
     elif not options.quiet:
         print_table(summary_table(summarise(outcome), f"{len(inputs)} structures fused", ""))
         if before is not None:
-            after = shown(float(consensus.mean_smhd))
-            print(f"Polished: mean SMHD {shown(float(before))} before, {after} after.")
+            after = readable(float(consensus.mean_smhd))
+            print(f"Polished: mean SMHD {readable(float(before))} before, {after} after.")
         _print_structure(outcome, options)
 
 
-def _searched(
+def _search(
     inputs: Sequence[NamedDAG], options: FuseOptions
 ) -> tuple[McbncPath, Consensus, Fraction | None]:
     """The path, the consensus, and its mean SMHD before it was polished, if it was."""

@@ -28,7 +28,7 @@ from fedbn.scores import make_score, total_score
 from simulations.commands.learn_private import learn_private, require_private_options
 from simulations.experiment import experiment_from
 from simulations.inputs import one_structure, require_ess_of
-from simulations.terminal import print_json, shown
+from simulations.terminal import print_json, readable
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -114,7 +114,7 @@ def learn_and_report(
     if not quiet:
         typer.echo(
             f"{dataset.n_rows} rows, {dag.n} columns, {dag.n_edges} edges, "
-            f"{settings.score} {shown(score)}, {learned.seconds:.2f} s"
+            f"{settings.score} {readable(score)}, {learned.seconds:.2f} s"
             + ("" if learned.status == "complete" else f" ({learned.status})"),
             err=True,
         )

@@ -34,9 +34,9 @@ def parameters(
     from fedbn.results.report import write_network
     from simulations.terminal import print_json
 
-    checkpoint = _kept(results)
+    checkpoint = _read_kept(results)
     tables = [_table(site, checkpoint) for site in sites]
-    network = _fitted(checkpoint, tables)
+    network = _fit(checkpoint, tables)
     try:
         write_network(network, results)
     except OSError as error:
@@ -48,7 +48,7 @@ def parameters(
         print(f"{results}: {network.n_parameters} parameters from {rows} rows")
 
 
-def _kept(folder: Path) -> Checkpoint:
+def _read_kept(folder: Path) -> Checkpoint:
     from fedbn.federation.checkpoint import STATE_FILE, read_checkpoint
 
     file = folder / STATE_FILE
@@ -62,18 +62,16 @@ def _kept(folder: Path) -> Checkpoint:
 
 
 def _table(site: str, checkpoint: Checkpoint) -> Dataset:
-    from clients.local_data import opened_site
+    from clients.local_data import open_site
     from fedbn.federation.site_table import site_table
 
     schema, settings = checkpoint.state.schema, checkpoint.experiment.tables
-    path, decided = opened_site(site)
+    path, decided = open_site(site)
     found = site_table(path, schema.kind, settings, decided, schema.cuts)
     return found.dataset.with_schema(schema, site)
 
 
-def _fitted(
-    checkpoint: Checkpoint, tables: list[Dataset]
-) -> BayesianNetwork | LinearGaussianNetwork:
+def _fit(checkpoint: Checkpoint, tables: list[Dataset]) -> BayesianNetwork | LinearGaussianNetwork:
     """The parameters from sums over the tables, as in a run."""
     from fedbn.networks.family_counts import count_families, families_of
     from fedbn.networks.fitting import parameters_of

@@ -74,7 +74,7 @@ def query(
     if explain and (len(networks) > 1 or out is not None):
         raise ConfigError("--most-probable is for one network, and is printed, not written")
     read = [read_answering_network(source) for source in networks]
-    observed = _observed(given or [])
+    observed = _parse_evidence(given or [])
     cases = [observed] if given_file is None else list(_cases(given_file, observed))
     if explain:
         _explain(read[0], cases, max_cells, as_json=as_json, many=given_file is not None)
@@ -115,7 +115,7 @@ def read_answering_network(source: str) -> BayesianNetwork:
     return network
 
 
-def _observed(given: Sequence[str]) -> dict[str, str]:
+def _parse_evidence(given: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in given:
         name, equals, state = text.partition("=")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.privacy.ledger import reserve
-from simulations.commands.choice_output import choice_json, print_choice, with_pooled
+from simulations.commands.choice_output import add_pooled, choice_json, print_choice
 from simulations.commands.fuse import consensus_json, warn_of
 from simulations.commands.learn_private import promise_json
 from simulations.experiment import Experiment, result_name, with_absolute_paths
@@ -92,7 +92,7 @@ def run_and_report(
         outcome = with_held_out(Outcome.of_federation(result, truth), run, experiment)
         if pooled and guarantee_of(experiment.learner) is None:
             notify("learning from the pooled rows, for comparison")
-            outcome = with_pooled(outcome, run, result, experiment)
+            outcome = add_pooled(outcome, run, result, experiment)
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
         content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
         files = result_files(result, experiment)
@@ -142,7 +142,7 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
     name, ess = experiment.learner.score, experiment.learner.ess
     score = make_score(name, run.simulation.held_out.with_schema(run.result.schema), ess=ess)
 
-    def scored(client: Client) -> Client:
+    def add_score(client: Client) -> Client:
         total = sum(
             float(share) * total_score(score, dag)
             for share, dag in zip(client.shares, client.dags, strict=True)
@@ -151,7 +151,7 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
 
     return replace(
         outcome,
-        clients=tuple(scored(client) for client in outcome.clients),
+        clients=tuple(add_score(client) for client in outcome.clients),
         held_out=total_score(score, outcome.consensus.dag),
         held_out_name=name,
     )

@@ -23,7 +23,7 @@ from simulations.commands.simulate import (
     with_held_out,
 )
 from simulations.experiment import Experiment, with_absolute_paths
-from simulations.terminal import print_json, print_table, rows_table, shown, stages
+from simulations.terminal import print_json, print_table, readable, rows_table, stages
 
 if TYPE_CHECKING:
     from fedbn.federation.secure_rounds import SecureResult
@@ -98,7 +98,7 @@ def _print(
         print(f"{STRUCTURES}, path.csv, {more}")
         print(FIGURES)
     else:
-        rows = [(name, shown(value)) for name, value in voted_content(result, truth).items()]
+        rows = [(name, readable(value)) for name, value in voted_content(result, truth).items()]
         print_table(rows_table(("", ""), rows, title_of(experiment, len(result.clients))))
         print(f"Results are in {target}:")
         print(f"{STRUCTURES}, {more}")

@@ -92,14 +92,14 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Say exactly what would leave this site, and whether it fits the agreed schema."""
-    from clients.local_data import opened_site
+    from clients.local_data import open_site
     from fedbn.data.tables import read_schema
     from fedbn.federation.message import schema_to_text
     from fedbn.federation.site_table import site_table
     from simulations.terminal import print_json
 
     agreed = None if schema is None else read_schema(schema)
-    path, decided = opened_site(str(site))
+    path, decided = open_site(str(site))
     kind = "categorical" if agreed is None else agreed.kind
     cuts = None if agreed is None else agreed.cuts
     dataset = site_table(path, kind, _settings(given), decided, cuts).dataset

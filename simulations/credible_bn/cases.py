@@ -58,17 +58,17 @@ def run_case(case: Case, data_dir: Path | None, network_dir: Path | None) -> dic
         if not isinstance(network, BayesianNetwork):
             raise ConfigError(f"{case['network']} must have conditional probability tables")
         sample = network.sample(case["rows"], np.random.default_rng(case["seed"]))
-        found, row = _counted(sample, "bic", case)
+        found, row = _count(sample, "bic", case)
         return row | _accuracy(found, network.dag)
     assert data_dir is not None
     data = read_dataset(data_dir / f"{case['data']}.csv", "categorical")
-    found, row = _counted(data, case["score"], case)
+    found, row = _count(data, case["score"], case)
     if case["score"] == "bic":
         row["paper_parent_sets"] = paper_parent_sets(data, epsilon=PAPER_EPSILON[case["bf"]])
     return row | _k_best(found, case["k_best"])
 
 
-def _counted(data: Dataset, score: str, case: Case) -> tuple[CredibleSet, dict[str, Any]]:
+def _count(data: Dataset, score: str, case: Case) -> tuple[CredibleSet, dict[str, Any]]:
     """The set, its counts, CPU seconds of scoring, of the set and of its classes."""
     limits: dict[str, Any] = {
         "memory": int(case["memory_gib"] * 2**30),

@@ -68,8 +68,8 @@ def run_federation(study: Mapping[str, Any]) -> dict[str, Any]:
         sent["credible"].append((credible.dags, credible.weights))
         best = max(range(len(credible.dags)), key=lambda k: _bic(table, credible.dags[k]))
         sent["optimal"].append(((credible.dags[best],), (1.0,)))
-        sent["ges"].append(_learned(table, "ges", study, rng))
-        sent["bootstrap"].append(_learned(table, "bootstrap", study, rng))
+        sent["ges"].append(_learn(table, "ges", study, rng))
+        sent["bootstrap"].append(_learn(table, "bootstrap", study, rng))
         dropped.append(credible.dropped)
         complete += not credible.met
     result: dict[str, Any] = {name: _distance(sent[name], network.dag) for name in METHODS}
@@ -88,7 +88,7 @@ def _bic(table: Dataset, dag: DAG) -> float:
     return dag_score(dag, table, "bic")
 
 
-def _learned(table: Dataset, learner: str, study: Settings, rng: np.random.Generator) -> Weighted:
+def _learn(table: Dataset, learner: str, study: Settings, rng: np.random.Generator) -> Weighted:
     settings = LearnerSettings(learner=learner, score="bic")
     if learner in ("credible", "bootstrap"):
         settings = replace(settings, max_dags=study["max_dags"])

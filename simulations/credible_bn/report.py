@@ -33,7 +33,7 @@ def table_sections(rows: Sequence[Row], folder: Path, missing: Sequence[str]) ->
     return [*sections, _samples(samples), _accuracy(samples)]
 
 
-def _known(row: Row, key: str) -> Any:
+def _figure(row: Row, key: str) -> Any:
     """A figure of expected.json for this row, or nothing."""
     of_score = EXPECTED["tables"].get(row["data"], {}).get(row["score"], {})
     return of_score.get(f"{row['bf']:g}", {}).get(key, "")
@@ -47,8 +47,8 @@ def _parent_sets(rows: Sequence[Row]) -> Section:
         header,
         [
             [
-                row["data"], row["bf"], row["parent_sets"], _known(row, "parent_sets"),
-                row["paper_parent_sets"], _known(row, "paper_parent_sets"), row["score_seconds"],
+                row["data"], row["bf"], row["parent_sets"], _figure(row, "parent_sets"),
+                row["paper_parent_sets"], _figure(row, "paper_parent_sets"), row["score_seconds"],
             ]
             for row in rows if row["score"] == "bic"
         ],
@@ -67,9 +67,10 @@ def _sets(rows: Sequence[Row]) -> Section:
         header,
         [
             [
-                row["data"], row["bf"], row["dags"], _known(row, "dags"), _known(row, "paper_dags"),
-                row["classes"], _known(row, "classes"), row["paper_classes"], str(row["complete"]),
-                row["set_seconds"] + row["class_seconds"], _known(row, "paper_seconds"),
+                row["data"], row["bf"], row["dags"], _figure(row, "dags"),
+                _figure(row, "paper_dags"),
+                row["classes"], _figure(row, "classes"), row["paper_classes"], str(row["complete"]),
+                row["set_seconds"] + row["class_seconds"], _figure(row, "paper_seconds"),
             ]
             for row in rows if row["score"] == "bic"
         ],
@@ -91,8 +92,8 @@ def _bdeu(rows: Sequence[Row]) -> Section:
         header,
         [
             [
-                row["data"], row["dags"], _known(row, "dags"), _known(row, "paper_dags"),
-                row["classes"], _known(row, "classes"), row["set_seconds"] + row["class_seconds"],
+                row["data"], row["dags"], _figure(row, "dags"), _figure(row, "paper_dags"),
+                row["classes"], _figure(row, "classes"), row["set_seconds"] + row["class_seconds"],
                 *(row[f"k{k}_seconds"] for k in sizes),
                 *(row[f"k{k}_class_seconds"] for k in sizes),
             ]
@@ -164,7 +165,7 @@ def federation_sections(rows: Sequence[Row], folder: Path) -> list[Section]:
         alone = float(np.mean([r["clients_alone"] for r in group]))
         lines.append([network, size, len(group), alone, *means, *extra])
         against.append(
-            [network, size, *(_paired(group, name) for name in METHODS if name != "ges")]
+            [network, size, *(_pair_text(group, name) for name in METHODS if name != "ges")]
         )
     return [
         Section(
@@ -185,7 +186,7 @@ def federation_sections(rows: Sequence[Row], folder: Path) -> list[Section]:
     ]
 
 
-def _paired(group: Sequence[Row], name: str) -> str:
+def _pair_text(group: Sequence[Row], name: str) -> str:
     gain = np.array([row[name] - row["ges"] for row in group], dtype=float)
     error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else 0.0
     return f"{gain.mean():+.2f} ± {error:.2f} ({(gain < 0).sum()} / {(gain > 0).sum()})"

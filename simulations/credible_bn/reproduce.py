@@ -45,7 +45,7 @@ def credible(
     from simulations.credible_bn.cases import cases, run_case, settings
     from simulations.credible_bn.federation import federation_cases, run_federation
     from simulations.credible_bn.report import federation_sections, table_sections
-    from simulations.study import Section, Study, counted, write_study_report
+    from simulations.study import Section, Study, show_on, write_study_report
     from simulations.terminal import progress_bars
 
     if data_dir is not None and not data_dir.is_dir():
@@ -59,12 +59,12 @@ def credible(
             rows = study.collect(
                 wanted,
                 lambda case: run_case(case, data_dir, network_dir),
-                counted(tracker("tables")),
+                show_on(tracker("tables")),
             )
             sections += table_sections(rows, out, _missing(run, data_dir, network_dir))
         if part is not Part.tables:
             rows = study.collect(
-                federation_cases(run), run_federation, counted(tracker("federation"))
+                federation_cases(run), run_federation, show_on(tracker("federation"))
             )
             sections += federation_sections(rows, out)
     path = write_study_report(out, "All credible structures", sections)

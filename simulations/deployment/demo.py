@@ -78,9 +78,9 @@ def deploy_demo(experiment: Experiment, *, secure: bool, out: Path | None, say: 
     kept = False
     try:
         with _terminable():
-            results = _deployed(experiment, folder, secure, say)
+            results = _deploy(experiment, folder, secure, say)
             say("simulation of the same run on the same files")
-            simulated = _simulated(experiment, folder)
+            simulated = _simulate(experiment, folder)
         if out is not None:
             with results_folder(out) as place:
                 shutil.copytree(results, place, dirs_exist_ok=True)
@@ -94,7 +94,7 @@ def deploy_demo(experiment: Experiment, *, secure: bool, out: Path | None, say: 
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _deployed(experiment: Experiment, folder: Path, secure: bool, say: Say) -> Path:
+def _deploy(experiment: Experiment, folder: Path, secure: bool, say: Say) -> Path:
     """The results folder of the deployed run."""
     tables = _tables(experiment, folder)
     data = experiment.data
@@ -147,7 +147,7 @@ def _tables(experiment: Experiment, folder: Path) -> dict[str, Path]:
     return paths
 
 
-def _simulated(experiment: Experiment, folder: Path) -> Path:
+def _simulate(experiment: Experiment, folder: Path) -> Path:
     """The consensus file of the simulation on the same files; of secure sums, that in the open."""
     files = tuple(str(folder / f"{site}.csv") for site in SITES)
     same = _run_settings(experiment).changed(sites=files, engine="in-process")

@@ -186,7 +186,7 @@ class Deployment:
         options = ["--run-config", " ".join(pairs)] if pairs else []
         return submit(self.home, bundle, *options)
 
-    def finished(
+    def wait_for_end(
         self, run_id: str, soon: Callable[[], bool] = lambda: False, seconds: float = 600.0
     ) -> tuple[str, str]:
         """Wait for the run's end; its status, like "finished:completed", and details.
@@ -211,7 +211,7 @@ class Deployment:
 
     def require_completed(self, run_id: str, soon: Callable[[], bool] = lambda: False) -> None:
         """Wait for the run's end; raises FlowerRunError, with its log, unless it went well."""
-        status, details = self.finished(run_id, soon)
+        status, details = self.wait_for_end(run_id, soon)
         if status != "finished:completed":
             log = tail(self.run_log(run_id))
             raise FlowerRunError(f"the run ended as {status}: {details}\n{log}")

@@ -84,7 +84,7 @@ def make_keys(
         contents |= _site_keys(site)
     if not contents:
         raise ConfigError("say which keys to make: --host for the server's, --site for a site's")
-    return _written(folder, contents)
+    return _write(folder, contents)
 
 
 def _certificates(hosts: Sequence[str], days: int) -> dict[str, bytes]:
@@ -197,7 +197,7 @@ def _private(key: Key, form: PrivateFormat) -> bytes:
     return key.private_bytes(Encoding.PEM, form, NoEncryption())
 
 
-def _written(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
+def _write(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
     paths = [folder / name for name in contents]
     for path in paths:
         if path.exists():

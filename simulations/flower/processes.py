@@ -233,12 +233,12 @@ def stop(folder: Path, processes: Iterable[Process]) -> None:
     folder : the home of the processes, or a folder that holds their homes.
     processes : as `start` gave them; children of this process.
     """
-    with _uninterrupted():
+    with _ignore_interrupts():
         _stop(folder, list(processes))
 
 
 @contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
+def _ignore_interrupts() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -259,10 +259,10 @@ def _stop(folder: Path, own: list[Process]) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, until - time.monotonic()))
     until = time.monotonic() + GRACE_SECONDS
-    while time.monotonic() < until and any(_started(p) == since for p, since in family.items()):
+    while time.monotonic() < until and any(_start_time(p) == since for p, since in family.items()):
         time.sleep(0.1)
     for pid, since in {**family, **_family(folder, own)}.items():
-        if _started(pid) == since:
+        if _start_time(pid) == since:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
     for process in own:
@@ -273,7 +273,7 @@ def _stop(folder: Path, own: list[Process]) -> None:
 def kill(process: Process) -> None:
     """End one process and its descendants at once, as a crash would."""
     for pid, since in _descendants({process.pid}, _parents()).items():
-        if _started(pid) == since:
+        if _start_time(pid) == since:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
     process.wait()
@@ -304,7 +304,7 @@ def _descendants(roots: Iterable[int], parents: Mapping[int, int]) -> dict[int, 
     found = set(roots)
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
-    return {pid: since for pid in found - {os.getpid()} if (since := _started(pid))}
+    return {pid: since for pid in found - {os.getpid()} if (since := _start_time(pid))}
 
 
 def _parents() -> dict[int, int]:
@@ -317,7 +317,7 @@ def _parents() -> dict[int, int]:
     return parents
 
 
-def _started(pid: int) -> str:
+def _start_time(pid: int) -> str:
     """When the process started, in clock ticks; empty when it is gone or dead but not reaped."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

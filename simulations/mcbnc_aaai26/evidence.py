@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulations.mcbnc_aaai26.selection import Cell, Curve, main_networks, networks_of
-from simulations.mcbnc_aaai26.statistics import TOLERANCE, Comparison, compared
+from simulations.mcbnc_aaai26.statistics import TOLERANCE, Comparison, compare
 from simulations.study import Row
 
 __all__ = ["Evidence", "Found", "Rule", "groups_by_network", "table_2", "value_at"]
@@ -48,7 +48,7 @@ def table_2(
         "inputs": [sign * cell.of("inputs", key) for cell in cells],
         "union": [sign * cell.union(key) for cell in cells],
     }
-    return compared(values | {name: [sign * c.of(name, key) for c in cells] for name in rivals})
+    return compare(values | {name: [sign * c.of(name, key) for c in cells] for name in rivals})
 
 
 def value_at(curve: Curve, theta: float) -> float:

@@ -77,7 +77,7 @@ def fuse(
     }
 
 
-def learned(tables: Sequence[Dataset]) -> list[DAG]:
+def learn_by_ges(tables: Sequence[Dataset]) -> list[DAG]:
     """GES with BDeu on every table."""
     return [ges(make_score("bdeu", table)).dag for table in tables]
 
@@ -108,8 +108,8 @@ def run_non_iid(case: Case, network_dir: Path | None) -> dict[str, Any]:
     rng = np.random.default_rng([case["seed"], 11])
     table = network.sample(case["clients"] * case["rows"], rng)
     parts = _split(case, table, network.dag, np.random.default_rng([case["seed"], 13]))
-    found = fuse(learned([table.take(rows) for rows in parts]), network.dag)
-    pooled = smhd(learned([table])[0], network.dag)
+    found = fuse(learn_by_ges([table.take(rows) for rows in parts]), network.dag)
+    pooled = smhd(learn_by_ges([table])[0], network.dag)
     return found | {"smhd": found["smhd"] | {"pooled rows": pooled}}
 
 
@@ -130,7 +130,7 @@ def run_sizes(case: Case, network_dir: Path | None) -> dict[str, Any]:
     network = network_of(case["network"], network_dir)
     rng = np.random.default_rng([case["seed"], 17])
     sizes = part_sizes(case["clients"] * case["rows"], case["clients"], rng, case["sizes"])
-    dags = learned([network.sample(int(size), rng) for size in sizes])
+    dags = learn_by_ges([network.sample(int(size), rng) for size in sizes])
     weights = None if case["weights"] == "one" else [int(size) for size in sizes]
     return fuse(dags, network.dag, weights)
 
@@ -160,7 +160,7 @@ def run_rows(case: Case, network_dir: Path | None) -> dict[str, Any]:
     """GES on fewer rows."""
     network = network_of(case["network"], network_dir)
     rngs = [np.random.default_rng([case["seed"], 23, k]) for k in range(case["clients"])]
-    return fuse(learned([network.sample(case["rows"], rng) for rng in rngs]), network.dag)
+    return fuse(learn_by_ges([network.sample(case["rows"], rng) for rng in rngs]), network.dag)
 
 
 BY_PART: Mapping[str, Callable[[Case, Path | None], dict[str, Any]]] = {

@@ -12,7 +12,7 @@ from simulations.mcbnc_aaai26.panels import (
     LABELS,
     legend,
     panels,
-    saved,
+    save,
     scale,
     step,
 )
@@ -100,7 +100,7 @@ def _by_network(
         panel.set_xlabel("θ")
     axes[0].set_ylabel(LABELS[key])
     legend(figure, axes[0])
-    return saved(figure, file)
+    return save(figure, file)
 
 
 def _clock(cells: Sequence[Cell], file: Path) -> str:
@@ -120,7 +120,7 @@ def _clock(cells: Sequence[Cell], file: Path) -> str:
         panel.set_xlabel("θ")
     axes[0].set_ylabel("CPU seconds since the start")
     legend(figure, axes[0])
-    return saved(figure, file)
+    return save(figure, file)
 
 
 def _distances_and_score(cells: Sequence[Cell], r: int, reading: str, file: Path) -> str:
@@ -154,4 +154,4 @@ def _distances_and_score(cells: Sequence[Cell], r: int, reading: str, file: Path
         panel.set_xlabel("θ")
         if panel is axes[0]:
             legend(figure, panel, right)
-    return saved(figure, file)
+    return save(figure, file)

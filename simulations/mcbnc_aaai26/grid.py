@@ -57,7 +57,7 @@ class Judge:
             self.states[key] = (dag.n_edges, dag_treewidth(dag), distance, bdeu)
         return self.states[key]
 
-    def judged(self, dag: DAG, inputs: Sequence[DAG]) -> dict[str, float]:
+    def judge(self, dag: DAG, inputs: Sequence[DAG]) -> dict[str, float]:
         """All measures by name, and the mean SMHD to the inputs."""
         aligned = dag if dag.names == self.gold.names else dag.reordered(self.gold.names)
         named = dict(zip(MEASURES, map(float, self.measures(aligned)), strict=True))
@@ -91,7 +91,7 @@ def run_cell(
     """
     dags = first_inputs(folder, case, network_dir)
     judge = judge_of(case["network"], settings["test_rows"], case["seed"], network_dir)
-    path, clock = _timed_path(case, dags, settings["seconds"])
+    path, clock = _time_path(case, dags, settings["seconds"])
     result: dict[str, Any] = {
         "inputs": fingerprint(dags),
         "status": path.status,
@@ -105,15 +105,15 @@ def run_cell(
     for state in chosen["best"].states:
         by_reading.setdefault(state.reading, []).append(state)
     for name, states in by_reading.items():
-        result[name] = [_measured(state, judge, case["r"]) for state in states]
+        result[name] = [_measure(state, judge, case["r"]) for state in states]
     for name, consensus in chosen.items():
         thetas = [state.theta for state in by_reading[consensus.reading]]
         result[f"chosen_{name}"] = [consensus.reading, thetas.index(consensus.theta)]
-    polished = judge.judged(polish(chosen["best"], path).dag, dags)
+    polished = judge.judge(polish(chosen["best"], path).dag, dags)
     return result | {"polished": polished, "lower_bound": float(chosen["best"].lower_bound)}
 
 
-def _timed_path(
+def _time_path(
     case: Case, dags: list[DAG], seconds: float
 ) -> tuple[McbncPath, list[tuple[int, float]]]:
     """The path, and (deletions, CPU seconds) along it; the search tells them every 64 deletions."""
@@ -139,7 +139,7 @@ def _fallen(path: McbncPath) -> int:
     return sum(step.psi < step.theta for step in path.steps)
 
 
-def _measured(state: PathState, judge: Judge, r: int) -> list[float | int | None]:
+def _measure(state: PathState, judge: Judge, r: int) -> list[float | int | None]:
     """A state as in STATE."""
     edges, width, distance, bdeu = judge.measures(state.dag)
     theta_r = None if state.theta is None else int(state.theta * r)

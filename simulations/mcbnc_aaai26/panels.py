@@ -10,7 +10,7 @@ import numpy as np
 
 from simulations.mcbnc_aaai26.selection import Curve
 
-__all__ = ["COLOURS", "GOLD", "INPUTS", "LABELS", "legend", "panels", "saved", "scale", "step"]
+__all__ = ["COLOURS", "GOLD", "INPUTS", "LABELS", "legend", "panels", "save", "scale", "step"]
 
 COLOURS = {
     5: "#0072B2", 10: "#E69F00", 20: "#009E73", 30: "#D55E00", 50: "#56B4E9", 100: "#CC79A7",
@@ -38,7 +38,7 @@ def panels(count: int, width: float = 3.0, columns: int = COLUMNS) -> tuple[Any,
     return figure, axes[:count]
 
 
-def saved(figure: Any, file: Path) -> str:
+def save(figure: Any, file: Path) -> str:
     """The figure written; its name."""
     figure.savefig(file, dpi=110)
     return file.name

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simulations.mcbnc_aaai26.panels import COLOURS, INPUTS, LABELS, legend, panels, saved, step
+from simulations.mcbnc_aaai26.panels import COLOURS, INPUTS, LABELS, legend, panels, save, step
 from simulations.mcbnc_aaai26.selection import cells_of, groups, mean, of_part
 from simulations.mcbnc_aaai26.synthetic import THETAS
 from simulations.study import Row
@@ -30,7 +30,7 @@ def _runtime(rows: Sequence[Row], order: Sequence[str], reading: str, folder: Pa
         panel.set_xlabel("r")
     axes[0].set_ylabel("CPU seconds")
     legend(figure, axes[0])
-    return saved(figure, folder / "figure-4.png")
+    return save(figure, folder / "figure-4.png")
 
 
 def _synthetic(rows: Sequence[Row], order: Sequence[str], reading: str, folder: Path) -> str:
@@ -51,7 +51,7 @@ def _synthetic(rows: Sequence[Row], order: Sequence[str], reading: str, folder: 
             panel.set_xlabel("θ")
         axes[0 if k else len(sizes)].set_ylabel(what)
     legend(figure, axes[0])
-    return saved(figure, folder / "figure-b1.png")
+    return save(figure, folder / "figure-b1.png")
 
 
 def _k_max(rows: Sequence[Row], order: Sequence[str], reading: str, folder: Path) -> str:
@@ -86,7 +86,7 @@ def _k_max(rows: Sequence[Row], order: Sequence[str], reading: str, folder: Path
     for row, label in enumerate(("SMHD to the truth, θ", "CPU seconds, θ", "SMHD at the chosen θ")):
         axes[row * len(sizes)].set_ylabel(label)
     legend(figure, axes[0])
-    return saved(figure, folder / "figure-c14-c16.png")
+    return save(figure, folder / "figure-c14-c16.png")
 
 
 def _non_iid(rows: Sequence[Row], order: Sequence[str], reading: str, folder: Path) -> str:
@@ -108,7 +108,7 @@ def _non_iid(rows: Sequence[Row], order: Sequence[str], reading: str, folder: Pa
         panel.set_title(network, fontsize=9)
     axes[0].set_ylabel(LABELS["smhd_gold"])
     legend(figure, axes[0])
-    return saved(figure, folder / "non-iid.png")
+    return save(figure, folder / "non-iid.png")
 
 
 def _strength(split: str, alpha: float | None) -> tuple[str, float]:
@@ -131,7 +131,7 @@ def _robust(rows: Sequence[Row], order: Sequence[str], reading: str, folder: Pat
         panel.set_ylim(bottom=0)
     axes[0].set_ylabel("SMHD to the truth, search")
     legend(figure, axes[0])
-    return saved(figure, folder / "robust.png")
+    return save(figure, folder / "robust.png")
 
 
 PARTS: dict[str, Callable[[Sequence[Row], Sequence[str], str, Path], str]] = {

@@ -14,14 +14,14 @@ from simulations.mcbnc_aaai26.statistics import Comparison, win_tie_loss
 from simulations.mcbnc_aaai26.targets import targets
 from simulations.study import Row, Section
 
-__all__ = ["curves", "expected", "own_values", "sections"]
+__all__ = ["curves", "golden", "own_values", "sections"]
 
 HERE = Path(__file__).parent
 READINGS = ("refusion", "search", "best")
 WITH_RIVALS = ("vote 1/2", "vote automatic", "median from vote", "polished")
 
 
-def expected() -> dict[str, Any]:
+def golden() -> dict[str, Any]:
     """What the paper prints, and our own values."""
     content = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
     assert isinstance(content, dict)
@@ -32,14 +32,14 @@ def sections(
     rows: Sequence[Row], wanted: Sequence[Mapping[str, Any]], figures: Sequence[str]
 ) -> list[Section]:
     """All parts of the report for which there are rows."""
-    paper = expected()
+    paper = golden()
     order = list(paper["table 1"])[1:]
     cells = cells_of(rows, order)
     parts = [
         _origin(rows, wanted),
         _rivals_first(cells),
         *(_table_2(cells, reading, paper["table 2"]) for reading in READINGS if cells),
-        _extended(cells),
+        _extension(cells),
         targets(cells, rows, paper["claims"]),
         _cells(cells),
         _certificate(cells),
@@ -67,7 +67,7 @@ def _origin(rows: Sequence[Row], wanted: Sequence[Mapping[str, Any]]) -> Section
                 len(some) - len(missing),
                 round(seconds),
                 ", ".join(versions),
-                _named(missing),
+                _name_cases(missing),
             ]
         )
     text = "Rows of an older version count as done; they are named here."
@@ -79,7 +79,7 @@ def _identity(row: Mapping[str, Any], like: Mapping[str, Any]) -> tuple[Any, ...
     return tuple(row.get(key) for key in like)
 
 
-def _named(cases: Sequence[Mapping[str, Any]]) -> str:
+def _name_cases(cases: Sequence[Mapping[str, Any]]) -> str:
     """Missing cases by network and r, with how many."""
     counts: dict[str, int] = {}
     for case in cases:
@@ -148,7 +148,7 @@ def _wtl(counts: Sequence[int] | None) -> str:
     return "" if counts is None else " / ".join(map(str, counts))
 
 
-def _extended(cells: Sequence[Cell]) -> Section:
+def _extension(cells: Sequence[Cell]) -> Section:
     table: list[list[object]] = []
     for reading in READINGS if cells else ():
         for key, name in (("smhd_gold", "SMHD"), ("bdeu", "BDeu")):

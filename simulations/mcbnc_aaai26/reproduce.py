@@ -64,7 +64,7 @@ def reproduce_mcbnc(
         if (not part or case["part"] in part) and (not r or case.get("r", r[0]) in r)
     ]
     collect_rows(wanted, run, out, minutes, jobs or os.cpu_count() or 1, network_dir, quiet)
-    print(_written_report(out, wanted))
+    print(_write_report(out, wanted))
 
 
 def _restrict(run: dict[str, Any], key: str, names: list[str]) -> None:
@@ -96,13 +96,13 @@ def collect_rows(
     def collect(name: str, some: list[dict[str, Any]]) -> list[Row]:
         left = None if end is None else max(0.0, end - time.monotonic())
         study, line = Study(out, name), study_line(not quiet)
-        return study.collect(some, one, line, cut_short, jobs=jobs, cost=cost, seconds=left)
+        return study.collect(some, one, line, is_cut_short, jobs=jobs, cost=cost, seconds=left)
 
     learned = {_place(row) for row in collect(FILE, inputs_of(wanted))}
     collect(ROWS, [case for case in wanted if learned >= {*map(_place, inputs_of([case]))}])
 
 
-def cut_short(row: Row) -> bool:
+def is_cut_short(row: Row) -> bool:
     """Whether a path ended by its limit: the row counts as missing, and is run again."""
     return bool(row.get("status", "complete") != "complete")
 
@@ -111,18 +111,18 @@ def _place(case: Mapping[str, Any]) -> tuple[Any, ...]:
     return case["network"], case["rows"], case["seed"], case["k"]
 
 
-def _written_report(out: Path, wanted: list[dict[str, Any]]) -> Path:
+def _write_report(out: Path, wanted: list[dict[str, Any]]) -> Path:
     """report.md, report.html, curves.csv and the figures."""
     import csv
 
     from simulations.mcbnc_aaai26.figures import write_figures
-    from simulations.mcbnc_aaai26.report import curves, expected, sections
+    from simulations.mcbnc_aaai26.report import curves, golden, sections
     from simulations.mcbnc_aaai26.selection import cells_of, latest
     from simulations.study import Study, write_study_report
     from simulations.study_page import write_study_page
 
-    rows = [row for row in latest(Study(out, ROWS).rows) if not cut_short(row)]
-    order = list(expected()["table 1"])[1:]
+    rows = [row for row in latest(Study(out, ROWS).rows) if not is_cut_short(row)]
+    order = list(golden()["table 1"])[1:]
     names = write_figures(rows, order, out, "refusion")
     with (out / "curves.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows(curves(cells_of(rows, order)))

@@ -47,9 +47,9 @@ def run_rivals(
     """Edges, width, SMHD and BDeu of the truth, the empty graph, the inputs' mean, every rival."""
     dags = first_inputs(folder, case, network_dir)
     judge = judge_of(case["network"], settings["test_rows"], case["seed"], network_dir)
-    found = {name: judge.judged(rival(dags), dags) for name, rival in RIVALS.items()}
-    found["gold"] = judge.judged(judge.gold, dags)
-    found["empty"] = judge.judged(DAG.empty(judge.gold.names), dags)
+    found = {name: judge.judge(rival(dags), dags) for name, rival in RIVALS.items()}
+    found["gold"] = judge.judge(judge.gold, dags)
+    found["empty"] = judge.judge(DAG.empty(judge.gold.names), dags)
     each = np.array([judge.measures(dag) for dag in dags], dtype=float)
     found["inputs"] = dict(zip(MEASURES, each.mean(axis=0).tolist(), strict=True))
     exact = float(np.mean(each[:, 2] == 0))
@@ -66,4 +66,4 @@ def run_runtime(case: Case, folder: Path, network_dir: Path | None) -> dict[str,
         dag = fuse_by(case["method"], dags, rng=np.random.default_rng(case["seed"]))
     took = time.process_time() - began
     judge = judge_of(case["network"], case["rows"], case["seed"], network_dir)
-    return {"seconds": took, **judge.judged(dag, dags)}
+    return {"seconds": took, **judge.judge(dag, dags)}

@@ -79,7 +79,7 @@ class Cell:
 
     def curve(self, reading: str, key: str) -> Curve:
         """A measure over θ, the repetitions' step functions averaged."""
-        return _averaged([row[reading] for row in self.repetitions], _at(key), self.r)
+        return _average([row[reading] for row in self.repetitions], _at(key), self.r)
 
     def clock(self) -> Curve:
         """CPU seconds of the search over θ of repetition 0: linear between the search's marks."""
@@ -99,7 +99,7 @@ def _at(key: str) -> int:
     return STATE.index(key)
 
 
-def _averaged(paths: Sequence[Sequence[Any]], column: int, r: int) -> Curve:
+def _average(paths: Sequence[Sequence[Any]], column: int, r: int) -> Curve:
     places = sorted({state[0] for path in paths for state in path if state[0] is not None})
     curve: Curve = [(None, mean([path[0][column] for path in paths]))]
     at = [0] * len(paths)

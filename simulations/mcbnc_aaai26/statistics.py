@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm, rankdata
 
-__all__ = ["TOLERANCE", "Comparison", "compared", "friedman", "holm", "ranks", "win_tie_loss"]
+__all__ = ["TOLERANCE", "Comparison", "compare", "friedman", "holm", "ranks", "win_tie_loss"]
 
 TOLERANCE = 1e-9
 """Values within this are equal."""
@@ -84,7 +84,7 @@ def win_tie_loss(ours: Sequence[float], theirs: Sequence[float]) -> tuple[int, i
     return won, tied, len(difference) - won - tied
 
 
-def compared(values: Mapping[str, Sequence[float]]) -> Comparison:
+def compare(values: Mapping[str, Sequence[float]]) -> Comparison:
     """All methods over the same cases.
 
     Parameters

@@ -56,7 +56,7 @@ def _by_k_max(at: Evidence) -> dict[tuple[str, int], dict[int, Cell]]:
     return {key: cells for key, cells in found.items() if len(cells) > 1}
 
 
-def recovered(at: Evidence, rule: Rule) -> Found:
+def recovery(at: Evidence, rule: Rule) -> Found:
     """The largest median over the seeds, over θ in the paper's range, of n, r >= 30."""
     inside = [1 + k for k, t in enumerate(THETAS) if rule["from"] <= t <= rule["to"]]
     worst: dict[tuple[int, int], float] = {}
@@ -78,7 +78,7 @@ def recovered(at: Evidence, rule: Rule) -> Found:
 MORE: Mapping[str, Callable[[Evidence, Rule], Found]] = {
     "C14-C15": no_influence,
     "C16": slower_with_k_max,
-    "B1": recovered,
+    "B1": recovery,
 }
 
 

@@ -62,10 +62,10 @@ def _differing(smoke: bool) -> Iterator[Case]:
         }
 
 
-def _mixed(smoke: bool) -> Iterator[Case]:
+def _mixed_cases(smoke: bool) -> Iterator[Case]:
     """Half of the tables are the sites' own, the others shared."""
     for network in ("child",) if smoke else DIFFERING:
         yield {**ALIKE, "part": "mixed", "network": network, "rows": 2000, "concentration": 5.0}
 
 
-_PARTS = {"alike": _alike, "sites": _sites, "differing": _differing, "mixed": _mixed}
+_PARTS = {"alike": _alike, "sites": _sites, "differing": _differing, "mixed": _mixed_cases}

@@ -10,7 +10,7 @@ import numpy as np
 from simulations.pooled import share_closed
 from simulations.study import Row, Section
 
-__all__ = ["MIN_DISTANCE", "closed", "sections"]
+__all__ = ["MIN_DISTANCE", "sections", "way_share"]
 
 WAYS = ("site", "today", "vote", "ladder", "counts", "climb", "pooled")
 FIXED = ("k_1", "k_1.5", "k_2", "k_2.5", "k_3")
@@ -27,7 +27,7 @@ def sections(part: str, rows: Sequence[Row], folder: Path) -> list[Section]:
         return [
             _distances("Sites alike: SMHD / SHD to the truth", rows, ("network", "rows"), figure),
             _shares(rows),
-            _fixed(rows),
+            _fixed_section(rows),
             _scores(rows),
             _costs(rows),
         ]
@@ -40,7 +40,7 @@ def sections(part: str, rows: Sequence[Row], folder: Path) -> list[Section]:
     return [_mechanisms(rows)]
 
 
-def closed(rows: Sequence[Row], way: str) -> float | None:
+def way_share(rows: Sequence[Row], way: str) -> float | None:
     """Share of the distance from today's consensus to pooled GES that a way closes, of means."""
     today, reached, pooled = (
         float(np.mean([row[n] for row in rows])) for n in ("today", way, "pooled")
@@ -90,7 +90,7 @@ def _shares(rows: Sequence[Row]) -> Section:
     ways = ("ladder", "counts", "climb")
     table: list[list[object]] = []
     for key, own in _groups(rows, ("network", "rows")):
-        shares = [closed(own, way) for way in ways]
+        shares = [way_share(own, way) for way in ways]
         if shares[0] is not None:
             table.append([*key, *(f"{100 * s:.0f} %" for s in shares if s is not None)])
     usual = [r for r in rows if r["rows"] >= 500]
@@ -106,12 +106,12 @@ def _shares(rows: Sequence[Row]) -> Section:
 
 
 def _mean_share(rows: Sequence[Row], way: str, most: float = np.inf) -> str:
-    found = [closed(own, way) for _, own in _groups(rows, ("network", "rows"))]
+    found = [way_share(own, way) for _, own in _groups(rows, ("network", "rows"))]
     shares = [min(share, most) for share in found if share is not None]
     return f"{100 * float(np.mean(shares)):.0f} %" if shares else "-"
 
 
-def _fixed(rows: Sequence[Row]) -> Section:
+def _fixed_section(rows: Sequence[Row]) -> Section:
     votes = ("vote", "vote_1.5", "vote_2", "vote_2.5", "vote_3")
     table = [
         [

@@ -45,7 +45,7 @@ def reproduce_pooling(
     from simulations.pooling.cases import PARTS, cases
     from simulations.pooling.report import sections
     from simulations.pooling.runs import run_case
-    from simulations.study import Section, Study, counted, write_study_report
+    from simulations.study import Section, Study, show_on, write_study_report
     from simulations.terminal import progress_bars
 
     study = Study(out)
@@ -56,7 +56,7 @@ def reproduce_pooling(
                 rows = study.collect(
                     list(cases(name, smoke=smoke, seeds=seeds)),
                     run_case,
-                    counted(tracker(name)),
+                    show_on(tracker(name)),
                     seconds=None if minutes is None else 60 * minutes,
                 )
                 if rows:

@@ -96,8 +96,8 @@ def _outcome(
     ladder = server_round(state, replies, (), rule).result
     assert timid is not None
     assert ladder is not None
-    counts, once = _counted(ladder, tables, "counts", case["seed"])
-    climb, more = _counted(ladder, tables, "climb", case["seed"])
+    counts, once = _choose_by_counts(ladder, tables, "counts", case["seed"])
+    climb, more = _choose_by_counts(ladder, tables, "climb", case["seed"])
     assert climb.choice is not None
     sites = [reply.of_class(1.0).dags[0] for reply in replies]
     plain = LearnerSettings(learner=str(case["learner"]))
@@ -143,7 +143,7 @@ def _replies(case: Case, tables: Mapping[str, Dataset]) -> tuple[list[ClientRepl
     return replies, sent // len(tables)
 
 
-def _counted(
+def _choose_by_counts(
     result: FederationResult, tables: Mapping[str, Dataset], choose: str, seed: int
 ) -> tuple[FederationResult, int]:
     """The result by counts, and the bytes of one site's answers."""

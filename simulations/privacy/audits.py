@@ -23,13 +23,13 @@ from fedbn.privacy.exact import choose
 from fedbn.privacy.zcdp import rho_of
 from simulations.privacy.broken import (
     dependence_of,
-    filtered,
+    filter_candidates,
     flips_all_pairs,
     half_the_width,
     one_draw_tables,
     only_adds,
-    seeded,
-    undivided,
+    seeded_noise,
+    undivided_budget,
 )
 
 __all__ = ["LEVEL", "MECHANISMS", "caught_neighbours", "one_draw_bound", "run_audit"]
@@ -43,7 +43,7 @@ LEVEL = 0.05
 MECHANISMS: Mapping[str, Mechanism] = {"dp-climb": climbing(2), "dp-ges": class_climbing(4, 2)}
 BUDGETS: Mapping[str, Callable[[Fraction, int], Budget]] = {
     "half the width": half_the_width,
-    "budget undivided": undivided,
+    "budget undivided": undivided_budget,
 }
 
 
@@ -59,12 +59,12 @@ def _replays(case: Mapping[str, Any]) -> dict[str, Any]:
         rho = Fraction(rho_of(case["epsilon"], DELTA))
 
         def run() -> Transcript:
-            source = seeded(1)
+            source = seeded_noise(1)
             return run_privately(mechanism, table, rho=rho, draws=DRAWS, source=source)[1]
 
         return {"caught": case["audits"] * noise_repeats(run), "bound": None}
     if case["fault"] == "filtered":
-        mechanism = filtered(mechanism)
+        mechanism = filter_candidates(mechanism)
     make = BUDGETS.get(case["fault"], Budget.of)
     caught = caught_neighbours(mechanism, make, case["epsilon"], case["audits"])
     return {"caught": caught, "bound": None}

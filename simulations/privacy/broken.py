@@ -25,13 +25,13 @@ from fedbn.privacy.draws import STOP, Budget, Chooser, Mechanism
 
 __all__ = [
     "dependence_of",
-    "filtered",
+    "filter_candidates",
     "flips_all_pairs",
     "half_the_width",
     "one_draw_tables",
     "only_adds",
-    "seeded",
-    "undivided",
+    "seeded_noise",
+    "undivided_budget",
 ]
 
 
@@ -41,18 +41,18 @@ def half_the_width(rho: Fraction, draws: int) -> Budget:
     return replace(right, rate=2 * right.rate)
 
 
-def undivided(rho: Fraction, draws: int) -> Budget:
+def undivided_budget(rho: Fraction, draws: int) -> Budget:
     """A budget that gives every draw all of ρ."""
     return replace(Budget.of(rho, draws), rate=Budget.of(rho, 1).rate)
 
 
-def filtered(mechanism: Mechanism) -> Mechanism:
+def filter_candidates(mechanism: Mechanism) -> Mechanism:
     """The mechanism, but candidates of negative utility are not offered."""
 
-    def broken(table: Dataset, rows: int, chooser: Chooser) -> DAG:
+    def break_rule(table: Dataset, rows: int, chooser: Chooser) -> DAG:
         return mechanism(table, rows, _Filter(chooser))
 
-    return broken
+    return break_rule
 
 
 class _Filter:
@@ -103,6 +103,6 @@ def dependence_of(counts: NDArray[np.int64]) -> int:
     return 32 * int(part) // n
 
 
-def seeded(run_seed: int) -> Random:
+def seeded_noise(run_seed: int) -> Random:
     """The noise of a run whose seed the server knows."""
     return Random(run_seed)

@@ -24,7 +24,7 @@ __all__ = [
     "Settings",
     "audit_cases",
     "leak_cases",
-    "learned",
+    "learn_site",
     "settings",
     "sum_cases",
     "utility_cases",
@@ -41,7 +41,9 @@ def settings(smoke: bool) -> Settings:
     return study_settings(HERE, smoke)
 
 
-def learned(table: Dataset, mechanism: str, epsilon: float | None, delta: float, seed: int) -> DAG:
+def learn_site(
+    table: Dataset, mechanism: str, epsilon: float | None, delta: float, seed: int
+) -> DAG:
     """The DAG of one site, by a private mechanism or by GES with BDeu.
 
     The noise is of a known seed, so that the study can be repeated: nothing here is private.

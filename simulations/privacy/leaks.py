@@ -19,7 +19,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score
 from fedbn.search.ges import ges
-from simulations.privacy.cases import learned
+from simulations.privacy.cases import learn_site
 
 __all__ = ["run_leaks"]
 
@@ -113,7 +113,7 @@ _GAMES = {"flips": _flips, "sets": _sets, "shadow": _shadow, "reidentify": _reid
 def _by(mechanism: str, epsilon: float | None) -> Learn:
     def learn(table: Dataset, rng: np.random.Generator) -> Structures:
         seed = int(rng.integers(1 << 62))
-        return (learned(table, mechanism, epsilon, 1e-6, seed),), (1.0,)
+        return (learn_site(table, mechanism, epsilon, 1e-6, seed),), (1.0,)
 
     return learn
 

@@ -43,7 +43,7 @@ def reproduce_privacy(
     report.md in the folder.
     """
     from simulations.privacy.cases import settings
-    from simulations.study import Study, counted, write_study_report
+    from simulations.study import Study, show_on, write_study_report
     from simulations.terminal import progress_bars
 
     study, run = Study(out), settings(smoke)
@@ -54,7 +54,7 @@ def reproduce_privacy(
                 rows = study.collect(
                     cases,
                     run_case,
-                    counted(tracker(name)),
+                    show_on(tracker(name)),
                     seconds=None if minutes is None else 60 * minutes,
                 )
                 sections += report(rows)

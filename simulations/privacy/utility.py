@@ -15,7 +15,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import shd, smhd
 from fedbn.networks.catalog import load_network
-from simulations.privacy.cases import learned, site_seed
+from simulations.privacy.cases import learn_site, site_seed
 
 __all__ = ["run_sums", "run_utility", "skeleton_f1", "tables"]
 
@@ -25,7 +25,7 @@ def run_utility(case: Mapping[str, Any]) -> dict[str, Any]:
     truth, sites = tables(case["network"], case["rows"], case["sites"], case["seed"])
     began = time.process_time()
     dags = [
-        learned(
+        learn_site(
             table,
             case["mechanism"],
             case["epsilon"],
@@ -52,7 +52,7 @@ def run_sums(case: Mapping[str, Any]) -> dict[str, Any]:
     from simulations.benchmarks.secure_sums import compare
 
     _, sites = tables(case["network"], case["rows"], case["sites"], 1)
-    dags = [learned(table, "ges", None, 0.0, 0) for table in sites]
+    dags = [learn_site(table, "ges", None, 0.0, 0) for table in sites]
     found = compare(dags, case["look_ahead"], "mean")
     return {
         "equal": found["equal paths"] and found["equal consensus"],

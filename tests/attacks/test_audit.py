@@ -17,12 +17,12 @@ from fedbn.privacy.draws import Budget, Mechanism, Transcript
 from fedbn.privacy.zcdp import rho_of
 from simulations.privacy.audits import LEVEL, MECHANISMS, caught_neighbours, one_draw_bound
 from simulations.privacy.broken import (
-    filtered,
+    filter_candidates,
     flips_all_pairs,
     half_the_width,
     only_adds,
-    seeded,
-    undivided,
+    seeded_noise,
+    undivided_budget,
 )
 
 RHO = Fraction(rho_of(1, 1e-6))
@@ -35,7 +35,7 @@ def test_replays_of_a_right_mechanism_pass(mechanism: Mechanism) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
-@pytest.mark.parametrize("make", [half_the_width, undivided])
+@pytest.mark.parametrize("make", [half_the_width, undivided_budget])
 def test_replays_catch_a_rate_that_is_too_large(
     mechanism: Mechanism, make: Callable[[Fraction, int], Budget]
 ) -> None:
@@ -44,7 +44,7 @@ def test_replays_catch_a_rate_that_is_too_large(
 
 @pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
 def test_replays_catch_candidates_that_depend_on_data(mechanism: Mechanism) -> None:
-    found = caught_neighbours(filtered(mechanism), Budget.of, 1, NEIGHBOURS)
+    found = caught_neighbours(filter_candidates(mechanism), Budget.of, 1, NEIGHBOURS)
     assert found >= NEIGHBOURS // 4
 
 
@@ -81,7 +81,7 @@ def test_noise_from_a_seed_that_the_server_knows_is_caught() -> None:
     def runs(source: Callable[[], Random]) -> Callable[[], Transcript]:
         return lambda: dp_climb(table, rho=RHO, source=source())[1]
 
-    assert noise_repeats(runs(lambda: seeded(7)))
+    assert noise_repeats(runs(lambda: seeded_noise(7)))
     assert not noise_repeats(runs(SystemRandom))
 
 

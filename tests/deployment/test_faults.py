@@ -81,7 +81,7 @@ def superlink_is_killed(
     assert consensus(out) == simulated(PLAN, list(SITES))
     assert json.loads((out / "state.json").read_text())["rounds"] == 2
     assert not checkpoint.exists()
-    assert deployment.finished(run)[0] == "finished:failed"
+    assert deployment.wait_for_end(run)[0] == "finished:failed"
 
 
 def behave(deployment: Deployment, site: str, how: str) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturb
 from fedbn.networks.catalog import load_network
-from simulations.benchmarks.attacks import ATTACKS, Target, attacked, main, under_order
+from simulations.benchmarks.attacks import ATTACKS, Target, attack, main, under_order
 
 
 def test_an_order_and_a_number_of_edges() -> None:
@@ -32,7 +32,7 @@ def test_fewer_than_a_third_hostile_hardly_move_the_consensus() -> None:
     truth = alarm.reordered(sorted(alarm.names))
     rng = np.random.default_rng(3)
     honest: list[DAG] = [perturb(truth, 6, rng=rng) for _ in range(5)]
-    rows = list(attacked("alarm", honest, 2, ("densest", "order", "wrong-edges", "weight"), 1))
+    rows = list(attack("alarm", honest, 2, ("densest", "order", "wrong-edges", "weight"), 1))
     assert [row.refused for row in rows] == [2, 0, 0, 0]
     assert rows[0].drift == 0
     assert max(row.drift for row in rows) <= 6

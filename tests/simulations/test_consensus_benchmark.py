@@ -11,7 +11,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import structure_text
 from simulations.benchmarks.consensus import appendix_b
 from simulations.benchmarks.consensus.__main__ import main
-from simulations.benchmarks.consensus.inputs import around_network, around_random, learned
+from simulations.benchmarks.consensus.inputs import around_network, around_random, learn
 from simulations.benchmarks.consensus.walk import walked_inputs
 
 
@@ -38,7 +38,7 @@ def test_inputs_are_reproducible() -> None:
         lambda: around_random("walk", 10, 3, 5),
         lambda: around_random("changes", 10, 3, 5),
         lambda: around_network("asia", None, 3, 2, 5),
-        lambda: learned("asia", None, 2, 200, 5),
+        lambda: learn("asia", None, 2, 200, 5),
     ):
         assert make().dags == make().dags
 

@@ -18,10 +18,10 @@ from simulations.cli import app
 from simulations.mcbnc_aaai26.cases import cases, cost, inputs_of, settings
 from simulations.mcbnc_aaai26.evidence import Evidence
 from simulations.mcbnc_aaai26.inputs import first_inputs
-from simulations.mcbnc_aaai26.report import expected, own_values, sections
-from simulations.mcbnc_aaai26.reproduce import collect_rows, cut_short
+from simulations.mcbnc_aaai26.report import golden, own_values, sections
+from simulations.mcbnc_aaai26.reproduce import collect_rows, is_cut_short
 from simulations.mcbnc_aaai26.selection import Cell, cells_of, latest
-from simulations.mcbnc_aaai26.statistics import compared, friedman, holm, ranks, win_tie_loss
+from simulations.mcbnc_aaai26.statistics import compare, friedman, holm, ranks, win_tie_loss
 from simulations.mcbnc_aaai26.targets import verdict
 from simulations.study import Row, Study
 
@@ -60,7 +60,7 @@ def test_ranks_share_ties_up_to_rounding() -> None:
 
 
 def test_a_comparison_puts_the_best_first() -> None:
-    found = compared({"a": [3.0, 3.0, 1.0], "b": [1.0, 1.0, 1.0], "c": [2.0, 2.0, 9.0]})
+    found = compare({"a": [3.0, 3.0, 1.0], "b": [1.0, 1.0, 1.0], "c": [2.0, 2.0, 9.0]})
     assert list(found.mean_ranks) == ["b", "c", "a"]
     assert found.mean_ranks["b"] == pytest.approx((1 + 1 + 1.5) / 3)
     assert found.against == {"a": (2, 1, 0), "c": (3, 0, 0)}
@@ -85,7 +85,7 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_the_smoke_run_reports_every_claim(smoke: Path) -> None:
     text = (smoke / "report.md").read_text(encoding="utf-8")
-    paper = expected()
+    paper = golden()
     for name in paper["claims"]:
         assert f"| {name} |" in text
     for title in ("The majority vote", "Table 2, reading best", "Certificate", "Sites that differ"):
@@ -98,12 +98,12 @@ def test_the_smoke_run_reports_every_claim(smoke: Path) -> None:
 
 
 def test_the_smoke_run_gives_our_own_values(smoke: Path) -> None:
-    found = own_values(cells_of(Study(smoke).rows, list(expected()["table 1"])[1:]))
+    found = own_values(cells_of(Study(smoke).rows, list(golden()["table 1"])[1:]))
     assert set(found) == {"asia", "child", "alarm"}
     for network, by_r in found.items():
         for r, values in by_r.items():
-            wanted = expected()["own"]["values"][network][r]
-            assert values == pytest.approx(wanted, abs=expected()["own"]["tolerance"]), (network, r)
+            wanted = golden()["own"]["values"][network][r]
+            assert values == pytest.approx(wanted, abs=golden()["own"]["tolerance"]), (network, r)
 
 
 @pytest.mark.slow
@@ -123,9 +123,9 @@ def test_killed_and_resumed_the_report_is_the_same(smoke: Path, tmp_path: Path) 
 
 
 def test_a_path_that_ended_by_its_limit_is_missing() -> None:
-    assert cut_short({"part": "grid", "status": "time limit"})
-    assert not cut_short({"part": "grid", "status": "complete"})
-    assert not cut_short({"part": "rivals"})
+    assert is_cut_short({"part": "grid", "status": "time limit"})
+    assert not is_cut_short({"part": "grid", "status": "complete"})
+    assert not is_cut_short({"part": "rivals"})
 
 
 def without_times(rows: Sequence[Row]) -> list[Row]:
@@ -147,7 +147,7 @@ def test_the_whole_grid_is_the_papers() -> None:
     ]  # fmt: skip
     grid = [case for case in every if case["part"] == "grid"]
     assert len(grid) == 900
-    assert {case["network"] for case in grid} == set(list(expected()["table 1"])[1:])
+    assert {case["network"] for case in grid} == set(list(golden()["table 1"])[1:])
     assert sorted({case["r"] for case in grid}) == [5, 10, 20, 30, 50, 100]
     inputs = inputs_of(every)
     assert len(inputs) == 1500
@@ -232,7 +232,7 @@ def test_curves_are_averaged_as_step_functions() -> None:
 )  # fmt: skip
 def test_claims_are_judged_by_their_rules(name: str, held: bool | None) -> None:
     at = Evidence([cell()], [], "search")
-    assert verdict(name, at, expected()["claims"][name])[0] is held
+    assert verdict(name, at, golden()["claims"][name])[0] is held
 
 
 def test_a_claim_that_does_not_hold_says_so() -> None:
@@ -240,7 +240,7 @@ def test_a_claim_that_does_not_hold_says_so() -> None:
     first = cell().repetitions[0] | {"chosen_search": ["search", 0]}
     at = Evidence([replace(cell(), repetitions=(first,))], [], "search")
     for name in ("F1-inputs", "F1-stable", "F3-sparser", "C2-min", "C3"):
-        assert verdict(name, at, expected()["claims"][name])[0] is False, name
+        assert verdict(name, at, golden()["claims"][name])[0] is False, name
 
 
 def test_the_criticality_of_an_edge_in_k_of_r_inputs_is_k_by_r() -> None:

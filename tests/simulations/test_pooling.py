@@ -16,7 +16,7 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.random import with_parameters_around
 from simulations.cli import app
 from simulations.pooled import share_closed
-from simulations.pooling.report import closed
+from simulations.pooling.report import way_share
 
 
 def simulated(tmp_path: Path, *options: str) -> dict:
@@ -98,8 +98,8 @@ def test_shares_of_a_distance() -> None:
         {"today": 9.0, "counts": 3.0, "pooled": 1.0},
         {"today": 11.0, "counts": 1.0, "pooled": 3.0},
     ]
-    assert closed(rows, "counts") == pytest.approx(1.0)
-    assert closed([{"today": 2.0, "counts": 0.0, "pooled": 1.0}], "counts") is None
+    assert way_share(rows, "counts") == pytest.approx(1.0)
+    assert way_share([{"today": 2.0, "counts": 0.0, "pooled": 1.0}], "counts") is None
 
 
 def test_a_case_of_the_study_compares_all_ways_on_the_same_tables() -> None:

@@ -9,7 +9,7 @@ from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.networks.bif import read_bif
 from fedbn.networks.json_file import read_json_network
-from server.cut_points import found_cuts
+from server.cut_points import find_cuts
 from simulations.in_process_grid import InProcessGrid
 from tests.simulations.conftest import Fedbn
 
@@ -90,7 +90,7 @@ def test_a_server_finds_the_cuts_that_the_tables_at_hand_have(tmp_path: Path) ->
         for i in range(3)
     ]
     with InProcessGrid(to_run_config(experiment), nodes) as grid:
-        found = found_cuts(grid, grid.get_node_ids(), experiment, None)
+        found = find_cuts(grid, grid.get_node_ids(), experiment, None)
     ages = np.array([float(row[1]) for row in rows])
     expected = np.quantile(ages, [0.25, 0.5, 0.75], method="inverted_cdf")
     assert found == {"age": tuple(expected)}

@@ -30,10 +30,10 @@ from simulations.benchmarks.consensus.inputs import (
     around_network,
     around_random,
     from_file,
-    learned,
+    learn,
 )
-from simulations.benchmarks.consensus.methods import MethodRow, compared
-from simulations.benchmarks.consensus.speed import Row, draw_growth, growth, measured, warm_up
+from simulations.benchmarks.consensus.methods import MethodRow, compare
+from simulations.benchmarks.consensus.speed import Row, draw_growth, growth, measure, warm_up
 
 SIZES = [10, 30, 50, 100]
 
@@ -81,7 +81,7 @@ def wanted_inputs(options: argparse.Namespace) -> Iterator[Inputs]:
                 for n in options.n or SIZES[:3]:
                     yield around_random(options.generator or "changes", n, r, seed)
             elif options.learned:
-                yield learned(options.network, options.network_dir, r, options.rows, seed)
+                yield learn(options.network, options.network_dir, r, options.rows, seed)
             else:
                 name, folder = options.network, options.network_dir
                 yield around_network(name, folder, r, options.changes, seed)
@@ -107,7 +107,7 @@ def run_speed(options: argparse.Namespace) -> None:
     print_row(Row._fields)
     found = []
     for inputs in wanted_inputs(options):
-        found.append(measured(inputs, options.seconds))
+        found.append(measure(inputs, options.seconds))
         print_row(found[-1])
     for of in ("n", "r"):
         exponent = growth(found, of)
@@ -128,7 +128,7 @@ def run_methods(options: argparse.Namespace) -> None:
         for r in options.r:
             inputs = from_file(file, r)
             if inputs is not None:
-                for row in compared(inputs.label, inputs.dags, truth, options.only):
+                for row in compare(inputs.label, inputs.dags, truth, options.only):
                     found.append(row)
                     print_row(row)
     write_table(options.out, "methods.csv", [MethodRow._fields, *found])

@@ -17,7 +17,7 @@ from fedbn.search.ges import ges
 from fedbn.search.rules import SearchRules
 from simulations.benchmarks.consensus.walk import walked_inputs
 
-__all__ = ["GENERATORS", "Inputs", "around_network", "around_random", "from_file", "learned"]
+__all__ = ["GENERATORS", "Inputs", "around_network", "around_random", "from_file", "learn"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def around_network(
     return Inputs(label, [perturb(base, changes, rng=rng) for _ in range(r)], base)
 
 
-def learned(name: str, folder: Path | None, r: int, rows: int, seed: int) -> Inputs:
+def learn(name: str, folder: Path | None, r: int, rows: int, seed: int) -> Inputs:
     """r DAGs that GES (BDeu, random ties) learns, each from its own sample of a network."""
     network = load_network(name, folder)
     dags = []

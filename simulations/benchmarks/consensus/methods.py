@@ -18,7 +18,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd, shd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
 
-__all__ = ["MethodRow", "compared"]
+__all__ = ["MethodRow", "compare"]
 
 
 class MethodRow(NamedTuple):
@@ -36,7 +36,7 @@ class MethodRow(NamedTuple):
     seconds: float
 
 
-def compared(
+def compare(
     label: str, dags: Sequence[DAG], gold: DAG | None, methods: Sequence[str]
 ) -> Iterator[MethodRow]:
     """One row per method: MCBNC by reading and pooling, polished, and the baselines."""

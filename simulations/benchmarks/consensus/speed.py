@@ -17,7 +17,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from simulations.benchmarks.consensus.inputs import Inputs
 
-__all__ = ["Row", "draw_growth", "growth", "measured", "warm_up"]
+__all__ = ["Row", "draw_growth", "growth", "measure", "warm_up"]
 
 
 class Row(NamedTuple):
@@ -43,7 +43,7 @@ def warm_up() -> None:
     select_consensus(mcbnc_path([DAG.from_edges("ab", [("a", "b")]), DAG.empty("ab")]))
 
 
-def measured(inputs: Inputs, seconds: float) -> Row:
+def measure(inputs: Inputs, seconds: float) -> Row:
     """Run one instance: order, union and complete path; then the choice over both readings."""
     began = time.process_time()
     path = mcbnc_path(inputs.dags, seconds=seconds)

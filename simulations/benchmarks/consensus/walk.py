@@ -51,11 +51,11 @@ class _Walk:
         """Whether a -> b keeps the limits and closes no cycle."""
         few = self.parents[b].bit_count() < MAX_PARENTS
         few = few and self.children[a].bit_count() < MAX_CHILDREN
-        return few and not _reached(self.parents, a) >> b & 1
+        return few and not _reach(self.parents, a) >> b & 1
 
     def _is_connected(self) -> bool:
         around = [p | c for p, c in zip(self.parents, self.children, strict=True)]
-        return _reached(around, 0) == (1 << len(around)) - 1
+        return _reach(around, 0) == (1 << len(around)) - 1
 
     def n_edges(self) -> int:
         return sum(p.bit_count() for p in self.parents)
@@ -66,7 +66,7 @@ class _Walk:
         return DAG(tuple(f"v{v:03d}" for v in range(n)), matrix)
 
 
-def _reached(neighbours: list[int], start: int) -> int:
+def _reach(neighbours: list[int], start: int) -> int:
     """`start` and all nodes that it reaches, as bits."""
     seen, new = 1 << start, 1 << start
     while new:
