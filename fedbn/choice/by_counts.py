@@ -1,9 +1,9 @@
 """Choosing by exact counts of families: one request, then as many rounds as are allowed.
 
     candidates_of   classes of states        -> what may become the consensus, families to ask for
-    begun           scores of these families -> Climb
+    begin           scores of these families -> Climb
     neighbours      Climb                    -> families to ask for next
-    climbed         Climb, their scores      -> Climb
+    climb_on        Climb, their scores      -> Climb
 
 All of it is pure: no table, no network, no clock. A family's score is the larger of *shared* (BDeu
 of the summed counts: one table for all sites) and *own* (sum of the sites' BDeu: a table each);
@@ -13,26 +13,23 @@ misled by the mixture (`fedbn.scores.family_scores`).
 A DAG needs its families only, and these may come from different candidates. So after the first
 request the consensus is the best DAG over *all counted families* that the ordering search
 (`fedbn.search.families`) finds: never below the best candidate, and often far above it. A further
-round asks for the families one change away, only over pairs that some site joined in some class,
-and the search goes on among all that is known. When a round brings nothing better, all neighbours
-have been looked at and the climb ends.
+round asks for families near it (`fedbn.choice.neighbours`), and the search goes on among all that
+is known. When a round brings nothing better, all neighbours have been looked at and the climb ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates
+from fedbn.choice.candidates import Candidate, Candidates
 from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
 from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables, families_of
-from fedbn.networks.network import configurations
 from fedbn.scores.family_scores import FamilyScores
 
 __all__ = [
@@ -43,9 +40,8 @@ __all__ = [
     "begin",
     "choice_of",
     "climb_on",
-    "joined_pairs",
-    "neighbours",
     "shared_counts",
+    "useful_families",
 ]
 
 TOLERANCE = 1e-6
@@ -54,7 +50,7 @@ TOLERANCE = 1e-6
 STARTS = 5
 """The neighbours of so many of the best candidates are asked for in the first round."""
 
-RESTARTS = 40
+RESTARTS = 400
 """Of the ordering search, and two more for each variable."""
 
 
@@ -136,44 +132,6 @@ def climb_on(
     known = MappingProxyType({**state.known, **_with_scores(counts, scores)})
     found = _search(replace(state, known=known, starts=(), rounds=state.rounds + 1), rng)
     return replace(found, done=found.score <= state.score + TOLERANCE)
-
-
-def neighbours(
-    state: Climb, pairs: NDArray[np.bool_], limits: CandidateLimits | None = None
-) -> tuple[Family, ...]:
-    """The families to ask for next, sorted: one parent more or fewer than in the structure, other
-    members of its class, and the starts; without those that are known.
-
-    Parameters
-    ----------
-    state : between two rounds.
-    pairs : bool [n, n], symmetric: the pairs that may be joined, as `joined_pairs` gives them.
-    limits : of tables. A family with more cells than there are rows is not asked for, either;
-        where all together have too many, the smallest tables come first.
-    """
-    bounds = limits or CandidateLimits()
-    rows = int(next(iter(state.known.values())).table.sum())
-    most = min(bounds.family_cells, max(rows, int(state.schema.cardinalities.max())))
-    found = set()
-    for node, parents in families_of([*_members(state.dag), *state.starts]):
-        found |= {Family(node, tuple(p for p in parents if p != left)) for left in parents}
-        for other in np.flatnonzero(pairs[node]).tolist():
-            if other != node and other not in parents:
-                found.add(Family(node, tuple(sorted((*parents, other)))))
-    sized = sorted((_cells(state.schema, family), family) for family in found - state.known.keys())
-    kept, total = [], 0
-    for cells, family in sized:
-        total += cells
-        if cells > most or total > bounds.cells:
-            break
-        kept.append(family)
-    return tuple(sorted(kept))
-
-
-def joined_pairs(dags: Iterable[DAG]) -> NDArray[np.bool_]:
-    """bool [n, n], symmetric: the pairs that some DAG joins by an edge; over the same names."""
-    joined = np.logical_or.reduce([dag.adjacency for dag in dags])
-    return np.asarray(joined | joined.T)
 
 
 @dataclass(frozen=True)
@@ -266,33 +224,24 @@ def _with_scores(counts: FamilyCounts, scores: FamilyScores) -> dict[Family, Cou
     }
 
 
-def _cells(schema: Schema, family: Family) -> int:
-    return configurations(schema.cardinalities[[family.node, *family.parents]])
+def useful_families(state: Climb) -> list[list[tuple[float, tuple[int, ...]]]]:
+    """For every node the (cost, parents) of the known families that may be in a best DAG.
 
-
-def _members(dag: DAG) -> tuple[DAG, ...]:
-    """Some DAGs of the class: itself, the canonical one, and that of the names read backwards."""
-    backwards = _canonical(dag.reordered(dag.names[::-1])).reordered(dag.names)
-    return tuple(dict.fromkeys((dag, _canonical(dag), backwards)))
-
-
-def _canonical(dag: DAG) -> DAG:
-    return consistent_extension(dag_to_cpdag(dag))
-
-
-def _search(state: Climb, rng: np.random.Generator) -> Climb:
-    """With the best DAG over the known families that the ordering search finds from here.
-
-    A family that one with fewer of the same parents equals or beats is in no better DAG, so it is
-    left out.
+    Cost is minus the score. A family that one with fewer of the same parents equals or beats is in
+    no better DAG, so it is left out.
     """
-    from fedbn.search.families.families import Families
-    from fedbn.search.families.ordering import ordering_search
-
     lists: list[list[tuple[float, tuple[int, ...]]]] = [[] for _ in range(state.dag.n)]
     for (node, parents), counted in sorted(state.known.items(), key=lambda item: item[0]):
         lists[node].append((-counted.best, parents))
-    families = Families.from_parents(state.dag.names, [_drop_dominated(pairs) for pairs in lists])
+    return [_drop_dominated(pairs) for pairs in lists]
+
+
+def _search(state: Climb, rng: np.random.Generator) -> Climb:
+    """With the best DAG over the known families that the ordering search finds from here."""
+    from fedbn.search.families.families import Families
+    from fedbn.search.families.ordering import ordering_search
+
+    families = Families.from_parents(state.dag.names, useful_families(state))
     order = np.array(state.dag.topological_order(), dtype=np.int64)
     _, chosen = ordering_search(families, rng, start=order, restarts=RESTARTS + 2 * state.dag.n)
     dag = families.dag(chosen)

@@ -19,7 +19,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyTables, families_of
 from fedbn.networks.network import configurations
 
-__all__ = ["Candidate", "CandidateLimits", "Candidates", "candidates_of"]
+__all__ = ["Candidate", "CandidateLimits", "Candidates", "candidates_of", "cells_of"]
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def candidates_of(
             seen.add(dag)
             new = set(families_of([dag])) - asked
             for family in new - sizes.keys():
-                sizes[family] = _cells(schema, family)
+                sizes[family] = cells_of(schema, family)
             more = sum(sizes[family] for family in new)
             largest = max((sizes[family] for family in new), default=0)
             if len(kept) == bounds.most or largest > bounds.family_cells:
@@ -116,6 +116,7 @@ def candidates_of(
     return Candidates(tuple(listed), tables.families, len(seen) - len(kept))
 
 
-def _cells(schema: Schema, family: Family) -> int:
+def cells_of(schema: Schema, family: Family) -> int:
+    """How many cells the table of a family has, exact."""
     sizes = schema.cardinalities
     return configurations(sizes[list(family.parents)]) * int(sizes[family.node])

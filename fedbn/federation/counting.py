@@ -21,16 +21,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedbn.arrays import Bools, Ints
-from fedbn.choice.by_counts import (
-    Climb,
-    CountedChoice,
-    begin,
-    choice_of,
-    climb_on,
-    joined_pairs,
-    neighbours,
-)
+from fedbn.choice.by_counts import Climb, CountedChoice, begin, choice_of, climb_on
 from fedbn.choice.candidates import CandidateLimits, Candidates, candidates_of
+from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.consensus.threshold import PathState, path_states
 from fedbn.data.dataset import Schema
 from fedbn.federation.choice_record import with_choice

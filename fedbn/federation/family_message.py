@@ -6,8 +6,15 @@
              indptr   int64 [F + 1]  the parents of family f are parents[indptr[f] : indptr[f + 1]]
 
     answer   header   uint8 [34]     version, whether own scores are there, SHA-256 of the request
-             cells    int64 [C]      the tables, family after family (`FamilyTables`)
+             seen     uint8 [C / 8]  a bit per cell of the tables, family after family
+                                     (`FamilyTables`): whether it counts any row; the first cell is
+                                     the highest bit, and the last byte ends with zeros
+             cells    uint [S]       the counts of these cells, in the narrowest of uint8, uint16,
+                                     uint32 and uint64 that holds the largest of them
              own      int64 [F]      own scores in fixed point (`own_scores`); [0] if not wanted
+
+Most cells of a large table are empty, and few counts are large: int64 for every cell would be 10
+to 60 times as long. The form is still one for each table of counts: no other bytes are accepted.
 
 Both sides trust nothing: a site refuses a request that is not about the agreed schema or is larger
 than any table may be; the server refuses counts of another request, negative ones, families that
@@ -29,7 +36,13 @@ import numpy.typing as npt
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import DataError, MessageError, StructureError
 from fedbn.federation.message import Arrays, require_keys
-from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables, count_families
+from fedbn.networks.family_counts import (
+    MOST_ROWS,
+    Family,
+    FamilyCounts,
+    FamilyTables,
+    count_families,
+)
 from fedbn.scores.family_scores import own_scores
 
 __all__ = [
@@ -45,19 +58,21 @@ __all__ = [
     "request_to_arrays",
 ]
 
-VERSION = 1
+VERSION = 2
 """Version of both forms; another one is refused."""
 
 REQUEST_KEYS = ("header", "nodes", "parents", "indptr")
-ANSWER_KEYS = ("header", "cells", "own")
+ANSWER_KEYS = ("header", "seen", "cells", "own")
 
-_TYPES: Mapping[str, Any] = {
-    "header": np.uint8,
-    "nodes": np.int32,
-    "parents": np.int32,
-    "indptr": np.int64,
-    "cells": np.int64,
-    "own": np.int64,
+_WIDTHS = (np.uint8, np.uint16, np.uint32, np.uint64)
+_TYPES: Mapping[str, tuple[Any, ...]] = {
+    "header": (np.uint8,),
+    "nodes": (np.int32,),
+    "parents": (np.int32,),
+    "indptr": (np.int64,),
+    "seen": (np.uint8,),
+    "cells": _WIDTHS,
+    "own": (np.int64,),
 }
 _HEADER_LENGTH = 2 + 32
 
@@ -133,9 +148,11 @@ def request_from_arrays(arrays: Arrays, schema: Schema, *, sender: str = "server
 def answer_to_arrays(request: FamilyRequest, answer: FamilyAnswer) -> dict[str, npt.NDArray[Any]]:
     """The arrays of an answer, in the order of ANSWER_KEYS."""
     header = bytes([VERSION, request.with_own]) + request.digest
+    seen, cells = _packed(answer.counts.cells)
     return {
         "header": np.frombuffer(header, dtype=np.uint8),
-        "cells": np.array(answer.counts.cells),
+        "seen": seen,
+        "cells": cells,
         "own": np.array(answer.own),
     }
 
@@ -161,7 +178,7 @@ def answer_from_arrays(
         with_own = _checked_header(arrays["header"], request.digest, "request")
         if with_own != request.with_own:
             raise MessageError("own scores must be there if, and only if, they were asked for")
-        counts = FamilyCounts(request.tables, arrays["cells"])
+        counts = FamilyCounts(request.tables, _unpacked(arrays["seen"], arrays["cells"], request))
         if counts.rows < 1:
             raise MessageError("counts must be of at least 1 row")
         _check_own(arrays["own"], counts, request, ess)
@@ -173,11 +190,51 @@ def answer_from_arrays(
 def _check_types(arrays: Arrays, keys: tuple[str, ...]) -> None:
     require_keys(arrays, keys)
     for key in keys:
-        if arrays[key].dtype != np.dtype(_TYPES[key]) or arrays[key].ndim != 1:
+        if arrays[key].dtype not in map(np.dtype, _TYPES[key]) or arrays[key].ndim != 1:
+            names = " or ".join(str(np.dtype(kind)) for kind in _TYPES[key])
             raise MessageError(
-                f"{key} must be {np.dtype(_TYPES[key])} with one axis, not {arrays[key].dtype} "
+                f"{key} must be {names} with one axis, not {arrays[key].dtype} "
                 f"{list(arrays[key].shape)}"
             )
+
+
+def _packed(counts: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any]]:
+    """Which cells are not empty, as bits, and the counts of these."""
+    filled = counts[counts > 0]
+    return np.packbits(counts > 0), filled.astype(_narrowest(int(filled.max(initial=0))))
+
+
+def _unpacked(
+    seen: npt.NDArray[np.uint8], cells: npt.NDArray[Any], request: FamilyRequest
+) -> npt.NDArray[np.int64]:
+    """The counts of all cells; raises MessageError unless `_packed` would give the same bytes."""
+    size = int(request.tables.start[-1])
+    if seen.size != (size + 7) // 8:
+        raise MessageError(
+            f"seen must have {(size + 7) // 8} bytes for {size} cells, not {seen.size}"
+        )
+    bits = np.unpackbits(seen).astype(np.bool_)
+    if bits[size:].any():
+        raise MessageError(f"seen must end with zeros after {size} bits")
+    if cells.size != bits.sum():
+        raise MessageError(f"cells must be [{bits.sum()}], as seen says, not {list(cells.shape)}")
+    largest = int(cells.max(initial=0))
+    if cells.size and (cells == 0).any():
+        raise MessageError("a cell that seen names must count at least 1 row")
+    if largest > MOST_ROWS:
+        raise MessageError(f"a count must lie between 1 and {MOST_ROWS}, not {largest}")
+    if cells.dtype != _narrowest(largest):
+        raise MessageError(
+            f"cells must be {_narrowest(largest)}, as the largest is {largest}, not {cells.dtype}"
+        )
+    counts = np.zeros(size, dtype=np.int64)
+    counts[bits[:size]] = cells
+    return counts
+
+
+def _narrowest(largest: int) -> np.dtype[Any]:
+    """The first of the types of counts that holds a number."""
+    return next(np.dtype(kind) for kind in _WIDTHS if largest <= np.iinfo(kind).max)
 
 
 def _checked_header(header: npt.NDArray[np.uint8], expected: bytes, what: str) -> bool:

@@ -1,7 +1,8 @@
 """The cases of the study: which federations, and how large.
 
-A case is one federation: network, rows a site, sites, how the sites differ, learner, seed. All
-ways of choosing a consensus are compared on the same tables.
+A case is one federation: network, rows a site, sites, how the sites differ (each its own parameters
+with a `concentration`, or rows divided by latent clusters with an `alpha`), learner, score, seed.
+All ways of choosing a consensus are compared on the same tables.
 """
 
 from __future__ import annotations
@@ -15,8 +16,15 @@ __all__ = ["NETWORKS", "PARTS", "cases"]
 
 NETWORKS = ("child", "insurance", "alarm", "hailfinder", "hepar2", "win95pts")
 DIFFERING = ("child", "alarm", "insurance", "hailfinder")
-PARTS = ("alike", "sites", "differing", "mixed")
-ALIKE = {"part": "alike", "sites": 10, "learner": "ges", "concentration": None}
+PARTS = ("alike", "differing", "mixed", "sites", "learners", "divided")
+ALIKE = {
+    "part": "alike",
+    "sites": 10,
+    "learner": "ges",
+    "score": "bdeu",
+    "concentration": None,
+    "alpha": None,
+}
 
 
 def cases(part: str, *, smoke: bool, seeds: int) -> Iterator[Case]:
@@ -51,7 +59,7 @@ def _differing(smoke: bool) -> Iterator[Case]:
     """Sites whose tables are drawn around those of the network."""
     networks = ("child",) if smoke else DIFFERING
     for concentration, rows, network in product(
-        (5.0, 20.0), (500,) if smoke else (500, 2000), networks
+        (5.0, 20.0, 100.0), (500,) if smoke else (500, 2000), networks
     ):
         yield {
             **ALIKE,
@@ -68,4 +76,31 @@ def _mixed_cases(smoke: bool) -> Iterator[Case]:
         yield {**ALIKE, "part": "mixed", "network": network, "rows": 2000, "concentration": 5.0}
 
 
-_PARTS = {"alike": _alike, "sites": _sites, "differing": _differing, "mixed": _mixed_cases}
+def _learners(smoke: bool) -> Iterator[Case]:
+    """Another learner; sites that score by AIC, which is bold without a row weight."""
+    networks = ("child",) if smoke else DIFFERING
+    for network, (learner, score) in product(networks, (("xges", "bdeu"), ("ges", "aic"))):
+        yield {
+            **ALIKE,
+            "part": "learners",
+            "network": network,
+            "rows": 500,
+            "learner": learner,
+            "score": score,
+        }
+
+
+def _divided(smoke: bool) -> Iterator[Case]:
+    """One table, whose rows are divided by a Dirichlet distribution over latent clusters."""
+    for alpha, network in product((0.1, 0.5), ("child",) if smoke else DIFFERING):
+        yield {**ALIKE, "part": "divided", "network": network, "rows": 500, "alpha": alpha}
+
+
+_PARTS = {
+    "alike": _alike,
+    "differing": _differing,
+    "mixed": _mixed_cases,
+    "sites": _sites,
+    "learners": _learners,
+    "divided": _divided,
+}

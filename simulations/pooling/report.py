@@ -37,6 +37,10 @@ def sections(part: str, rows: Sequence[Row], folder: Path) -> list[Section]:
         figure = draw_differing(rows, folder)
         by = ("network", "rows", "concentration")
         return [_distances("Sites with parameters of their own", rows, by, figure)]
+    if part == "learners":
+        return [_distances("Other learners and scores", rows, ("network", "learner", "score"))]
+    if part == "divided":
+        return [_distances("Rows divided by latent clusters", rows, ("network", "alpha"))]
     return [_mechanisms(rows)]
 
 

@@ -15,9 +15,11 @@ class Part(StrEnum):
     """What is run."""
 
     alike = "alike"
-    sites = "sites"
     differing = "differing"
     mixed = "mixed"
+    sites = "sites"
+    learners = "learners"
+    divided = "divided"
     everything = "all"
 
 
@@ -26,11 +28,18 @@ def reproduce_pooling(
     part: Annotated[
         Part,
         typer.Option(
-            help="Sites alike; more and fewer sites; sites with parameters of their own; half of "
-            "the mechanisms shared; or all."
+            help="Sites alike; sites with parameters of their own (differing); half of the "
+            "mechanisms shared (mixed); more and fewer sites; other learners; rows divided by "
+            "latent clusters; or all."
         ),
     ] = Part.everything,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of every case.")] = 10,
+    network: Annotated[
+        list[str] | None, typer.Option(help="Only cases of this network (repeat for several).")
+    ] = None,
+    rows: Annotated[
+        list[int] | None, typer.Option(help="Only cases of so many rows a site (repeat).")
+    ] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Small cases, one seed.")] = False,
     minutes: Annotated[
         float | None, typer.Option(help="Begin no more cases of a part after so many minutes.")
@@ -53,13 +62,19 @@ def reproduce_pooling(
     with progress_bars(not quiet) as tracker:
         for name in PARTS:
             if part in (Part(name), Part.everything):
-                rows = study.collect(
-                    list(cases(name, smoke=smoke, seeds=seeds)),
+                wanted = [
+                    case
+                    for case in cases(name, smoke=smoke, seeds=seeds)
+                    if (not network or case["network"] in network)
+                    and (not rows or case["rows"] in rows)
+                ]
+                found_rows = study.collect(
+                    wanted,
                     run_case,
                     show_on(tracker(name)),
                     seconds=None if minutes is None else 60 * minutes,
                 )
-                if rows:
-                    found += sections(name, rows, out)
+                if found_rows:
+                    found += sections(name, found_rows, out)
     path = write_study_report(out, "As good as pooling", found)
     typer.echo(f"report: {path}", err=True)

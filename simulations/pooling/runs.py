@@ -1,7 +1,8 @@
 """One case: the tables, the federation in every way of choosing, and what pooling gives.
 
 The rounds and the dialogue of counts are those of `fedbn.federation`, which the apps carry over
-Flower; the sites' structures are learned once and used by every way of choosing.
+Flower; the sites' structures are learned once and used by every way of choosing. *Today* is the
+class of k = 1, fused by itself as every class is.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fedbn.data.dataset import Dataset
+from fedbn.data.partition import partition_dirichlet_latent
 from fedbn.federation.counting import Counting, advance, conclude, open_counting, request
 from fedbn.federation.family_message import answer_request, answer_to_arrays
 from fedbn.federation.message import to_arrays
@@ -46,15 +48,8 @@ def run_case(case: Case) -> Row:
     assert isinstance(network, BayesianNetwork)
     rng = np.random.default_rng([case["seed"], case["rows"], case["sites"]])
     own = _own_variables(case, network, rng)
-    sources = [
-        network
-        if own is None
-        else with_parameters_around(network, float(case["concentration"]), rng=rng, variables=own)
-        for _ in range(case["sites"])
-    ]
-    tables = {f"{i:03}": source.sample(case["rows"], rng) for i, source in enumerate(sources)}
+    tables, held_out = _tables(case, network, own, rng)
     pooled = Dataset(network.schema, np.concatenate([t.codes for t in tables.values()]))
-    held_out = [source.sample(HELD_OUT_ROWS // case["sites"], rng) for source in sources]
     outcome = _outcome(case, tables, pooled, network)
     found = {name: dag for name, dag in outcome.items() if isinstance(dag, DAG)}
     row: Row = {name: value for name, value in outcome.items() if not isinstance(value, DAG)}
@@ -70,6 +65,26 @@ def run_case(case: Case) -> Row:
         row["mechanisms_right"] = _right(outcome["mechanisms"], own)
     del row["mechanisms"]
     return row
+
+
+def _tables(
+    case: Case, network: BayesianNetwork, own: frozenset[str] | None, rng: np.random.Generator
+) -> tuple[dict[str, Dataset], list[Dataset]]:
+    """Site -> its table, and held-out rows of all sites together."""
+    sites = int(case["sites"])
+    if case["alpha"] is not None:
+        whole = network.sample(case["rows"] * sites, rng)
+        parts = partition_dirichlet_latent(whole, sites, float(case["alpha"]), rng)
+        divided = {f"{i:03}": whole.take(part) for i, part in enumerate(parts)}
+        return divided, [network.sample(HELD_OUT_ROWS, rng)]
+    sources = [
+        network
+        if own is None
+        else with_parameters_around(network, float(case["concentration"]), rng=rng, variables=own)
+        for _ in range(sites)
+    ]
+    tables = {f"{i:03}": source.sample(case["rows"], rng) for i, source in enumerate(sources)}
+    return tables, [source.sample(HELD_OUT_ROWS // sites, rng) for source in sources]
 
 
 def _own_variables(
@@ -92,9 +107,7 @@ def _outcome(
     replies, sent = _replies(case, tables)
     schema = network.schema
     state = ServerState(schema, len(replies))
-    timid = server_round(state, [reply.of_class(1.0) for reply in replies], (), rule).result
     ladder = server_round(state, replies, (), rule).result
-    assert timid is not None
     assert ladder is not None
     counts, once = _choose_by_counts(ladder, tables, "counts", case["seed"])
     climb, more = _choose_by_counts(ladder, tables, "climb", case["seed"])
@@ -102,7 +115,7 @@ def _outcome(
     sites = [reply.of_class(1.0).dags[0] for reply in replies]
     plain = LearnerSettings(learner=str(case["learner"]))
     return {
-        "today": timid.consensus.dag,
+        "today": ladder.classes[0].consensus.dag,
         "ladder": ladder.consensus.dag,
         "counts": counts.consensus.dag,
         "climb": climb.consensus.dag,
@@ -129,7 +142,9 @@ def _outcome(
 
 def _replies(case: Case, tables: Mapping[str, Dataset]) -> tuple[list[ClientReply], int]:
     """What the sites send, once per row weight; bytes of one site's message, in the mean."""
-    settings = LearnerSettings(learner=str(case["learner"]), row_weight="ladder")
+    score = str(case["score"])
+    weight = "ladder" if score == "bdeu" else 1.0
+    settings = LearnerSettings(learner=str(case["learner"]), score=score, row_weight=weight)
     replies, sent = [], 0
     for place, (site, table) in enumerate(tables.items()):
         rng = site_rng(case["seed"], place, 1)

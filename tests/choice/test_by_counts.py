@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedbn.choice.by_counts import begin, choice_of, climb_on, joined_pairs, neighbours
+from fedbn.choice.by_counts import begin, choice_of, climb_on
 from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of
+from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.consensus.threshold import path_states
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import SearchError

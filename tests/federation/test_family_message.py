@@ -62,7 +62,7 @@ BAD_REQUESTS = {
     "another type": (request_with(nodes=np.zeros(3)), "nodes must be int32"),
     "two axes": (request_with(parents=np.zeros((3, 1), dtype=np.int32)), "with one axis"),
     "a short header": (request_with(header=np.zeros(3, dtype=np.uint8)), "34 bytes"),
-    "another version": (request_with(header=np.full(34, 9, dtype=np.uint8)), "must be 1, not 9"),
+    "another version": (request_with(header=np.full(34, 9, dtype=np.uint8)), "must be 2, not 9"),
     "no variable": (request_with(nodes=int32(0, 1, 7)), "variables 0 to 2"),
     "its own parent": (request_with(parents=int32(0, 2, 2)), "different variables"),
     "parents that fall": (request_with(parents=int32(2, 0, 0)), "must ascend"),
@@ -105,36 +105,56 @@ def answer_with(**changed: Any) -> dict[str, Any]:
     return {**answer_to_arrays(REQUEST, answer_request(REQUEST, DATA, 1.0)), **changed}
 
 
-def cells(change: Any) -> np.ndarray:
-    found = answer_with()["cells"].copy()
-    change(found)
-    return found
+def uint8(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.uint8)
 
 
-def moved(found: np.ndarray) -> None:
-    found[0] += 1
-    found[1] -= 1
+# DATA has 18 cells: 2 of a, 12 of b given a and c, 4 of c given a. Those that count rows:
+SEEN = np.flatnonzero(np.unpackbits(answer_with()["seen"])).tolist()
+CELLS = answer_with()["cells"].tolist()
+
+
+def test_the_answer_of_the_example_is_this_one() -> None:
+    assert SEEN == [0, 1, 4, 7, 11, 14, 15, 17]
+    assert CELLS == [2, 1, 1, 1, 1, 1, 1, 1]
+    assert answer_with()["cells"].dtype == np.uint8
+
+
+def seen(*cells: int) -> np.ndarray:
+    bits = np.zeros(24, dtype=np.bool_)
+    bits[list(cells)] = True
+    return np.packbits(bits)
 
 
 BAD_ANSWERS = {
     "a missing array": ({"cells": answer_with()["cells"]}, "exactly the arrays"),
-    "floats": (answer_with(cells=answer_with()["cells"].astype(float)), "cells must be int64"),
-    "too few cells": (answer_with(cells=answer_with()["cells"][:-1]), r"int64 \[18\], not"),
-    "a negative count": (answer_with(cells=-answer_with()["cells"]), "between 0 and"),
+    "floats": (answer_with(cells=answer_with()["cells"].astype(float)), "cells must be uint8 or"),
+    "signed counts": (answer_with(cells=-np.array(CELLS)), "cells must be uint8 or"),
+    "too few cells": (answer_with(cells=uint8(*CELLS[:-1])), r"cells must be \[8\], as seen says"),
+    "too many cells": (answer_with(cells=uint8(*CELLS, 1)), r"cells must be \[8\], as seen says"),
+    "seen too short": (answer_with(seen=answer_with()["seen"][:-1]), "3 bytes for 18 cells, not 2"),
+    "seen too long": (answer_with(seen=np.append(answer_with()["seen"], uint8(0))), "not 4"),
+    "seen past the end": (answer_with(seen=seen(*SEEN[:-1], 20)), "end with zeros after 18 bits"),
+    "an empty cell": (answer_with(cells=uint8(2, 1, 0, 1, 1, 1, 1, 1)), "at least 1 row"),
+    "a wide type": (answer_with(cells=np.array(CELLS, dtype=np.uint16)), "cells must be uint8, as"),
     "a count too large": (
-        answer_with(cells=cells(lambda found: found.__setitem__(0, 2**62))),
-        "between 0 and",
+        answer_with(cells=np.array([2**62, *CELLS[1:]], dtype=np.uint64)),
+        "between 1 and",
     ),
-    "another number of rows": (
-        answer_with(cells=cells(lambda found: found.__setitem__(0, 9))),
-        "must count the same rows",
+    "a count that wraps": (
+        answer_with(cells=np.array([2**64 - 1, *CELLS[1:]], dtype=np.uint64)),
+        "between 1 and",
     ),
-    "no rows": (answer_with(cells=np.zeros(18, dtype=np.int64)), "at least 1 row"),
+    "another number of rows": (answer_with(cells=uint8(9, *CELLS[1:])), "must count the same rows"),
+    "no rows": (answer_with(seen=seen(), cells=uint8()), "at least 1 row"),
     "an own score of its own": (
         answer_with(own=answer_with()["own"] + np.array([0, 2, 0])),
         "must be .* as its counts say",
     ),
-    "counts that were moved": (answer_with(cells=cells(moved)), "as its counts say"),
+    "counts that were moved": (
+        answer_with(seen=seen(0, *SEEN[2:]), cells=uint8(3, *CELLS[2:])),
+        "as its counts say",
+    ),
     "own scores too few": (answer_with(own=answer_with()["own"][:2]), r"own must be \[3\]"),
 }
 
@@ -157,6 +177,19 @@ def test_an_answer_to_another_request_is_refused() -> None:
     header[2:] = answer_with()["header"][2:]
     with pytest.raises(MessageError, match="if, and only if"):
         answer_from_arrays({**arrays, "header": header}, REQUEST, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"), [(255, np.uint8), (256, np.uint16), (65_535, np.uint16), (65_536, np.uint32)]
+)
+def test_counts_have_the_narrowest_type_that_holds_them(rows: int, kind: type) -> None:
+    schema = Schema.categorical({"a": "01"})
+    request = FamilyRequest(FamilyTables(schema, (Family(0, ()),)), with_own=False)
+    answer = answer_request(request, Dataset(schema, np.ones((rows, 1), dtype=int)), 1.0)
+    arrays = answer_to_arrays(request, answer)
+    assert arrays["cells"].dtype == kind
+    assert arrays["seen"].tolist() == [0b01000000]
+    assert answer_from_arrays(arrays, request, 1.0).counts == answer.counts
 
 
 def test_keys_are_the_documented_ones() -> None:

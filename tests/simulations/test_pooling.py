@@ -111,7 +111,9 @@ def test_a_case_of_the_study_compares_all_ways_on_the_same_tables() -> None:
         "rows": 400,
         "sites": 3,
         "learner": "ges",
+        "score": "bdeu",
         "concentration": 5.0,
+        "alpha": None,
         "seed": 1,
     }
     row = run_case(case)
@@ -123,14 +125,16 @@ def test_a_case_of_the_study_compares_all_ways_on_the_same_tables() -> None:
 @pytest.mark.slow
 def test_the_report_has_every_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def small(part: str, *, smoke: bool, seeds: int):
-        concentration = None if part in ("alike", "sites") else 5.0
+        concentration = 5.0 if part in ("differing", "mixed") else None
         yield {
             "part": part,
             "network": "asia",
             "rows": 100,
             "sites": 3,
             "learner": "ges",
+            "score": "aic" if part == "learners" else "bdeu",
             "concentration": concentration,
+            "alpha": 0.5 if part == "divided" else None,
             "seed": 1,
         }
 
@@ -138,8 +142,9 @@ def test_the_report_has_every_part(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     found = CliRunner().invoke(app, ["reproduce", "pooling", "-q", "--out", str(tmp_path)])
     assert found.exit_code == 0, found.output
     report = (tmp_path / "report.md").read_text()
-    for title in ("Sites alike", "What share", "What leaves", "of their own", "Shared or own"):
+    titles = ("Sites alike", "What share", "What leaves", "of their own", "Shared or own", "latent")
+    for title in titles:
         assert title in report
     assert (tmp_path / "alike.png").is_file()
     assert (tmp_path / "differing.png").is_file()
-    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 4
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 6

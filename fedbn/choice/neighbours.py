@@ -1,0 +1,87 @@
+"""Which families a climb asks for next: those one parent away from what looks best so far.
+
+That is: from the families of the structure and of some other members of its class, and from the two
+best families of every variable, whether or not they fit into one DAG. The second keeps the climb
+from ending where one exchange of directions would open the way. Only pairs are joined that some
+site joined in some class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from fedbn.arrays import Bools
+from fedbn.choice.by_counts import Climb, useful_families
+from fedbn.choice.candidates import CandidateLimits, cells_of
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
+from fedbn.networks.family_counts import Family, families_of
+
+__all__ = ["joined_pairs", "neighbours"]
+
+BEST = 2
+"""The neighbours of so many families of every variable are asked for."""
+
+
+def neighbours(
+    state: Climb, pairs: Bools, limits: CandidateLimits | None = None
+) -> tuple[Family, ...]:
+    """The families to ask for next, sorted; without those that are known.
+
+    Parameters
+    ----------
+    state : between two rounds.
+    pairs : bool [n, n], symmetric: the pairs that may be joined, as `joined_pairs` gives them.
+    limits : of tables. A family with more cells than there are rows is not asked for, either;
+        where all together have too many, the smallest tables come first.
+    """
+    bounds = limits or CandidateLimits()
+    rows = int(next(iter(state.known.values())).table.sum())
+    most = min(bounds.family_cells, max(rows, int(state.schema.cardinalities.max())))
+    found = {near for family in _promising(state) for near in _one_away(family, pairs)}
+    sized = sorted(
+        (cells_of(state.schema, family), family) for family in found - state.known.keys()
+    )
+    kept, total = [], 0
+    for cells, family in sized:
+        total += cells
+        if cells > most or total > bounds.cells:
+            break
+        kept.append(family)
+    return tuple(sorted(kept))
+
+
+def joined_pairs(dags: Iterable[DAG]) -> Bools:
+    """bool [n, n], symmetric: the pairs that some DAG joins by an edge; over the same names."""
+    joined = np.logical_or.reduce([dag.adjacency for dag in dags])
+    return np.asarray(joined | joined.T)
+
+
+def _promising(state: Climb) -> set[Family]:
+    """The families whose neighbours are asked for."""
+    best = {
+        Family(node, parents)
+        for node, useful in enumerate(useful_families(state))
+        for _, parents in sorted(useful)[:BEST]
+    }
+    return best | set(families_of([*_members(state.dag), *state.starts]))
+
+
+def _one_away(family: Family, pairs: Bools) -> set[Family]:
+    """One parent fewer, or one more among those that may be joined."""
+    node, parents = family
+    fewer = {Family(node, tuple(p for p in parents if p != left)) for left in parents}
+    others = set(np.flatnonzero(pairs[node]).tolist()) - {node, *parents}
+    return fewer | {Family(node, tuple(sorted((*parents, other)))) for other in others}
+
+
+def _members(dag: DAG) -> tuple[DAG, ...]:
+    """Some DAGs of the class: itself, the canonical one, and that of the names read backwards."""
+    backwards = _canonical(dag.reordered(dag.names[::-1])).reordered(dag.names)
+    return tuple(dict.fromkeys((dag, _canonical(dag), backwards)))
+
+
+def _canonical(dag: DAG) -> DAG:
+    return consistent_extension(dag_to_cpdag(dag))
