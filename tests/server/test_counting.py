@@ -25,7 +25,7 @@ def cells(change) -> Lie:
         record = reply.content["counts"]
         arrays = dict(record.items())
         found = arrays["cells"].numpy().copy()
-        arrays["cells"] = Array(np.asarray(change(found), dtype=np.int64))
+        arrays["cells"] = Array(np.asarray(change(found)))
         reply.content["counts"] = ArrayRecord(arrays)
         return reply
 
@@ -51,8 +51,8 @@ def test_counts_are_asked_for_and_choose(honest) -> None:
 @pytest.mark.parametrize(
     ("lie", "reason"),
     [
-        (cells(lambda found: -found), "between 0 and"),
-        (cells(lambda found: found[:-1]), "counts must be int64"),
+        (cells(lambda found: -found.astype(int)), "cells must be uint8 or"),
+        (cells(lambda found: found[:-1]), "as seen says"),
         (cells(lambda found: 2 * found), "as its counts say"),
         (failed, "client 2: RuntimeError: it broke"),
         (lambda reply: None, "no reply"),
