@@ -37,7 +37,7 @@ from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import DataError, MessageError, StructureError
 from fedbn.federation.message import Arrays, require_keys
 from fedbn.networks.family_counts import (
-    MOST_ROWS,
+    MAX_ROWS,
     Family,
     FamilyCounts,
     FamilyTables,
@@ -221,8 +221,8 @@ def _unpacked(
     largest = int(cells.max(initial=0))
     if cells.size and (cells == 0).any():
         raise MessageError("a cell that seen names must count at least 1 row")
-    if largest > MOST_ROWS:
-        raise MessageError(f"a count must lie between 1 and {MOST_ROWS}, not {largest}")
+    if largest > MAX_ROWS:
+        raise MessageError(f"a count must lie between 1 and {MAX_ROWS}, not {largest}")
     if cells.dtype != _narrowest(largest):
         raise MessageError(
             f"cells must be {_narrowest(largest)}, as the largest is {largest}, not {cells.dtype}"
