@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbn.data.columns import Column
+from fedbn.data.column import Column
 from fedbn.data.dataset import Dataset
 from fedbn.data.preparation import Preparation, prepare
 from fedbn.data.schema import Schema, find_kind

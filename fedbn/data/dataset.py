@@ -24,7 +24,8 @@ class Dataset:
     ----------
     schema : the agreed columns.
     table : int [rows, n] with codes into the sorted states, or float [rows, n] for a Gaussian
-        schema. It is copied, column by column in memory, and the copy is read-only.
+        schema. It is copied, column by column in memory, and the copy is read-only; an array that
+        is so already, int32 or float64, is taken as it is.
 
     Raises
     ------
@@ -141,18 +142,25 @@ def _checked_codes(schema: Schema, given: npt.NDArray[Any]) -> Codes:
         if low[column] < 0 or high[column] >= size:
             code = low[column] if low[column] < 0 else high[column]
             raise DataError(f"column {name!r}: code {code} is not one of 0..{size - 1}")
-    return np.array(given, dtype=np.int32, order="F")
+    return _kept(given, np.int32)
 
 
 def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:
     if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
         raise DataError(f"values must be numbers, not {given.dtype}")
-    values = np.array(given, dtype=np.float64, order="F")
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
-        row, column = bad[0]
+    values: Floats = _kept(given, np.float64)
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
         raise DataError(
             f"column {schema.names[column]!r}, row {row + 1}: "
             f"a value must be a finite number, not {values[row, column]}"
         )
     return values
+
+
+def _kept(given: npt.NDArray[Any], dtype: Any) -> npt.NDArray[Any]:
+    """The array column by column in memory; a copy, unless nobody can write to it."""
+    fixed = not given.flags.writeable and (given.base is None or not given.base.flags.writeable)
+    if fixed and given.dtype == dtype and given.flags.f_contiguous:
+        return given
+    return np.array(given, dtype=dtype, order="F")

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.data.columns import Column, read_columns
+from fedbn.data.column import Column
+from fedbn.data.columns import read_columns
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.preparation import (
     FEWEST_ROWS,
@@ -179,6 +180,8 @@ def _command(path: str, facts: tuple[ColumnFacts, ...], how: Preparation) -> str
         ("--separator", how.form.separator, ","),
         ("--decimal", how.form.decimal, "."),
         ("--encoding", how.form.encoding, "utf-8"),
+        ("--header", how.form.header, "yes"),
+        ("--skip-lines", str(how.form.skip_lines), "0"),
     ):
         if value != usual:
             words += [option, value]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.data.columns import LARGEST_EXACT, Column, mask
+from fedbn.data.column import LARGEST_EXACT, Column, mask
 from fedbn.data.cuts import Cuts, checked_cuts, interval_codes
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import MISSING_CELLS, MISSING_STATE, Kind, Schema, Variable
@@ -125,7 +125,9 @@ def prepare(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepara
     """
     gone = {name: missing_cells(column, how.missing) for name, column in columns.items()}
     rows = next(iter(columns.values())).n_rows
-    lacking = np.logical_or.reduce(list(gone.values()))
+    lacking = np.zeros(rows, dtype=np.bool_)
+    for cells in gone.values():
+        lacking |= cells
     dropped = 0
     if lacking.any():
         columns, dropped = _without_missing(source, columns, gone, lacking, kind, how)
@@ -235,15 +237,17 @@ def _categorical(
     gone: Mapping[str, NDArray[np.bool_]],
     how: Preparation,
 ) -> Dataset:
-    variables, codes = [], []
-    for name in sorted(columns):
+    variables = []
+    rows = next(iter(columns.values())).n_rows
+    codes = np.empty((len(columns), rows), dtype=np.int32)
+    for place, name in enumerate(sorted(columns)):
         if name in how.cuts:
-            variable, code = _cut(source, name, columns[name], gone[name], how)
+            variable, codes[place] = _cut(source, name, columns[name], gone[name], how)
         else:
-            variable, code = _states(source, name, columns[name], gone[name], how.missing)
+            variable, codes[place] = _states(source, name, columns[name], gone[name], how.missing)
         variables.append(variable)
-        codes.append(code)
-    return Dataset(Schema(tuple(variables)), np.array(codes).T)
+    codes.flags.writeable = False
+    return Dataset(Schema(tuple(variables)), codes.T)
 
 
 def _cut(
@@ -251,11 +255,15 @@ def _cut(
 ) -> tuple[Variable, NDArray[np.int32]]:
     """A column of numbers as intervals; a missing cell comes after the last of them."""
     cuts = how.cuts[name]
-    codes = np.full(len(gone), len(cuts) + 1, dtype=np.int32)
-    present = mask({name: column}, ~gone)[name] if gone.any() else column
+    lacking = bool(gone.any())
+    present = mask({name: column}, ~gone)[name] if lacking else column
     _require_exact(source, name, present)
-    codes[~gone] = interval_codes(cuts, numbers_of(source, name, present, how.form))
-    return Variable.cut(name, cuts, missing=bool(gone.any())), codes
+    found = interval_codes(cuts, numbers_of(source, name, present, how.form))
+    if not lacking:
+        return Variable.cut(name, cuts), found
+    codes = np.full(len(gone), len(cuts) + 1, dtype=np.int32)
+    codes[~gone] = found
+    return Variable.cut(name, cuts, missing=True), codes
 
 
 def _require_exact(source: str, name: str, column: Column) -> None:
@@ -281,6 +289,8 @@ def _states(
             f"would be the same state; if they are, say --missing {MISSING_STATE}"
         )
     states = sorted(set(words))
+    if words == states:
+        return Variable(name, tuple(states)), column.index
     place = {state: code for code, state in enumerate(states)}
     recode = np.array([place[word] for word in words], dtype=np.int32)
     return Variable(name, tuple(states)), recode[column.index]
@@ -288,8 +298,9 @@ def _states(
 
 def _gaussian(source: str, columns: Mapping[str, Column], form: TableFormat) -> Dataset:
     schema = Schema.gaussian(columns)
-    values = [numbers_of(source, name, columns[name], form) for name in schema.names]
-    return Dataset(schema, np.array(values).T)
+    values = np.array([numbers_of(source, name, columns[name], form) for name in schema.names])
+    values.flags.writeable = False
+    return Dataset(schema, values.T)
 
 
 def _warn_of_header(source: str, columns: Mapping[str, Column], form: TableFormat) -> None:

@@ -1,4 +1,4 @@
-"""How a CSV file is written: its separator, decimal mark and encoding."""
+"""How a CSV file is written: separator, decimal mark, encoding, header."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from fedbn.errors import ConfigError
 
-__all__ = ["DECIMALS", "ENCODINGS", "SEPARATORS", "TableFormat"]
+__all__ = ["DECIMALS", "ENCODINGS", "HEADERS", "SEPARATORS", "TableFormat"]
 
 SEPARATORS = {",": ",", ";": ";", "|": "|", "tab": "\t", "\t": "\t", "space": " "}
 ENCODINGS = ("utf-8", "latin-1", "cp1252")
 DECIMALS = (".", ",")
+HEADERS = ("yes", "no")
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class TableFormat:
     separator : ",", ";", "|", "tab" or "space".
     decimal : "." or ",", of numbers.
     encoding : "utf-8", "latin-1" or "cp1252".
+    header : "yes": the first line names the columns; "no": they are V1, V2, ... by their places.
+    skip_lines : lines before the header, or before the first row, that are not of the table.
 
     Raises
     ------
@@ -31,17 +34,22 @@ class TableFormat:
     separator: str = ","
     decimal: str = "."
     encoding: str = "utf-8"
+    header: str = "yes"
+    skip_lines: int = 0
 
     def __post_init__(self) -> None:
         for name, value, known in (
             ("separator", self.separator, tuple(SEPARATORS)),
             ("decimal", self.decimal, DECIMALS),
             ("encoding", self.encoding, ENCODINGS),
+            ("header", self.header, HEADERS),
         ):
             if value not in known:
                 raise ConfigError(
                     f"{name} must be one of {', '.join(map(repr, known))}, not {value!r}"
                 )
+        if self.skip_lines < 0:
+            raise ConfigError(f"skip-lines must be at least 0, not {self.skip_lines}")
         if self.separator == self.decimal:
             raise ConfigError(f"separator and decimal must differ, both are {self.decimal!r}")
 

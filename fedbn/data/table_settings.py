@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from fedbn.data.cuts import Cuts, parse_cuts
 from fedbn.data.quantiles import parse_intervals
 from fedbn.data.schema import MISSING_CELLS
-from fedbn.data.table_format import DECIMALS, ENCODINGS, SEPARATORS, TableFormat
+from fedbn.data.table_format import DECIMALS, ENCODINGS, HEADERS, SEPARATORS, TableFormat
 from fedbn.errors import ConfigError
-from fedbn.setting import Settings, one_of, setting
+from fedbn.setting import Settings, at_least, one_of, setting
 
 if TYPE_CHECKING:
     from fedbn.data.preparation import Preparation
@@ -56,6 +56,14 @@ class TableSettings(Settings):
     separator: str = setting(",", "Between the cells of a CSV file.", one_of(*SEPARATORS))
     decimal: str = setting(".", "Decimal mark of a CSV file.", one_of(*DECIMALS))
     encoding: str = setting("utf-8", "Encoding of a CSV file.", one_of(*ENCODINGS))
+    header: str = setting(
+        "yes",
+        "Whether the first line of a CSV file names its columns; no: they are V1, V2, ...",
+        one_of(*HEADERS),
+    )
+    skip_lines: int = setting(
+        0, "Lines of a CSV file before its header that are not of the table.", at_least(0)
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,7 +74,7 @@ class TableSettings(Settings):
         both = sorted(set(_names(self.columns)) & set(_names(self.leave_out)))
         if both:
             raise ConfigError(f"column {both[0]!r} cannot be both chosen and left out")
-        TableFormat(self.separator, self.decimal, self.encoding)
+        self._form()
 
     def preparation(self, cuts: Mapping[str, Cuts] | None = None) -> Preparation:
         """What to do with a table; `cuts`, if given, are in place of the settings' own."""
@@ -78,7 +86,12 @@ class TableSettings(Settings):
             missing=self.missing,
             missing_cells=self.missing_cells,
             cuts=parse_cuts(self.cuts) if cuts is None else cuts,
-            form=TableFormat(self.separator, self.decimal, self.encoding),
+            form=self._form(),
+        )
+
+    def _form(self) -> TableFormat:
+        return TableFormat(
+            self.separator, self.decimal, self.encoding, self.header, self.skip_lines
         )
 
     @property

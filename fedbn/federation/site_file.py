@@ -10,10 +10,12 @@ schema = "states.json"             # agreed columns and states; private runs nee
 leave-out = ["record_id"]           # own columns that take no part
 table = "north.csv"                 # for trying the file out: fedbn check, fedbn simulate --sites
 missing = ["?"]                     # what stands for a missing cell here
-missing-cells = "drop-rows"         # instead of what the run says; so for the next three
+missing-cells = "drop-rows"         # instead of what the run says; so for the next five
 separator = ";"
 decimal = ","
 encoding = "latin-1"
+header = "no"                       # then the columns are V1, V2, ...
+skip-lines = 2
 
 [policy]                            # see fedbn.federation.policy; every key may be left out
 min-rows = 500
@@ -75,10 +77,13 @@ _KEYS = {
     "separator": str,
     "decimal": str,
     "encoding": str,
+    "header": str,
+    "skip-lines": int,
     "policy": dict,
     "peers": dict,
     "states": dict,
 }
+_FORM = ("separator", "decimal", "encoding", "header", "skip-lines")
 _POLICY = {
     "min-rows": int,
     "variables": list,
@@ -131,7 +136,7 @@ class SiteFile:
     columns: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     missing_cells: str | None = None
-    form: Mapping[str, str] = field(default_factory=dict)
+    form: Mapping[str, Any] = field(default_factory=dict)
     cohorts: Path | None = None
     identity_key: Path | None = None
     peers: Mapping[str, str] | None = None
@@ -207,7 +212,7 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
         bundles=_digests(content.get("bundles", [])),
         missing=_texts("missing", content.get("missing", [])),
         missing_cells=content.get("missing-cells"),
-        form={key: content[key] for key in ("separator", "decimal", "encoding") if key in content},
+        form={key.replace("-", "_"): content[key] for key in _FORM if key in content},
         **paths,
     )
     site.prepared(Preparation())

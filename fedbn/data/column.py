@@ -1,0 +1,74 @@
+"""One column of a file as it is read, and what every header must be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import DataError
+
+__all__ = ["LARGEST_EXACT", "Column", "mask", "require_header", "require_rows"]
+
+LARGEST_EXACT = 2.0**53
+"""Beyond this, not every integer is a float."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a file: its distinct texts (None: no value at all) and an index into them.
+
+    Parameters
+    ----------
+    texts : distinct, in any order.
+    index : int32 [rows].
+    values : float [rows], instead of both, of a column of finite numbers.
+    refusal : why the column cannot be states, whatever its cells; empty where it can.
+    """
+
+    texts: Sequence[str | None]
+    index: NDArray[np.int32]
+    values: NDArray[np.float64] | None = None
+    refusal: str = ""
+
+    def first_row(self, text: str | None) -> int:
+        """The first row, counted from 1, that has the text."""
+        return int(np.argmax(self.index == self.texts.index(text))) + 1
+
+    @property
+    def n_rows(self) -> int:
+        """Number of cells."""
+        return len(self.index if self.values is None else self.values)
+
+
+def mask(columns: Mapping[str, Column], keep: NDArray[np.bool_]) -> dict[str, Column]:
+    """The same columns with the rows to keep, and the texts that these have."""
+    return {name: _mask(column, keep) for name, column in columns.items()}
+
+
+def _mask(column: Column, keep: NDArray[np.bool_]) -> Column:
+    if column.values is not None:
+        return replace(column, index=column.index[keep], values=column.values[keep])
+    used, index = np.unique(column.index[keep], return_inverse=True)
+    texts = [column.texts[code] for code in used]
+    return replace(column, texts=texts, index=index.astype(np.int32))
+
+
+def require_header(source: str, header: Sequence[str]) -> None:
+    if not header:
+        raise DataError(f"{source} is empty: a table needs a header and at least one row")
+    first: dict[str, int] = {}
+    for position, name in enumerate(header, start=1):
+        if first.setdefault(name, position) != position:
+            raise DataError(
+                f"{source}: column name {name!r} must occur once, "
+                f"columns {first[name]} and {position} have it; rename one in the file, or read "
+                "it without its header: --skip-lines 1 --header no"
+            )
+
+
+def require_rows(source: str, n_rows: int) -> None:
+    if n_rows < 1:
+        raise DataError(f"{source} has a header but no row; at least one is needed")

@@ -1,0 +1,310 @@
+"""The columns of CSV files as text or numbers.
+
+Well-formed files are read by pyarrow, while what is between the cells is counted; whatever pyarrow
+refuses, or takes more kindly than the standard (a quote in the wrong place, blank lines), is read
+again by Python's csv module, which is slow, strict, and knows the line.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from fedbn.data.column import LARGEST_EXACT, Column, require_header, require_rows
+from fedbn.data.csv_scan import CsvScan, quoting_of
+from fedbn.data.table_format import TableFormat
+from fedbn.errors import DataError
+
+__all__ = ["csv_columns", "csv_names"]
+
+_CHUNK = 1 << 16
+"""Rows that the strict reader holds as text at one time."""
+
+_BLOCK = 1 << 20
+"""Bytes that pyarrow takes at one time."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def csv_names(path: str | Path, form: TableFormat) -> tuple[str, ...]:
+    """The names in the file's order; raises DataError."""
+    source = str(path)
+    with _open(path, form) as stream, closing(_records(source, stream, form)) as records:
+        return tuple(_header(source, records, form).names)
+
+
+def csv_columns(
+    path: str | Path,
+    chosen: Callable[[Sequence[str]], Sequence[str]],
+    numbers: Callable[[str], bool],
+    form: TableFormat,
+) -> dict[str, Column]:
+    """Some columns; parameters and errors as for `fedbn.data.columns.read_columns`."""
+    source = str(path)
+    with _open(path, form) as stream:
+        start = stream.tell()
+        with closing(_records(source, stream, form)) as records:
+            header = _header(source, records, form)
+        names, found = header.names, None
+        wanted = list(chosen(names))
+        header.require_named(source, wanted)
+        stream.seek(start)
+        if form.header == "no" or _is_one_line(stream.readline(), names):
+            floats = [name for name in wanted if numbers(name)]
+            found = _fast_columns(stream, names, wanted, floats, form)
+        if found is None:
+            stream.seek(start)
+            with closing(_records(source, stream, form)) as records:
+                everything = _strict_columns(source, names, records, form)
+            found = {name: everything[name] for name in wanted}
+    return found
+
+
+# --- Bytes and records --------------------------------------------------------------------------
+
+
+def _open(path: str | Path, form: TableFormat) -> BinaryIO:
+    """The file from where its header begins, in UTF-8 if its encoding is what `form` says."""
+    try:
+        stream: BinaryIO = open(path, "rb")  # noqa: SIM115 (the caller closes it)
+        if str(path).lower().endswith(".gz"):
+            with stream:
+                stream = io.BytesIO(gzip.decompress(stream.read()))
+        if form.encoding != "utf-8":
+            with stream:
+                stream = io.BytesIO(stream.read().decode(form.encoding).encode("utf-8"))
+        if stream.read(len(_BOM)) != _BOM:
+            stream.seek(0)
+        for _ in range(form.skip_lines):
+            stream.readline()
+        return stream
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not in {form.encoding}: {error}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path} cannot be read: {reason}") from error
+
+
+def _records(source: str, stream: BinaryIO, form: TableFormat) -> Generator[list[str], None, None]:
+    """The records from where the stream is, strictly; raises DataError with the line."""
+    text = io.TextIOWrapper(cast(Any, stream), encoding="utf-8", newline="")
+    reader = csv.reader(text, strict=True, delimiter=form.mark)
+    try:
+        yield from reader
+    except csv.Error as error:
+        line = reader.line_num + form.skip_lines
+        raise DataError(f"{source}, line {line}: not CSV: {error}") from error
+    except UnicodeDecodeError:
+        raise _not_utf8(source, stream) from None
+    finally:
+        text.detach()
+
+
+def _not_utf8(source: str, stream: BinaryIO) -> DataError:
+    stream.seek(0)
+    content = stream.read()
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        return DataError(
+            f"{source}: line {line} must be UTF-8, found byte 0x{content[error.start]:02x}; "
+            "a file of another program may need --encoding latin-1"
+        )
+    return DataError(f"{source}: must be UTF-8")
+
+
+@dataclass(frozen=True)
+class _Header:
+    """The columns' names; `V` and its place for one without a name, and which those are."""
+
+    names: list[str]
+    unnamed: frozenset[str]
+
+    def require_named(self, source: str, wanted: Sequence[str]) -> None:
+        """Raise DataError where a wanted column has no name."""
+        for name in wanted:
+            if name in self.unnamed:
+                raise DataError(
+                    f"{source}: column {self.names.index(name) + 1} has no name: if it is an index "
+                    f"of rows, leave it out with --leave-out {name}; else name it in the file"
+                )
+
+
+def _header(source: str, records: Iterator[list[str]], form: TableFormat) -> _Header:
+    first = next(records, [])
+    if len(first) == 1:
+        _require_separator(source, first[0], "".join(next(records, [])), form.mark)
+    places = [f"V{place}" for place in range(1, len(first) + 1)]
+    if form.header == "no":
+        require_header(source, places)
+        return _Header(places, frozenset())
+    names = [name or place for name, place in zip(first, places, strict=True)]
+    require_header(source, names)
+    unnamed = frozenset(place for name, place in zip(first, places, strict=True) if not name)
+    return _Header(names, unnamed)
+
+
+def _is_one_line(line: bytes, names: Sequence[str]) -> bool:
+    """Whether the header is this line and no more, and ends as most files' lines do."""
+    return b"\r" not in line.rstrip(b"\r\n") and not any("\n" in name for name in names)
+
+
+def _require_separator(source: str, name: str, first: str, mark: str) -> None:
+    """Refuse a single column whose name and first cell have the same number of other marks."""
+    for word, other in (("';'", ";"), ("tab", "\t"), ("'|'", "|"), ("','", ","), ("space", " ")):
+        if other != mark and 0 < name.count(other) == first.count(other):
+            raise DataError(
+                f"{source} has a single column, {name!r}: its cells seem to be separated by "
+                f"another mark, say --separator {word}"
+            )
+
+
+# --- By pyarrow ---------------------------------------------------------------------------------
+
+
+def _fast_columns(
+    stream: BinaryIO, names: list[str], wanted: list[str], floats: list[str], form: TableFormat
+) -> dict[str, Column] | None:
+    """The wanted columns by pyarrow; None where the strict reader has to look."""
+    start = stream.tell()
+    scan = CsvScan(stream, form.mark)
+    table = _arrow_table(scan, names, wanted, floats, form)
+    if table is None or not scan.is_simply_quoted():
+        stream.seek(start)
+        content = stream.read()
+        quoting = quoting_of(content, form.mark)
+        if quoting == "wrong":
+            return None
+        if quoting == "spanning":
+            scan = CsvScan(io.BytesIO(content), form.mark)
+            table = _arrow_table(scan, names, wanted, floats, form, spanning=True)
+    if table is None and floats:
+        stream.seek(start)
+        return _fast_columns(stream, names, wanted, [], form)
+    if table is None or not scan.is_utf8():
+        return None
+    columns = {name: _arrow_column(table[name], name in floats) for name in wanted}
+    return columns if _are_full(columns) else None
+
+
+def _arrow_table(
+    scan: CsvScan,
+    names: list[str],
+    wanted: list[str],
+    floats: list[str],
+    form: TableFormat,
+    *,
+    spanning: bool = False,
+) -> Any:
+    """The table as pyarrow understands it; None where it does not."""
+    text = pa.dictionary(pa.int32(), pa.string())
+    try:
+        table = pyarrow.csv.read_csv(
+            pa.PythonFile(scan, mode="r"),
+            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK, column_names=names),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=form.mark, ignore_empty_lines=False, newlines_in_values=spanning
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types={name: pa.float64() if name in floats else text for name in wanted},
+                include_columns=wanted,
+                null_values=[],
+                strings_can_be_null=False,
+                decimal_point=form.decimal,
+            ),
+        )
+    except pa.ArrowException:
+        return None
+    return table if table.num_rows > 0 and table.column_names == wanted else None
+
+
+def _arrow_column(column: Any, as_floats: bool) -> Column:
+    chunks = column.chunks
+    bounds = np.cumsum([0, *map(len, chunks)]).tolist()
+    places = list(zip(chunks, bounds[:-1], bounds[1:], strict=True))
+    if as_floats:
+        values = np.empty(len(column))
+        for chunk, first, last in places:
+            values[first:last] = chunk.to_numpy()
+        return Column((), np.zeros(len(values), dtype=np.int32), values)
+    dictionaries = [chunk.dictionary.to_pylist() for chunk in chunks]
+    texts = sorted(set().union(*dictionaries))
+    place = {text: code for code, text in enumerate(texts)}
+    index = np.empty(len(column), dtype=np.int32)
+    for (chunk, first, last), words in zip(places, dictionaries, strict=True):
+        recode = np.array([place[word] for word in words], dtype=np.int32)
+        np.take(recode, chunk.indices.to_numpy(), out=index[first:last], mode="clip")
+    return Column(texts, index)
+
+
+def _are_full(columns: dict[str, Column]) -> bool:
+    """Whether no row is blank and all numbers are exact."""
+    for column in columns.values():
+        values = column.values
+        if values is not None and not (
+            values.min() > -LARGEST_EXACT and values.max() < LARGEST_EXACT
+        ):
+            return False
+    if not all("" in column.texts for column in columns.values()):
+        return True
+    empty = [column.index == column.texts.index("") for column in columns.values()]
+    return not np.logical_and.reduce(empty).any()
+
+
+# --- By Python's csv module -----------------------------------------------------------------------
+
+
+def _strict_columns(
+    source: str, names: list[str], records: Iterator[list[str]], form: TableFormat
+) -> dict[str, Column]:
+    if form.header == "yes":
+        next(records)
+    seen: list[dict[str, int]] = [{} for _ in names]
+    parts: list[list[NDArray[np.int32]]] = [[] for _ in names]
+    rows = _full_rows(source, records, len(names))
+    while chunk := list(islice(rows, _CHUNK)):
+        for position, cells in enumerate(zip(*chunk, strict=True)):
+            code = seen[position]
+            index = [code.setdefault(cell, len(code)) for cell in cells]
+            parts[position].append(np.array(index, dtype=np.int32))
+    require_rows(source, sum(len(part) for part in parts[0]))
+    return {
+        name: Column(list(code), np.concatenate(part))
+        for name, code, part in zip(names, seen, parts, strict=True)
+    }
+
+
+def _full_rows(source: str, records: Iterable[list[str]], width: int) -> Iterator[list[str]]:
+    """The rows, each with `width` cells; blank lines are ignored at the end only."""
+    blank = 0
+    for number, row in enumerate(records, start=1):
+        if not row and width > 1:
+            blank = blank or number
+            continue
+        if blank:
+            raise DataError(f"{source}: row {blank} is blank, the table has {width} columns{_CURE}")
+        if len(row or [""]) != width:
+            raise DataError(
+                f"{source}: row {number} has {len(row)} cells, the table has {width} columns{_CURE}"
+            )
+        yield row or [""]  # csv shows a line without any character as no cell at all
+
+
+_CURE = (
+    "; if the first lines are not of the table, say --skip-lines 1, and --header no if no line "
+    "names the columns"
+)
