@@ -193,7 +193,7 @@ def learn(message: Message, context: Context) -> tuple[Site, StructureMessage, f
     reserve_budget(learner, site.dataset, task, context)
     given = experiment.data.schema is not None
     reply, rungs = client_round(site.dataset, task.schema, learner, rng, start, given=given)
-    structures = policy.permitted(reply)
+    structures = policy.permit(reply)
     keep_structures(learner, task, context, structures)
     return site, structures, sum(result.seconds for result in rungs)
 

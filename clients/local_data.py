@@ -135,7 +135,7 @@ def with_found_cuts(experiment: Experiment) -> Experiment:
     if experiment.data.schema is not None:
         agreed = read_schema(experiment.data.schema).cuts
         given = experiment.tables.preparation().cuts
-        return experiment.changed(cuts=cuts_text({**given, **agreed}), discretise=())
+        return experiment.change(cuts=cuts_text({**given, **agreed}), discretise=())
     if not experiment.tables.discretise:
         return experiment
     if experiment.data.table is not None:
@@ -144,7 +144,7 @@ def with_found_cuts(experiment: Experiment) -> Experiment:
         opened = [open_site(file) for file in site_files(experiment)]
     tables = experiment.tables
     numbers = [site_numbers(path, tables, decided) for path, decided in opened]
-    return experiment.changed(tables=tables_with_cuts(numbers, tables))
+    return experiment.change(tables=tables_with_cuts(numbers, tables))
 
 
 def simulation(experiment: Experiment) -> Simulation:
@@ -208,7 +208,7 @@ def _read(
 
 
 def _with_cuts(experiment: Experiment, cuts: Mapping[str, Cuts] | None) -> Experiment:
-    return experiment if cuts is None else experiment.changed(cuts=cuts_text(cuts))
+    return experiment if cuts is None else experiment.change(cuts=cuts_text(cuts))
 
 
 def _split_site(

@@ -36,7 +36,7 @@ print(credible.edges_frame().sort_values("posterior", ascending=False).head())
 # %% A structure in other libraries, and how near it is to the truth.
 dag = consensus.dag
 print(dag.parents("dysp"), dag.to_networkx(), type(dag.to_pgmpy()))
-print("SMHD to the truth:", fb.smhd(dag, network.dag.reordered(dag.names)))
+print("SMHD to the truth:", fb.smhd(dag, network.dag.reorder(dag.names)))
 
 # %% The whole federation in one call; `fedbn simulate` runs the same over Flower.
 print(fb.simulate(sites, learner="ges", rounds=2, seed=1))

@@ -58,7 +58,7 @@ def experiment_from(
     aggregation = experiment.consensus.aggregation
     unsummed = aggregation == "moral-votes" or (aggregation != "open" and kind != "categorical")
     if unsummed and "parameters" not in said:
-        experiment = experiment.changed(parameters="none")  # one round; numbers have no counts
+        experiment = experiment.change(parameters="none")  # one round; numbers have no counts
     if experiment.learner.knowledge is not None:
         read_knowledge(experiment.learner.knowledge)
     return experiment
@@ -79,7 +79,7 @@ def with_absolute_paths(experiment: Experiment) -> Experiment:
     changes["sites"] = tuple(absolute(site) for site in data.sites)
     if data.network is not None and Path(data.network).is_file():
         changes["network"] = absolute(data.network)
-    return experiment.changed(**changes)
+    return experiment.change(**changes)
 
 
 def result_name(experiment: Experiment) -> str:

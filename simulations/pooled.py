@@ -43,7 +43,7 @@ def pooled_reference(
     """
     plain = LearnerSettings(learner="ges", score=settings.score, ess=settings.ess)
     table = pooled_table(tables, result.schema)
-    dag = learn(table, plain, np.random.default_rng(0)).dags[0].reordered(result.schema.names)
+    dag = learn(table, plain, np.random.default_rng(0)).dags[0].reorder(result.schema.names)
     if gold is None:
         return PooledReference(dag, None)
     least = min(result.replies[0].row_weights)

@@ -211,7 +211,7 @@ def rows_table(header: Sequence[str], rows: Sequence[Sequence[Any]], title: str 
 def readable(value: object) -> str:
     """A number as a reader wants it: at most two decimals, thousands apart.
 
-    >>> shown(Fraction(47, 10)), shown(12345), shown(None)
+    >>> readable(Fraction(47, 10)), readable(12345), readable(None)
     ('4.7', '12,345', '-')
     """
     if value is None:

@@ -78,6 +78,6 @@ def left_side(node, parents, x, cluster: set[int], k: int) -> float:
     )
 
 
-def least_left_side(node, parents, x, n: int, k: int) -> float:
+def min_left_side(node, parents, x, n: int, k: int) -> float:
     clusters = [set(s) for s in subsets(range(n)) if len(s) > k]
     return min(left_side(node, parents, x, cluster, k) for cluster in clusters)

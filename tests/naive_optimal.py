@@ -20,7 +20,7 @@ def choices(families: Families, nodes: list[int]) -> Iterator[tuple[int, ...]]:
             yield chosen
 
 
-def least_through(families: Families, cost: np.ndarray, nodes: list[int]) -> np.ndarray:
+def min_cost_through(families: Families, cost: np.ndarray, nodes: list[int]) -> np.ndarray:
     """[F]: the least cost of a choice with each family; infinite for families of other nodes."""
     through = np.full(families.size, np.inf)
     for chosen in choices(families, nodes):

@@ -54,7 +54,7 @@ def test_the_score(skeletons: dict[str, Any], table: Dataset) -> None:
 
 def test_the_fusion(skeletons: dict[str, Any]) -> None:
     edge, empty = DAG.from_edges("ba", [("b", "a")]), DAG.empty("ab")
-    assert skeletons["medoid"]([edge, edge, empty]) == edge.reordered("ab")
+    assert skeletons["medoid"]([edge, edge, empty]) == edge.reorder("ab")
     assert skeletons["medoid"]([edge, edge, empty], [1, 1, 3]) == empty
 
 

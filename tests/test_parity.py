@@ -74,7 +74,7 @@ def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
     monkeypatch.setattr("simulations.flower.run.outcome_of", outcome_and_log)
     monkeypatch.setenv("NUMBA_DEBUG_CACHE", "1")
     monkeypatch.chdir(tmp_path)
-    there = run_experiment(ASIA.changed(engine="flower"))
+    there = run_experiment(ASIA.change(engine="flower"))
     assert published(there.result) == published(here.result)
     assert here.network is not None
     assert there.network == here.network
@@ -85,7 +85,7 @@ def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
 
 @pytest.mark.slow
 def test_a_failing_flower_run_raises_what_the_server_raised() -> None:
-    greedy = ASIA.changed(engine="flower", clients=2, consensus=ConsensusSettings(min_replies=3))
+    greedy = ASIA.change(engine="flower", clients=2, consensus=ConsensusSettings(min_replies=3))
     with pytest.raises(QuorumError, match="at least 3 good replies of 2 clients"):
         run_experiment(greedy)
 
@@ -94,15 +94,15 @@ def test_a_failing_flower_run_raises_what_the_server_raised() -> None:
 def test_worker_processes_and_repetition_change_nothing() -> None:
     once = published(run_experiment(ASIA).result)
     assert published(run_experiment(ASIA).result) == once
-    assert published(run_experiment(ASIA.changed(processes=2)).result) == once
+    assert published(run_experiment(ASIA.change(processes=2)).result) == once
 
 
 @pytest.mark.slow
 def test_secure_sums_on_flower_give_the_consensus_of_the_open_run() -> None:
-    plain = ASIA.changed(rounds_limit=1, row_weight=1.0)
-    summed = plain.changed(aggregation="secure-sums")
+    plain = ASIA.change(rounds_limit=1, row_weight=1.0)
+    summed = plain.change(aggregation="secure-sums")
     opened = run_experiment(plain)
-    for there in (summed.changed(engine="flower"), summed.changed(processes=2)):
+    for there in (summed.change(engine="flower"), summed.change(processes=2)):
         found = run_experiment(there)
         dags = [run.result.consensus.dag for run in (found, opened)]
         assert structure_text(dags[0], ".json") == structure_text(dags[1], ".json")

@@ -150,7 +150,7 @@ def fuse(
     clients = tuple(
         Client(
             site,
-            tuple(dag.reordered(sorted(dag.names)) for dag in dags),
+            tuple(dag.reorder(sorted(dag.names)) for dag in dags),
             tuple(own[site] * Fraction(share, sum(of_site)) for share in of_site),
         )
         for site, (dags, _), of_site in zip(sites, entries, shares, strict=True)

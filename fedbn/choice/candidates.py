@@ -28,13 +28,13 @@ class CandidateLimits:
 
     Attributes
     ----------
-    most : candidates at most.
+    max_candidates : candidates at most.
     family_cells : cells of the table of one family at most; it keeps G+ and its like out, whose
         tables hold more cells than there are rows.
     cells : cells of all tables together at most.
     """
 
-    most: int = 1_000
+    max_candidates: int = 1_000
     family_cells: int = 20_000
     cells: int = 2_000_000
 
@@ -99,7 +99,7 @@ def candidates_of(
                 sizes[family] = cells_of(schema, family)
             more = sum(sizes[family] for family in new)
             largest = max((sizes[family] for family in new), default=0)
-            if len(kept) == bounds.most or largest > bounds.family_cells:
+            if len(kept) == bounds.max_candidates or largest > bounds.family_cells:
                 continue
             if total + more > bounds.cells:
                 continue

@@ -39,7 +39,7 @@ def neighbours(
     """
     bounds = limits or CandidateLimits()
     rows = int(next(iter(state.known.values())).table.sum())
-    most = min(bounds.family_cells, max(rows, int(state.schema.cardinalities.max())))
+    max_cells = min(bounds.family_cells, max(rows, int(state.schema.cardinalities.max())))
     found = {near for family in _promising(state) for near in _one_away(family, pairs)}
     sized = sorted(
         (cells_of(state.schema, family), family) for family in found - state.known.keys()
@@ -47,7 +47,7 @@ def neighbours(
     kept, total = [], 0
     for cells, family in sized:
         total += cells
-        if cells > most or total > bounds.cells:
+        if cells > max_cells or total > bounds.cells:
             break
         kept.append(family)
     return tuple(sorted(kept))
@@ -79,7 +79,7 @@ def _one_away(family: Family, pairs: Bools) -> set[Family]:
 
 def _members(dag: DAG) -> tuple[DAG, ...]:
     """Some DAGs of the class: itself, the canonical one, and that of the names read backwards."""
-    backwards = _canonical(dag.reordered(dag.names[::-1])).reordered(dag.names)
+    backwards = _canonical(dag.reorder(dag.names[::-1])).reorder(dag.names)
     return tuple(dict.fromkeys((dag, _canonical(dag), backwards)))
 
 

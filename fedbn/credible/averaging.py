@@ -44,7 +44,7 @@ def posterior(
     credible: CredibleSet,
     function: Callable[[DAG], float | Floats],
     *,
-    most: int = 1_000_000,
+    max_listed: int = 1_000_000,
     samples: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> Floats:
@@ -53,13 +53,13 @@ def posterior(
     Parameters
     ----------
     function : returns a number or an array of one shape.
-    most : refuse to list sets with more DAGs.
+    max_listed : refuse to list sets with more DAGs.
     samples : draw so many DAGs instead, with `rng`; the standard error of a share p is
         sqrt(p (1 - p) / samples).
 
     Raises
     ------
-    SearchError : the set has more than `most` DAGs, and no samples are asked for.
+    SearchError : the set has more than `max_listed` DAGs, and no samples are asked for.
     ConfigError : samples without an rng, or fewer than one.
     """
     if samples is not None:
@@ -69,9 +69,9 @@ def posterior(
         return np.asarray(
             np.mean([np.asarray(function(dag), dtype=np.float64) for dag in drawn], axis=0)
         )
-    if credible.count > most:
+    if credible.count > max_listed:
         raise SearchError(
-            f"the average would list {credible.count} graphs, more than {most}; allow more, "
+            f"the average would list {credible.count} graphs, more than {max_listed}; allow more, "
             "average over samples, or lower the Bayes factor"
         )
     total: Floats = np.zeros(())
@@ -83,12 +83,12 @@ def posterior(
 def ancestor_posteriors(
     credible: CredibleSet,
     *,
-    most: int = 1_000_000,
+    max_listed: int = 1_000_000,
     samples: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> Floats:
     """[n, n]: [i, j] is the share of the weight with a directed path from i to j."""
-    return posterior(credible, _reaches, most=most, samples=samples, rng=rng)
+    return posterior(credible, _reaches, max_listed=max_listed, samples=samples, rng=rng)
 
 
 def class_edge_posteriors(classes: MarkovClasses) -> Floats:
@@ -117,15 +117,15 @@ def class_edge_posteriors(classes: MarkovClasses) -> Floats:
 
 
 def v_structure_posteriors(
-    classes: MarkovClasses, *, per_class: bool = False, most: int = 1_000_000
+    classes: MarkovClasses, *, per_class: bool = False, max_listed: int = 1_000_000
 ) -> dict[tuple[str, str, str], float]:
     """The share of the weight with a -> c <- b, a and b not adjacent; keys (a, c, b), a < b.
 
     Raises
     ------
-    SearchError : there are more than `most` classes.
+    SearchError : there are more than `max_listed` classes.
     """
-    _require_listable(classes, most)
+    _require_listable(classes, max_listed)
     shares: dict[tuple[str, str, str], float] = {}
     total = 0.0
     for item in classes:
@@ -153,9 +153,9 @@ def averaged_edges(
 
 
 def weighted_structures(
-    classes: MarkovClasses, most: int, *, per_class: bool = False
+    classes: MarkovClasses, max_listed: int, *, per_class: bool = False
 ) -> tuple[list[DAG], list[float], float]:
-    """One DAG per class for the best `most` classes by weight, as a client sends them.
+    """One DAG per class for the best `max_listed` classes by weight, as a client sends them.
 
     Of more than `CONSIDERED` classes only those of least cost are considered.
 
@@ -166,24 +166,24 @@ def weighted_structures(
 
     Raises
     ------
-    ConfigError : `most` is below 1.
+    ConfigError : `max_listed` is below 1.
     """
-    if most < 1:
-        raise ConfigError(f"the number of structures must be at least 1, not {most}")
+    if max_listed < 1:
+        raise ConfigError(f"the number of structures must be at least 1, not {max_listed}")
     found = [
         (math.exp(-excess) * (1 if per_class else classes.members_at(places)), places)
         for places, excess in islice(classes.places(), CONSIDERED)
     ]
     total = classes.total_weight if per_class else classes.credible.total_weight
-    best = sorted(found, key=lambda pair: -pair[0])[:most]
+    best = sorted(found, key=lambda pair: -pair[0])[:max_listed]
     kept = sum(weight for weight, _ in best)
     dags = [classes.dag_at(places) for _, places in best]
     return dags, [weight / kept for weight, _ in best], max(0.0, 1.0 - kept / total)
 
 
-def _require_listable(classes: MarkovClasses, most: int) -> None:
-    if classes.count > most:
-        raise SearchError(f"{classes.count} classes would be listed, more than {most}")
+def _require_listable(classes: MarkovClasses, max_listed: int) -> None:
+    if classes.count > max_listed:
+        raise SearchError(f"{classes.count} classes would be listed, more than {max_listed}")
 
 
 def _v_structures(dag: DAG) -> list[tuple[str, str, str]]:

@@ -233,9 +233,9 @@ class _Finder:
         return ComponentClasses(found.rows[order], value[place[order]], members)
 
 
-def _require_listable(size: int, most: int) -> None:
-    if size > most:
-        raise DiagramLimit(f"{size} graphs of one component would be listed, more than {most}")
+def _require_listable(size: int, max_size: int) -> None:
+    if size > max_size:
+        raise DiagramLimit(f"{size} graphs of one component would be listed, more than {max_size}")
 
 
 class _Merged:

@@ -77,7 +77,7 @@ class Component:
         least = self.least if len(inner) == 1 else -np.inf
         found = []
         for inside in inner:
-            part, where = self.families.restricted(inside)
+            part, where = self.families.restrict(inside)
             order = np.searchsorted(inside, self.order[np.isin(self.order, inside)])
             clusters = self.clusters[:, inside]
             clusters = np.unique(clusters[clusters.sum(axis=1) > 1], axis=0)

@@ -41,14 +41,14 @@ def superstructure_candidates(
     scored = make_score(score, dataset, ess=ess, row_weight=row_weight)
     skeleton = ges(scored, SearchRules(max_parents=max_parents)).dag.adjacency
     skeleton = skeleton | skeleton.T
-    most = neighbours if max_parents is None else min(neighbours, max_parents)
+    max_size = neighbours if max_parents is None else min(neighbours, max_parents)
     useful = [i for i in range(scored.n) if len(np.unique(dataset.table[:, i])) > 1]
     lists: list[list[tuple[float, tuple[int, ...]]]] = [
         [(-scored.local_score(i, ()), ())] for i in range(scored.n)
     ]
     for i in useful:
         allowed = _neighbours(scored, i, skeleton[i], useful)[:neighbours]
-        lists[i] = _drop_dominated(scored, i, sorted(allowed), most, epsilon)
+        lists[i] = _drop_dominated(scored, i, sorted(allowed), max_size, epsilon)
     scope = f"parents among {neighbours} neighbours of each variable"
     families = Families.from_parents(scored.names, lists)
     return Candidates(families, epsilon, False, scope, NOTHING_MET, ())
@@ -63,12 +63,12 @@ def _neighbours(
 
 
 def _drop_dominated(
-    score: TabulatedScore, node: int, allowed: list[int], most: int, epsilon: float
+    score: TabulatedScore, node: int, allowed: list[int], max_size: int, epsilon: float
 ) -> list[tuple[float, tuple[int, ...]]]:
     """(cost, parents) of the sets that no subset beats by more than ε."""
     best: dict[tuple[int, ...], float] = {}
     kept = []
-    for size in range(min(most, len(allowed)) + 1):
+    for size in range(min(max_size, len(allowed)) + 1):
         for P in combinations(allowed, size):
             cost = -score.local_score(node, P)
             subsets = (best[P[:k] + P[k + 1 :]] for k in range(size))

@@ -31,7 +31,7 @@ class SiteMapping:
     --------
     >>> data = Dataset(Schema.categorical({"Raucher": ["ja", "nein"]}), np.array([[0], [1]]))
     >>> mapping = SiteMapping({"Raucher": "smoke"}, {"smoke": {"ja": "yes", "nein": "no"}})
-    >>> mapping.applied(data).schema.to_dict()
+    >>> mapping.apply(data).schema.to_dict()
     {'smoke': ['no', 'yes']}
     """
 
@@ -39,7 +39,7 @@ class SiteMapping:
     states: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     leave_out: tuple[str, ...] = ()
 
-    def applied(self, dataset: Dataset) -> Dataset:
+    def apply(self, dataset: Dataset) -> Dataset:
         """The same cases under the agreed names.
 
         `leave_out` is for the reader of the table (`Preparation.leave_out`), not for this.

@@ -79,7 +79,7 @@ class Preparation:
         cuts = {name: checked_cuts(name, found) for name, found in self.cuts.items()}
         object.__setattr__(self, "cuts", cuts)
 
-    def renamed(self, own: Mapping[str, str]) -> Preparation:
+    def rename(self, own: Mapping[str, str]) -> Preparation:
         """The same for a table whose columns have other names: agreed name -> own name."""
 
         def names(agreed: tuple[str, ...]) -> tuple[str, ...]:

@@ -106,12 +106,12 @@ def read_prepared(
         raise SchemaError("cuts are for scores of categories; this run needs gaussian columns")
     source = str(path)
 
-    def chosen(names: Sequence[str]) -> tuple[str, ...]:
+    def choose(names: Sequence[str]) -> tuple[str, ...]:
         require_columns(source, names, how.cuts)
         return chosen_columns(source, names, how.columns, how.leave_out)
 
     columns = read_columns(
-        path, chosen, lambda name: kind == "gaussian" or name in how.cuts, how.form
+        path, choose, lambda name: kind == "gaussian" or name in how.cuts, how.form
     )
     found = prepare(source, columns, kind, how)
     if schema is None:

@@ -150,7 +150,7 @@ def negotiate(
 def list_alone(alone: LoneStates) -> tuple[tuple[str, str, str], ...]:
     """The same as (site, column, state), sorted.
 
-    >>> listed({"n": {"a": ("y", "z")}})
+    >>> list_alone({"n": {"a": ("y", "z")}})
     (('n', 'a', 'y'), ('n', 'a', 'z'))
     """
     return tuple(

@@ -93,7 +93,7 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
 
 def result_files(result: FederationResult, experiment: Experiment) -> dict[str, str]:
     """Name -> text of the files that a results folder has for an update; no times, no own paths."""
-    plain = experiment.changed(out_dir=None, checkpoint=None, resume=False)
+    plain = experiment.change(out_dir=None, checkpoint=None, resume=False)
     replies = tuple(replace(reply, seconds=None) for reply in result.replies)
     timeless = replace(result, replies=replies)
     state = ServerState(result.schema, len(replies), result.refused, timeless, result.lone_states)

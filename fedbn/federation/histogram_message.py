@@ -117,8 +117,8 @@ def _is_pair(pair: object, wanted: set[int]) -> bool:
     )
 
 
-def _is_count(value: object, least: int) -> bool:
-    return type(value) is int and least <= value < 1 << 62
+def _is_count(value: object, minimum: int) -> bool:
+    return type(value) is int and minimum <= value < 1 << 62
 
 
 def _text(content: Mapping[str, Any]) -> str:

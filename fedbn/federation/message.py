@@ -256,14 +256,14 @@ def arrays_of_npy(
     Raises MessageError, naming the sender, unless the keys are `keys`, the bytes together
     keep the limit and each array is as :func:`array_of_npy` wants it.
     """
-    most = (limits or Limits()).max_bytes
+    max_bytes = (limits or Limits()).max_bytes
     try:
         given = dict(parts)
         require_keys(given, keys)
         total = sum(len(data) for data in given.values())
-        if total > most:
-            raise MessageError(f"a message must have at most {most} bytes, not {total}")
-        return {key: array_of_npy(given[key], max_bytes=most) for key in keys}
+        if total > max_bytes:
+            raise MessageError(f"a message must have at most {max_bytes} bytes, not {total}")
+        return {key: array_of_npy(given[key], max_bytes=max_bytes) for key in keys}
     except MessageError as error:
         raise MessageError(f"{sender}: {error}") from None
 
@@ -290,10 +290,10 @@ def schema_from_text(
         Naming the sender: no text, longer than `limits.max_bytes`, no JSON, no schema, its hash is
         not `schema_hash`, or a column has more than `limits.max_states` states.
     """
-    most = (limits or Limits()).max_bytes
+    max_bytes = (limits or Limits()).max_bytes
     try:
-        if not isinstance(text, str) or len(text) > most:
-            raise MessageError(f"a schema must be a text of at most {most} characters")
+        if not isinstance(text, str) or len(text) > max_bytes:
+            raise MessageError(f"a schema must be a text of at most {max_bytes} characters")
         schema = Schema.from_dict(json.loads(text))
     except (MessageError, SchemaError) as error:
         raise MessageError(f"{sender}: {error}") from None
@@ -306,23 +306,23 @@ def schema_from_text(
     return schema
 
 
-def _require_few_states(schema: Schema, most: int, sender: str) -> None:
+def _require_few_states(schema: Schema, max_states: int, sender: str) -> None:
     for variable in schema.variables:
-        if len(variable.states or ()) > most:
+        if len(variable.states or ()) > max_states:
             raise MessageError(
-                f"{sender}: a column must have at most {most} states, not "
+                f"{sender}: a column must have at most {max_states} states, not "
                 f"{len(variable.states or ())}"
             )
 
 
-def printable(text: str, most: int = 200) -> str:
+def printable(text: str, max_length: int = 200) -> str:
     r"""The first line of another party's text, at most so long, without control characters.
 
     >>> printable("a\x1b[31mb\nsecond line")
     'a[31mb'
     """
     line = text.strip().splitlines()[0] if text.strip() else ""
-    return "".join(letter for letter in line[:most] if letter.isprintable())
+    return "".join(letter for letter in line[:max_length] if letter.isprintable())
 
 
 def _npy_claims(header: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:

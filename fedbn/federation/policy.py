@@ -163,7 +163,7 @@ class SitePolicy:
         if not self.histograms:
             raise refusal("histograms", "this site sends no histograms")
 
-    def permitted(self, message: StructureMessage) -> StructureMessage:
+    def permit(self, message: StructureMessage) -> StructureMessage:
         """The message in the form that may leave; raises PolicyError if none may."""
         allowed = as_classes(message) if self.structures == "cpdag" else message
         if self.weights == "uniform":

@@ -191,7 +191,7 @@ def client_round(
     message = StructureMessage(
         schema.hash,
         schema.names,
-        tuple(dag.reordered(schema.names) for learned in rungs for dag in learned.dags),
+        tuple(dag.reorder(schema.names) for learned in rungs for dag in learned.dags),
         tuple(weight for learned in rungs for weight in learned.weights),
         status_of(met),
         row_weights=tuple(k for k, of in zip(ladder, rungs, strict=True) for _ in of.dags),

@@ -82,7 +82,7 @@ def from_run_config(config: Mapping[str, Any], **local: Any) -> Experiment:
         grouped.setdefault(group, {})[each.name] = _decode(key, value, each.type)
     whole = grouped.pop(None, {})
     made = {name: GROUPS[name](**values) for name, values in grouped.items() if name is not None}
-    return Experiment(**whole, **made).changed(**local)
+    return Experiment(**whole, **made).change(**local)
 
 
 def _encode(value: Any) -> RunConfigValue:

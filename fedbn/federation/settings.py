@@ -288,10 +288,10 @@ class Experiment(Settings):
 
     @classmethod
     def of(cls, **values: Any) -> Experiment:
-        """An experiment from single settings and whole groups; see `changed`."""
-        return cls().changed(**values)
+        """An experiment from single settings and whole groups; see `change`."""
+        return cls().change(**values)
 
-    def changed(self, **values: Any) -> Experiment:
+    def change(self, **values: Any) -> Experiment:
         """The same with other values of single settings (`min_replies=3`) or of whole groups.
 
         Raises

@@ -142,7 +142,7 @@ class SiteFile:
     peers: Mapping[str, str] | None = None
     bundles: tuple[str, ...] = ()
 
-    def prepared(self, how: Preparation) -> Preparation:
+    def prepare(self, how: Preparation) -> Preparation:
         """What a run wants, in this site's own names, with what the site itself decided."""
         return replace(
             how,
@@ -215,7 +215,7 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
         form={key.replace("-", "_"): content[key] for key in _FORM if key in content},
         **paths,
     )
-    site.prepared(Preparation())
+    site.prepare(Preparation())
     return site
 
 

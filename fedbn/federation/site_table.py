@@ -42,7 +42,7 @@ def site_preparation(
     cuts : agreed column -> cuts; None for those of the settings.
     """
     own = {agreed: name for name, agreed in site.mapping.columns.items()}
-    return site.prepared(settings.preparation(cuts).renamed(own))
+    return site.prepare(settings.preparation(cuts).rename(own))
 
 
 def site_table(
@@ -59,7 +59,7 @@ def site_table(
     DataError, SchemaError : as `fedbn.data.tables.read_dataset` and `SiteMapping.applied`.
     """
     found = read_prepared(path, kind, site_preparation(settings, site, cuts))
-    return Prepared(site.mapping.applied(found.dataset), found.rows_dropped)
+    return Prepared(site.mapping.apply(found.dataset), found.rows_dropped)
 
 
 def site_numbers(path: str | Path, settings: TableSettings, site: SiteFile) -> Numbers:
@@ -71,10 +71,10 @@ def site_numbers(path: str | Path, settings: TableSettings, site: SiteFile) -> N
     """
     how, source = site_preparation(settings, site), str(path)
 
-    def chosen(names: Sequence[str]) -> tuple[str, ...]:
+    def choose(names: Sequence[str]) -> tuple[str, ...]:
         return chosen_columns(source, names, how.columns, how.leave_out)
 
-    columns = without_missing_rows(read_columns(path, chosen, lambda _: False, how.form), how)
+    columns = without_missing_rows(read_columns(path, choose, lambda _: False, how.form), how)
     numbers = column_numbers(source, columns, how)
     return {site.mapping.columns.get(name, name): found for name, found in numbers.items()}
 

@@ -52,7 +52,7 @@ def descend_to_median(inputs: MergedInputs, start: DAG) -> DAG:
     votes = np.zeros((n, n), dtype=np.int64)
     for dag, weight in zip(inputs.dags, inputs.weights, strict=True):
         votes += weight * moral_graph(dag)
-    return descend_by_votes(start.reordered(inputs.names), votes, inputs.total)
+    return descend_by_votes(start.reorder(inputs.names), votes, inputs.total)
 
 
 def descend_by_votes(start: DAG, votes: NDArray[np.int64], total: int) -> DAG:

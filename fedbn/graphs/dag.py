@@ -120,7 +120,7 @@ class DAG:
         """Indices, parents before children; among the nodes that are free, the smallest index."""
         return topological_order(self.adjacency)
 
-    def reordered(self, names: Sequence[str]) -> DAG:
+    def reorder(self, names: Sequence[str]) -> DAG:
         """The same graph with its variables listed as `names`, a permutation of them."""
         if tuple(names) == self.names:
             return self

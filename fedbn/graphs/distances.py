@@ -105,7 +105,7 @@ def precision_recall_f1(dag: DAG, truth: DAG) -> EdgeAccuracy:
 
 
 def _align(dag: DAG, like: DAG) -> DAG:
-    return dag if dag.names == like.names else dag.reordered(like.names)
+    return dag if dag.names == like.names else dag.reorder(like.names)
 
 
 def _pairs(adjacency: NDArray[np.bool_]) -> int:

@@ -76,7 +76,7 @@ class PDAG:
         both = ((self.names[i], self.names[j]) for i, j in pairs)
         return tuple(sorted((min(pair), max(pair)) for pair in both))
 
-    def reordered(self, names: Sequence[str]) -> PDAG:
+    def reorder(self, names: Sequence[str]) -> PDAG:
         """The same graph with its variables listed as `names`, a permutation of them."""
         position = positions(self.names, names)
         return PDAG(tuple(names), self.adjacency[np.ix_(position, position)])

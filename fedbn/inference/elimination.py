@@ -132,7 +132,7 @@ class BucketTree:
         self.log_total = 0.0
         waiting: list[list[_Placed]] = [[] for _ in steps.order]
         for factor in factors:
-            self._deliver(waiting, *self._placed(factor))
+            self._deliver(waiting, *self._place(factor))
         for i, cluster in enumerate(steps.clusters):
             table = self._product(cluster, waiting[i])
             waiting[i] = []
@@ -191,11 +191,11 @@ class BucketTree:
             number = float(values)
             self.log_total += math.log(number) if number > 0 else -math.inf
             return values
-        values = self._scaled(values)
+        values = self._scale(values)
         waiting[variables[0]].append((variables, values))
         return values
 
-    def _scaled(self, values: Floats) -> Floats:
+    def _scale(self, values: Floats) -> Floats:
         """The table times a power of two, largest cell in [1/2, 1), so that nothing underflows."""
         exponent = math.frexp(float(values.max()))[1]
         self.log_total += exponent * math.log(2)
@@ -207,10 +207,10 @@ class BucketTree:
         product = np.ones((1,) * len(cluster))
         for variables, values in sorted(factors, key=lambda factor: factor[1].size):
             size = dict(zip(variables, values.shape, strict=True))
-            product = self._scaled(product * values.reshape([size.get(i, 1) for i in cluster]))
+            product = self._scale(product * values.reshape([size.get(i, 1) for i in cluster]))
         return product
 
-    def _placed(self, factor: Factor) -> _Placed:
+    def _place(self, factor: Factor) -> _Placed:
         """The factor with places for variables, its axes ascending."""
         places = [self._places[node] for node in factor.variables]
         axes = sorted(range(len(places)), key=places.__getitem__)

@@ -83,7 +83,7 @@ def run_bootstrap(
         met.update(found.met)
         return found.dags[0]
 
-    dags, weights = bootstrap(dataset, one, rng=rng, replicates=settings.replicates).weighted()
+    dags, weights = bootstrap(dataset, one, rng=rng, replicates=settings.replicates).weigh()
     kept = weights[: settings.max_dags]
     shares = tuple(weight / sum(kept) for weight in kept)
     return Found(dags[: settings.max_dags], shares, None, frozenset(met))

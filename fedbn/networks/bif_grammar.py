@@ -197,10 +197,10 @@ class _Parser:
                 raise wrong(f"must have {prod(shape)} numbers, not {len(block.table)}")
             rows = np.array(block.table).reshape(shape[::-1]).T
         else:
-            rows = self._filled(block, sizes, shape, wrong)
+            rows = self._fill(block, sizes, shape, wrong)
         return ConditionalTable(tuple(self.states[name]), tuple(block.parents), rows)
 
-    def _filled(
+    def _fill(
         self, block: _Block, sizes: list[int], shape: tuple[int, int], wrong: _Wrong
     ) -> NDArray[np.float64]:
         place = [{s: i for i, s in enumerate(self.states[parent])} for parent in block.parents]

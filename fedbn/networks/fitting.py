@@ -49,7 +49,7 @@ def fit_parameters(dag: DAG, dataset: Dataset, ess: float = 1.0) -> BayesianNetw
     """
     if dataset.kind != "categorical":
         raise DataError("Gaussian data have values, not codes")
-    dag = dag.reordered(dataset.names)
+    dag = dag.reorder(dataset.names)
     for family in families_of([dag]):
         sizes = dataset.cardinalities
         table_shape(dag.names[family.node], sizes[list(family.parents)], int(sizes[family.node]))
@@ -73,7 +73,7 @@ def parameters_of(dag: DAG, counts: FamilyCounts, ess: float = 1.0) -> BayesianN
     if not (ess >= 0 and np.isfinite(ess)):
         raise NetworkError(f"the equivalent sample size must be at least 0, not {ess}")
     schema = counts.tables.schema
-    dag = dag.reordered(schema.names)
+    dag = dag.reorder(schema.names)
     families = families_of([dag])
     lacking = [family for family in families if family not in counts.tables.place]
     if lacking:
@@ -100,7 +100,7 @@ def fit_linear_gaussian(dag: DAG, dataset: Dataset) -> LinearGaussianNetwork:
     StructureError : the variables differ.
     """
     values = dataset.values
-    dag = dag.reordered(dataset.names)
+    dag = dag.reorder(dataset.names)
     mean = values.mean(axis=0)
     centred = values - mean
     coefficients = np.zeros((dag.n, dag.n))

@@ -57,7 +57,7 @@ def random_bayesian_network(
         raise NetworkError(f"states must be a range from at least 1, not {low} to {high}")
     if not concentration > 0:
         raise NetworkError(f"concentration must be above 0, not {concentration}")
-    dag = dag.reordered(sorted(dag.names))
+    dag = dag.reorder(sorted(dag.names))
     sizes = rng.integers(low, high, size=dag.n, endpoint=True)
     width = len(str(high - 1))
     schema = Schema.categorical(
@@ -104,7 +104,7 @@ def random_linear_gaussian_network(
     for what, (low, high) in {"coefficients": coefficients, "noise": noise}.items():
         if not 0 < low <= high:
             raise NetworkError(f"{what} must be a range above 0, not {low} to {high}")
-    dag = dag.reordered(sorted(dag.names))
+    dag = dag.reorder(sorted(dag.names))
     size = rng.uniform(*coefficients, size=(dag.n, dag.n))
     sign = rng.choice([-1.0, 1.0], size=(dag.n, dag.n))
     spread = rng.uniform(*noise, size=dag.n)

@@ -32,7 +32,7 @@ def insertions(cpdag: PDAG, largest: int) -> Iterator[tuple[Insert, Given]]:
             given = clique | sets.parents[y]
             if given.bit_count() > largest:
                 continue
-            beyond = sets.everything & ~sets.adjacent[y] & ~sets.reached(y, clique)
+            beyond = sets.everything & ~sets.adjacent[y] & ~sets.reach(y, clique)
             for x in _members(beyond):
                 common = sets.neighbours[y] & sets.adjacent[x]
                 if not common & ~clique:
@@ -72,7 +72,7 @@ class _Sets:
                 rest &= ~(1 << v)
                 waiting.append((clique | 1 << v, rest & self.adjacent[v]))
 
-    def reached(self, start: int, blocked: int) -> int:
+    def reach(self, start: int, blocked: int) -> int:
         """What semi-directed paths from `start` reach outside `blocked`, and `start`."""
         seen = fresh = 1 << start
         while fresh:

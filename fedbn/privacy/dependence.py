@@ -85,10 +85,10 @@ class Dependence:
                     f"a dependence is of distinct columns below {len(self._arities)}, "
                     f"not of {x}, {y} given {sorted(given)}"
                 )
-            self._known[key] = self._counted(*key)
+            self._known[key] = self._count(*key)
         return self._known[key]
 
-    def _counted(self, x: int, y: int, given: frozenset[int]) -> int:
+    def _count(self, x: int, y: int, given: frozenset[int]) -> int:
         from fedbn.privacy._dependence_kernels import dependence_sum
 
         strata, count = self._strata(given)

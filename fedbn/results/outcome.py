@@ -110,7 +110,7 @@ class Outcome:
         clients = tuple(
             Client(
                 label=str(reply.client),
-                dags=tuple(dag.reordered(sorted(dag.names)) for dag in reply.dags),
+                dags=tuple(dag.reorder(sorted(dag.names)) for dag in reply.dags),
                 shares=_shares(reply.weights),
                 status=reply.status,
                 rows=reply.rows,
@@ -118,7 +118,7 @@ class Outcome:
             )
             for reply in result.fused_replies
         )
-        aligned = None if gold is None else gold.reordered(sorted(gold.names))
+        aligned = None if gold is None else gold.reorder(sorted(gold.names))
         refused = tuple((str(client), reason) for client, reason in result.refused)
         return cls(
             clients,
@@ -138,7 +138,7 @@ class Outcome:
             clients=(),
             path=branch,
             consensus=consensus,
-            gold=None if gold is None else gold.reordered(sorted(gold.names)),
+            gold=None if gold is None else gold.reorder(sorted(gold.names)),
             refused=result.refused,
             votes=result.votes,
             cohort=result.clients,
@@ -257,7 +257,7 @@ def edge_rows(outcome: Outcome) -> tuple[EdgeRow, ...]:
     deleted = {frozenset((step.x, step.y)): step for step in outcome.path.steps}
     status = edge_status(outcome.consensus.dag, outcome.gold)
     directed = directed_words(outcome.consensus.dag)
-    union = outcome.path.union.reordered(names)
+    union = outcome.path.union.reorder(names)
     rows = []
     for i, j in _joined_pairs(outcome, union):
         parent, child = names[i], names[j]
@@ -308,7 +308,7 @@ def edge_status(dag: DAG, gold: DAG | None) -> dict[Edge, str]:
     """
     if gold is None:
         return {}
-    gold = gold.reordered(dag.names)
+    gold = gold.reorder(dag.names)
     ours, truth = dag_to_cpdag(dag).adjacency, dag_to_cpdag(gold).adjacency
     position = {name: i for i, name in enumerate(dag.names)}
     status = {}

@@ -267,7 +267,7 @@ def _consensus_figure(outcome: Outcome, dag: DAG) -> Figure:
     support = outcome.edge_support([*dag.edges, *(e for e, w in status.items() if w == "missing")])
     directed = directed_words(dag)
     if outcome.gold is not None:
-        truth = directed_words(outcome.gold.reordered(dag.names))
+        truth = directed_words(outcome.gold.reorder(dag.names))
         directed |= {edge: truth[edge] for edge, word in status.items() if word == "missing"}
     return network_figure(dag, support=support, status=status, directed=directed)
 

@@ -100,4 +100,4 @@ def dag_score(dag: DAG, dataset: Dataset, name: str = "bdeu", ess: float = 1.0) 
     name : a score's name (bdeu, bic, aic, gaussian-bic, ...).
     ess : equivalent sample size, for scores that have one.
     """
-    return float(total_score(make_score(name, dataset, ess=ess), dag.reordered(dataset.names)))
+    return float(total_score(make_score(name, dataset, ess=ess), dag.reorder(dataset.names)))

@@ -113,5 +113,5 @@ def total_score(score: LocalScore, dag: DAG) -> float:
     StructureError : the DAG's variables are not the score's.
     """
     if dag.names != score.names:
-        dag = dag.reordered(score.names)
+        dag = dag.reorder(score.names)
     return sum(score.local_score(y, parents) for y, parents in enumerate(dag.parent_sets()))

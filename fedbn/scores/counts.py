@@ -52,7 +52,7 @@ def require_row_weight(row_weight: float) -> None:
 def label_with(label: str, row_weight: float) -> str:
     """A score's label with its row weight, where that is not 1.
 
-    >>> labelled("bic", 1.0), labelled("bic", 2.5)
+    >>> label_with("bic", 1.0), label_with("bic", 2.5)
     ('bic', 'bic, row weight 2.5')
     """
     return label if row_weight == 1.0 else f"{label}, row weight {row_weight:g}"

@@ -45,7 +45,7 @@ class Bootstrap:
         """The variables."""
         return self.dags[0].names
 
-    def weighted(self) -> tuple[tuple[DAG, ...], tuple[float, ...]]:
+    def weigh(self) -> tuple[tuple[DAG, ...], tuple[float, ...]]:
         """The distinct DAGs, most frequent first, and the fraction of replicates of each."""
         count: dict[DAG, int] = {}
         for dag in self.dags:
@@ -74,7 +74,7 @@ class Bootstrap:
         """The strength above which an edge is significant."""
         return significance_threshold(self.votes, 2 * len(self.dags))
 
-    def averaged(self, threshold: Fraction | float | None = None) -> DAG:
+    def average(self, threshold: Fraction | float | None = None) -> DAG:
         """The averaged network: `averaged_dag` of the votes, by default at the automatic threshold.
 
         threshold : an edge counts if its strength is greater, or 1.

@@ -61,7 +61,7 @@ class ClassSearch:
 
         deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
         dag = DAG.empty(score.names) if rules.start is None else rules.start
-        dag = rules.known.with_required(dag.reordered(score.names))
+        dag = rules.known.with_required(dag.reorder(score.names))
         graph = begin_graph(dag)
         search = cls(
             score=score,

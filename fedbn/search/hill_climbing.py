@@ -67,7 +67,7 @@ def hill_climbing(
     """
     _require_settings(rules, tabu, patience, restarts, perturbation)
     deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
-    dag = DAG.empty(score.names) if rules.start is None else rules.start.reordered(score.names)
+    dag = DAG.empty(score.names) if rules.start is None else rules.start.reorder(score.names)
     hit = np.zeros(1, dtype=np.int64)
     changes = max(1, score.n // 10) if perturbation is None else perturbation
     climber = _Climber(score, rules, tabu, patience, deadline, hit)

@@ -50,7 +50,7 @@ class Key:
         """A new key, from the system's randomness: no run's seed has a say in it."""
         return cls(X25519PrivateKey.generate().private_bytes_raw())
 
-    def shared_with(self, public: bytes) -> bytes:
+    def secret_with(self, public: bytes) -> bytes:
         """The secret that this key and another's public one share; raises MessageError."""
         try:
             return self._key.exchange(X25519PublicKey.from_public_bytes(public))
@@ -84,7 +84,7 @@ def pair_keys(key: Key, roster: Sequence[bytes], session: bytes) -> tuple[Pair, 
     return tuple(
         Pair(
             _derive(
-                key.shared_with(public),
+                key.secret_with(public),
                 salt=session,
                 info=PAIR + min(key.public, public) + max(key.public, public),
             ),

@@ -194,7 +194,7 @@ def attack(
 def honest_structures(network: str, most: int, rows: int, seed: int) -> list[DAG]:
     """What GES learns at so many sites, names sorted."""
     dags = learn(network, None, most, rows, seed).dags
-    return [dag.reordered(sorted(dag.names)) for dag in dags]
+    return [dag.reorder(sorted(dag.names)) for dag in dags]
 
 
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -100,7 +100,7 @@ def compare(dags: Sequence[DAG], look_ahead: int, robust: Robust) -> dict[str, A
     from fedbn.secure.selection import secure_consensus
 
     names = tuple(sorted(dags[0].names))
-    sites = [begin([dag.reordered(names)], [1.0]) for dag in dags]
+    sites = [begin([dag.reorder(names)], [1.0]) for dag in dags]
     joined = cohort(sites, poolings=poolings_of(robust))
     search = secure_path(names, len(dags), UNITS_PER_CLIENT, look_ahead=look_ahead, robust=robust)
     path, cost = masked_run(search, joined)

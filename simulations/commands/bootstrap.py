@@ -89,7 +89,7 @@ def bootstrap(
     dataset = read_table(table, score, schema, experiment_from(given).tables)
     found = _replicates(dataset, settings, replicates, workers, seed, quiet or as_json)
     least = found.threshold() if threshold is None else threshold
-    averaged = found.averaged(least)
+    averaged = found.average(least)
     if strengths is not None:
         write_whole(strengths, strength_table(found))
     if out is not None:
@@ -169,7 +169,7 @@ def _report(
             "edges": [list(edge) for edge in averaged.edges],
             "threshold": threshold,
             "replicates": len(found.dags),
-            "distinct": len(found.weighted()[0]),
+            "distinct": len(found.weigh()[0]),
             "strengths": [list(row) for row in _rows(found)],
         }
         print_json(content)
@@ -177,7 +177,7 @@ def _report(
     print(structure_text(averaged, ".csv"), end="")
     if not quiet:
         typer.echo(
-            f"{len(found.dags)} replicates, {len(found.weighted()[0])} different structures, "
+            f"{len(found.dags)} replicates, {len(found.weigh()[0])} different structures, "
             f"{averaged.n_edges} edges stronger than {threshold:.3f}",
             err=True,
         )

@@ -141,10 +141,10 @@ def _outcome(
     from fedbn.results.outcome import Client, Outcome
 
     clients = tuple(
-        Client(entry.label, (entry.dag.reordered(path.names),), (entry.weight,)) for entry in inputs
+        Client(entry.label, (entry.dag.reorder(path.names),), (entry.weight,)) for entry in inputs
     )
     return Outcome(
-        clients, path, consensus, gold=None if truth is None else truth.reordered(path.names)
+        clients, path, consensus, gold=None if truth is None else truth.reorder(path.names)
     )
 
 

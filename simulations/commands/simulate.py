@@ -115,7 +115,7 @@ def run_and_report(
 def _with_checkpoint(experiment: Experiment, target: Path) -> Experiment:
     """The experiment with its checkpoint, beside the results unless it says where."""
     beside = str(target.with_name(f"{target.name}.checkpoint.json"))
-    return experiment.changed(checkpoint=experiment.output.checkpoint or beside)
+    return experiment.change(checkpoint=experiment.output.checkpoint or beside)
 
 
 def truth_of(experiment: Experiment, gold: Path | None) -> DAG | None:

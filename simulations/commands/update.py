@@ -97,7 +97,7 @@ def _reply(file: Path, schema: Schema) -> ClientReply:
             raise StructureError(f"{file}: the structures must be over the run's variables")
     return ClientReply(
         client=table_stem(file) or file.name.split(".")[0],
-        dags=tuple(entry.dag.reordered(schema.names) for entry in found),
+        dags=tuple(entry.dag.reorder(schema.names) for entry in found),
         weights=tuple(float(entry.weight) for entry in found),
         status="complete",
     )

@@ -100,7 +100,7 @@ def _deploy(experiment: Experiment, folder: Path, secure: bool, say: Say) -> Pat
     data = experiment.data
     say(f"tables of {len(tables)} sites, {data.rows} rows each, of {data.network}")
     bundle, results = folder / "app", folder / "results"
-    write_bundle(bundle, to_run_config(_run_settings(experiment).changed(out_dir=str(results))))
+    write_bundle(bundle, to_run_config(_run_settings(experiment).change(out_dir=str(results))))
     with Deployment(folder / "flower", folder / "keys" if secure else None) as deployment:
         if secure:
             _start_secure(deployment, tables, say)
@@ -133,7 +133,7 @@ def _start_secure(deployment: Deployment, tables: Mapping[str, Path], say: Say) 
 def _run_settings(experiment: Experiment) -> Experiment:
     """What the run is told: nothing of where the data are."""
     everyone = replace(experiment.consensus, min_replies=len(SITES))
-    return experiment.changed(network=None, consensus=everyone)
+    return experiment.change(network=None, consensus=everyone)
 
 
 def _tables(experiment: Experiment, folder: Path) -> dict[str, Path]:
@@ -150,9 +150,9 @@ def _tables(experiment: Experiment, folder: Path) -> dict[str, Path]:
 def _simulate(experiment: Experiment, folder: Path) -> Path:
     """The consensus file of the simulation on the same files; of secure sums, that in the open."""
     files = tuple(str(folder / f"{site}.csv") for site in SITES)
-    same = _run_settings(experiment).changed(sites=files, engine="in-process")
+    same = _run_settings(experiment).change(sites=files, engine="in-process")
     if same.consensus.aggregation == "secure-sums":
-        same = same.changed(aggregation="open")
+        same = same.change(aggregation="open")
     run = run_experiment(same)
     file = folder / f"simulated-{CONSENSUS}"
     write_structure(run.result.consensus.dag, file)

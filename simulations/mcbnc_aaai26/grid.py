@@ -59,7 +59,7 @@ class Judge:
 
     def judge(self, dag: DAG, inputs: Sequence[DAG]) -> dict[str, float]:
         """All measures by name, and the mean SMHD to the inputs."""
-        aligned = dag if dag.names == self.gold.names else dag.reordered(self.gold.names)
+        aligned = dag if dag.names == self.gold.names else dag.reorder(self.gold.names)
         named = dict(zip(MEASURES, map(float, self.measures(aligned)), strict=True))
         return named | {"smhd_inputs": float(mean_smhd(aligned, inputs))}
 

@@ -49,7 +49,7 @@ def learn_site(
     The noise is of a known seed, so that the study can be repeated: nothing here is private.
     """
     if mechanism == "ges":
-        return ges(make_score("bdeu", table)).dag.reordered(table.names)
+        return ges(make_score("bdeu", table)).dag.reorder(table.names)
     assert epsilon is not None
     rho = Fraction(rho_of(epsilon, delta))
     return PRIVATE[mechanism](table, rho=rho, source=Random(seed))[0]

@@ -52,7 +52,7 @@ def test_candidates_are_the_distinct_states_of_all_classes(asia: Federation) -> 
 
 def test_limits_leave_candidates_out_and_say_so(asia: Federation) -> None:
     whole = candidates_of(classes_of(asia), asia.result.schema)
-    few = candidates_of(classes_of(asia), asia.result.schema, CandidateLimits(most=3))
+    few = candidates_of(classes_of(asia), asia.result.schema, CandidateLimits(max_candidates=3))
     assert len(few.listed) == 3
     assert few.left_out == len(whole.listed) - 3
     small = candidates_of(classes_of(asia), asia.result.schema, CandidateLimits(family_cells=8))

@@ -44,7 +44,7 @@ def test_the_parts_are_the_sample() -> None:
 def test_a_client_makes_the_very_table_that_the_simulation_knows(
     partition: str, sizes: str
 ) -> None:
-    experiment = ASIA.changed(partition=partition, partition_column="smoke", sizes=sizes)
+    experiment = ASIA.change(partition=partition, partition_column="smoke", sizes=sizes)
     sites = simulation(experiment).sites
     for i, site in enumerate(sites):
         with simulating():
@@ -53,7 +53,7 @@ def test_a_client_makes_the_very_table_that_the_simulation_knows(
 
 
 def test_held_out_rows_do_not_change_the_clients_of_a_network() -> None:
-    with_test = simulation(ASIA.changed(test_rows=30))
+    with_test = simulation(ASIA.change(test_rows=30))
     assert with_test.held_out is not None
     assert with_test.held_out.n_rows == 30
     assert [site.dataset for site in with_test.sites] == tables_of(ASIA)
@@ -145,9 +145,9 @@ def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="has none"):
         site_files(Experiment.of(sites_dir=str(tmp_path / "void")))
     with pytest.raises(ConfigError, match="gaussian data"):
-        simulation(ASIA.changed(learner=LearnerSettings(score="bge")))
+        simulation(ASIA.change(learner=LearnerSettings(score="bge")))
     with pytest.raises(SchemaError, match="smoking"):
-        simulation(ASIA.changed(partition="column", partition_column="smoking"))
+        simulation(ASIA.change(partition="column", partition_column="smoking"))
     with pytest.raises(DataError, match="held-out rows must leave some"):
         simulation(
             Experiment.of(table=csv(tmp_path / "u.csv", "a,b\n1,2\n2,1\n"), clients=1, test_rows=2)

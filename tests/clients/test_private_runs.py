@@ -115,7 +115,7 @@ def test_the_noise_of_a_site_is_not_that_of_the_runs_seed(tmp_path: Path) -> Non
 
 
 def test_a_run_that_is_not_as_a_private_one_must_be_is_refused_by_the_site(tmp_path: Path) -> None:
-    several = RUN.changed(rounds_limit=2)
+    several = RUN.change(rounds_limit=2)
     site = SiteNode(tmp_path, 'schema = "states.json"', several)
     assert words(site.ask("query")).startswith("ConfigError")
     assert words(site.ask("train")).startswith("ConfigError")

@@ -30,7 +30,7 @@ from tests.naive import all_dags
 from tests.strategies import dag_lists, dags
 
 _ALARM = load_network("alarm").dag
-ALARM = _ALARM.reordered(sorted(_ALARM.names))
+ALARM = _ALARM.reorder(sorted(_ALARM.names))
 TRIANGLE = DAG.from_edges("abc", ["ab", "ac", "bc"])
 
 
@@ -70,7 +70,7 @@ def test_what_three_inputs_agree_on_is_the_consensus() -> None:
 @given(dags(max_nodes=7), st.integers(1, 4))
 @settings(max_examples=40, deadline=None)
 def test_identical_inputs_give_themselves(robust: Robust, dag: DAG, count: int) -> None:
-    assert chosen([dag] * count, robust).dag == dag.reordered(sorted(dag.names))
+    assert chosen([dag] * count, robust).dag == dag.reorder(sorted(dag.names))
 
 
 def test_complete_dags_give_themselves() -> None:

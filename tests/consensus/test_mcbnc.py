@@ -36,7 +36,7 @@ def same_as_naive(
     """Ψ, operator, cut arcs of every input, and the final order and union agree at every step."""
     path = mcbnc_path(dags, weights, k_max=k_max, pooling=pooling)
     used = [Fraction(1)] * len(dags) if weights is None else weights
-    matrices = [dag.reordered(path.names).adjacency.copy() for dag in dags]
+    matrices = [dag.reorder(path.names).adjacency.copy() for dag in dags]
     sigma = naive.order(matrices, used)
     assert path.order == tuple(path.names[i] for i in sigma)
     union = np.logical_or.reduce([naive.imap(matrix, sigma) for matrix in matrices])
@@ -166,7 +166,7 @@ def test_prefix_property() -> None:
 def test_order_of_clients_and_columns_and_duplicates_change_nothing(dags, random) -> None:
     path = mcbnc_path(dags)
     shuffled = [
-        dag.reordered(random.sample(dag.names, dag.n)) for dag in random.sample(dags, len(dags))
+        dag.reorder(random.sample(dag.names, dag.n)) for dag in random.sample(dags, len(dags))
     ]
     other = mcbnc_path([*shuffled, dags[0]], None)
     weighted = mcbnc_path(dags, [2] + [1] * (len(dags) - 1))

@@ -105,4 +105,4 @@ def test_limits_and_thresholds(found: CredibleSet) -> None:
     with pytest.raises(ConfigError, match="at least 1"):
         weighted_structures(markov_classes(found), 0)
     with pytest.raises(SearchError, match="would list"):
-        posterior(found, lambda dag: 1.0, most=1)
+        posterior(found, lambda dag: 1.0, max_listed=1)

@@ -16,7 +16,7 @@ def test_columns_and_states_are_renamed_and_every_row_keeps_its_meaning() -> Non
         {"Raucher": "smoke", "Alter": "age"},
         {"smoke": {"ja": "yes", "nein": "no"}, "age": {"uralt": "old", "alt": "old"}},
     )
-    mapped = mapping.applied(DATA)
+    mapped = mapping.apply(DATA)
     assert mapped.schema.to_dict() == {"age": ["jung", "old"], "smoke": ["no", "yes"]}
     words = [
         tuple(mapped.schema.states[i][code] for i, code in enumerate(row)) for row in mapped.codes
@@ -25,14 +25,14 @@ def test_columns_and_states_are_renamed_and_every_row_keeps_its_meaning() -> Non
 
 
 def test_names_may_change_places() -> None:
-    mapped = SiteMapping({"Raucher": "Alter", "Alter": "Raucher"}).applied(DATA)
+    mapped = SiteMapping({"Raucher": "Alter", "Alter": "Raucher"}).apply(DATA)
     assert mapped.schema.to_dict() == {"Alter": ["ja", "nein"], "Raucher": ["alt", "jung", "uralt"]}
     assert mapped.codes.tolist() == [[0, 0], [1, 1], [0, 2]]
 
 
 def test_float_columns_are_renamed() -> None:
     data = Dataset(Schema.gaussian("ab"), np.array([[1.0, 2.0]]))
-    mapped = SiteMapping({"a": "z"}).applied(data)
+    mapped = SiteMapping({"a": "z"}).apply(data)
     assert mapped.names == ("b", "z")
     assert mapped.values.tolist() == [[2.0, 1.0]]
 
@@ -48,4 +48,4 @@ def test_float_columns_are_renamed() -> None:
 )
 def test_a_mapping_of_what_is_not_there_is_refused(mapping: SiteMapping, words: str) -> None:
     with pytest.raises(SchemaError, match=words):
-        mapping.applied(DATA)
+        mapping.apply(DATA)

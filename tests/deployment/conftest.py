@@ -41,7 +41,7 @@ def simulated(tables: dict[str, Path]) -> Simulated:
 
     def run(experiment: Experiment, sites: list[str]) -> str:
         files = tuple(str(tables[site]) for site in sites)
-        ran = run_experiment(experiment.changed(sites=files, engine="in-process"))
+        ran = run_experiment(experiment.change(sites=files, engine="in-process"))
         return structure_text(ran.result.consensus.dag, ".json")
 
     return run

@@ -18,7 +18,7 @@ from tests.deployment.conftest import SITES, Simulated
 
 HOSTILE = (sys.executable, str(Path(__file__).with_name("hostile_supernode.py")))
 PLAN = Experiment.of(rounds_limit=2)
-ONE_SHOT = PLAN.changed(rounds_limit=1)
+ONE_SHOT = PLAN.change(rounds_limit=1)
 
 
 @pytest.mark.slow

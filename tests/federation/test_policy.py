@@ -34,7 +34,7 @@ def code(error: pytest.ExceptionInfo[PolicyError]) -> str:
 
 def test_without_limits_everything_passes_as_it_is() -> None:
     SitePolicy().require_table(DATA)
-    assert SitePolicy().permitted(message(CHAIN, COLLIDER)) == message(CHAIN, COLLIDER)
+    assert SitePolicy().permit(message(CHAIN, COLLIDER)) == message(CHAIN, COLLIDER)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_table_is_refused_with_the_word_of_the_limit(policy: SitePolicy, reaso
 def test_limits_are_met_at_the_limit() -> None:
     SitePolicy(min_rows=10, variables=("c", "b", "a", "z")).require_table(DATA)
     policy = SitePolicy(max_in_degree=2, max_dags=2)
-    assert policy.permitted(message(CHAIN, COLLIDER)) == message(CHAIN, COLLIDER)
+    assert policy.permit(message(CHAIN, COLLIDER)) == message(CHAIN, COLLIDER)
 
 
 @pytest.mark.parametrize(
@@ -63,20 +63,20 @@ def test_limits_are_met_at_the_limit() -> None:
 )
 def test_structures_are_refused_with_the_word_of_the_limit(policy: SitePolicy, reason: str) -> None:
     with pytest.raises(PolicyError) as error:
-        policy.permitted(message(CHAIN, COLLIDER))
+        policy.permit(message(CHAIN, COLLIDER))
     assert code(error) == reason
 
 
 def test_classes_only() -> None:
-    allowed = SitePolicy(structures="cpdag", max_dags=1).permitted(message(CHAIN, CHAIN))
+    allowed = SitePolicy(structures="cpdag", max_dags=1).permit(message(CHAIN, CHAIN))
     assert (allowed.form, len(allowed.dags), allowed.weights) == ("cpdag", 1, (2.0,))
 
 
 def test_uniform_weights_say_nothing_of_scores() -> None:
     several = StructureMessage(SCHEMA.hash, SCHEMA.names, (CHAIN, COLLIDER), (0.9, 0.1), "complete")
-    sent = SitePolicy(weights="uniform").permitted(several)
+    sent = SitePolicy(weights="uniform").permit(several)
     assert (sent.dags, sent.weights) == (several.dags, (1.0, 1.0))
-    assert SitePolicy().permitted(several) == several
+    assert SitePolicy().permit(several) == several
     with pytest.raises(ConfigError, match="weights must be one of"):
         SitePolicy(weights="equal")
 
@@ -127,7 +127,7 @@ def test_a_site_file_is_read(tmp_path: Path) -> None:
     assert read.mapping.states == {"smoke": {"ja": "yes"}}
     assert read.mapping.leave_out == ("id",)
     assert read.table == tmp_path / "north.csv"
-    how = read.prepared(Preparation(missing=("-",), leave_out=("x",)))
+    how = read.prepare(Preparation(missing=("-",), leave_out=("x",)))
     assert (how.missing, how.missing_cells, how.leave_out) == (("-", "?"), "state", ("x", "id"))
     assert how.form == TableFormat(";")
     file.write_text('columns = ["a", "b"]')

@@ -47,7 +47,7 @@ def test_a_run_config_is_flat_complete_and_comes_back(experiment: Experiment) ->
 
 
 def test_how_it_is_executed_is_not_in_the_run_config() -> None:
-    experiment = FULL.changed(engine="in-process", processes=2)
+    experiment = FULL.change(engine="in-process", processes=2)
     assert to_run_config(experiment) == to_run_config(FULL)
     back = from_run_config(to_run_config(experiment), engine="in-process", processes=2)
     assert back == experiment

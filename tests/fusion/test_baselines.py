@@ -76,7 +76,7 @@ def test_vote_at_the_automatic_threshold() -> None:
 @settings(max_examples=60, deadline=None)
 def test_vote_and_median_of_equal_inputs_are_the_input(dags: list[DAG], count: int) -> None:
     """The vote was empty where all pairs are joined; the median missed by 43 on pigs."""
-    wanted = dags[0].reordered(sorted(dags[0].names))
+    wanted = dags[0].reorder(sorted(dags[0].names))
     for method in ("vote", "median"):
         assert fuse_by(method, dags * count) == wanted
 
@@ -84,7 +84,7 @@ def test_vote_and_median_of_equal_inputs_are_the_input(dags: list[DAG], count: i
 @pytest.mark.slow
 def test_median_of_equal_large_inputs_is_the_input() -> None:
     pigs = load_network("pigs").dag
-    assert fuse_by("median", [pigs] * 3) == pigs.reordered(sorted(pigs.names))
+    assert fuse_by("median", [pigs] * 3) == pigs.reorder(sorted(pigs.names))
 
 
 def test_median_is_no_worse_than_the_descent_from_nothing() -> None:

@@ -85,7 +85,7 @@ def test_random_ties_of_the_order() -> None:
 
 def test_merging() -> None:
     ab, ba = DAG.from_edges("ab", ["ab"]), DAG.from_edges("ab", ["ba"])
-    merged = merge_inputs([ab, ba, ab.reordered("ba")], [Fraction(1, 2), 1, Fraction(3, 2)])
+    merged = merge_inputs([ab, ba, ab.reorder("ba")], [Fraction(1, 2), 1, Fraction(3, 2)])
     assert merged.names == ("a", "b")
     assert sorted(zip(merged.members, merged.weights, strict=True)) == [((0, 2), 2), ((1,), 1)]
     assert merged.unit == 1

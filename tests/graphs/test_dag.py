@@ -50,8 +50,8 @@ def test_a_wrong_shape_is_refused() -> None:
 def test_conversions_and_reorderings_come_back(dag: DAG) -> None:
     assert DAG.from_networkx(dag.to_networkx()) == dag
     backwards = dag.names[::-1]
-    assert dag.reordered(backwards).reordered(dag.names) == dag
-    assert dag.reordered(backwards).edges == dag.edges
+    assert dag.reorder(backwards).reorder(dag.names) == dag
+    assert dag.reorder(backwards).edges == dag.edges
     assert DAG.from_edges(dag.names, dag.edges) == dag
 
 

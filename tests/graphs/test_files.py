@@ -169,7 +169,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, suffix: str) -> None:
     dag = DAG.from_edges(names, [(names[0], names[1]), (names[2], names[3]), (names[4], names[5])])
     write_structure(dag, tmp_path / f"g{suffix}")
     (entry,) = read_structures(tmp_path / f"g{suffix}")
-    assert entry.dag.reordered(names) == dag
+    assert entry.dag.reorder(names) == dag
 
 
 def test_an_edge_csv_keeps_outer_blanks_and_needs_no_nodes(tmp_path: Path) -> None:

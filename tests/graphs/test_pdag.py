@@ -69,4 +69,4 @@ def test_several_words_per_set(n: int) -> None:
     extension = consistent_extension(cpdag)
     assert naive.same_class(extension, dag)
     order = [dag.names[i] for i in rng.permutation(n)]
-    assert dag_to_cpdag(dag.reordered(order)).reordered(dag.names) == cpdag
+    assert dag_to_cpdag(dag.reorder(order)).reorder(dag.names) == cpdag

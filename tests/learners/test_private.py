@@ -66,7 +66,7 @@ def test_runs_that_would_say_more_are_refused(changes: dict[str, Any], words: st
     experiment = Experiment.of(network="asia", learner=LearnerSettings(learner="dp-climb"))
     require_private_run(experiment)
     with pytest.raises(ConfigError, match=words):
-        require_private_run(experiment.changed(**changes))
+        require_private_run(experiment.change(**changes))
     require_private_run(Experiment.of(rounds_limit=2))
 
 

@@ -58,7 +58,7 @@ def test_many_rows_give_back_the_network():
 def test_order_of_the_dag_does_not_matter():
     asia = load_network("asia")
     data = asia.sample(300, np.random.default_rng(0))
-    turned = asia.dag.reordered(asia.names[::-1])
+    turned = asia.dag.reorder(asia.names[::-1])
     assert fit_parameters(turned, data) == fit_parameters(asia.dag, data)
 
 

@@ -28,7 +28,7 @@ def test_pooled_moments_give_the_pooled_fit(seed: int) -> None:
     )
     sampled = network.sample(300, rng)
     data = Dataset(sampled.schema, sampled.values * [1, 1e3, 1, 1e-3, 1, 1] + [0, 1e6, 0, 5, 0, 0])
-    dag = random_dag(node_names(6), rng=rng, edge_probability=0.5).reordered(data.names)
+    dag = random_dag(node_names(6), rng=rng, edge_probability=0.5).reorder(data.names)
     expected = fit_linear_gaussian(dag, data)
     pairs = family_pairs(dag)
     bounds = [0, 1, 40, 140, 300]

@@ -31,7 +31,7 @@ def test_threads_and_seeds() -> None:
     )
     assert once.dags == again.dags
     assert seen == [(k, 12) for k in range(1, 13)]
-    dags, weights = once.weighted()
+    dags, weights = once.weigh()
     assert sum(weights) == pytest.approx(1.0)
     assert len(set(dags)) == len(dags)
 
@@ -42,14 +42,14 @@ def test_strengths_count_undirected_edges_half_each_way() -> None:
     counted = Bootstrap((line, collider, line, collider))
     assert counted.directions().tolist() == [[0, 0.75, 0], [0.25, 0, 0], [0, 0.5, 0]]
     assert counted.strengths()[0, 1] == 1.0
-    assert counted.averaged(0.4).edges == (("a", "b"), ("c", "b"))
-    assert counted.averaged(0.5).edges == (("a", "b"),)
+    assert counted.average(0.4).edges == (("a", "b"), ("c", "b"))
+    assert counted.average(0.5).edges == (("a", "b"),)
 
 
 def test_the_average_has_no_cycle() -> None:
     cycle = [("a", "b"), ("b", "c"), ("c", "a")]
     colliders = [DAG.from_edges("abcd", [edge, ("d", edge[1])]) for edge in cycle]
-    averaged = Bootstrap(tuple(colliders)).averaged(0.0)
+    averaged = Bootstrap(tuple(colliders)).average(0.0)
     assert averaged.n_edges == 5
 
 

@@ -117,7 +117,7 @@ def test_from_a_start(seed: int) -> None:
     start = random_dag(NAMES, edge_probability=0.4, rng=np.random.default_rng(100 + seed))
     expected = greedy(score, dag_to_cpdag(start), (("insert",), ("delete",)))
     assert ges(score, SearchRules(start=start)).cpdag == expected
-    assert ges(score, SearchRules(start=start.reordered(NAMES[::-1]))).cpdag == expected
+    assert ges(score, SearchRules(start=start.reorder(NAMES[::-1]))).cpdag == expected
 
 
 @pytest.mark.parametrize("search", [ges, xges0, xges])

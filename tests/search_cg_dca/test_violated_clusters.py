@@ -43,7 +43,7 @@ def cycle_point(cycle: list[int], n: int) -> FractionalPoint:
 @given(st.permutations(range(7)), st.integers(2, 6), st.integers(0, 1000))
 def test_an_integral_cycle_is_always_separated(order, length, seed) -> None:
     point = cycle_point(list(order[:length]), 7)
-    clusters, sizes = Separation().violated(point, np.random.default_rng(seed))
+    clusters, sizes = Separation().find_violated(point, np.random.default_rng(seed))
     assert any(set(np.flatnonzero(c)) == set(order[:length]) for c in clusters)
     assert (sizes == 1).all()
     exact = exact_clusters(point)
@@ -57,7 +57,7 @@ def test_rows_are_violated_and_the_exact_search_misses_none(seed, k) -> None:
     rng = np.random.default_rng(seed)
     point = random_point(rng, 6)
     arrays = (point.node, point.parents, point.x)
-    least = naive.least_left_side(*arrays, 6, k)
+    least = naive.min_left_side(*arrays, 6, k)
     exact = exact_clusters(point, k)
     if least > k - VIOLATION / 2:
         assert not len(exact)
@@ -67,6 +67,6 @@ def test_rows_are_violated_and_the_exact_search_misses_none(seed, k) -> None:
         members = set(np.flatnonzero(cluster).tolist())
         assert naive.left_side(*arrays, members, k) == pytest.approx(left_side(point, cluster, k))
         assert left_side(point, cluster, k) < k - VIOLATION / 2
-    found, sizes = Separation(sizes=(k,)).violated(point, rng)
+    found, sizes = Separation(sizes=(k,)).find_violated(point, rng)
     for cluster, size in zip(found, sizes, strict=True):
         assert naive.left_side(*arrays, set(np.flatnonzero(cluster).tolist()), size) < size

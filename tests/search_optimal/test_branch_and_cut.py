@@ -38,7 +38,7 @@ def test_an_integral_cycle_is_always_cut_off(length: int) -> None:
     relaxation.x = np.zeros(families.size)
     relaxation.x[chosen] = 1.0
     for seed in range(20):
-        clusters = relaxation.violated(np.random.default_rng(seed))
+        clusters = relaxation.find_violated(np.random.default_rng(seed))
         assert (unpack(clusters, families.n) == found).all(axis=1).any()
 
 
@@ -90,7 +90,7 @@ def test_a_closed_relaxation_violates_no_cluster(seed: int) -> None:
     relaxation = ClusterLP(families)
     relaxation.close(rng=rng)
     some = np.flatnonzero(relaxation.x > 1e-9)
-    least = naive.least_left_side(
+    least = naive.min_left_side(
         families.node[some], families.has_parent[some], relaxation.x[some], n, 1
     )
     assert least >= 1.0 - 1e-4 - 1e-9

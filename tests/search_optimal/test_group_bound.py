@@ -13,7 +13,7 @@ from fedbn.limits import Limit, SearchLimits
 from fedbn.search.families.cluster_lp import ClusterLP
 from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import parent_sets
-from fedbn.search.families.subset_dp import least_through, subset_optimum, subset_tables
+from fedbn.search.families.subset_dp import min_cost_through, subset_optimum, subset_tables
 from fedbn.search.optimal import group_bound, parts
 from fedbn.search.optimal.group_bound import Group, best_start, move, own, solve
 from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widen
@@ -28,8 +28,8 @@ def test_costs_through_families(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     families = random_families(rng, n, 3)
     cost = rng.uniform(-5, 5, families.size)
-    least, through = least_through(families, cost)
-    expected = naive.least_through(families, cost, list(range(n)))
+    least, through = min_cost_through(families, cost)
+    expected = naive.min_cost_through(families, cost, list(range(n)))
     assert least == pytest.approx(expected.min(), abs=1e-9)
     assert through == pytest.approx(expected, abs=1e-9)
     empty = families.start[:-1] + [
@@ -38,8 +38,8 @@ def test_costs_through_families(seed: int, n: int) -> None:
     ]
     drop = rng.permutation(np.setdiff1d(np.arange(families.size), empty))[:2]
     cost[drop] = np.inf
-    expected = naive.least_through(families, cost, list(range(n)))
-    assert least_through(families, cost)[1] == pytest.approx(expected, abs=1e-9)
+    expected = naive.min_cost_through(families, cost, list(range(n)))
+    assert min_cost_through(families, cost)[1] == pytest.approx(expected, abs=1e-9)
 
 
 @given(st.integers(0, 100_000), st.integers(3, 6), st.booleans())
@@ -52,7 +52,7 @@ def test_shares_bound_every_dag(seed: int, n: int, guided: bool) -> None:
         patch.setattr(group_bound, "CORES", (2,))
         start = best_start(families, relaxed if guided else None, SearchLimits())
     groups = [Group.of(families, widen(start.weights, core, 3)) for core in start.cores]
-    truth = naive.least_through(families, families.cost, list(range(n)))
+    truth = naive.min_cost_through(families, families.cost, list(range(n)))
     keep = np.ones(families.size, dtype=np.bool_)
     shares = own(families, start)
     last = relaxed.bound - 1e-9 if guided else -np.inf
@@ -63,7 +63,7 @@ def test_shares_bound_every_dag(seed: int, n: int, guided: bool) -> None:
             nodes = group.nodes.tolist()
             outside = ~np.isin(families.node, nodes)
             assert not known.shares[g, outside].any()
-            alone = naive.least_through(families, shares[g], nodes)
+            alone = naive.min_cost_through(families, shares[g], nodes)
             expected = np.where(outside, 0.0, alone - alone.min())
             assert known.excess[g] == pytest.approx(expected, abs=1e-9)
         bound = known.bound + start.constant

@@ -32,7 +32,7 @@ def _silent_flower() -> None:
 
 
 def kept_in(folder: Path, **changes: Any) -> Experiment:
-    return PLAN.changed(checkpoint=str(folder / "state.json"), **changes)
+    return PLAN.change(checkpoint=str(folder / "state.json"), **changes)
 
 
 def run(experiment: Experiment, fault: Fault | None = None) -> FederationResult:
@@ -72,13 +72,13 @@ def test_a_run_that_goes_on_gives_what_an_uninterrupted_one_gives(
     assert whole.rounds > 2
     with pytest.raises(QuorumError):
         run(experiment, nobody_after(rounds))
-    assert everything(run(experiment.changed(resume=True))) == everything(whole)
+    assert everything(run(experiment.change(resume=True))) == everything(whole)
 
 
 def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
     experiment = kept_in(tmp_path)
     whole = run(experiment)
-    nobody = experiment.changed(resume=True)
+    nobody = experiment.change(resume=True)
     assert everything(run(nobody, fault=lambda node, reply: None)) == everything(whole)
 
 
@@ -109,19 +109,19 @@ def test_a_full_disk_ends_the_run_and_keeps_the_round_before(
     assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
     assert json.loads((tmp_path / "state.json").read_text())["rounds"] == 1
     monkeypatch.undo()
-    assert everything(run(experiment.changed(resume=True))) == everything(whole)
+    assert everything(run(experiment.change(resume=True))) == everything(whole)
 
 
 def test_a_run_that_goes_on_has_its_own_settings(tmp_path: Path) -> None:
     experiment = kept_in(tmp_path)
     run(experiment)
-    go_on = experiment.changed(resume=True)
+    go_on = experiment.change(resume=True)
     with pytest.raises(ConfigError, match="seed is 3, in .*state.json it is 2"):
-        run(go_on.changed(seed=3))
+        run(go_on.change(seed=3))
     with pytest.raises(ConfigError, match="reading is 'search'"):
-        run(go_on.changed(consensus=ConsensusSettings(reading="search")))
+        run(go_on.change(consensus=ConsensusSettings(reading="search")))
     lenient = ConsensusSettings(min_fraction=0.25)
-    assert run(go_on.changed(consensus=lenient, rounds_limit=9)).rounds > 2
+    assert run(go_on.change(consensus=lenient, rounds_limit=9)).rounds > 2
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "fedbn-checkpoint-1"}', "\x00"])
@@ -135,18 +135,18 @@ def test_there_must_be_something_to_resume(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nothing to resume: no checkpoint"):
         run(kept_in(tmp_path, resume=True))
     with pytest.raises(ConfigError, match="set checkpoint or out-dir"):
-        run(PLAN.changed(resume=True))
+        run(PLAN.change(resume=True))
 
 
 def test_without_a_place_nothing_is_kept_and_beside_the_results_by_default(tmp_path: Path) -> None:
     assert files.checkpoint_file(PLAN) is None
-    beside = files.checkpoint_file(PLAN.changed(out_dir=str(tmp_path / "out")))
+    beside = files.checkpoint_file(PLAN.change(out_dir=str(tmp_path / "out")))
     assert beside == tmp_path / "out.checkpoint.json"
 
 
 def served(folder: Path, **changes: Any) -> None:
     """The server app's own work: run, write the results, forget the checkpoint."""
-    experiment = PLAN.changed(out_dir=str(folder / "out"), **changes)
+    experiment = PLAN.change(out_dir=str(folder / "out"), **changes)
     grid = InProcessGrid(to_run_config(experiment), node_configs(experiment.data.clients))
     run_and_write(grid, experiment)
 

@@ -14,8 +14,8 @@ from tests.server.test_strategy import ASIA, Lie, failed, on, run, silent_flower
 
 __all__ = ["silent_flower"]
 
-COUNTS = ASIA.changed(row_weight="ladder", row_weights="1 2", choose="counts")
-CLIMB = COUNTS.changed(choose="climb")
+COUNTS = ASIA.change(row_weight="ladder", row_weights="1 2", choose="counts")
+CLIMB = COUNTS.change(choose="climb")
 
 
 def cells(change) -> Lie:
@@ -69,10 +69,10 @@ def test_a_bad_answer_is_refused_and_the_others_are_summed(lie: Lie, reason: str
 
 
 def test_where_too_few_answer_the_structures_choose() -> None:
-    strict = COUNTS.changed(min_fraction=1.0)
+    strict = COUNTS.change(min_fraction=1.0)
     result = run(strict, fault=on("query.counts", failed))
     assert result.choice is None
-    plain = run(strict.changed(choose="smhd"))
+    plain = run(strict.change(choose="smhd"))
     assert result.consensus.dag == plain.consensus.dag
     assert [client for client, _ in result.refused] == ["client 2"]
 
@@ -90,4 +90,4 @@ def test_a_site_sends_no_counts_unless_its_policy_says_so(monkeypatch: pytest.Mo
 def test_numbers_have_no_counts() -> None:
     gaussian = Experiment.of(network="random-gaussian:4:3", clients=2, rows=50, score="bge")
     with pytest.raises(ConfigError, match="choose counts needs columns of categories"):
-        run(gaussian.changed(choose="counts"))
+        run(gaussian.change(choose="counts"))

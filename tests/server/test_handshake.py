@@ -30,7 +30,7 @@ def site(folder: Path, name: str, header: str = "a,b", rows: tuple[str, ...] = R
 
 
 def run(folder: Path, experiment: Experiment = PLAN) -> FederationResult:
-    sharing = experiment.changed(share_diagnostics=True)
+    sharing = experiment.change(share_diagnostics=True)
     nodes = [
         {"data-path": str(table), "policy": str(table.with_suffix(".toml"))}
         for table in sorted(folder.glob("*.csv"))
@@ -56,23 +56,23 @@ def test_or_it_goes_on_without_those_that_differ(tmp_path: Path) -> None:
     site(tmp_path, "east")
     site(tmp_path, "north", header="a,c")
     site(tmp_path, "south")
-    result = run(tmp_path, PLAN.changed(on_mismatch="leave-out"))
+    result = run(tmp_path, PLAN.change(on_mismatch="leave-out"))
     assert [reply.client for reply in result.replies] == ["east", "south"]
     ((client, reason),) = result.refused
     assert (client, reason[:17]) == ("north", "handshake: north:")
     everybody = ConsensusSettings(min_fraction=1.0)
     with pytest.raises(QuorumError, match="at least 3 good replies of 3 clients.*has no column"):
-        run(tmp_path, PLAN.changed(on_mismatch="leave-out", consensus=everybody))
+        run(tmp_path, PLAN.change(on_mismatch="leave-out", consensus=everybody))
 
 
 def test_under_a_given_schema_a_foreign_state_is_a_mismatch(tmp_path: Path) -> None:
     site(tmp_path, "east")
     site(tmp_path, "north", rows=("x,1\n", "z,2\n", "x,2\n"))
     (tmp_path / "states.json").write_text('{"a": ["x", "y"], "b": ["1", "2", "3"]}')
-    law = PLAN.changed(schema=str(tmp_path / "states.json"))
+    law = PLAN.change(schema=str(tmp_path / "states.json"))
     with pytest.raises(SchemaError, match="'north' column 'a' has state 'z', which is not agreed"):
         run(tmp_path, law)
-    result = run(tmp_path, law.changed(on_mismatch="leave-out"))
+    result = run(tmp_path, law.change(on_mismatch="leave-out"))
     assert [reply.client for reply in result.replies] == ["east"]
     assert result.schema.to_dict() == {"a": ["x", "y"], "b": ["1", "2", "3"]}
 
@@ -86,7 +86,7 @@ def test_a_state_that_no_other_site_has_is_united_and_remarked(
     with pytest.raises(SchemaError, match="'a': client 'north' has 'Y', client 'east' has 'y'"):
         run(tmp_path)
     caplog.clear()
-    result = run(tmp_path, PLAN.changed(spellings="accept"))
+    result = run(tmp_path, PLAN.change(spellings="accept"))
     assert result.schema.to_dict()["a"] == ["Y", "x", "y"]
     told = [record.getMessage() for record in caplog.records if record.name == "fedbn.client"]
     assert told == ["the agreed columns and this site: no other site has 'Y' of 'a'"]

@@ -28,7 +28,7 @@ from simulations.benchmarks.secure_sums import cohort
 from simulations.run import run_experiment
 from tests.server.test_secure_sums import SUMMED, VOTED, deployed, grid_of, reachable, run_deployed
 
-COUNTED = SUMMED.changed(choose="climb", count_rounds=2, parameters="federated")
+COUNTED = SUMMED.change(choose="climb", count_rounds=2, parameters="federated")
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ COUNTED = SUMMED.changed(choose="climb", count_rounds=2, parameters="federated")
     ids=["parameters", "counts", "climb"],
 )
 def test_choice_and_parameters_are_those_of_the_open_run(change: dict[str, Any]) -> None:
-    summed = run_experiment(SUMMED.changed(**change))
-    opened = run_experiment(SUMMED.changed(aggregation="open", **change))
+    summed = run_experiment(SUMMED.change(**change))
+    opened = run_experiment(SUMMED.change(aggregation="open", **change))
     ours, theirs = summed.result, opened.result
     assert structure_text(ours.consensus.dag, ".json") == structure_text(
         theirs.consensus.dag, ".json"
@@ -57,7 +57,7 @@ def test_choice_and_parameters_are_those_of_the_open_run(change: dict[str, Any])
 
 
 def test_moral_votes_have_parameters_too() -> None:
-    run = run_experiment(VOTED.changed(parameters="federated"))
+    run = run_experiment(VOTED.change(parameters="federated"))
     assert run.result.cost.rounds == 3  # keys, votes, counts
     assert run.network is not None
     assert run.network.dag == run.result.consensus.dag
@@ -160,7 +160,7 @@ def test_a_site_whose_policy_gives_no_counts_leaves_the_consensus_without(
 
 # --- one site ----------------------------------------------------------------------------------
 
-DATA = run_experiment(SUMMED.changed(aggregation="open")).simulation.sites[0].dataset
+DATA = run_experiment(SUMMED.change(aggregation="open")).simulation.sites[0].dataset
 
 
 def voted_site(counts: int) -> Any:
@@ -209,7 +209,7 @@ def test_sums_of_another_length_or_of_no_table_are_refused() -> None:
 
 def test_what_cannot_be_counted_is_said() -> None:
     with pytest.raises(ConfigError, match="finds no structures among which counts"):
-        VOTED.changed(choose="counts")
+        VOTED.change(choose="counts")
     numbers = Schema.gaussian(("a", "b"))
     with pytest.raises(ConfigError, match="columns of categories only"):
         require_countable(numbers, COUNTED)

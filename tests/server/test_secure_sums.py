@@ -38,8 +38,8 @@ from simulations.in_process_grid import InProcessGrid
 from simulations.run import node_configs, run_experiment
 
 OPEN = Experiment.of(network="asia", rows=300, clients=3, engine="in-process", seed=4)
-SUMMED = OPEN.changed(aggregation="secure-sums")
-VOTED = OPEN.changed(aggregation="moral-votes")
+SUMMED = OPEN.change(aggregation="secure-sums")
+VOTED = OPEN.change(aggregation="moral-votes")
 
 
 def grid_of(experiment: Experiment, **options: Any) -> InProcessGrid:
@@ -57,7 +57,7 @@ def structures(run: Any, folder: Path) -> bytes:
     "learner", [LearnerSettings(), LearnerSettings("bootstrap", replicates=4)], ids=["ges", "many"]
 )
 def test_the_consensus_is_that_of_the_open_run(learner: LearnerSettings, tmp_path: Path) -> None:
-    runs = [run_experiment(e.changed(learner=learner)) for e in (OPEN, SUMMED)]
+    runs = [run_experiment(e.change(learner=learner)) for e in (OPEN, SUMMED)]
     opened, summed = runs
     assert structures(opened, tmp_path) == structures(summed, tmp_path)
     for figure in ("mean_smhd", "lower_bound", "gap", "theta", "reading", "pooling"):
@@ -113,7 +113,7 @@ def test_a_missing_site_ends_the_run_and_is_named(gone: bool) -> None:
 
 def test_too_few_sites_are_refused() -> None:
     with pytest.raises(QuorumError, match="min-cohort"):
-        run_experiment(SUMMED.changed(clients=2))
+        run_experiment(SUMMED.change(clients=2))
 
 
 def reachable(start: list[Any]) -> list[Any]:
@@ -175,7 +175,7 @@ def deployed(folder: Path, names: tuple[str, ...], **policy: Any) -> list[dict[s
         name: key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
         for name, key in identities.items()
     }
-    sites = simulation(OPEN.changed(clients=len(names))).sites
+    sites = simulation(OPEN.change(clients=len(names))).sites
     configs = []
     for (name, key), site in zip(identities.items(), sites, strict=True):
         write_table(site.dataset, folder / f"{name}.csv")
@@ -195,7 +195,7 @@ def deployed(folder: Path, names: tuple[str, ...], **policy: Any) -> list[dict[s
 def run_deployed(
     configs: list[dict[str, str]], experiment: Experiment, **options: Any
 ) -> SecureResult:
-    plain = experiment.changed(network=None, connect_seconds=0.0, min_replies=len(configs))
+    plain = experiment.change(network=None, connect_seconds=0.0, min_replies=len(configs))
     return federate(InProcessGrid(to_run_config(plain), configs, **options), plain).result
 
 
@@ -250,7 +250,7 @@ def test_company_that_lost_one_member_is_refused(tmp_path: Path) -> None:
 
 
 def test_results_leave_out_what_needs_a_site_s_structure(tmp_path: Path) -> None:
-    experiment = SUMMED.changed(out_dir=str(tmp_path / "out"))
+    experiment = SUMMED.change(out_dir=str(tmp_path / "out"))
     run_and_write(grid_of(experiment), experiment)
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"consensus.json", "path.csv", "run.json", "sums.json", "learned.txt"} <= names
@@ -288,7 +288,7 @@ def test_a_sum_that_was_never_begun_is_refused() -> None:
 )
 def test_settings_that_do_not_go_together(change: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        SUMMED.changed(**change)
+        SUMMED.change(**change)
 
 
 @pytest.mark.parametrize(

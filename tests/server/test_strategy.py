@@ -156,7 +156,7 @@ def test_a_claim_of_a_million_dags_costs_neither_work_nor_memory() -> None:
 
 def test_limits_are_those_of_the_run() -> None:
     with pytest.raises(QuorumError, match="at most 1 edges"):
-        run(ASIA.changed(limits=Limits(max_edges=1)))
+        run(ASIA.change(limits=Limits(max_edges=1)))
 
 
 BAD_HANDSHAKES: dict[str, tuple[Lie, str]] = {
@@ -197,7 +197,7 @@ def test_too_few_good_replies_end_the_run() -> None:
 
     with pytest.raises(QuorumError, match="at least 2 good replies of 4 clients are needed, not 1"):
         run(fault=all_but_one)
-    lenient = ASIA.changed(consensus=ConsensusSettings(min_fraction=0.25))
+    lenient = ASIA.change(consensus=ConsensusSettings(min_fraction=0.25))
     assert [r.client for r in run(lenient, fault=all_but_one).replies] == ["client 2"]
 
 
@@ -210,7 +210,7 @@ def test_a_client_lost_between_rounds_leaves_the_others_to_it() -> None:
             return reply if calls["train"] == 1 else None
         return reply
 
-    result = run(ASIA.changed(rounds_limit=3), fault=leaving)
+    result = run(ASIA.change(rounds_limit=3), fault=leaving)
     assert len(result.replies) == 3
     assert result.rounds >= 2
     assert all("no reply" in reason for _, reason in result.refused)
@@ -218,7 +218,7 @@ def test_a_client_lost_between_rounds_leaves_the_others_to_it() -> None:
 
 def test_further_rounds_start_from_the_consensus_and_end_when_it_stays() -> None:
     one_shot = run()
-    many = run(ASIA.changed(rounds_limit=10, seed=7))
+    many = run(ASIA.change(rounds_limit=10, seed=7))
     assert (one_shot.rounds, one_shot.converged) == (1, False)
     assert many.converged
     assert 2 <= many.rounds < 10
@@ -251,7 +251,7 @@ def test_diagnostics_are_kept_only_if_they_are_what_they_should_be() -> None:
 
 
 def test_without_diagnostics_clients_have_numbers_and_nothing_else() -> None:
-    result = run(ASIA.changed(share_diagnostics=False))
+    result = run(ASIA.change(share_diagnostics=False))
     assert [reply.client for reply in result.replies] == [f"client {i}" for i in (1, 2, 3, 4)]
     assert all(reply.rows is None and reply.seconds is None for reply in result.replies)
 
@@ -292,7 +292,7 @@ def test_an_answer_to_an_older_request_is_no_answer() -> None:
         def pull_messages(self, message_ids: Any) -> Any:
             return [*super().pull_messages(message_ids), *self._waiting.values()]
 
-    two_rounds = ASIA.changed(rounds_limit=2)
+    two_rounds = ASIA.change(rounds_limit=2)
     grid = Replaying(to_run_config(ASIA), node_configs(ASIA.data.clients), fault=replaying)
     result = federate(grid, two_rounds).result
     assert result.refused == (("client 2", "round 2: client 2: no reply"),)
@@ -327,7 +327,7 @@ def test_a_restarted_node_is_not_asked_again_and_the_others_go_on() -> None:
             trained = self._sent >= 2 * ASIA.data.clients
             return [99 if node == LIAR and trained else node for node in nodes]
 
-    two_rounds = ASIA.changed(rounds_limit=2)
+    two_rounds = ASIA.change(rounds_limit=2)
     result = federate(Restarting(to_run_config(ASIA), node_configs(4)), two_rounds).result
     assert (result.rounds, len(result.replies)) == (2, 3)
     assert result.refused == (("client 2", "round 2: client 2: no reply"),)

@@ -18,7 +18,7 @@ def test_an_order_and_a_number_of_edges() -> None:
 
 def test_hostile_structures_are_as_they_are_said_to_be() -> None:
     alarm = load_network("alarm").dag
-    truth = alarm.reordered(sorted(alarm.names))
+    truth = alarm.reorder(sorted(alarm.names))
     for name, (make, weight) in ATTACKS.items():
         dags = make(Target(truth, 138, np.random.default_rng(1)))
         assert len(dags) == (20 if name == "many-dags" else 1)
@@ -29,7 +29,7 @@ def test_hostile_structures_are_as_they_are_said_to_be() -> None:
 
 def test_fewer_than_a_third_hostile_hardly_move_the_consensus() -> None:
     alarm = load_network("alarm").dag
-    truth = alarm.reordered(sorted(alarm.names))
+    truth = alarm.reorder(sorted(alarm.names))
     rng = np.random.default_rng(3)
     honest: list[DAG] = [perturb(truth, 6, rng=rng) for _ in range(5)]
     rows = list(attack("alarm", honest, 2, ("densest", "order", "wrong-edges", "weight"), 1))

@@ -65,7 +65,7 @@ def test_a_ladder_is_for_a_federation(tmp_path: Path) -> None:
 
 def test_sites_with_parameters_of_their_own() -> None:
     experiment = Experiment.of(network="asia", clients=3, rows=4000, site_parameters=2.0)
-    alike = experiment.changed(site_parameters=None)
+    alike = experiment.change(site_parameters=None)
     own = [site.dataset.codes.mean(axis=0) for site in simulation(experiment).sites]
     same = [site.dataset.codes.mean(axis=0) for site in simulation(alike).sites]
     assert np.ptp(own, axis=0).max() > 5 * np.ptp(same, axis=0).max()

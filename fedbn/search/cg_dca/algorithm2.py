@@ -200,7 +200,7 @@ class _ColumnGeneration:
         """Add rows until the heuristics find none; whether there were any."""
         before = self.counters["rows"]
         while not self.stopped:
-            members, sizes = self.separation.violated(self.master.fractional_point(), self.rng)
+            members, sizes = self.separation.find_violated(self.master.fractional_point(), self.rng)
             if not len(members):
                 break
             self.add_rows(members, sizes)

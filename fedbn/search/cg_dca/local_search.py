@@ -52,7 +52,7 @@ class LocalSearch:
         values = np.empty(self.steps + 1)
         found: dict[bytes, Priced] = {}
         nothing = None
-        for first in (np.zeros(problem.n, dtype=np.bool_), self._rounded(problem, start)):
+        for first in (np.zeros(problem.n, dtype=np.bool_), self._round(problem, start)):
             length = descend(
                 problem.model, problem.node, first, c.members, c.duals, c.sizes, path, values
             )
@@ -63,7 +63,7 @@ class LocalSearch:
                     found[path[k].tobytes()] = Priced(path[k].copy(), reduced)
         return list(found.values())
 
-    def _rounded(self, problem: PricingProblem, start: Floats) -> Bools:
+    def _round(self, problem: PricingProblem, start: Floats) -> Bools:
         order = problem.others[np.argsort(-start[problem.others], kind="stable")]
         chosen = np.zeros(problem.n, dtype=np.bool_)
         chosen[order[: self.largest]] = True

@@ -50,13 +50,13 @@ class Separation:
     Parameters
     ----------
     sizes : the k of the rows; (1,) in the paper, (1, 2, 3) adds k-clusters, looked for exactly.
-    most : rows added at a time by the heuristics, the most violated first.
+    max_clusters : rows added at a time by the heuristics, the most violated first.
     """
 
     sizes: tuple[int, ...] = (1,)
-    most: int = 30
+    max_clusters: int = 30
 
-    def violated(self, point: FractionalPoint, rng: np.random.Generator) -> tuple[Bools, Ints]:
+    def find_violated(self, point: FractionalPoint, rng: np.random.Generator) -> tuple[Bools, Ints]:
         """Clusters [C, n] and their k [C] that heuristics find."""
         from fedbn.search.families._tabu_kernels import tabu_clusters
 
@@ -68,7 +68,7 @@ class Separation:
             if places.size:
                 _, first = np.unique(seeds[places], axis=0, return_index=True)
                 places = places[np.sort(first)]
-                best = places[np.argsort(sides[places], kind="stable")][: self.most]
+                best = places[np.argsort(sides[places], kind="stable")][: self.max_clusters]
                 return seeds[best], np.full(best.size, k, dtype=np.int64)
         return _none(point.n)
 
@@ -129,18 +129,18 @@ def _random_sets(n: int, rng: np.random.Generator) -> Bools:
     return sets
 
 
-def exact_clusters(point: FractionalPoint, k: int = 1, most: int = 5) -> Bools:
+def exact_clusters(point: FractionalPoint, k: int = 1, max_clusters: int = 5) -> Bools:
     """Violated clusters [C, n] by the integer program (5); none means that there is none.
 
     z_i says that i is in C; y_f ≥ z_i - u_f that the column f counts, where u_f = 1 only if k of
     its parents are in C (for k = 1 their sum serves). Solutions of Σ x_f y_f < k, the best first;
-    the solver stops at the first `most`. Two facts shorten the search for k = 1: some violated
-    cluster lies in one strongly connected component of the support, and each of its nodes has a
+    the solver stops at the first `max_clusters`. Two facts shorten the search for k = 1: some
+    violated cluster lies in one strongly connected component of the support, and each of its nodes has a
     parent in it (else that node alone counts 1).
     """
     from fedbn.extras import pyscipopt
 
-    model = _quiet_model(most)
+    model = _quiet_model(max_clusters)
     z = [model.addVar(vtype="B") for _ in range(point.n)]
     total = 0.0
     for i, parents, x in zip(point.node, point.parents, point.x, strict=True):
@@ -165,7 +165,7 @@ def exact_clusters(point: FractionalPoint, k: int = 1, most: int = 5) -> Bools:
     return np.array(good, dtype=np.bool_).reshape(-1, point.n)
 
 
-def _quiet_model(most: int) -> Any:
+def _quiet_model(max_clusters: int) -> Any:
     """A SCIP model that branches at once: its cuts and heuristics took most of the time."""
     from fedbn.extras import pyscipopt
 
@@ -174,7 +174,7 @@ def _quiet_model(most: int) -> Any:
     model.hideOutput()
     model.setHeuristics(scip.PY_SCIP_PARAMSETTING.OFF)
     model.setSeparating(scip.PY_SCIP_PARAMSETTING.OFF)
-    model.setParam("limits/solutions", most)
+    model.setParam("limits/solutions", max_clusters)
     return model
 
 

@@ -90,7 +90,7 @@ class ClusterLP:
             if not self.solve() or self.forced_bound(family) > limit:
                 possible = False
                 break
-            found = self.violated(rng)
+            found = self.find_violated(rng)
             if not len(found):
                 break
             self.add(found)
@@ -167,7 +167,7 @@ class ClusterLP:
         for _ in range(rounds):
             if seconds is not None and time.monotonic() - began > seconds:
                 break
-            found = self.violated(rng)
+            found = self.find_violated(rng)
             if not len(found):
                 break
             self.add(found)
@@ -180,7 +180,7 @@ class ClusterLP:
         if not self.solve():
             raise SearchError("the candidate parent sets admit no acyclic graph")
 
-    def violated(self, rng: np.random.Generator, most: int = 30) -> NDArray[np.uint64]:
+    def find_violated(self, rng: np.random.Generator, max_clusters: int = 30) -> NDArray[np.uint64]:
         """Clusters that the present solution violates, the most violated first.
 
         Greedy growth from seeds; walks with setbacks from the same seeds where that finds none.
@@ -198,7 +198,7 @@ class ClusterLP:
             clusters, first = np.unique(pack(walked), axis=0, return_index=True)
             low = sides[first] < 1.0 - VIOLATION
             clusters, sides = clusters[low], sides[first[low]]
-        return clusters[np.argsort(sides, kind="stable")[:most]]
+        return clusters[np.argsort(sides, kind="stable")[:max_clusters]]
 
 
 def covered_families(families: Families, clusters: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -122,7 +122,7 @@ class Families:
             out[:, i] = self.has_parent[self.start[i] : self.start[i + 1]].any(axis=0)
         return out
 
-    def restricted(self, nodes: NDArray[np.intp]) -> tuple[Families, NDArray[np.intp]]:
+    def restrict(self, nodes: NDArray[np.intp]) -> tuple[Families, NDArray[np.intp]]:
         """The families of some nodes with only their parents among these, and where they were.
 
         Parents outside are forgotten: the result is the problem inside a component, whose outside
@@ -138,7 +138,7 @@ class Families:
         part = Families.of(names, local[order], self.cost[where][order], bits[order])
         return part, where[order]
 
-    def reordered(self, names: tuple[str, ...]) -> Families:
+    def reorder(self, names: tuple[str, ...]) -> Families:
         """The same families with the variables in another order."""
         place = np.array([names.index(name) for name in self.names])
         has_parent = np.zeros_like(self.has_parent)

@@ -123,8 +123,8 @@ class GaussianFamilies:
         clusters: Bools | None = None,
         duals: Floats | None = None,
         keep: int | None = None,
-        most: int | None = None,
-        most_sets: int | None = None,
+        max_parents: int | None = None,
+        max_sets: int | None = None,
         steps: int | None = None,
         deadline: float | None = None,
     ) -> ParentSets:
@@ -137,13 +137,13 @@ class GaussianFamilies:
         threshold : of price = cost - cost(∅) + Σ duals of the clusters that P meets.
         clusters, duals : bool [C, n] clusters that hold the node, float64 [C] ≥ 0.
         keep : only so many, those of least price, cheapest first.
-        most : largest |P|.
-        most_sets, steps, deadline : limits; the deadline is a value of time.monotonic().
+        max_parents : largest |P|.
+        max_sets, steps, deadline : limits; the deadline is a value of time.monotonic().
         """
         from fedbn.search.families._gaussian_family_kernels import walk_on
 
         order = np.r_[node, np.delete(np.arange(self.score.n), node)]
-        rules = self._rules(order, slack, clusters, duals, most, keep is not None)
+        rules = self._rules(order, slack, clusters, duals, max_parents, keep is not None)
         walk = self._start(order, len(rules.duals))
         sets = np.empty((CHUNK if keep is None else keep, self.score.n), dtype=np.bool_)
         found = [ParentSets(sets[:0], np.zeros(0), False, False, 0)]
@@ -161,14 +161,14 @@ class GaussianFamilies:
                 if len(found[0].price) == keep:
                     threshold = min(threshold, float(found[0].price[-1]))
             late = deadline is not None and time.monotonic() > deadline
-            if late or _reaches(found, steps, most_sets):
+            if late or _reaches(found, steps, max_sets):
                 break
         return _join(found)
 
     def parent_sets(
         self,
         slack: float,
-        most: int | None = None,
+        max_parents: int | None = None,
         *,
         memory: int | None = None,
         sets: int | None = None,
@@ -179,7 +179,7 @@ class GaussianFamilies:
 
         Parameters
         ----------
-        slack, most, deadline : see `search`.
+        slack, max_parents, deadline : see `search`.
         memory : bytes that the lists may take. sets, steps : of all nodes together.
         """
         found: list[ParentSets] = []
@@ -189,7 +189,12 @@ class GaussianFamilies:
             left = None if steps is None else steps - _steps(found)
             more = None if room is None else room - sum(len(part.price) for part in found)
             part = self.search(
-                i, slack=slack, most=most, steps=left, most_sets=more, deadline=deadline
+                i,
+                slack=slack,
+                max_parents=max_parents,
+                steps=left,
+                max_sets=more,
+                deadline=deadline,
             )
             found.append(part)
             if more is not None and len(part.price) > more:
@@ -205,7 +210,9 @@ class GaussianFamilies:
 
         return family_costs(self.score.tables, node, has_parent)
 
-    def undominated(self, node: int, has_parent: Bools, slack: float = 0.0) -> tuple[Bools, Floats]:
+    def find_undominated(
+        self, node: int, has_parent: Bools, slack: float = 0.0
+    ) -> tuple[Bools, Floats]:
         """The sets that no subset among them beats by more than `slack`, with costs, cheapest
         first."""
         from fedbn.search.families._gaussian_family_kernels import are_undominated
@@ -218,7 +225,7 @@ class GaussianFamilies:
 
     def families(self, found: list[ParentSets], slack: float = 0.0) -> Families:
         """The undominated sets of all nodes."""
-        kept = [self.undominated(i, part.has_parent, slack) for i, part in enumerate(found)]
+        kept = [self.find_undominated(i, part.has_parent, slack) for i, part in enumerate(found)]
         return Families.of(
             self.score.names,
             np.concatenate([np.full(len(cost), i) for i, (_, cost) in enumerate(kept)]),
@@ -232,7 +239,7 @@ class GaussianFamilies:
         slack: float,
         clusters: Bools | None,
         duals: Floats | None,
-        most: int | None,
+        max_parents: int | None,
         large_first: bool,
     ) -> Rules:
         from fedbn.search.families._gaussian_family_kernels import Rules
@@ -244,7 +251,7 @@ class GaussianFamilies:
             penalty=self.score.tables.parameter,
             slack=slack,
             margin=self.margin,
-            max_parents=n - 1 if most is None else most,
+            max_parents=n - 1 if max_parents is None else max_parents,
             large_first=large_first,
             clusters=np.ascontiguousarray(clusters[:, order]),
             duals=np.zeros(0) if duals is None else duals,

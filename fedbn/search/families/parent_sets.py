@@ -63,9 +63,9 @@ class ParentSetSearch:
     seconds: float
     met: frozenset[Limit] = NOTHING_MET
 
-    def renamed(self, names: tuple[str, ...]) -> ParentSetSearch:
+    def rename(self, names: tuple[str, ...]) -> ParentSetSearch:
         """The same with the variables in the order of `names`."""
-        return replace(self, families=self.families.reordered(names))
+        return replace(self, families=self.families.reorder(names))
 
 
 def is_interrupt(error: BaseException) -> bool:
@@ -133,7 +133,7 @@ def parent_sets(
         return _by_depth(score, slack, max_parents, memory, deadline, progress)
     order = np.argsort(np.diff(score.tables.other_start), kind="stable")  # short counts run fastest
     search = _LevelSearch(score.over(order), slack + TOLERANCE, memory, deadline, chained)
-    return search.run(max_parents, progress).renamed(score.names)
+    return search.run(max_parents, progress).rename(score.names)
 
 
 def _by_depth(
@@ -218,7 +218,7 @@ class _LevelSearch:
         size, met = 0, NOTHING_MET
         while size <= self.others:
             try:
-                bounds = frontiers if size == 0 else self._all_extended(size - 1, frontiers)
+                bounds = frontiers if size == 0 else self._extend_all(size - 1, frontiers)
                 if not any(bound.best.size for bound in bounds):
                     break
                 if max_parents is not None and size > max_parents:
@@ -268,7 +268,7 @@ class _LevelSearch:
         above = self._joint(size + 1, [self._ranks(i, size, bounds[i])[1] for i in range(self.n)])
 
         def one(i: int) -> _Frontier:
-            return self._scored(i, size, bounds[i], own, above)
+            return self._score(i, size, bounds[i], own, above)
 
         with ThreadPoolExecutor(self.workers) as pool:
             frontiers = list(pool.map(one, range(self.n)))
@@ -367,7 +367,7 @@ class _LevelSearch:
             order = order[np.argsort(sets[order])]
             self.kept[i].append((size, sets[order], costs[order]))
 
-    def _scored(self, i: int, size: int, bound: _Frontier, own: _Level, above: _Level) -> _Frontier:
+    def _score(self, i: int, size: int, bound: _Frontier, own: _Level, above: _Level) -> _Frontier:
         """Keep what the slack allows; the frontier that may be extended."""
         from fedbn.search.families._level_kernels import score_sets
 
@@ -385,12 +385,12 @@ class _LevelSearch:
             return _Frontier(bound.ranks, best)
         return _Frontier(ranks[extend], best[extend])
 
-    def _all_extended(self, size: int, frontiers: list[_Frontier]) -> list[_Frontier]:
+    def _extend_all(self, size: int, frontiers: list[_Frontier]) -> list[_Frontier]:
         """The candidates of size + 1 of every node."""
         with ThreadPoolExecutor(self.workers) as pool:
-            return list(pool.map(lambda i: self._extended(i, size, frontiers[i]), range(self.n)))
+            return list(pool.map(lambda i: self._extend(i, size, frontiers[i]), range(self.n)))
 
-    def _extended(self, i: int, size: int, frontier: _Frontier) -> _Frontier:
+    def _extend(self, i: int, size: int, frontier: _Frontier) -> _Frontier:
         """The candidates of size + 1 of node i."""
         from fedbn.search.families._level_kernels import extend
 

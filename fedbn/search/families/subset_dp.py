@@ -18,8 +18,8 @@ from fedbn.search.families.families import Families
 __all__ = [
     "MAX_NODES",
     "SubsetTables",
-    "least_cost",
-    "least_through",
+    "min_cost",
+    "min_cost_through",
     "subset_bytes",
     "subset_optimum",
     "subset_tables",
@@ -90,7 +90,7 @@ def subset_optimum(
     return float(best[-1]), best_choice(families, order)
 
 
-def least_through(
+def min_cost_through(
     families: Families, cost: NDArray[np.float64], *, memory: int | None = None
 ) -> tuple[float, NDArray[np.float64]]:
     """The least cost of a DAG, and of a DAG through each family, [F], with other costs.
@@ -109,10 +109,8 @@ def least_through(
     return float(best[-1]), through
 
 
-def least_cost(
-    families: Families, cost: NDArray[np.float64], *, memory: int | None = None
-) -> float:
-    """The least cost of a DAG with other costs; parameters and errors as `least_through`."""
+def min_cost(families: Families, cost: NDArray[np.float64], *, memory: int | None = None) -> float:
+    """The least cost of a DAG with other costs; parameters and errors as `min_cost_through`."""
     return float(_forward(replace(families, cost=cost), memory)[1][-1])
 
 

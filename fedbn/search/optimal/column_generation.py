@@ -60,12 +60,12 @@ class ColumnGeneration:
         start: Families,
         rng: np.random.Generator,
         *,
-        most: int | None = None,
+        max_parents: int | None = None,
         steps: int | None = None,
         deadline: float | None = None,
     ) -> None:
         self.pricing, self.rng = pricing, rng
-        self.most, self.steps, self.deadline = most, steps, deadline
+        self.max_parents, self.steps, self.deadline = max_parents, steps, deadline
         self.n = start.n
         self.offset = np.array([pricing.offset(i) for i in range(self.n)])
         self._lp = ClusterLP(start)
@@ -83,7 +83,7 @@ class ColumnGeneration:
         best = self._none()
         while True:
             self._lp.close(rng=self.rng, seconds=self._left())
-            relaxation, added = self.priced()
+            relaxation, added = self.price()
             if relaxation.bound > best.bound:
                 best = relaxation
             if not added or best.bound >= target or self._left() == 0.0:
@@ -97,7 +97,7 @@ class ColumnGeneration:
         ]
         return self.pricing.families(found), all(part.complete for part in found)
 
-    def priced(self) -> tuple[Relaxation, bool]:
+    def price(self) -> tuple[Relaxation, bool]:
         """The bound of the last solution's duals, and whether columns came in."""
         bits, duals = self._lp.duals()
         present = self._lp.bound()
@@ -129,7 +129,7 @@ class ColumnGeneration:
             clusters=relaxation.clusters[holding],
             duals=relaxation.duals[holding],
             keep=keep,
-            most=self.most,
+            max_parents=self.max_parents,
             steps=self.steps,
             deadline=self.deadline,
         )
@@ -193,7 +193,7 @@ def generated_pool(score: TabulatedScore, limits: SearchLimits, rng: np.random.G
 
     pricing = GaussianFamilies(score)
     seconds = None if limits.left is None else max(limits.left, MIN_SECONDS)
-    start = _columns_of(score, ges(score, SearchRules(seconds=seconds)).dag.reordered(score.names))
+    start = _columns_of(score, ges(score, SearchRules(seconds=seconds)).dag.reorder(score.names))
     generation = ColumnGeneration(pricing, start, rng, deadline=limits.deadline)
     relaxation = generation.close()
     columns = generation.columns

@@ -28,7 +28,7 @@ from fedbn.limits import SearchLimits
 from fedbn.search.families.cluster_lp import ClusterBound, covered_families
 from fedbn.search.families.components import components
 from fedbn.search.families.families import Families
-from fedbn.search.families.subset_dp import least_cost, least_through, subset_bytes
+from fedbn.search.families.subset_dp import min_cost, min_cost_through, subset_bytes
 from fedbn.search.optimal.node_groups import joined_groups, pair_weights, shared_duals, widen
 
 __all__ = ["Group", "GroupBound", "Shares", "Start", "best_start", "group_bound", "group_bytes"]
@@ -66,7 +66,7 @@ class Group:
 
     @classmethod
     def of(cls, families: Families, nodes: Indices) -> Group:
-        return cls(nodes, *families.restricted(nodes))
+        return cls(nodes, *families.restrict(nodes))
 
 
 @dataclass(frozen=True)
@@ -151,10 +151,10 @@ def best_start(families: Families, guide: ClusterBound | None, limits: SearchLim
         covered = covered_families(families, guide.clusters)
         weights.append(shared_duals(clusters, duals))
     best, chosen = -np.inf, None
-    for weight, most in product(weights, CORES):
+    for weight, max_size in product(weights, CORES):
         if chosen is not None and limits.over:
             break
-        cores = joined_groups(weight, most)
+        cores = joined_groups(weight, max_size)
         charged = ~_are_held(clusters, cores)
         cost = families.cost - duals[charged] @ covered[charged]
         start = Start(cores, weight, cost, float(duals[charged].sum()))
@@ -172,8 +172,8 @@ def _are_held(clusters: Bools, cores: Sequence[Indices]) -> Bools:
 
 
 def _least(families: Families, core: Indices, cost: Floats) -> float:
-    part, places = families.restricted(core)
-    return least_cost(part, cost[places])
+    part, places = families.restrict(core)
+    return min_cost(part, cost[places])
 
 
 def own(families: Families, start: Start) -> Floats:
@@ -188,7 +188,7 @@ def solve(groups: Sequence[Group], shares: Floats, keep: Bools) -> Shares:
     for g, group in enumerate(groups):
         kept = keep[group.places]
         cost = np.where(kept, shares[g, group.places], np.inf)
-        least, through = least_through(group.inside, cost)
+        least, through = min_cost_through(group.inside, cost)
         bound += least
         excess[g, group.places[kept]] = through[kept] - least
     return Shares(shares, bound, excess)

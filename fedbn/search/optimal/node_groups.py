@@ -40,8 +40,8 @@ def shared_duals(clusters: NDArray[np.bool_], duals: Floats) -> Floats:
     return np.asarray(weights)
 
 
-def joined_groups(weights: Floats, most: int) -> list[Indices]:
-    """A partition of the nodes into groups of at most `most`, each ascending, by smallest node.
+def joined_groups(weights: Floats, max_size: int) -> list[Indices]:
+    """A partition of the nodes into groups of at most `max_size`, each ascending, by smallest node.
 
     Of all pairs of groups that may be joined, those of greatest total weight are; the first on
     ties.
@@ -51,7 +51,7 @@ def joined_groups(weights: Floats, most: int) -> list[Indices]:
     group = np.arange(n)
     between = np.minimum(weights, np.finfo(float).max / (n * n))
     while True:
-        fits = np.triu(np.outer(size > 0, size > 0) & (np.add.outer(size, size) <= most), 1)
+        fits = np.triu(np.outer(size > 0, size > 0) & (np.add.outer(size, size) <= max_size), 1)
         if not fits.any():
             return [np.flatnonzero(group == g) for g in np.flatnonzero(size)]
         a, b = divmod(int(np.argmax(np.where(fits, between, -1.0))), n)
@@ -62,10 +62,10 @@ def joined_groups(weights: Floats, most: int) -> list[Indices]:
         group[group == b] = a
 
 
-def widen(weights: Floats, group: Indices, most: int) -> Indices:
-    """The group with the nodes added that have the greatest weight with a member, up to `most`."""
+def widen(weights: Floats, group: Indices, max_size: int) -> Indices:
+    """The group and the nodes of greatest weight with a member, up to `max_size` nodes in all."""
     inside = np.isin(np.arange(len(weights)), group)
-    for _ in range(min(most, len(weights)) - len(group)):
+    for _ in range(min(max_size, len(weights)) - len(group)):
         nearest = np.where(inside, -1.0, weights[inside].max(axis=0))
         inside[np.argmax(nearest)] = True
     return np.flatnonzero(inside)

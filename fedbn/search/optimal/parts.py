@@ -203,7 +203,7 @@ def _place(part: Part, origin: NDArray[np.intp]) -> Part:
 
 def _component(families: Families, nodes: NDArray[np.intp]) -> tuple[Families, NDArray[np.intp]]:
     """The families of a component; of those that differ only outside, the cheapest."""
-    part, origin = families.restricted(nodes)
+    part, origin = families.restrict(nodes)
     keys = np.concatenate((part.node[:, None].astype(np.uint64), part.bits), axis=1)
     first = np.sort(np.unique(keys, axis=0, return_index=True)[1])
     return part.select(first), origin[first]
@@ -211,6 +211,6 @@ def _component(families: Families, nodes: NDArray[np.intp]) -> tuple[Families, N
 
 def _table_fits(nodes: int, method: str, limits: SearchLimits) -> bool:
     """Whether dynamic programming is for a component of so many nodes."""
-    most = {"auto": TABLE_NODES, "clusters": QUICK_NODES}.get(method, 1)
-    fits = nodes <= most and subset_bytes(nodes) <= limits.bytes
+    max_nodes = {"auto": TABLE_NODES, "clusters": QUICK_NODES}.get(method, 1)
+    fits = nodes <= max_nodes and subset_bytes(nodes) <= limits.bytes
     return fits and limits.allows(table_seconds(nodes))

@@ -53,7 +53,7 @@ def around_network(
 ) -> Inputs:
     """r copies of a network's DAG with so many random changes each; 0.75 n by default."""
     dag = load_network(name, folder).dag
-    base = dag.reordered(sorted(dag.names))
+    base = dag.reorder(sorted(dag.names))
     rng = np.random.default_rng(seed)
     changes = 3 * base.n // 4 if changes is None else changes
     label = f"{name}, {changes} changes, seed {seed}"
