@@ -135,8 +135,8 @@ def exact_clusters(point: FractionalPoint, k: int = 1, max_clusters: int = 5) ->
     z_i says that i is in C; y_f ≥ z_i - u_f that the column f counts, where u_f = 1 only if k of
     its parents are in C (for k = 1 their sum serves). Solutions of Σ x_f y_f < k, the best first;
     the solver stops at the first `max_clusters`. Two facts shorten the search for k = 1: some
-    violated cluster lies in one strongly connected component of the support, and each of its nodes has a
-    parent in it (else that node alone counts 1).
+    violated cluster lies in one strongly connected component of the support, and each of its
+    nodes has a parent in it (else that node alone counts 1).
     """
     from fedbn.extras import pyscipopt
 
