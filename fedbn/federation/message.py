@@ -62,7 +62,7 @@ _NPY_HEADER = re.compile(
     rb"\{'descr': '(?P<type>[<|][a-z]\d)', 'fortran_order': False, "
     rb"'shape': \((?P<rows>\d{1,18}),(?: (?P<columns>\d{1,18}))?\), \} *\n"
 )
-_NPY_TYPES = {np.dtype(kind).str for kind in (*_DTYPES.values(), np.uint64)}
+_NPY_TYPES = {np.dtype(kind).str for kind in (*_DTYPES.values(), np.uint16, np.uint32, np.uint64)}
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

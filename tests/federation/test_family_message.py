@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from fedbn.federation.family_message import (
     request_from_arrays,
     request_to_arrays,
 )
+from fedbn.federation.message import arrays_of_npy
 from fedbn.networks.family_counts import Family, FamilyTables, families_of
 from tests.strategies import dag_lists
 
@@ -189,7 +191,15 @@ def test_counts_have_the_narrowest_type_that_holds_them(rows: int, kind: type) -
     arrays = answer_to_arrays(request, answer)
     assert arrays["cells"].dtype == kind
     assert arrays["seen"].tolist() == [0b01000000]
-    assert answer_from_arrays(arrays, request, 1.0).counts == answer.counts
+    parts = [(key, npy(array)) for key, array in arrays.items()]
+    arrived = arrays_of_npy(parts, keys=ANSWER_KEYS)
+    assert answer_from_arrays(arrived, request, 1.0).counts == answer.counts
+
+
+def npy(array: np.ndarray) -> bytes:
+    file = BytesIO()
+    np.save(file, array)
+    return file.getvalue()
 
 
 def test_keys_are_the_documented_ones() -> None:
