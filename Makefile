@@ -6,7 +6,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: demo test check lint docs install clean
+.PHONY: demo test check lint docs install browser clean
 
 install: .venv/installed
 
@@ -18,8 +18,15 @@ install: .venv/installed
 demo: install
 	$(BIN)/fedbn simulate --config simulations/demo.toml --out results/demo
 
-test: lint
+test: lint browser
 	$(BIN)/python -m pytest -n 2 --durations=20
+
+# The report is tested in Chromium. Where it is missing and cannot be had, those tests are skipped,
+# which pytest says at its end.
+browser:
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  { apt-get update -qq; apt-get install -y -qq --no-install-recommends chromium; } } || \
+	  echo "no Chromium: the report is not tested in a browser"
 
 check: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow"

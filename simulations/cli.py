@@ -300,6 +300,38 @@ def learn(
     )
 
 
+# --- report -------------------------------------------------------------------------------------
+
+
+@app.command(
+    epilog=examples(
+        "fedbn report results/alarm",
+        "fedbn report results/alarm --public --out alarm.html",
+    )
+)
+def report(
+    folder: Annotated[Path, typer.Argument(help="A results folder.")],
+    out: Annotated[
+        Path | None, typer.Option(show_default="FOLDER/report.html", help="The file to write.")
+    ] = None,
+    public: Annotated[
+        bool,
+        typer.Option(
+            "--public",
+            help="Without sites, and without edges that fewer than three sites have "
+            "(FOLDER/report-public.html).",
+        ),
+    ] = False,
+) -> None:
+    """Write a run's report as one HTML file, which asks nothing of any other machine.
+
+    Every run leaves report.html in its folder; this makes it anew, or the one for the public.
+    """
+    from fedbn.results.page.files import write_report
+
+    print(write_report(folder, out, public=public))
+
+
 # --- audit --------------------------------------------------------------------------------------
 
 

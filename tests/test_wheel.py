@@ -95,7 +95,7 @@ def test_the_wheel_has_two_packages_and_both_licences(wheel: Path) -> None:
 def test_every_file_of_the_tree_is_in_the_wheel(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
-    kinds = {".py", ".toml", ".json", ".md", ".typed"}
+    kinds = {".py", ".toml", ".json", ".md", ".typed", ".css", ".js"}
     here = {
         path.relative_to(ROOT)
         for folder in ("fedbn", *APPS)

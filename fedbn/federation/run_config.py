@@ -22,7 +22,14 @@ from fedbn.errors import ConfigError, did_you_mean
 from fedbn.federation.settings import GROUPS, Experiment, all_settings
 from fedbn.setting import Setting
 
-__all__ = ["NOT_GIVEN", "RunConfigValue", "from_run_config", "run_config_keys", "to_run_config"]
+__all__ = [
+    "NOT_GIVEN",
+    "RunConfigValue",
+    "from_run_config",
+    "run_config_keys",
+    "to_run_config",
+    "typed_values",
+]
 
 RunConfigValue = str | int | float | bool
 """What Flower allows as a value of a run config."""
@@ -83,6 +90,16 @@ def from_run_config(config: Mapping[str, Any], **local: Any) -> Experiment:
     whole = grouped.pop(None, {})
     made = {name: GROUPS[name](**values) for name, values in grouped.items() if name is not None}
     return Experiment(**whole, **made).change(**local)
+
+
+def typed_values(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a flat run config as the settings have them: None, numbers, tuples of texts.
+
+    >>> typed_values({"table": "none", "missing": '["?", "-"]'})
+    {'table': None, 'missing': ('?', '-')}
+    """
+    known = _carried()
+    return {key: _decode(key, value, known[key][1].type) for key, value in config.items()}
 
 
 def _encode(value: Any) -> RunConfigValue:

@@ -12,7 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fedbn.arrays import Floats
-from fedbn.results.plots import BLUE, INK, STYLE, printable_label
+from fedbn.results.palette import BLUE, INK
+from fedbn.results.plots import STYLE, drawable_labels
 
 __all__ = ["edge_posterior_figure", "rank_figure"]
 
@@ -30,7 +31,7 @@ def edge_posterior_figure(posteriors: Floats, names: Sequence[str]) -> Figure:
         axes.set_xlabel("child")
         axes.set_ylabel("parent")
         if n <= LABELLED:
-            labels = [printable_label(name) for name in names]
+            labels = list(drawable_labels(names).values())
             axes.set_xticks(range(n), labels, rotation=90, fontsize=6, parse_math=False)
             axes.set_yticks(range(n), labels, fontsize=6, parse_math=False)
         axes.spines[:].set_visible(False)

@@ -190,6 +190,7 @@ class PathRow:
     theta: Fraction | None
     theta_decimal: float | None
     psi: Fraction | None
+    psi_decimal: float | None
     edges: int
     treewidth: int
     mean_smhd: float
@@ -208,8 +209,9 @@ def path_rows(outcome: Outcome) -> tuple[PathRow, ...]:
             PathRow(
                 reading=state.reading,
                 theta=state.theta,
-                theta_decimal=None if state.theta is None else float(state.theta),
+                theta_decimal=_decimal(state.theta),
                 psi=None if state.theta is None else psi.get(state.theta),
+                psi_decimal=None if state.theta is None else _decimal(psi.get(state.theta)),
                 edges=state.n_edges,
                 treewidth=dag_treewidth(state.dag),
                 mean_smhd=float(state.mean_smhd),
@@ -219,6 +221,10 @@ def path_rows(outcome: Outcome) -> tuple[PathRow, ...]:
             )
         )
     return tuple(rows)
+
+
+def _decimal(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _last_psi(path: DeletionPath) -> dict[Fraction, Fraction]:
@@ -243,7 +249,9 @@ class EdgeRow:
     same: int
     reversed: int
     theta: Fraction | None
+    theta_decimal: float | None
     psi: Fraction | None
+    psi_decimal: float | None
     in_fusion: bool
     in_consensus: bool
     directed: str
@@ -272,7 +280,9 @@ def edge_rows(outcome: Outcome) -> tuple[EdgeRow, ...]:
                 same=len(same),
                 reversed=len(other),
                 theta=None if step is None else step.theta,
+                theta_decimal=None if step is None else float(step.theta),
                 psi=None if step is None else step.psi,
+                psi_decimal=None if step is None else float(step.psi),
                 in_fusion=bool(union.adjacency[i, j] or union.adjacency[j, i]),
                 in_consensus=bool(outcome.consensus.dag.adjacency[i, j]),
                 directed=directed.get((parent, child), ""),

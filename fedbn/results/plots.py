@@ -4,18 +4,19 @@
 true network over the threshold θ. Colours are those of Okabe and Ito, and every distinction is
 also one of dash or shape. Drawn with matplotlib's object interface on Agg: no display, no global
 state; SVG has neither dates nor random identifiers, so the bytes depend on the result alone.
+Places and shades are those of the report.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont, get_font
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
@@ -24,13 +25,31 @@ from matplotlib.ticker import MaxNLocator
 from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
-from fedbn.graphs.layout import LayeredLayout, layered_layout
 from fedbn.results.outcome import Outcome, PathRow, Summary, edge_status
+from fedbn.results.palette import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PURPLE,
+    SHADES,
+    VERMILLION,
+    shade_of,
+)
+from fedbn.results.placement import (
+    HALF,
+    LARGE,
+    Placement,
+    curve_through,
+    place_network,
+    printable_label,
+)
 
 __all__ = [
     "complexity_figure",
+    "drawable_labels",
     "network_figure",
-    "printable_label",
     "save_figure",
     "smhd_figure",
     "write_figures",
@@ -39,8 +58,6 @@ __all__ = [
 Edge = tuple[str, str]
 Point = tuple[float, float]
 
-BLUE, ORANGE, GREEN, VERMILLION, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"
-GREY, INK = "#767676", "#222222"
 READINGS = {"search": (BLUE, "-"), "refusion": (VERMILLION, (0, (4, 2)))}
 STATUS = {
     "true": (INK, "-", "as in the true network"),
@@ -70,14 +87,18 @@ STYLE: Any = {
 def write_figures(
     outcome: Outcome, rows: Sequence[PathRow], summary: Summary, folder: FilePath
 ) -> None:
-    """Draw every figure of a result into `folder`, which is made."""
+    """Draw every figure of a result into `folder`, which is made.
+
+    Above LARGE variables the network is left to the report.
+    """
     folder.mkdir()
     dag = outcome.consensus.dag
     figures: dict[str, Callable[[], Figure]] = {
         "smhd": lambda: smhd_figure(rows, summary),
         "complexity": lambda: complexity_figure(rows, summary, gold=outcome.gold),
-        "consensus": lambda: _consensus_figure(outcome, dag),
     }
+    if dag.n <= LARGE:
+        figures["consensus"] = lambda: _consensus_figure(outcome, dag)
     for name, draw in figures.items():
         try:
             with mpl.rc_context(STYLE):
@@ -222,10 +243,6 @@ def _label_axis(axis: Any) -> tuple[list[Any], list[str]]:
 # --- the network ------------------------------------------------------------------------------
 
 _FONT = 7.0
-_LAYER = 0.62
-_HALF = 0.105
-# dx/dy of an edge where it passes a layer: it stays in its gap between the boxes.
-_STEEPEST = 0.4
 
 
 def network_figure(
@@ -240,26 +257,46 @@ def network_figure(
 
     Parameters
     ----------
-    support : in [0, 1] per edge; the wider the line, the more clients have it.
+    support : in [0, 1] per edge; the wider the line, and without `status` the darker, the more
+        clients have it.
     status : per edge "true", "reversed", "extra" or "missing" (the last for edges that `dag`
-        lacks); without it all edges look alike.
+        lacks).
     directed : per edge "compelled" or "open"; an open edge has no arrowhead.
+
+    A name in a script that the figures' font lacks is its number, counted from 1 in `dag.names`,
+    which a FedbnWarning says. Above some hundred nodes this takes long, and nobody can read it.
     """
     support, status, directed = support or {}, status or {}, directed or {}
     missing = sorted(edge for edge, word in status.items() if word == "missing")
-    labels = {name: printable_label(name) for name in dag.names}
-    widths = {name: 0.066 * len(label) * _FONT / 7 + 0.13 for name, label in labels.items()}
-    layout = _page_layout(dag, widths, missing)
-    figure, axis = _canvas(layout)
-    ports = _ports(layout, widths)
+    labels = drawable_labels(dag.names)
+    place = place_network(dag, labels, missing)
+    figure, axis = _canvas(place)
     for edge in [*missing, *sorted(dag.edges, key=lambda e: support.get(e, 1.0))]:
-        upside_down = layout.positions[edge[0]][1] > layout.positions[edge[1]][1]
-        line = _Line(support.get(edge), status.get(edge, "true"), directed.get(edge) != "open")
-        _draw_edge(axis, ports[edge], upside_down, line)
-    for name, (x, y) in layout.positions.items():
-        _draw_node(axis, x, -y * _LAYER, widths[name], labels[name])
+        line = _Line(support.get(edge), status.get(edge, ""), directed.get(edge) != "open")
+        _draw_edge(axis, place.routes[edge], place.is_upside_down(edge), line)
+    for name, (x, y) in place.positions.items():
+        _draw_node(axis, x, y, place.widths[name], labels[name])
     _network_legend(figure, set(status.values()), bool(support), "open" in directed.values(), title)
     return figure
+
+
+def drawable_labels(names: Sequence[str]) -> dict[str, str]:
+    """Name -> what a figure writes for it: see `network_figure`."""
+    font = get_font(findfont("DejaVu Sans"))
+    found, numbered = {}, []
+    for place, name in enumerate(names, start=1):
+        label = printable_label(name)
+        if not all(font.get_char_index(ord(char)) for char in label):
+            label = f"#{place}"
+            numbered.append(name)
+        found[name] = label
+    if numbered:
+        said = (
+            f"figures show {len(numbered)} names by their numbers, for their font lacks the "
+            f"script: {printable_label(numbered[0])} is {found[numbered[0]]}; the report has names"
+        )
+        warnings.warn(said, FedbnWarning, stacklevel=3)
+    return found
 
 
 def _consensus_figure(outcome: Outcome, dag: DAG) -> Figure:
@@ -272,63 +309,20 @@ def _consensus_figure(outcome: Outcome, dag: DAG) -> Figure:
     return network_figure(dag, support=support, status=status, directed=directed)
 
 
-def _page_layout(dag: DAG, widths: Mapping[str, float], missing: Sequence[Edge]) -> LayeredLayout:
-    """Of several layer widths, the layout that a page (7 by 9 inches) shrinks least."""
-
-    def shrinkage(layout: LayeredLayout) -> float:
-        return max(layout.width / 7.0, layout.n_layers * _LAYER / 9.0)
-
-    narrowest = max(widths.values(), default=1.0)
-    candidates = [narrowest + 0.7 * step for step in range(1, 11)]
-    layouts = [layered_layout(dag, widths, capacity=c, also=missing) for c in candidates]
-    return min(layouts, key=shrinkage)
-
-
-def printable_label(name: str) -> str:
-    """A name as a figure shows it: characters that no font has become "·", long ones lose a middle.
-
-    >>> printable_label("a" + chr(7) + " name that is longer than any box")
-    'a· name tha… any box'
-    """
-    plain = "".join(c if c.isprintable() else "·" for c in name)
-    return plain if len(plain) <= 20 else f"{plain[:11]}…{plain[-8:]}"
-
-
-def _canvas(layout: LayeredLayout) -> tuple[Figure, Any]:
-    width = max(layout.width, 3.6) + 0.3
-    height = (layout.n_layers - 1) * _LAYER + 2 * _HALF + 0.2
+def _canvas(place: Placement) -> tuple[Figure, Any]:
+    width, height = max(place.width, 3.6) + 0.3, place.height + 0.2
     legend = 0.55
     figure = Figure(figsize=(width, height + legend))
     axis = figure.add_axes((0, 0, 1, height / (height + legend)))
-    spare = (width - layout.width) / 2
-    axis.set_xlim(-spare, layout.width + spare)
-    axis.set_ylim(-(layout.n_layers - 1) * _LAYER - _HALF - 0.1, _HALF + 0.1)
+    spare = (width - place.width) / 2
+    axis.set_xlim(-spare, place.width + spare)
+    axis.set_ylim(HALF - height + 0.1, HALF + 0.1)
     axis.set_axis_off()
     return figure, axis
 
 
-def _ports(layout: LayeredLayout, widths: Mapping[str, float]) -> dict[Edge, list[Point]]:
-    """The routes with their ends spread along the borders of the boxes, in inches, y upwards."""
-    routes = {edge: [(x, -y * _LAYER) for x, y in route] for edge, route in layout.routes.items()}
-    for at_top in (True, False):
-        ends: dict[str, list[tuple[float, Edge]]] = {}
-        for edge, route in routes.items():
-            upper_first = layout.positions[edge[0]][1] <= layout.positions[edge[1]][1]
-            node = edge[upper_first == at_top]
-            ends.setdefault(node, []).append((route[-2 if at_top else 1][0], edge))
-        for node, users in ends.items():
-            users.sort()
-            step = min(0.11, 0.8 * widths[node] / len(users))
-            for rank, (_, edge) in enumerate(users):
-                end = -1 if at_top else 0
-                x, y = routes[edge][end]
-                shift = (rank - (len(users) - 1) / 2) * step
-                routes[edge][end] = (x + shift, y + (_HALF if at_top else -_HALF))
-    return routes
-
-
 class _Line(NamedTuple):
-    """How an edge looks: the share of clients that have it, its status, whether with a head."""
+    """How an edge looks: the share of clients that have it, its status or "", with head or not."""
 
     share: float | None
     status: str
@@ -336,7 +330,9 @@ class _Line(NamedTuple):
 
 
 def _draw_edge(axis: Any, route: Sequence[Point], upside_down: bool, line: _Line) -> None:
-    colour, dash, _ = STATUS[line.status]
+    colour, dash, _ = STATUS[line.status or "true"]
+    if not line.status and line.share is not None:
+        colour = SHADES[shade_of(line.share)]
     plain = line.share is None or line.status == "missing"
     width = 1.0 if plain else 0.4 + 1.4 * float(line.share or 0.0)
     points = list(route)[::-1] if upside_down else list(route)
@@ -355,32 +351,17 @@ def _draw_edge(axis: Any, route: Sequence[Point], upside_down: bool, line: _Line
 
 
 def _curve(points: Sequence[Point]) -> Path:
-    """A smooth curve through the points, vertical at both ends (cubic Hermite in y).
-
-    At a bend it is straight, and steep enough, as long as boxes of that layer are beside it.
-    """
-    (first, *bends, last) = points
-    way = [(*first, 0.0)]
-    for k, (x, y) in enumerate(bends, start=1):
-        (x0, y0), (x2, y2) = points[k - 1], points[k + 1]
-        slope = max(-_STEEPEST, min(_STEEPEST, (x2 - x0) / (y2 - y0)))
-        half = _HALF if y2 > y0 else -_HALF
-        way += [(x - slope * half, y - half, slope), (x + slope * half, y + half, slope)]
-    way.append((*last, 0.0))
-    codes, vertices = [Path.MOVETO], [first]
-    for (x0, y0, before), (x1, y1, after) in pairwise(way):
-        third = (y1 - y0) / (3.0 if bends else 2.4)
-        codes += [Path.CURVE4] * 3
-        vertices += [(x0 + before * third, y0 + third), (x1 - after * third, y1 - third), (x1, y1)]
-    return Path(vertices, codes)
+    """`curve_through` for matplotlib."""
+    vertices = curve_through(points)
+    return Path(vertices, [Path.MOVETO] + [Path.CURVE4] * (len(vertices) - 1))
 
 
 def _draw_node(axis: Any, x: float, y: float, width: float, label: str) -> None:
     axis.add_patch(
         FancyBboxPatch(
-            (x - width / 2, y - _HALF),
+            (x - width / 2, y - HALF),
             width,
-            2 * _HALF,
+            2 * HALF,
             boxstyle="round,pad=0,rounding_size=0.06",
             fc="#EEF3F8",
             ec="#5B6B7B",

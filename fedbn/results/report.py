@@ -3,6 +3,8 @@
 The folder is written beside its final place and renamed, so that it is either whole or not there,
 and an older result is replaced in one step. A folder that fedbn did not write is never replaced.
 
+    report.html    the report, one file to open or to mail; report.json is what it shows
+    README.txt     what every file and every column is
     consensus.csv .json .graphml .dot [.bif]   the consensus (BIF only where its tables are known)
     consensus.cpdag.csv .json .graphml .dot    its equivalence class: directions determined
     network.json   the consensus with its parameters, exact, where they are known
@@ -13,19 +15,21 @@ and an older result is replaced in one step. A folder that fedbn did not write i
     figures/       PNG and SVG
     schema.json, state.json   of a federated run: the agreed columns, and what an update needs
 
-Bytes depend on the result alone; only `run.json` and the column `seconds` hold times.
+Bytes depend on the result alone; only `run.json` and the column `seconds` hold times. No file has a
+path in it: the folder can be sent.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,16 +38,22 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import write_class
 from fedbn.graphs.files import write_structure
 from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.results.dictionary import FILE as README_FILE
+from fedbn.results.dictionary import folder_readme
 from fedbn.results.outcome import (
     ClientRow,
     EdgeRow,
     Outcome,
     PathRow,
+    Summary,
     client_rows,
     edge_rows,
     path_rows,
     summarise,
 )
+from fedbn.results.page.content import report_content, voted_content
+from fedbn.results.page.files import write_page
+from fedbn.results.record import fractions_told, sendable
 
 if TYPE_CHECKING:
     from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
@@ -158,7 +168,8 @@ def write_results(
     Parameters
     ----------
     folder : replaced atomically; see `check_results_folder`.
-    run : what `run.json` says besides the summary: settings, seed, versions, timings.
+    run : what `run.json` says besides the summary: settings, seed, versions, timings; see
+        `record.sendable`.
     network : the consensus with its parameters, for network.json and, with tables, BIF.
     figures : whether to draw.
     more : name -> text of further files.
@@ -167,22 +178,26 @@ def write_results(
     ------
     ResultsError : the folder may not be replaced or cannot be written.
     """
+    record = sendable(run)
     with results_folder(folder) as place:
         dag = outcome.consensus.dag
         _write_structures(dag, outcome.edge_support(dag.edges), place, network)
         rows = path_rows(outcome)
         summary = summarise(outcome)
+        clients = client_rows(outcome)
         _write_table(place / "path.csv", PathRow, rows)
         if outcome.votes is None:
-            _write_table(place / "clients.csv", ClientRow, client_rows(outcome))
+            _write_table(place / "clients.csv", ClientRow, clients)
             _write_table(place / "edges.csv", EdgeRow, edge_rows(outcome))
-        _write_run(place / "run.json", run, asdict(summary), outcome.refused, outcome.lone_states)
-        for name, text in (more or {}).items():
-            (place / name).write_bytes(text.encode("utf-8"))
+        told = {"sites": summary.clients, "rows": _all_rows(clients), **record}
+        _write_run(place / "run.json", told, summary, outcome.refused, outcome.lone_states)
+        _write_texts(place, more)
         if figures:
             from fedbn.results.plots import write_figures
 
             write_figures(outcome, rows, summary, place / "figures")
+        _write_page(place, lambda: report_content(outcome, record, network, _hashes(place)))
+        _write_readme(place)
     return Path(folder).expanduser().resolve()
 
 
@@ -195,17 +210,54 @@ def write_voted(
     refused: Sequence[tuple[str, str]],
     network: Network | None = None,
     more: Mapping[str, str] | None = None,
+    missing: Sequence[str] = (),
 ) -> Path:
     """`write_results` of a consensus without a path: structures, `run.json` and `more`.
 
-    summary : the figures for `run.json`. Other parameters and exceptions as there.
+    summary : the figures for `run.json`.
+    missing : what the report must say is not in it. Other parameters and exceptions as there.
     """
+    record = sendable(run)
     with results_folder(folder) as place:
         _write_structures(dag, None, place, network)
-        _write_run(place / "run.json", run, summary, refused)
-        for name, text in (more or {}).items():
-            (place / name).write_bytes(text.encode("utf-8"))
+        _write_run(place / "run.json", record, summary, refused)
+        _write_texts(place, more)
+        _write_page(
+            place,
+            lambda: voted_content(dag, record, summary, refused, network, _hashes(place), missing),
+        )
+        _write_readme(place)
     return Path(folder).expanduser().resolve()
+
+
+def _all_rows(clients: Sequence[ClientRow]) -> int | None:
+    """Rows of all sites together; None unless every site tells its own."""
+    rows = [client.rows for client in clients if client.rows is not None]
+    return sum(rows) if rows and len(rows) == len(clients) else None
+
+
+def _write_texts(place: Path, more: Mapping[str, str] | None) -> None:
+    for name, text in (more or {}).items():
+        (place / name).write_bytes(text.encode("utf-8"))
+
+
+def _hashes(place: Path) -> dict[str, str]:
+    """Name -> SHA-256 of the files by which two runs are compared."""
+    files = [place / name for name in ("network.json", "schema.json") if (place / name).exists()]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def _write_page(place: Path, content: Callable[[], Mapping[str, Any]]) -> None:
+    try:
+        write_page(content(), place)
+    except Exception as error:
+        # As with figures: whatever a drawing stumbles over, the tables are worth more than it.
+        warnings.warn(f"the report could not be made: {error!r}", FedbnWarning, stacklevel=3)
+
+
+def _write_readme(place: Path) -> None:
+    names = [str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()]
+    (place / README_FILE).write_bytes(folder_readme(names).encode("utf-8"))
 
 
 def write_network(network: Network, place: Path) -> None:
@@ -257,14 +309,14 @@ def _cell(value: Any) -> str:
 def _write_run(
     path: Path,
     run: Mapping[str, Any],
-    summary: Mapping[str, Any],
+    summary: Summary | Mapping[str, Any],
     refused: Sequence[tuple[str, str]],
     lone_states: Sequence[tuple[str, str, str]] = (),
 ) -> None:
     content = {
         "program": PROGRAM,
         **run,
-        "summary": dict(summary),
+        "summary": fractions_told(summary),
         "refused": [{"client": client, "reason": reason} for client, reason in refused],
         "lone_states": [
             {"client": client, "column": column, "state": state}

@@ -18,6 +18,7 @@ from fedbn.federation.secure_rounds import SecureResult, statements
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import shd, smhd
 from fedbn.results.outcome import Outcome
+from fedbn.results.page.content import NO_SITES
 from fedbn.results.report import write_results, write_voted
 
 if TYPE_CHECKING:
@@ -90,7 +91,14 @@ def write_sums(
     summary = voted_content(result, gold)
     dag, refused = result.consensus.dag, result.refused
     return write_voted(
-        dag, folder, run=run, summary=summary, refused=refused, network=network, more=files
+        dag,
+        folder,
+        run=run,
+        summary=summary,
+        refused=refused,
+        network=network,
+        more=files,
+        missing=(NO_SITES,),
     )
 
 

@@ -10,7 +10,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from fedbn.results.plots import BLUE, GREEN, ORANGE, STYLE, VERMILLION, save_figure
+from fedbn.results.palette import BLUE, GREEN, ORANGE, VERMILLION
+from fedbn.results.plots import STYLE, save_figure
 from simulations.credible_bn.federation import METHODS
 
 __all__ = ["draw_federation", "draw_sizes"]

@@ -10,7 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedbn.results.plots import BLUE, GREEN, ORANGE, PURPLE, STYLE, VERMILLION, save_figure
+from fedbn.results.palette import BLUE, GREEN, ORANGE, PURPLE, VERMILLION
+from fedbn.results.plots import STYLE, save_figure
 from simulations.study import Row
 
 __all__ = ["draw_alike", "draw_differing"]

@@ -1,0 +1,103 @@
+"""README.txt of a results folder: every file that is there, and every column of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from textwrap import wrap
+
+from fedbn import __version__
+
+__all__ = ["COLUMNS", "FILE", "FILES", "folder_readme"]
+
+FILE = "README.txt"
+
+FILES = {
+    "report.html": "the report: open it in a browser; it asks nothing of any other machine",
+    "report.json": "what the report shows; `fedbn report FOLDER --public` makes one without sites",
+    "consensus.csv": "the edges of the consensus: from, to, support",
+    "consensus.json": "nodes and edges of the consensus",
+    "consensus.graphml": "the consensus for programs that draw graphs",
+    "consensus.dot": "the consensus for Graphviz",
+    "consensus.bif": "the consensus with its tables, for other programs; numbers are rounded",
+    "consensus.cpdag.csv": "its equivalence class: from, to, directed (compelled or open)",
+    "consensus.cpdag.json": "its equivalence class",
+    "consensus.cpdag.graphml": "its equivalence class",
+    "consensus.cpdag.dot": "its equivalence class; an open edge has no arrowhead",
+    "network.json": "the consensus with its parameters, exact",
+    "path.csv": "one row per state of the path",
+    "clients.csv": "one row per site",
+    "edges.csv": "one row per pair of variables that somebody joins",
+    "run.json": "settings, seed, versions, seconds, hashes of input files, the figures of the run",
+    "schema.json": "the agreed columns and their states",
+    "state.json": "what `fedbn update` needs",
+    "sums.json": "what the secure sums cost",
+    "learned.txt": "what the server learned, in sentences",
+    "figures/smhd.png": "mean SMHD to the sites over θ (also .svg)",
+    "figures/complexity.png": "edges and treewidth over θ (also .svg)",
+    "figures/consensus.png": "the consensus drawn as in the report (also .svg)",
+}
+"""What each file is."""
+
+COLUMNS = {
+    "path.csv": {
+        "reading": "how the state became a network: search, refusion, vote",
+        "theta": "threshold θ as an exact fraction; empty for the unrestricted fusion G+",
+        "theta_decimal": "θ as a decimal",
+        "psi": "criticality Ψ of the last deletion before the state, as a fraction",
+        "psi_decimal": "Ψ as a decimal",
+        "edges": "number of edges",
+        "treewidth": "an upper bound of the treewidth",
+        "mean_smhd": "weighted mean structural moral Hamming distance to the sites' structures",
+        "smhd_to_gold": "SMHD to the gold network, where it is known",
+        "shd_to_gold": "structural Hamming distance of the classes to that of the gold network",
+        "selected": "whether this is the consensus",
+    },
+    "edges.csv": {
+        "parent": "one variable",
+        "child": "the other",
+        "support": "weighted share of the structures that join the two",
+        "same": "sites with an edge in this direction",
+        "reversed": "sites with an edge in the other direction",
+        "theta": "θ at which the pair goes, as a fraction; empty if the path never removes it",
+        "theta_decimal": "the same as a decimal",
+        "psi": "Ψ of that deletion, as a fraction",
+        "psi_decimal": "the same as a decimal",
+        "in_fusion": "whether G+ joins the two",
+        "in_consensus": "whether the consensus does, in this direction",
+        "directed": "compelled or open, for edges of the consensus",
+        "status": "against the gold network: true, reversed, extra, missing",
+        "supporters": "the sites, with semicolons",
+    },
+    "clients.csv": {
+        "client": "the site's name in this run",
+        "status": "complete, or the gravest limit that its search met",
+        "dags": "number of structures that it sent",
+        "rows": "rows of its table, if it tells",
+        "edges": "edges, mean over its structures",
+        "seconds": "CPU seconds of its search, if it tells",
+        "smhd_to_consensus": "SMHD to the consensus",
+        "smhd_to_gold": "SMHD to the gold network, where it is known",
+        "shd_to_gold": "SHD to the gold network, where it is known",
+        "held_out": "score on rows that no site has, in a simulation",
+    },
+}
+"""What each column is."""
+
+
+def folder_readme(names: Iterable[str]) -> str:
+    """The text for a folder with these files, names relative to it."""
+    there = set(names)
+    lines = [f"Results of fedbn {__version__}. Open report.html first.", ""]
+    for name, words in FILES.items():
+        if name in there:
+            lines += _entry(name, words, "")
+            for column, meaning in COLUMNS.get(name, {}).items():
+                lines += _entry(column, meaning, "    ")
+    lines += ["", "Nothing here is a time but the seconds in run.json and clients.csv."]
+    return "\n".join(lines) + "\n"
+
+
+def _entry(name: str, words: str, indent: str) -> list[str]:
+    start = f"{indent}{name:<{26 - len(indent)}}"
+    gap = " " * max(len(start), 26)
+    return wrap(f"{start} {words}", 100, subsequent_indent=f"{gap} ", break_long_words=False)

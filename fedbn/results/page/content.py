@@ -1,0 +1,336 @@
+"""What the report shows, as one JSON object: words, numbers, and where everything is drawn.
+
+Names are printable here: characters that show nothing are "·". Nothing in it depends on times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.files import structure_text
+from fedbn.results.outcome import Outcome, Summary, client_rows, edge_rows, edge_status, summarise
+from fedbn.results.page.parameters import parameters_of
+from fedbn.results.page.states import Pairs, decimal, readings_of, site_distances
+from fedbn.results.page.words import headline, sentences
+from fedbn.results.placement import (
+    HALF,
+    Placement,
+    curve_through,
+    place_network,
+    printable_label,
+    printable_name,
+)
+from fedbn.results.record import repeat_line
+
+if TYPE_CHECKING:
+    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+
+__all__ = ["FORMAT", "NO_SITES", "report_content", "voted_content"]
+
+FORMAT = "fedbn-report-1"
+INCH = 72.0 / 7.0 * 12.0
+"""Pixels of an inch of the drawing: its font of 7 points has 12 pixels on the page."""
+
+NO_SITES = (
+    "Under secure sums nobody sees a site's structure: which site has an edge, and how far a site "
+    "is from the consensus, is not known and not shown. Supports are sums over all sites."
+)
+NO_PATH = (
+    "There is no path over θ here: this run chose one structure without deleting edge by edge."
+)
+
+
+def report_content(
+    outcome: Outcome,
+    run: Mapping[str, Any],
+    network: BayesianNetwork | LinearGaussianNetwork | None = None,
+    hashes: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The content of a run with a path.
+
+    Parameters
+    ----------
+    run : what `run.json` says of settings, seed, versions, command.
+    network : the consensus with its parameters, where they are known and may be shown.
+    hashes : name -> SHA-256 of files of the folder.
+    """
+    summary = summarise(outcome)
+    dag = outcome.consensus.dag
+    rows = _rows(outcome)
+    pairs = Pairs((row.i, row.j) for row in rows)
+    sites = _sites(outcome, pairs) if outcome.votes is None else None
+    content = {
+        **_head(run, summary, dag, outcome.refused),
+        **_drawing(dag, outcome.gold, [(dag.names[i], dag.names[j]) for i, j in pairs.pairs]),
+        "pairs": [row.listed() for row in rows],
+        "readings": readings_of(outcome, pairs),
+        "chosen": _chosen(outcome),
+        "bound": decimal(summary.lower_bound),
+        "sites": sites,
+        "distances": site_distances(outcome) if sites else None,
+        "missing": [NO_SITES] if outcome.votes is not None else [],
+        "remarks": list(summary.remarks),
+        "lone_states": [list(map(printable_name, triple)) for triple in outcome.lone_states],
+        "gold": _gold(summary),
+    }
+    return content | _tail(run, dag, network, hashes)
+
+
+def voted_content(
+    dag: DAG,
+    run: Mapping[str, Any],
+    summary: Mapping[str, Any],
+    refused: Sequence[tuple[str, str]] = (),
+    network: BayesianNetwork | LinearGaussianNetwork | None = None,
+    hashes: Mapping[str, str] | None = None,
+    missing: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The content of a consensus without a path and without the sites' structures.
+
+    summary : mean_smhd, lower_bound and whatever else is known of it.
+    """
+    joined = [(i, j) for i, j in np.argwhere(dag.adjacency).tolist()]
+    pairs = Pairs(joined)
+    state = {
+        "theta": None,
+        "decimal": None,
+        "edges": dag.n_edges,
+        "smhd": decimal(summary["mean_smhd"]),
+        "gold": summary.get("smhd_to_gold"),
+        "changes": [int(n) for k, code in enumerate(pairs.codes(dag)) for n in (k, code)],
+    }
+    method = str(summary.get("method", "vote"))
+    content = {
+        **_head(run, summary, dag, refused),
+        **_drawing(dag, None, dag.edges),
+        "pairs": [_Row(i, j).listed() for i, j in joined],
+        "readings": [{"reading": method, "states": [state]}],
+        "chosen": [0, 0],
+        "bound": decimal(summary["lower_bound"]),
+        "sites": None,
+        "distances": None,
+        "missing": [NO_PATH, *missing],
+        "remarks": [],
+        "lone_states": [],
+        "gold": None,
+    }
+    return content | _tail(run, dag, network, hashes)
+
+
+def _head(
+    run: Mapping[str, Any],
+    summary: Summary | Mapping[str, Any],
+    dag: DAG,
+    refused: Sequence[tuple[str, str]],
+) -> dict[str, Any]:
+    facts = summary if isinstance(summary, Mapping) else vars(summary)
+    return {
+        "format": FORMAT,
+        "public": False,
+        "title": headline(run, int(facts.get("clients", 0))),
+        "sentences": sentences(facts, dag, run),
+        "names": [printable_name(name) for name in dag.names],
+        "refused": [[printable_name(client), printable_name(why)] for client, why in refused],
+    }
+
+
+def _tail(
+    run: Mapping[str, Any],
+    dag: DAG,
+    network: BayesianNetwork | LinearGaussianNetwork | None,
+    hashes: Mapping[str, str] | None,
+) -> dict[str, Any]:
+    text = structure_text(dag, ".json")
+    own = {"consensus.json": hashlib.sha256(text.encode("utf-8")).hexdigest()}
+    settings = run.get("settings") or {}
+    given = {key: value for key, value in settings.items() if value is not None}
+    return {
+        "parameters": parameters_of(network),
+        "settings": {key: _text(value) for key, value in given.items()},
+        "versions": dict(run.get("versions") or {}),
+        "inputs": list(run.get("inputs") or ()),
+        "hashes": own | dict(hashes or {}),
+        "command": repeat_line(run),
+        "consensus": structure_text(dag, ".csv"),
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+# --- pairs and sites ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A pair i -> j as the page lists it."""
+
+    i: int
+    j: int
+    support: float | None = None
+    theta: Fraction | None = None
+    psi: Fraction | None = None
+    status: str = ""
+    sites: int | None = None
+
+    def listed(self) -> list[Any]:
+        """[i, j, support, θ, Ψ, status, number of sites that join it]."""
+        theta = None if self.theta is None else str(self.theta)
+        psi = None if self.psi is None else str(self.psi)
+        return [self.i, self.j, decimal(self.support), theta, psi, self.status, self.sites]
+
+
+def _rows(outcome: Outcome) -> list[_Row]:
+    """All pairs that somebody, or a state of the path, joins, sorted by parent and child."""
+    found = _known_rows(outcome)
+    names = outcome.consensus.dag.names
+    seen = {frozenset((row.i, row.j)) for row in found}
+    deleted = {frozenset((step.x, step.y)): step for step in outcome.path.steps}
+    union = outcome.path.union.reordered(names)
+    gold = () if outcome.gold is None else (outcome.gold,)
+    status = edge_status(outcome.consensus.dag, outcome.gold)
+    structures = (outcome.consensus.dag, *gold, union, *(s.dag for s in outcome.consensus.states))
+    for structure in structures:
+        for i, j in np.argwhere(structure.adjacency).tolist():
+            if frozenset((i, j)) in seen:
+                continue
+            seen.add(frozenset((i, j)))
+            edge = (names[i], names[j])
+            step = deleted.get(frozenset(edge))
+            support = float(outcome.support[i, j])
+            row = _Row(
+                i,
+                j,
+                support,
+                theta=None if step is None else step.theta,
+                psi=None if step is None else step.psi,
+                status=status.get(edge, ""),
+                sites=round(support * len(outcome.cohort)) if outcome.cohort else None,
+            )
+            found.append(row)
+    return sorted(found, key=lambda row: (row.i, row.j))
+
+
+def _known_rows(outcome: Outcome) -> list[_Row]:
+    """The rows of edges.csv; none where no site's structures are known."""
+    if outcome.votes is not None:
+        return []
+    position = {name: i for i, name in enumerate(outcome.consensus.dag.names)}
+    return [
+        _Row(position[row.parent], position[row.child], row.support, row.theta, row.psi,
+             row.status, len(row.supporters))
+        for row in edge_rows(outcome)
+    ]  # fmt: skip
+
+
+def _sites(outcome: Outcome, pairs: Pairs) -> list[dict[str, Any]]:
+    """What is known of every site."""
+    return [
+        {
+            "name": printable_name(client.label),
+            "status": row.status,
+            "rows": row.rows,
+            "edges": decimal(row.edges),
+            "gold": decimal(row.smhd_to_gold),
+            "held_out": decimal(row.held_out),
+            "arcs": steps(pairs.arcs(client.dags)),
+        }
+        for client, row in zip(outcome.clients, client_rows(outcome), strict=True)
+    ]
+
+
+def steps(ascending: Iterable[int]) -> list[int]:
+    """The first number and then the differences, which are short.
+
+    >>> steps([3, 4, 9])
+    [3, 1, 5]
+    """
+    found, last = [], 0
+    for number in ascending:
+        found.append(number - last)
+        last = number
+    return found
+
+
+def _chosen(outcome: Outcome) -> list[int]:
+    """Which reading, and which of its states."""
+    consensus = outcome.consensus
+    readings = list(dict.fromkeys(state.reading for state in consensus.states))
+    if consensus.reading == "counts":
+        return [len(readings), 0]
+    some = [state.theta for state in consensus.states if state.reading == consensus.reading]
+    return [readings.index(consensus.reading), some.index(consensus.theta)]
+
+
+def _gold(summary: Summary) -> dict[str, Any] | None:
+    """The gold network's distances, where it is known."""
+    if summary.smhd_to_gold is None:
+        return None
+    return {
+        "inputs": decimal(summary.inputs_to_gold),
+        "fusion": decimal(summary.fusion_to_gold),
+        "consensus": decimal(summary.smhd_to_gold),
+        "pooled": decimal(summary.pooled_to_gold),
+    }
+
+
+# --- the drawing --------------------------------------------------------------------------------
+
+
+@dataclass
+class _Canvas:
+    """From inches of a placement to whole pixels with y downwards."""
+
+    placement: Placement
+    margin: float = 14.0
+    lowest: float = field(default=0.0)
+
+    def x(self, inches: float) -> int:
+        return round(inches * INCH + self.margin)
+
+    def y(self, inches: float) -> int:
+        self.lowest = max(self.lowest, -inches)
+        return round((HALF - inches) * INCH + self.margin)
+
+    def path(self, points: Sequence[tuple[float, float]]) -> str:
+        curve = [f"{self.x(x)},{self.y(y)}" for x, y in curve_through(points)]
+        return f"M{curve[0]}C{' '.join(curve[1:])}"
+
+
+def _drawing(dag: DAG, gold: DAG | None, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Boxes, and a path per pair from its first to its second variable."""
+    missing = sorted(e for e, word in edge_status(dag, gold).items() if word == "missing")
+    labels = {name: printable_label(name) for name in dag.names}
+    placement = place_network(dag, labels, missing)
+    canvas = _Canvas(placement)
+    paths = []
+    for pair in pairs:
+        back = pair[::-1]
+        known = next((edge for edge in (pair, back) if edge in placement.routes), None)
+        route = placement.route_around(pair) if known is None else placement.routes[known]
+        paths.append(canvas.path(route[::-1] if placement.is_upside_down(pair) else route))
+    boxes = [
+        [canvas.x(x - placement.widths[name] / 2), canvas.y(y + HALF),
+         round(placement.widths[name] * INCH)]
+        for name, (x, y) in ((name, placement.positions[name]) for name in dag.names)
+    ]  # fmt: skip
+    bottom = max(placement.height - 2 * HALF, canvas.lowest)
+    return {
+        "labels": [labels[name] for name in dag.names],
+        "boxes": boxes,
+        "box_height": round(2 * HALF * INCH),
+        "paths": paths,
+        "size": [canvas.x(placement.width) + 14, canvas.y(-bottom) + round(HALF * INCH) + 14],
+    }

@@ -1,0 +1,243 @@
+"""The report as HTML: content in, one self-contained page out.
+
+Nothing is loaded from anywhere: style, script and data are in the page, and its policy forbids the
+rest. Names come from tables of strangers: here they are escaped, in the script they are only ever
+text. Without JavaScript there are the headline, the drawing of the consensus and the first rows of
+all tables.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib import resources
+from typing import Any
+
+from fedbn.results.page.svg import curve_svg, network_svg
+from fedbn.results.page.tables import edge_table, page_table, parameter_tables, site_table
+from fedbn.results.page.words import number
+
+__all__ = ["page_html", "page_of"]
+
+
+UNSCRIPTED = ("settings", "versions", "inputs", "hashes", "command", "consensus", "sentences")
+"""Parts of the content that the script does not need."""
+
+
+def page_html(content: Mapping[str, Any]) -> str:
+    """The page of a report's content; equal contents have equal pages."""
+    body = [
+        _header(content),
+        _bar(content),
+        "<main>",
+        _curve(content),
+        _network(content),
+        _sites(content),
+        _section("edges", "Edges", edge_table(content)),
+        _parameters(content),
+        _warnings(content),
+        _origin(content),
+        "</main>",
+    ]
+    data = {key: value for key, value in content.items() if key not in UNSCRIPTED}
+    return page_of(str(content["title"]), "\n".join(body), data)
+
+
+def page_of(title: str, body: str, data: Mapping[str, Any] | None = None) -> str:
+    """A page in the report's style: `body` is HTML that is safe, `data` is for the script."""
+    here = resources.files(__package__)
+    style = (here / "report.css").read_text(encoding="utf-8")
+    script = (here / "report.js").read_text(encoding="utf-8") if data is not None else ""
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{style}</style></head><body>",
+        body,
+    ]
+    if data is not None:
+        parts.append(f'<script type="application/json" id="data">{_inert(data)}</script>')
+        parts.append(f"<script>{script}</script>")
+    return "\n".join([*parts, "</body></html>"]) + "\n"
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _inert(data: Mapping[str, Any]) -> str:
+    """JSON that no name can end the element of."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _section(name: str, title: str, inside: str) -> str:
+    return f'<section id="{name}"><h2>{escape(title)}</h2>{inside}</section>'
+
+
+def _paragraphs(texts: Iterable[str], kind: str = "") -> str:
+    named = f' class="{kind}"' if kind else ""
+    return "".join(f"<p{named}>{escape(text)}</p>" for text in texts)
+
+
+def _header(content: Mapping[str, Any]) -> str:
+    public = "<p class='note'>For the public: no site is named, and edges that fewer than "
+    public += f"{content.get('least', 3)} sites have are left out.</p>"
+    reading, state = content["chosen"]
+    chosen = content["readings"][reading]["states"][state]
+    facts = {
+        "Variables": len(content["names"]),
+        "Edges": chosen["edges"],
+        "Mean SMHD": number(chosen["smhd"]),
+        "No network below": number(content["bound"]),
+        "θ": _theta(chosen) if chosen["theta"] is not None else "-",
+        "Reading": content["readings"][reading]["reading"],
+        "Refused": content.get("n_refused", len(content["refused"])),
+    }
+    listed = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(str(v))}</dd></div>"
+                     for k, v in facts.items())  # fmt: skip
+    return (
+        f"<header><p class='kind'>fedbn report</p><h1>{escape(content['title'])}</h1>"
+        f"{_paragraphs(content['sentences'], 'lead')}<dl class='facts'>{listed}</dl>"
+        f"{public if content['public'] else ''}{_paragraphs(content['missing'], 'note')}"
+        "<noscript><p class='note'>Without JavaScript this page shows the consensus and the first "
+        "rows of its tables; nothing can be clicked.</p></noscript></header>"
+    )
+
+
+def _theta(state: Mapping[str, Any]) -> str:
+    whole = str(state["theta"]) == str(state["decimal"])
+    return str(state["theta"]) if whole else f"{state['theta']} ({number(state['decimal'])})"
+
+
+def _bar(content: Mapping[str, Any]) -> str:
+    """Where the script puts the slider; without a path there is nothing to slide."""
+    if sum(len(reading["states"]) for reading in content["readings"]) < 2:
+        return ""
+    return (
+        '<div class="bar" id="bar" hidden><label for="slider">Threshold θ</label>'
+        '<input type="range" id="slider" min="0" step="1" aria-describedby="state">'
+        '<output id="state" for="slider"></output><span id="readings"></span>'
+        '<button type="button" id="back">Back to the consensus</button></div>'
+    )
+
+
+def _curve(content: Mapping[str, Any]) -> str:
+    if sum(len(reading["states"]) for reading in content["readings"]) < 2:
+        return ""
+    text = (
+        "A small θ keeps what few sites have, a large one only what many insist on. Each point is "
+        "a network; click one to see it."
+    )
+    return _section("curve", "Distance to the sites over θ", f"<p>{text}</p>{curve_svg(content)}")
+
+
+def _network(content: Mapping[str, Any]) -> str:
+    gold = any(row[5] for row in content["pairs"])
+    tools = (
+        '<p class="tools" id="tools" hidden><button type="button" id="smaller">−</button>'
+        '<button type="button" id="larger">+</button>'
+        '<button type="button" id="fit">Fit the width</button>'
+    )
+    if gold:
+        tools += '<label><input type="checkbox" id="status"> Compare with the gold network</label>'
+    return _section(
+        "network",
+        "Network",
+        "<p>Wider and darker: more sites have the edge. An arrowhead stands only where the "
+        "direction is determined.</p>"
+        f"{_legend(gold)}{tools}</p>"
+        f'<div class="stage"><div class="drawing" tabindex="0" role="region" '
+        f'aria-label="Drawing of the network">{network_svg(content)}</div>'
+        '<aside id="panel" aria-live="polite"><p>Choose an edge or a site.</p></aside></div>',
+    )
+
+
+def _legend(gold: bool) -> str:
+    words = [("few", "few sites"), ("many", "all sites")]
+    words += [("lacks", "chosen site lacks it"), ("beyond", "only at the chosen site")]
+    if gold:
+        words += [("true", "as in the gold network"), ("reversed", "other direction"),
+                  ("extra", "not in the gold network")]  # fmt: skip
+    keys = "".join(
+        f'<li class="k-{kind}"><svg width="34" height="10" aria-hidden="true">'
+        f'<path d="M1,5H33" class="{kind}"/></svg> {escape(text)}</li>'
+        for kind, text in words
+    )
+    return f'<ul class="legend">{keys}</ul>'
+
+
+def _sites(content: Mapping[str, Any]) -> str:
+    if content["sites"] is None:
+        return ""
+    text = (
+        "<p>SMHD: how many pairs differ between the site's moral graph and that of the network at "
+        "the slider. Choose a site to see where.</p>"
+    )
+    return _section("sites", "Sites", text + site_table(content))
+
+
+def _parameters(content: Mapping[str, Any]) -> str:
+    if content["parameters"] is None:
+        text = "<p>This report has no parameters: they are not known, or were left out.</p>"
+        return _section("parameters", "Parameters", text)
+    text = "<p>Choose a variable here or in the drawing.</p>"
+    return _section("parameters", "Parameters", text + parameter_tables(content))
+
+
+def _warnings(content: Mapping[str, Any]) -> str:
+    parts = []
+    if content["remarks"]:
+        items = "".join(f"<li>{escape(text)}</li>" for text in content["remarks"])
+        parts.append(f"<ul class='warning'>{items}</ul>")
+    if content["refused"]:
+        parts.append("<h3>Replies that were not used</h3>")
+        parts.append(page_table(["Site", "Reason"], content["refused"]))
+    if content["lone_states"]:
+        parts.append("<h3>States that one site alone has</h3>")
+        parts.append(page_table(["Site", "Column", "State"], content["lone_states"]))
+    return _section("warnings", "Warnings", "".join(parts) or "<p>None.</p>")
+
+
+def _origin(content: Mapping[str, Any]) -> str:
+    parts = []
+    if content["command"]:
+        parts.append(f"<h3>How to repeat</h3><pre>{escape(content['command'])}</pre>")
+    settings = list(content["settings"].items())
+    versions = list(content["versions"].items())
+    if content["inputs"]:
+        rows = [[each["name"], each["sha256"]] for each in content["inputs"]]
+        parts.append(f"<h3>Inputs</h3>{page_table(['File', 'SHA-256'], rows)}")
+    if content["hashes"]:
+        rows = [list(pair) for pair in sorted(content["hashes"].items())]
+        parts.append(f"<h3>Results</h3>{page_table(['File', 'SHA-256'], rows)}")
+    parts.append(_link("consensus.csv", "text/csv", content["consensus"]))
+    parts.append(_details("Settings", ["Setting", "Value"], settings))
+    parts.append(_details("Versions", ["Package", "Version"], versions))
+    return _section("origin", "Where it comes from", "".join(parts))
+
+
+def _details(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    if not rows:
+        return ""
+    return f"<details><summary>{title}</summary>{page_table(header, rows)}</details>"
+
+
+def _link(name: str, kind: str, text: str) -> str:
+    data = base64.b64encode(text.encode("utf-8")).decode()
+    return (
+        f'<p><a download="{name}" href="data:{kind};base64,{data}">Save the edges of the consensus '
+        f"({name})</a></p>"
+    )

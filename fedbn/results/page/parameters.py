@@ -1,0 +1,84 @@
+"""The parameters of a consensus as the report shows them: tables cut to what a page can hold."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from fedbn.errors import QueryError
+from fedbn.results.placement import printable_name
+
+if TYPE_CHECKING:
+    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+
+__all__ = ["ROWS", "parameters_of"]
+
+ROWS = 50
+"""Rows of a table that are shown."""
+
+STATES = 20
+"""Columns of a table that are shown."""
+
+CELLS = 2_000_000
+"""Marginals are computed while the tables of their elimination have at most so many cells."""
+
+
+def parameters_of(
+    network: BayesianNetwork | LinearGaussianNetwork | None,
+) -> list[dict[str, Any]] | None:
+    """Per variable its parents and its table or equation; None where there are none."""
+    from fedbn.networks.network import BayesianNetwork
+
+    if network is None:
+        return None
+    if isinstance(network, BayesianNetwork):
+        return _tables(network)
+    return [
+        {
+            "parents": list(parents := network.dag.parents(node)),
+            "coefficients": [_short(network.coefficients[parent, node]) for parent in parents],
+            "intercept": _short(network.intercepts[node]),
+            "deviation": _short(network.standard_deviations[node]),
+        }
+        for node in range(network.dag.n)
+    ]
+
+
+def _tables(network: BayesianNetwork) -> list[dict[str, Any]]:
+    marginals = _marginals(network)
+    found = []
+    for node, name in enumerate(network.names):
+        parents = list(network.dag.parents(node))
+        columns = [network.schema.variables[parent].states or () for parent in parents]
+        rows = []
+        for _, (values, cells) in zip(
+            range(ROWS), zip(product(*columns), network.cpts[node], strict=True), strict=False
+        ):
+            shown = [round(float(cell), 4) for cell in cells[:STATES]]
+            rows.append([[printable_name(value) for value in values], shown])
+        states = network.schema.variables[node].states or ()
+        table: dict[str, Any] = {
+            "parents": parents,
+            "states": [printable_name(state) for state in states[:STATES]],
+            "rows": rows,
+            "n_rows": len(network.cpts[node]),
+            "n_states": len(states),
+        }
+        if marginals is not None:
+            table["marginal"] = [round(marginals[name][state], 4) for state in states[:STATES]]
+        found.append(table)
+    return found
+
+
+def _marginals(network: BayesianNetwork) -> Any:
+    """Variable -> state -> probability; None where that would take too much memory."""
+    from fedbn.inference.queries import query
+
+    try:
+        return query(network, max_cells=CELLS).posteriors
+    except QueryError:
+        return None
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")

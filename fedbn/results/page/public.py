@@ -1,0 +1,96 @@
+"""The report for the public: no site is named, and no edge is shown that few sites have.
+
+Who supports what is for the owner of the server. Sites, their distances, refused replies, states
+that one site alone has, files and the command line are left out; so is every pair of variables that
+fewer than k sites join, in whatever direction, with the tables that would tell of it. Numbers of
+edges and mean distances stay: they are of all sites together.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["LEAST", "public_content"]
+
+LEAST = 3
+"""k: how many sites must join a pair of variables for it to be shown."""
+
+TELLING = ("sites", "sites-dir", "table", "schema", "network-dir", "site-parameters", "knowledge",
+           "checkpoint", "out-dir")  # fmt: skip
+"""Settings that name files."""
+
+
+def public_content(content: Mapping[str, Any], least: int = LEAST) -> dict[str, Any]:
+    """The content without what is not for the public; see above."""
+    kept = [k for k, row in enumerate(content["pairs"]) if _is_common(row, least)]
+    place = {k: number for number, k in enumerate(kept)}
+    hidden = {frozenset(row[:2]) for k, row in enumerate(content["pairs"]) if k not in place}
+    settings = {k: v for k, v in content["settings"].items() if k not in TELLING}
+    return {
+        **content,
+        "public": True,
+        "least": least,
+        "n_hidden": len(content["pairs"]) - len(kept),
+        "n_refused": content.get("n_refused", len(content["refused"])),
+        "pairs": [content["pairs"][k] for k in kept],
+        "paths": [content["paths"][k] for k in kept],
+        "readings": [_without(reading, place) for reading in content["readings"]],
+        "parameters": _families(content["parameters"], hidden),
+        "sites": None,
+        "distances": None,
+        "refused": [],
+        "lone_states": [],
+        "remarks": [] if hidden else content["remarks"],
+        "inputs": [],
+        "hashes": {},
+        "command": None,
+        "settings": settings,
+        "consensus": _edges_of(content, kept),
+    }
+
+
+def _is_common(row: Sequence[Any], least: int) -> bool:
+    """Whether enough sites join the pair; where nobody counted them it is not shown."""
+    return row[6] is not None and row[6] >= least
+
+
+def _without(reading: Mapping[str, Any], place: Mapping[int, int]) -> dict[str, Any]:
+    states = []
+    for state in reading["states"]:
+        listed = state["changes"]
+        changes = [
+            number
+            for k, code in zip(listed[::2], listed[1::2], strict=True)
+            if k in place
+            for number in (place[k], code)
+        ]
+        states.append({**state, "changes": changes})
+    return {**reading, "states": states}
+
+
+def _families(tables: Any, hidden: set[frozenset[int]]) -> Any:
+    """None where a table would tell of a hidden edge, as the others tell of it, too."""
+    if tables is None:
+        return None
+    told = {frozenset((node, p)) for node, table in enumerate(tables) for p in table["parents"]}
+    return None if told & hidden else tables
+
+
+def _edges_of(content: Mapping[str, Any], kept: Sequence[int]) -> str:
+    """consensus.csv without its rare edges; names are printable ones."""
+    from fedbn.results.page.states import BACKWARD, NONE
+    from fedbn.results.page.svg import codes_at
+
+    codes = codes_at(content, *content["chosen"])
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("from", "to", "support"))
+    for k in kept:
+        i, j, support = content["pairs"][k][:3]
+        if codes[k] != NONE:
+            ends = (j, i) if codes[k] == BACKWARD else (i, j)
+            writer.writerow((*(content["names"][v] for v in ends), support))
+    return out.getvalue()

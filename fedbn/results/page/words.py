@@ -1,0 +1,75 @@
+"""The report's first lines, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.directions import directed_words
+
+__all__ = ["headline", "number", "sentences"]
+
+
+def headline(run: Mapping[str, Any], clients: int) -> str:
+    """What was fused, in a few words."""
+    settings = run.get("settings") or {}
+    many = f"{clients} sites" if clients else ""
+    learner, score = settings.get("learner"), settings.get("score")
+    how = f"{learner} with {score}" if learner and score else str(settings.get("method") or "")
+    source = settings.get("network") or settings.get("table")
+    what = Path(source).name if isinstance(source, str) and source != "none" else ""
+    told = ", ".join(part for part in (many, how) if part) or "structures"
+    return f"{what}: {told}" if what else told
+
+
+def sentences(facts: Mapping[str, Any], dag: DAG, run: Mapping[str, Any]) -> list[str]:
+    """What happened, for a reader who reads nothing else."""
+    clients, words = int(facts.get("clients", 0)), directed_words(dag)
+    opened = list(words.values()).count("open")
+    who = f"{clients} sites" if clients else "The inputs"
+    found = [
+        f"{who} agreed on a network of {dag.n} variables and {dag.n_edges} edges; "
+        f"the direction of {opened} of them is not determined.",
+        _certificate(float(facts["mean_smhd"]), float(facts["lower_bound"])),
+    ]
+    if facts.get("smhd_to_gold") is not None:
+        found.append(_against_gold(facts))
+    privacy = run.get("privacy")
+    if privacy:
+        words_of = privacy.get("words") or "differentially private"
+        found.append(f"The structures of the sites are {words_of}.")
+    return found
+
+
+def _certificate(distance: float, bound: float) -> str:
+    if distance == bound:
+        return (
+            f"Its mean distance to the sites' structures (SMHD) is {number(distance)}, and it is "
+            "proven that no network is nearer."
+        )
+    return (
+        f"No network can be nearer to the sites' structures than a mean distance (SMHD) of "
+        f"{number(bound)}; this one is at {number(distance)}."
+    )
+
+
+def _against_gold(facts: Mapping[str, Any]) -> str:
+    text = f"Its SMHD to the gold network is {number(facts['smhd_to_gold'])}"
+    if facts.get("inputs_to_gold") is not None:
+        text += f"; a site alone has {number(facts['inputs_to_gold'])} on average"
+    if facts.get("pooled_to_gold") is not None:
+        text += f", and learning from all rows pooled would have {number(facts['pooled_to_gold'])}"
+    return f"{text}."
+
+
+def number(value: Any) -> str:
+    """A number for a reader: at most two decimals.
+
+    >>> number(3.0), number(0.333), number(None)
+    ('3', '0.33', '-')
+    """
+    if value is None:
+        return "-"
+    return f"{float(value):,.2f}".rstrip("0").rstrip(".")
