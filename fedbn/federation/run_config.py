@@ -98,7 +98,7 @@ def typed_values(config: Mapping[str, Any]) -> dict[str, Any]:
     >>> typed_values({"table": "none", "missing": '["?", "-"]'})
     {'table': None, 'missing': ('?', '-')}
     """
-    known = _carried()
+    known = _carried_keys()
     return {key: _decode(key, value, known[key][1].type) for key, value in config.items()}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from textwrap import wrap
 
-from fedbn import __version__
-
 __all__ = ["COLUMNS", "FILE", "FILES", "folder_readme"]
 
 FILE = "README.txt"
@@ -87,7 +85,7 @@ COLUMNS = {
 def folder_readme(names: Iterable[str]) -> str:
     """The text for a folder with these files, names relative to it."""
     there = set(names)
-    lines = [f"Results of fedbn {__version__}. Open report.html first.", ""]
+    lines = ["Results of fedbn. Open report.html first.", ""]
     for name, words in FILES.items():
         if name in there:
             lines += _entry(name, words, "")

@@ -10,7 +10,7 @@ import numpy as np
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.random import perturbed, random_dag
+from fedbn.graphs.random import perturb, random_dag
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import random_bayesian_network
 from fedbn.results.outcome import Client, Outcome
@@ -30,11 +30,11 @@ HOSTILE = (
 
 
 def outcome_of(names: list[str], sites: list[str], seed: int = 0, changes: int = 3) -> Outcome:
-    """A fusion of perturbed copies of a random DAG over these names, which is its gold network."""
+    """A fusion of perturb copies of a random DAG over these names, which is its gold network."""
     rng = np.random.default_rng(seed)
     names = sorted(names)
     gold = random_dag(names, edges=min(int(1.3 * len(names)), 2 * len(names) - 3), rng=rng)
-    dags = [perturbed(gold, changes, rng=rng) for _ in sites]
+    dags = [perturb(gold, changes, rng=rng) for _ in sites]
     path = mcbnc_path(dags)
     clients = tuple(
         Client(site, (dag,), (Fraction(1),), rows=100 + k)
