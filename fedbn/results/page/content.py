@@ -198,7 +198,7 @@ def _rows(outcome: Outcome) -> list[_Row]:
     names = outcome.consensus.dag.names
     seen = {frozenset((row.i, row.j)) for row in found}
     deleted = {frozenset((step.x, step.y)): step for step in outcome.path.steps}
-    union = outcome.path.union.reordered(names)
+    union = outcome.path.union.reorder(names)
     gold = () if outcome.gold is None else (outcome.gold,)
     status = edge_status(outcome.consensus.dag, outcome.gold)
     structures = (outcome.consensus.dag, *gold, union, *(s.dag for s in outcome.consensus.states))
