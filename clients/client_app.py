@@ -18,11 +18,13 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
+from clients.admission import admit_numbers, admit_run, admit_site, require_agreed
 from clients.disclosures import disclose
-from clients.local_data import Site, local_numbers, local_site, partition_id
+from clients.local_data import Site, partition_id
 from clients.mods import LOG, firewall, redact, shares_diagnostics
 from clients.private_runs import (
     admit,
@@ -33,6 +35,7 @@ from clients.private_runs import (
     reserve_budget,
 )
 from clients.requests import (
+    agreed_of,
     consensus_of,
     cuts_of,
     families_of_request,
@@ -41,12 +44,11 @@ from clients.requests import (
     task_of,
 )
 from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
-from clients.site import read_decisions
+from clients.site import is_deployed, read_decisions
 from fedbn.data.quantiles import histogram
 from fedbn.errors import MessageError
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import StructureMessage, schema_to_text, to_arrays
-from fedbn.federation.run_config import from_run_config
 from fedbn.federation.site_table import many_numbers
 
 app = ClientApp(mods=[redact, disclose, redact, firewall])
@@ -57,10 +59,10 @@ outer one is for a log that cannot be written."""
 @app.query("histogram")
 def tell_histogram(message: Message, context: Context) -> Message:
     """Tell which columns hold numbers, or how many of them are in which bucket."""
-    experiment = from_run_config(context.run_config)
+    experiment = admit_run(context)
     require_open(experiment)
     read_decisions(context).policy.require_histograms()
-    numbers = local_numbers(experiment, context.node_config)
+    numbers = admit_numbers(experiment, context)
     question = question_of(message)
     if question is None:
         text = kinds_to_text(many_numbers(numbers))
@@ -73,11 +75,10 @@ def tell_histogram(message: Message, context: Context) -> Message:
 @app.query()
 def describe(message: Message, context: Context) -> Message:
     """Tell the names, states and kind of this site's columns."""
-    experiment = from_run_config(context.run_config)
-    site = local_site(experiment, context.node_config, cuts_of(message))
-    read_decisions(context).policy.require_table(site.dataset)
+    experiment = admit_run(context)
+    site = admit_site(experiment, context, cuts_of(message))
     admit(experiment, context)
-    schema = own_schema(experiment, context, site.dataset.schema)
+    schema = own_schema(experiment, context, site.dataset, agreed_of(message))
     content = RecordDict(
         {"schema": ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash})}
     )
@@ -98,14 +99,13 @@ def count(message: Message, context: Context) -> Message:
     """Count families in this site's table under the agreed schema, where the policy allows it."""
     from fedbn.federation.family_message import answer_request, answer_to_arrays
 
-    experiment = from_run_config(context.run_config)
+    experiment = admit_run(context)
     require_open(experiment)
     task = task_of(message)
-    site = local_site(experiment, context.node_config, task.schema.cuts)
     policy = read_decisions(context).policy
     policy.require_open()
-    policy.require_table(site.dataset)
-    policy.require_schema(task.schema)
+    site = admit_site(experiment, context, task.schema.cuts)
+    require_agreed(site, task.schema, context)
     request = families_of_request(message, task.schema)
     policy.require_counts(site.dataset.n_rows, request.tables.families)
     table = site.dataset.with_schema(task.schema)
@@ -121,16 +121,15 @@ def tell_moments(message: Message, context: Context) -> Message:
     from fedbn.networks.family_counts import families_of
     from fedbn.networks.moments import family_pairs, moments_of
 
-    experiment = from_run_config(context.run_config)
+    experiment = admit_run(context)
     task = task_of(message)
-    dataset = local_site(experiment, context.node_config, task.schema.cuts).dataset
+    site = admit_site(experiment, context, task.schema.cuts)
     policy, dag = read_decisions(context).policy, consensus_of(message, task.schema)
     if dag is None:
         raise MessageError("server: a request for moments must hold a consensus")
-    policy.require_table(dataset)
-    policy.require_schema(task.schema)
-    policy.require_counts(dataset.n_rows, families_of([dag]))
-    table = dataset.with_schema(task.schema)
+    require_agreed(site, task.schema, context)
+    policy.require_counts(site.dataset.n_rows, families_of([dag]))
+    table = site.dataset.with_schema(task.schema)
     found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, task.schema)
     arrays = {key: Array(array) for key, array in found.items()}
     return Message(RecordDict({"moments": ArrayRecord(arrays)}), reply_to=message)
@@ -174,28 +173,38 @@ def sums(message: Message, context: Context) -> Message:
 
 def learn(message: Message, context: Context) -> tuple[Site, StructureMessage, float]:
     """This site, the structures that may leave it, and the CPU seconds of learning them."""
-    from fedbn.federation.rounds import client_round, site_rng
+    from fedbn.federation.rounds import client_round
 
-    experiment = from_run_config(context.run_config)
+    experiment = admit_run(context)
     task = task_of(message)
-    site = local_site(experiment, context.node_config, task.schema.cuts)
+    site = admit_site(experiment, context, task.schema.cuts)
     if task.report:
         LOG.warning("the agreed columns and this site: %s", task.report)
-    policy = read_decisions(context).policy
-    policy.require_table(site.dataset)
-    policy.require_schema(task.schema)
+    require_agreed(site, task.schema, context)
     learner = admit(experiment, context)
     before = kept_structures(learner, task, context)
     if before is not None:
         return site, before, 0.0
     start = consensus_of(message, task.schema)
-    rng = site_rng(experiment.seed, partition_id(context.node_config), task.round)
+    rng = learner_rng(experiment.seed, context, task.round)
     reserve_budget(learner, site.dataset, task, context)
     given = experiment.data.schema is not None
     reply, rungs = client_round(site.dataset, task.schema, learner, rng, start, given=given)
-    structures = policy.permit(reply)
+    structures = read_decisions(context).policy.permit(reply)
     keep_structures(learner, task, context, structures)
     return site, structures, sum(result.seconds for result in rungs)
+
+
+def learner_rng(seed: int, context: Context, number: int) -> np.random.Generator:
+    """A learner's random numbers: of the run's seed in a simulation, never in a deployment.
+
+    There a run that chose the seed could ask one table a question of its own per seed.
+    """
+    from fedbn.federation.rounds import site_rng
+
+    if is_deployed(context):
+        return np.random.default_rng()
+    return site_rng(seed, partition_id(context.node_config), number)
 
 
 def diagnostics(site: Site, seconds: float) -> ConfigRecord:

@@ -11,6 +11,7 @@ being sent.
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,7 @@ from clients.site import is_simulated, site_file
 from fedbn.arrays import Indices
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Dataset, Kind, union_schema
+from fedbn.data.identifiers import identifying_columns
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.partition import (
     Sizes,
@@ -33,7 +35,8 @@ from fedbn.data.partition import (
     partition_iid,
 )
 from fedbn.data.tables import TABLE_SUFFIXES, column_values, read_schema, table_stem
-from fedbn.errors import ConfigError, DataError
+from fedbn.errors import ConfigError, DataError, FedbnWarning
+from fedbn.federation.policy import identifier_words
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import SiteFile, is_site_file, read_site_file
 from fedbn.federation.site_table import site_numbers, site_table, tables_with_cuts
@@ -68,6 +71,24 @@ class Simulation:
 def partition_id(node_config: Mapping[str, Any]) -> int:
     """Which part this node is; 0 in a deployment, where a node has its own table."""
     return int(node_config.get("partition-id", 0))
+
+
+def own_table(
+    experiment: Experiment, node_config: Mapping[str, Any]
+) -> tuple[str, SiteFile] | None:
+    """Path and decisions of a site with a table of its own; None for a part of a common one.
+
+    Raises
+    ------
+    ConfigError : the site's file is wrong, or there are fewer tables than nodes.
+    """
+    if not is_simulated(node_config):
+        return str(node_config["data-path"]), site_file(node_config)
+    files, index = site_files(experiment), partition_id(node_config)
+    if not files:
+        return None
+    _require_part(index, len(files))
+    return open_site(files[index])
 
 
 def local_site(
@@ -110,15 +131,10 @@ def local_numbers(
     experiment: Experiment, node_config: Mapping[str, Any]
 ) -> Mapping[str, NDArray[np.float64]]:
     """This client's columns of numbers, for cut points; raises as `local_site` does."""
-    if not is_simulated(node_config):
-        return site_numbers(
-            str(node_config["data-path"]), experiment.tables, site_file(node_config)
-        )
-    files, index = site_files(experiment), partition_id(node_config)
-    if not files:
+    own = own_table(experiment, node_config)
+    if own is None:
         raise ConfigError("discretise is for sites with tables of their own, and fedbn simulate")
-    _require_part(index, len(files))
-    path, decided = open_site(files[index])
+    path, decided = own
     return site_numbers(path, experiment.tables, decided)
 
 
@@ -161,12 +177,32 @@ def simulation(experiment: Experiment) -> Simulation:
     pairs = [_split_site(experiment, files, index) for index in range(len(files))]
     labels = _labels(files)
     sites = tuple(Site(label, data) for label, (data, _) in zip(labels, pairs, strict=True))
+    _warn_of_identifiers(experiment, files, sites)
     held_out = [rows for _, rows in pairs if rows is not None]
     if not held_out:
         return Simulation(sites, None)
     schema = union_schema({site.label: site.dataset.schema for site in sites})
     recoded = [rows.with_schema(schema).table for rows in held_out]
     return Simulation(sites, Dataset(schema, np.concatenate(recoded)))
+
+
+def _warn_of_identifiers(
+    experiment: Experiment, files: Sequence[str], sites: Sequence[Site]
+) -> None:
+    """Say what a deployed site would refuse of tables that come without a site's file."""
+    if experiment.data.schema is not None:
+        return
+    found = {
+        file: identifying_columns(site.dataset)
+        for file, site in zip(files, sites, strict=True)
+        if not is_site_file(file)
+    }
+    refusing = [file for file, columns in found.items() if columns]
+    if refusing:
+        more = f" (so would {len(refusing) - 1} more)" if len(refusing) > 1 else ""
+        words = identifier_words(found[refusing[0]])
+        text = f"{refusing[0]}: a deployed site would refuse{more}: {words}"
+        warnings.warn(text, FedbnWarning, stacklevel=3)
 
 
 def site_files(experiment: Experiment) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ so whatever the app does by mistake, no more than that leaves. Between them `dis
 
 from __future__ import annotations
 
-import builtins
 import logging
 from collections.abc import Callable, Mapping
 
@@ -16,7 +15,6 @@ from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message
 from flwr.clientapp.typing import ClientAppCallable
 
 from clients.site import read_decisions
-from fedbn import errors
 from fedbn.errors import FedbnError, MessageError, PolicyError
 from fedbn.federation.family_message import ANSWER_KEYS
 from fedbn.federation.message import ARRAY_KEYS
@@ -27,8 +25,8 @@ LOG = logging.getLogger("fedbn.client")
 APP_RAISED = 2
 """Flower's error code for a client app that raised."""
 
-REDACTED = "this client could not do its part; the reason is in its own log"
-"""The only text that a failing client sends, after the class of its error."""
+FAILED = "failed"
+"""The only word that a failing client sends, whatever failed; the reason is in its own log."""
 
 REFUSED = "refused by this site's policy"
 """What a refusing client sends, before the reason code."""
@@ -39,8 +37,9 @@ DIAGNOSTIC_KEYS = {"label": str, "rows": int, "seconds": float}
 
 
 def redact(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-    """Answer any exception with its class and a fixed text; log the rest of it here.
+    """Answer any exception with one and the same word; log the rest of it here.
 
+    Even the class of an error can tell something of a cell to a run that chooses its settings well.
     An error of fedbn says in one line what must hold; of any other the traceback is logged.
 
     A refusal by the site's policy is answered with its reason code (see
@@ -59,8 +58,7 @@ def redact(message: Message, context: Context, call_next: ClientAppCallable) -> 
         LOG.error(
             "the %s request failed: %s", message.metadata.message_type, error, exc_info=not known
         )
-        reason = f"{_known_class(error)}: {REDACTED}"
-        return Message(Error(code=APP_RAISED, reason=reason), reply_to=message)
+        return Message(Error(code=APP_RAISED, reason=FAILED), reply_to=message)
 
 
 def firewall(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
@@ -149,14 +147,3 @@ AGREED: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "train.sums": {"sums": _is_masked},
 }
 """Message type -> record name -> what the record must be."""
-
-
-def _known_class(error: Exception) -> str:
-    """The name of the error's nearest class that is fedbn's or Python's own."""
-    for kind in type(error).__mro__:
-        if (
-            getattr(errors, kind.__name__, None) is kind
-            or getattr(builtins, kind.__name__, None) is kind
-        ):
-            return str(kind.__name__)
-    return "Exception"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context
 
 from clients.requests import Task
-from clients.site import read_decisions
+from clients.site import is_deployed, read_decisions
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.tables import read_schema
 from fedbn.federation.message import (
@@ -16,6 +16,7 @@ from fedbn.federation.message import (
     from_arrays,
     to_arrays,
 )
+from fedbn.federation.naming import schema_to_tell
 from fedbn.federation.policy import refusal
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.federation.settings import Experiment
@@ -50,7 +51,7 @@ def admit(experiment: Experiment, context: Context) -> LearnerSettings:
     guarantee = guarantee_of(learner)
     read_decisions(context).policy.require_private(guarantee)
     require_private_run(experiment)
-    if guarantee is None or "data-path" in context.node_config:
+    if guarantee is None or is_deployed(context):
         return learner
     return replace(learner, noise="seeded")
 
@@ -61,19 +62,29 @@ def require_open(experiment: Experiment) -> None:
         raise refusal("max-epsilon", "a private run sends structures alone")
 
 
-def own_schema(experiment: Experiment, context: Context, found: Schema) -> Schema:
+def own_schema(
+    experiment: Experiment, context: Context, dataset: Dataset, agreed: Schema | None
+) -> Schema:
     """The schema that a site tells: for a private run, the one of its site file, not the found one.
+
+    Parameters
+    ----------
+    experiment, context : the run, and who is asked.
+    dataset : the site's table.
+    agreed : columns and states by the run, if it names them.
 
     Raises
     ------
-    PolicyError : there is none, so that the states would be read from the table.
+    PolicyError : a private run has none, so that states would be read from the table; or as
+        `fedbn.federation.naming.schema_to_tell`.
     """
-    if guarantee_of(experiment.learner) is None or "data-path" not in context.node_config:
-        return found
-    path = read_decisions(context).schema
-    if path is None:
+    rules = read_decisions(context)
+    own = None if rules.schema is None else read_schema(rules.schema)
+    if guarantee_of(experiment.learner) is None or not is_deployed(context):
+        return schema_to_tell(dataset, rules.policy, own=own, agreed=agreed)
+    if own is None:
         raise refusal("schema", "a private run needs `schema` in the site's file")
-    return read_schema(path)
+    return own
 
 
 def reserve_budget(

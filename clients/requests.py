@@ -53,6 +53,16 @@ def task_of(message: Message) -> Task:
     return Task(schema, round_of(message), report)
 
 
+def agreed_of(message: Message) -> Schema | None:
+    """The schema that a question for columns names, if the run gave one; raises MessageError."""
+    if "task" not in message.content:
+        return None
+    record = _config(message, "task")
+    if "text" not in record:
+        return None
+    return schema_from_text(record["text"], record.get("hash"), sender="server")
+
+
 def cuts_of(message: Message) -> dict[str, Cuts]:
     """The cut points that a question for columns comes with; raises MessageError."""
     if "task" not in message.content:

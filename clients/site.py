@@ -2,7 +2,8 @@
 
     --node-config 'data-path="/srv/north.csv" policy="/srv/north.toml"'
 
-Without a policy file nothing is limited, and no diagnostics are shared. A deployed site always
+Without a policy file the limits are those that are on by default (`fedbn.federation.policy`), and
+no diagnostics are shared. A deployed site always
 keeps a disclosure log, a ledger of private runs and a file of the cohorts of secure sums: where its
 file says, or beside its table. In a simulation there is none of them.
 
@@ -30,8 +31,21 @@ from fedbn.federation.site_file import SiteFile, is_site_file, read_site_file
 from fedbn.privacy.ledger import ledger_beside
 from fedbn.secure.cohorts import cohorts_beside
 
-SIMULATED = SiteFile(policy=SitePolicy(diagnostics=True, counts=True))
-"""A simulated client has no will of its own."""
+SIMULATED = SiteFile(
+    policy=SitePolicy(
+        diagnostics=True,
+        counts=True,
+        weights="exact",
+        max_states=0,
+        min_state_rows=0,
+        max_messages=None,
+        max_messages_a_day=None,
+    )
+)
+"""A simulated client has no will of its own: its table is made up, or here anyway."""
+
+REHEARSED = replace(SIMULATED, policy=replace(SIMULATED.policy, weights="rounded"))
+"""A site's own table in a simulation gives the bytes that a deployed site gives."""
 
 
 NODE_KEYS = ("data-path", "policy", "partition-id", "num-partitions")
@@ -79,11 +93,19 @@ def _in_ray() -> bool:
     return ray is not None and bool(ray.is_initialized())
 
 
+def is_deployed(context: Context) -> bool:
+    """Whether other people's runs reach this node: it has a table by its own configuration."""
+    return not is_simulated(context.node_config)
+
+
 def read_decisions(context: Context) -> SiteFile:
     """The decisions of the site in whose name the app is called; raises ConfigError as below."""
     if not is_simulated(context.node_config):
         return site_file(context.node_config)
-    return site_file(context.node_config, from_run_config(context.run_config).data.sites)
+    data = from_run_config(context.run_config).data
+    if data.sites_dir is not None:
+        return REHEARSED
+    return site_file(context.node_config, data.sites)
 
 
 def site_file(node_config: Mapping[str, Any], sites: Sequence[str] = ()) -> SiteFile:
@@ -98,6 +120,8 @@ def site_file(node_config: Mapping[str, Any], sites: Sequence[str] = ()) -> Site
             return replace(
                 read_site_file(sites[index]), disclosures=None, ledger=None, cohorts=None
             )
+        if index < len(sites):
+            return REHEARSED
         if "policy" not in node_config:
             return SIMULATED
     given = SiteFile()

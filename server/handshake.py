@@ -21,7 +21,7 @@ from fedbn.federation.agreement import (
     own_states,
     remark,
 )
-from fedbn.federation.message import Limits, printable, schema_from_text
+from fedbn.federation.message import Limits, printable, schema_from_text, schema_to_text
 from fedbn.federation.rounds import ServerState, require_quorum
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from server.replies import LOG, content_of, diagnostic
@@ -84,7 +84,7 @@ def shake_hands(
     asked = sorted(nodes)
     if not asked:
         raise QuorumError("at least one node must be connected, there is none")
-    answers = _ask(grid, asked, cuts or {}, timeout)
+    answers = _ask(grid, asked, agreed, cuts or {}, timeout)
     clients = client_names({node: _label(answers.get(node)) for node in asked})
     schemas, refused = _schemas(clients, answers, experiment.limits)
     require_quorum(len(schemas), len(asked), SOMEBODY, list(refused.items()))
@@ -122,10 +122,16 @@ def client_names(labels: Mapping[int, str | None]) -> dict[int, str]:
 
 
 def _ask(
-    grid: Grid, nodes: Iterable[int], cuts: Mapping[str, Cuts], timeout: float | None
+    grid: Grid,
+    nodes: Iterable[int],
+    agreed: Schema | None,
+    cuts: Mapping[str, Cuts],
+    timeout: float | None,
 ) -> dict[int, Message]:
-    """Node id -> its answer to the question for its columns."""
+    """Node id -> its answer to the question for its columns; a given schema is told with it."""
     task = ConfigRecord({"round": 0})
+    if agreed is not None:
+        task["text"], task["hash"] = schema_to_text(agreed), agreed.hash
     if cuts:
         task["cuts"] = json.dumps(cuts_text(cuts))
     requests = [Message(RecordDict({"task": task}), node, MessageType.QUERY) for node in nodes]

@@ -12,6 +12,9 @@ from fedbn.federation.message import printable
 
 LOG = logging.getLogger("fedbn.server")
 
+FAILED = "failed"
+"""The word of a site that could not do its part, whatever hindered it (`clients.mods`)."""
+
 Value = TypeVar("Value", int, float, str)
 
 
@@ -19,6 +22,8 @@ def content_of(reply: Message, client: str) -> RecordDict:
     """The records of a reply; raises MessageError with the client's own (redacted) reason."""
     if reply.has_error():
         reason = printable(reply.error.reason or f"error {reply.error.code}")
+        if reason == FAILED:
+            reason = "failed; the reason is in the site's own log"
         raise MessageError(f"{client}: {reason}")
     if not reply.has_content():
         raise MessageError(f"{client}: a reply must have content")

@@ -7,11 +7,16 @@ lets in without looking at it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.identifiers import IdentifierRule, identifying_columns
+from fedbn.data.schema import KINDS
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.message import StructureMessage, as_classes
 from fedbn.graphs.dag import DAG
@@ -34,20 +39,43 @@ REASONS = (
     "cohort-changed",
     "query",
     "schema",
+    "schema-hash",
+    "states",
+    "kind",
+    "offers",
+    "max-messages",
 )
-"""The words that a refusal may say: the keys of a policy that can stop a message; and, of secure
-sums, company that the site does not want, or a question that the protocol does not ask."""
+"""The words that a refusal may say: the keys of a policy that can stop a message; of secure sums,
+company that the site does not want, or a question that the protocol does not ask; `states`, for
+columns that look like identifiers; `offers`, for what the site does not offer."""
 
 FORMS = ("dag", "cpdag")
-WEIGHTS = ("exact", "uniform")
+WEIGHTS = ("rounded", "uniform", "exact")
+
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class SitePolicy:
-    """The limits of one site; every limit is off unless it is given.
+    """The limits of one site.
+
+    On by default are those on identifiers, on the number of messages, and the rounding of weights;
+    every other limit is off unless it is given.
 
     Attributes
     ----------
+    max_states, min_state_rows : int
+        A column with more states than the first, with more states than a third of its rows, or
+        with a state of fewer rows than the second is not named; 0 switches that off.
+    allow_states : tuple of str
+        Columns (agreed names) of which this does not hold.
+    kind : "categorical", "gaussian" or None
+        The only kind of data that the site takes part with; None for any.
+    max_messages, max_messages_a_day : int or None
+        Most answers to one run, and in 24 hours, by the site's own log; None for no limit. Shares
+        of masked sums and receipts do not count: what may be asked there has rules of its own.
+    schema_hash : str or None
+        The SHA-256 of the only schema under which the site learns.
     min_rows : int
         With fewer rows nothing is sent, not even column names.
     variables : tuple of str or None
@@ -59,9 +87,10 @@ class SitePolicy:
     structures : "dag" or "cpdag"
         "cpdag": only equivalence classes leave (see `fedbn.federation.message`), so no
         direction that the data do not determine.
-    weights : "exact" or "uniform"
-        "uniform": all structures of a message have the same weight. Exact weights of several
-        structures are ratios of scores, which nearly every row changes.
+    weights : "rounded", "uniform" or "exact"
+        "rounded": relative to the heaviest structure of a message, to the nearest power of two.
+        "uniform": all the same. Exact weights of several structures are ratios of scores, which
+        nearly every row changes: with the number of rows they give small tables exactly.
     diagnostics : bool
         Whether rows and seconds may leave when the run asks for them.
     counts : bool
@@ -96,9 +125,22 @@ class SitePolicy:
     counts_max_parents: int | None = None
     secure_sums: bool = False
     min_cohort: int = 3
-    weights: str = "exact"
+    weights: str = "rounded"
+    max_states: int = 50
+    min_state_rows: int = 5
+    allow_states: tuple[str, ...] = ()
+    kind: str | None = None
+    max_messages: int | None = 50
+    max_messages_a_day: int | None = 100
+    schema_hash: str | None = None
 
     def __post_init__(self) -> None:
+        if self.kind is not None and self.kind not in KINDS:
+            raise ConfigError(f"kind must be one of {', '.join(KINDS)}, not {self.kind!r}")
+        if self.schema_hash is not None and not _SHA256.fullmatch(self.schema_hash):
+            raise ConfigError(
+                f"schema-hash must be a SHA-256 of 64 hexadecimal digits, not {self.schema_hash!r}"
+            )
         if self.weights not in WEIGHTS:
             raise ConfigError(f"weights must be one of {WEIGHTS}, not {self.weights!r}")
         if self.structures not in FORMS:
@@ -110,6 +152,10 @@ class SitePolicy:
             "counts_min_rows",
             "counts_max_parents",
             "min_cohort",
+            "max_states",
+            "min_state_rows",
+            "max_messages",
+            "max_messages_a_day",
         ):
             value = getattr(self, name)
             if value is not None and value < 0:
@@ -130,19 +176,52 @@ class SitePolicy:
         if guarantee is None and self.max_epsilon is not None:
             raise refusal("max-epsilon", "the run's learner is not private")
 
+    def require_kind(self, kind: str) -> None:
+        """Raise PolicyError unless the site takes part with data of this kind."""
+        if self.kind is not None and kind != self.kind:
+            raise refusal("kind", f"the run's columns are {kind}, only {self.kind} ones may be")
+
     def require_table(self, dataset: Dataset) -> None:
         """Raise PolicyError unless this table may take part at all."""
-        if dataset.n_rows < self.min_rows:
-            raise refusal("min-rows", f"{dataset.n_rows} rows, at least {self.min_rows} wanted")
-        self.require_schema(dataset.schema)
+        self.require_rows(dataset.n_rows)
+        self.require_names(dataset.names)
 
-    def require_schema(self, schema: Schema) -> None:
-        """Raise PolicyError unless every column may be named."""
+    def require_rows(self, rows: int) -> None:
+        """Raise PolicyError unless a table of so many rows may take part."""
+        if rows < self.min_rows:
+            raise refusal("min-rows", f"{rows} rows, at least {self.min_rows} wanted")
+
+    def require_names(self, names: Iterable[str]) -> None:
+        """Raise PolicyError unless every one of these columns may be named."""
         if self.variables is None:
             return
-        forbidden = sorted(set(schema.names) - set(self.variables))
+        forbidden = sorted(set(names) - set(self.variables))
         if forbidden:
             raise refusal("variables", f"column {forbidden[0]!r} is not among those allowed")
+
+    def require_schema(self, schema: Schema) -> None:
+        """Raise PolicyError unless the site may learn under this agreed schema."""
+        self.require_names(schema.names)
+        if self.schema_hash is not None and schema.hash != self.schema_hash:
+            raise refusal("schema-hash", f"the run's schema has the hash {schema.hash}")
+
+    def require_no_identifiers(self, dataset: Dataset, *, named: bool) -> None:
+        """Raise PolicyError where states of a column tell of single rows (see `max_states`).
+
+        Parameters
+        ----------
+        dataset : the site's table.
+        named : whether the site itself names the states; otherwise, where they were agreed before,
+            rare ones are no secret and do not count.
+        """
+        rule = IdentifierRule(
+            max_states=self.max_states or dataset.n_rows,
+            rows_per_state=3 if self.max_states else 0,
+            min_state_rows=self.min_state_rows if named else 0,
+        )
+        found = identifying_columns(dataset, rule, self.allow_states)
+        if found:
+            raise refusal("states", identifier_words(found))
 
     def require_counts(self, rows: int, families: Iterable[Family]) -> None:
         """Raise PolicyError unless the counts of these families may leave a table of `rows`."""
@@ -168,12 +247,40 @@ class SitePolicy:
         allowed = as_classes(message) if self.structures == "cpdag" else message
         if self.weights == "uniform":
             allowed = replace(allowed, weights=(1.0,) * len(allowed.dags))
+        if self.weights == "rounded":
+            allowed = replace(allowed, weights=round_weights(allowed.weights))
         if self.max_dags is not None and len(allowed.dags) > self.max_dags:
             raise refusal("max-dags", f"{len(allowed.dags)} structures, limit {self.max_dags}")
         largest = max(_in_degree(dag) for dag in allowed.dags)
         if self.max_in_degree is not None and largest > self.max_in_degree:
             raise refusal("max-in-degree", f"{largest} parents, limit {self.max_in_degree}")
         return allowed
+
+
+def identifier_words(found: Mapping[str, str]) -> str:
+    """What the site is told of columns that look like identifiers, and how to go on.
+
+    >>> print(identifier_words({"zip": "60 states, more than 50"}))
+    column 'zip' has 60 states, more than 50; to name it all the same, say allow-states = ["zip"] \
+under [policy] in the site's file; to leave it out, leave-out at its top, by the table's own name
+    """
+    columns = "; ".join(f"column {name!r} has {why}" for name, why in found.items())
+    it = "it" if len(found) == 1 else "them"
+    return (
+        f"{columns}; to name {it} all the same, say allow-states = {json.dumps(sorted(found))} "
+        f"under [policy] in the site's file; to leave {it} out, leave-out at its top, by the "
+        "table's own name"
+    )
+
+
+def round_weights(weights: Sequence[float]) -> tuple[float, ...]:
+    """Weights relative to the largest, to the nearest power of two by its exponent.
+
+    >>> round_weights([0.5, 0.3, 0.1])
+    (1.0, 0.5, 0.25)
+    """
+    largest = max(weights)
+    return tuple(2.0 ** round(math.log2(max(weight / largest, 2.0**-64))) for weight in weights)
 
 
 def refusal(reason: str, details: str) -> PolicyError:

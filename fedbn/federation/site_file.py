@@ -2,6 +2,7 @@
 
 name = "north"                      # how the server may call this site; not needed
 disclosures = "north.jsonl"         # the log of what left; beside the table by default
+keep-messages = true                # a copy of each beside the log
 ledger = "north.privacy.jsonl"      # what private runs have spent; beside the table by default
 cohorts = "north.cohorts.jsonl"     # with whom it summed; beside the table by default
 identity-key = "north.identity"     # an Ed25519 key (ssh-keygen -t ed25519), for signed rosters
@@ -28,11 +29,22 @@ counts = true                       # exact counts of families may leave
 counts-min-rows = 1000
 counts-max-parents = 4
 histograms = false                  # no counts of numbers for common cut points
-weights = "uniform"
+weights = "uniform"                 # of several structures; rounded by default
+max-states = 50                     # a column with more, or with rare states, is not named
+min-state-rows = 5
+allow-states = ["zip"]              # but this one is
+kind = "categorical"                # no runs with numbers
+max-messages = 50                   # answers to one run
+max-messages-a-day = 100
+schema-hash = "9c0f..."             # the only agreed schema
 max-epsilon = 3.0                   # then only private structures leave
 delta = 1e-6
 secure-sums = true                  # then structures never leave in the open
 min-cohort = 5
+
+[offers]                            # see fedbn.federation.offers; what a run may choose
+learner = ["ges", "xges0"]
+score = "bdeu"
 
 [peers]                             # every other site of a secure sum, by its identity
 south = "ssh-ed25519 AAAAC3..."
@@ -54,9 +66,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from fedbn.bounded_file import MAX_SETTINGS, read_bounded
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation
 from fedbn.errors import ConfigError, did_you_mean
+from fedbn.federation.offers import Offers, offers_from
 from fedbn.federation.policy import SitePolicy
 from fedbn.secure.session import identity_key
 
@@ -65,6 +79,7 @@ __all__ = ["SiteFile", "is_site_file", "read_site_file"]
 _KEYS = {
     "name": str,
     "disclosures": str,
+    "keep-messages": bool,
     "ledger": str,
     "cohorts": str,
     "identity-key": str,
@@ -80,6 +95,7 @@ _KEYS = {
     "header": str,
     "skip-lines": int,
     "policy": dict,
+    "offers": dict,
     "peers": dict,
     "states": dict,
 }
@@ -100,6 +116,24 @@ _POLICY = {
     "delta": float,
     "secure-sums": bool,
     "min-cohort": int,
+    "max-states": int,
+    "min-state-rows": int,
+    "allow-states": list,
+    "kind": str,
+    "max-messages": int,
+    "max-messages-a-day": int,
+    "schema-hash": str,
+}
+_OFFERS: Mapping[str, type | tuple[type, ...]] = {
+    "learner": (str, list),
+    "score": (str, list),
+    "ess": (float, list),
+    "row-weight": (float, list),
+    "missing": (str, list),
+    "max-parents": int,
+    "learner-seconds": float,
+    "memory-mb": float,
+    "knowledge": str,
 }
 
 
@@ -123,6 +157,8 @@ class SiteFile:
     bundles : SHA-256 (hex) of the bundles that `fedbn executor` answers; empty for any that has the
         installed client app.
     peers : name -> identity of every other site with which it sums; None: any.
+    offers : what a run may choose.
+    keep_messages : whether a copy of every message is kept beside the log.
     schema : path of the agreed columns and states; None where the site does not know them.
     """
 
@@ -141,6 +177,8 @@ class SiteFile:
     identity_key: Path | None = None
     peers: Mapping[str, str] | None = None
     bundles: tuple[str, ...] = ()
+    offers: Offers = Offers()
+    keep_messages: bool = False
 
     def prepare(self, how: Preparation) -> Preparation:
         """What a run wants, in this site's own names, with what the site itself decided."""
@@ -167,10 +205,10 @@ def read_site_file(path: str | Path) -> SiteFile:
     ConfigError : the file cannot be read, a key is unknown, or a value is wrong.
     """
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        content = tomllib.loads(read_bounded(path, MAX_SETTINGS).decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
     try:
         return _site(content, Path(path).absolute().parent)
@@ -184,8 +222,11 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
     policy = content.get("policy", {})
     _require_types(policy, _POLICY)
     limits = {key.replace("-", "_"): value for key, value in policy.items()}
-    if "variables" in limits:
-        limits["variables"] = _texts("variables", limits["variables"])
+    for key in ("variables", "allow_states"):
+        if key in limits:
+            limits[key] = _texts(key.replace("_", "-"), limits[key])
+    offers = content.get("offers", {})
+    _require_types(offers, _OFFERS)
     mapping = SiteMapping(
         columns={} if isinstance(columns, list) else _translation("columns", columns),
         states={
@@ -206,6 +247,8 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
     site = SiteFile(
         name=content.get("name"),
         policy=SitePolicy(**limits),
+        offers=offers_from(offers, folder),
+        keep_messages=content.get("keep-messages", False),
         mapping=mapping,
         peers=_translation("peers", content["peers"]) if "peers" in content else None,
         columns=_texts("columns", columns) if isinstance(columns, list) else (),
@@ -219,13 +262,18 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
     return site
 
 
-def _require_types(content: Mapping[str, Any], types: Mapping[str, type]) -> None:
+def _require_types(
+    content: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]]
+) -> None:
     for key, value in content.items():
         if key not in types:
             raise ConfigError(f"unknown key {key!r}{_hint(key, types)}")
-        fits = type(value) is types[key] or (types[key] is float and type(value) is int)
+        found = types[key]
+        wanted = found if isinstance(found, tuple) else (found,)
+        fits = type(value) in wanted or (float in wanted and type(value) is int)
         if not fits or value == "":
-            raise ConfigError(f"{key!r} must be {_WORDS[types[key]]}, not {value!r}")
+            words = " or ".join(_WORDS[each] for each in wanted)
+            raise ConfigError(f"{key!r} must be {words}, not {value!r}")
 
 
 _WORDS: Mapping[type, str] = {
@@ -233,7 +281,7 @@ _WORDS: Mapping[type, str] = {
     int: "a whole number",
     float: "a number",
     bool: "true or false",
-    list: "a list of texts",
+    list: "a list",
     dict: "a table",
 }
 

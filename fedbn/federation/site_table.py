@@ -25,7 +25,14 @@ from fedbn.data.tables import read_prepared
 from fedbn.errors import FedbnWarning
 from fedbn.federation.site_file import SiteFile
 
-__all__ = ["many_numbers", "site_numbers", "site_preparation", "site_table", "tables_with_cuts"]
+__all__ = [
+    "many_numbers",
+    "require_admitted",
+    "site_numbers",
+    "site_preparation",
+    "site_table",
+    "tables_with_cuts",
+]
 
 Numbers = Mapping[str, NDArray[np.float64]]
 
@@ -43,6 +50,30 @@ def site_preparation(
     """
     own = {agreed: name for name, agreed in site.mapping.columns.items()}
     return site.prepare(settings.preparation(cuts).rename(own))
+
+
+def require_admitted(path: str | Path, settings: TableSettings, site: SiteFile) -> None:
+    """Look at a table's names and at its number of rows, and at nothing in its cells.
+
+    Raises
+    ------
+    PolicyError : it has too few rows, or a column that would be named and may not be.
+    DataError : the file is no table.
+    """
+    policy = site.policy
+    if not policy.min_rows and policy.variables is None:
+        return
+    how = site_preparation(settings, site)
+    header: list[str] = []
+
+    def first(names: Sequence[str]) -> Sequence[str]:
+        header.extend(names)
+        return names[:1]
+
+    (column,) = read_columns(path, first, lambda _: False, how.form).values()
+    policy.require_rows(column.n_rows)
+    named = {*(how.columns or header), *how.cuts} - set(how.leave_out)
+    policy.require_names(site.mapping.columns.get(name, name) for name in named)
 
 
 def site_table(

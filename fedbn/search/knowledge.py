@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.bounded_file import MAX_SETTINGS, read_bounded
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 
@@ -172,7 +173,7 @@ def read_knowledge(path: str | Path) -> Knowledge:
 
 def _content(path: Path) -> Any:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bounded(path, MAX_SETTINGS).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the background knowledge {path}: {error}") from error
     try:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.data.tables import write_table
+from fedbn.data.tables import write_schema, write_table
 from fedbn.errors import FlowerRunError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
@@ -38,6 +38,7 @@ __all__ = ["DemoResult", "deploy_demo"]
 
 SITES = ("east", "north", "south")
 CONSENSUS = "consensus.json"
+SCHEMA = "states.json"
 
 Say = Callable[[str], None]
 
@@ -100,7 +101,8 @@ def _deploy(experiment: Experiment, folder: Path, secure: bool, say: Say) -> Pat
     data = experiment.data
     say(f"tables of {len(tables)} sites, {data.rows} rows each, of {data.network}")
     bundle, results = folder / "app", folder / "results"
-    write_bundle(bundle, to_run_config(_run_settings(experiment).change(out_dir=str(results))))
+    settings = _run_settings(experiment, folder).change(out_dir=str(results))
+    write_bundle(bundle, to_run_config(settings))
     with Deployment(folder / "flower", folder / "keys" if secure else None) as deployment:
         if secure:
             _start_secure(deployment, tables, say)
@@ -130,27 +132,28 @@ def _start_secure(deployment: Deployment, tables: Mapping[str, Path], say: Say) 
         deployment.start_site(site, file)
 
 
-def _run_settings(experiment: Experiment) -> Experiment:
-    """What the run is told: nothing of where the data are."""
+def _run_settings(experiment: Experiment, folder: Path) -> Experiment:
+    """What the run is told: columns and states, as agreed, and nothing of where the data are."""
     everyone = replace(experiment.consensus, min_replies=len(SITES))
-    return experiment.change(network=None, consensus=everyone)
+    return experiment.change(network=None, schema=str(folder / SCHEMA), consensus=everyone)
 
 
 def _tables(experiment: Experiment, folder: Path) -> dict[str, Path]:
-    """Site -> its table, sampled from the network and written as CSV."""
+    """Site -> its table, sampled from the network and written as CSV; beside them the schema."""
     assert experiment.data.network is not None
     network = load_network(experiment.data.network, experiment.data.network_dir)
     paths = {site: folder / f"{site}.csv" for site in SITES}
     for stream, path in enumerate(paths.values()):
         rng = np.random.default_rng([experiment.seed, stream])
         write_table(network.sample(experiment.data.rows, rng), path)
+    write_schema(network.schema, folder / SCHEMA)
     return paths
 
 
 def _simulate(experiment: Experiment, folder: Path) -> Path:
     """The consensus file of the simulation on the same files; of secure sums, that in the open."""
     files = tuple(str(folder / f"{site}.csv") for site in SITES)
-    same = _run_settings(experiment).change(sites=files, engine="in-process")
+    same = _run_settings(experiment, folder).change(sites=files, engine="in-process")
     if same.consensus.aggregation == "secure-sums":
         same = same.change(aggregation="open")
     run = run_experiment(same)

@@ -12,7 +12,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricR
 
 from clients.client_app import app
 from clients.disclosures import disclose
-from clients.mods import REDACTED, firewall, redact
+from clients.mods import FAILED, firewall, redact
 from clients.site import simulating
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
@@ -77,13 +77,13 @@ def test_a_path_or_a_cell_never_leaves_with_an_error(
     with caplog.at_level(logging.ERROR, logger="fedbn.client"):
         reply = ask("query", experiment=Experiment(), **{"data-path": str(table)})
     assert reply.has_error()
-    assert reply.error.reason == f"DataError: {REDACTED}"
+    assert reply.error.reason == FAILED
     assert "hospital.csv" in caplog.text
 
 
 def test_a_node_reads_its_own_table(tmp_path: Path) -> None:
     table = tmp_path / "hospital.csv"
-    table.write_text("b,a\n1,yes\n2,no\n")
+    table.write_text("b,a\n" + "1,yes\n2,no\n" * 5)
     sharing = Experiment.of(share_diagnostics=True)
     content = ask("query", experiment=sharing, **{"data-path": str(table)}).content
     assert content["schema"]["text"] == '{"a":["no","yes"],"b":["1","2"]}'
@@ -96,8 +96,7 @@ def test_a_bad_request_is_answered_with_a_fixed_text() -> None:
     )
     for request in [RecordDict(), wrong_hash, task(Schema.gaussian("ab"))]:
         reply = ask("train", request)
-        assert reply.error.reason is not None
-        assert reply.error.reason.endswith(REDACTED)
+        assert reply.error.reason == FAILED
 
 
 def context(share: bool) -> Context:
@@ -162,12 +161,12 @@ class PatientError(ValueError):
     """An error whose class fedbn does not know."""
 
 
-def test_redaction_names_known_classes_only() -> None:
+def test_every_failure_is_the_same_word() -> None:
     def failing(message: Message, _: Context) -> Message:
         raise PatientError(SECRET)
 
     reply = redact(request("train"), context(share=False), failing)
-    assert reply.error.reason == f"ValueError: {REDACTED}"
+    assert reply.error.reason == FAILED
     assert SECRET not in repr(reply)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from flwr.app import ConfigRecord, Message, RecordDict
 
-from clients.mods import REDACTED, REFUSED
+from clients.mods import FAILED, REFUSED
 from fedbn.data.dataset import Schema
 from fedbn.federation.disclosure import Disclosure, digest, read_log
 from fedbn.federation.message import schema_to_text
@@ -95,7 +95,7 @@ def test_classes_only(tmp_path: Path) -> None:
 def test_nothing_leaves_unless_it_can_be_written_down(tmp_path: Path) -> None:
     site = Site(tmp_path, "disclosures = '/dev/full'\n")
     for reply in (site.ask("query"), site.train()):
-        assert reply.error.reason == f"ResultsError: {REDACTED}"
+        assert reply.error.reason == FAILED
 
 
 def test_own_names_never_leave(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_no_run_makes_a_deployed_site_read_another_table(tmp_path: Path) -> None
     assert "Raucher" in site.ask("query").content["schema"]["text"]
     grid = InProcessGrid(site.settings, [{"some": "node"}])
     (reply,) = grid.send_and_receive([Message(RecordDict(), 2, "query")])
-    assert reply.error.reason == f"ConfigError: {REDACTED}"
+    assert reply.error.reason == FAILED
 
 
 def test_a_report_is_logged_and_answered_with_a_receipt(

@@ -15,7 +15,7 @@ from clients.local_data import (
 )
 from clients.site import simulating
 from fedbn.data.dataset import Dataset
-from fedbn.errors import ConfigError, DataError, SchemaError
+from fedbn.errors import ConfigError, DataError, FedbnWarning, SchemaError
 from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
 from fedbn.networks.catalog import load_network
@@ -96,11 +96,11 @@ def test_a_changed_table_is_read_again(tmp_path: Path) -> None:
 
 
 def test_sites_keep_their_names_and_share_the_held_out_rows(tmp_path: Path) -> None:
-    body = "a,b\n" + "x,y\ny,x\n" * 5
+    body = "a,b\n" + "x,y\ny,x\n" * 10
     files = tuple(csv(tmp_path / f"{name}.csv", body) for name in ("b", "a"))
     made = simulation(Experiment.of(sites=files, test_rows=5))
     assert [site.label for site in made.sites] == ["b", "a"]
-    assert [site.dataset.n_rows for site in made.sites] == [7, 8]
+    assert [site.dataset.n_rows for site in made.sites] == [17, 18]
     assert made.held_out is not None
     assert made.held_out.n_rows == 5
     with simulating():
@@ -117,15 +117,26 @@ def test_a_folder_of_sites_is_sorted_by_name(tmp_path: Path) -> None:
 
 
 def test_suffixes_of_either_case_are_no_part_of_a_label(tmp_path: Path) -> None:
-    file = csv(tmp_path / "North.CSV", "a,b\n1,2\n2,1\n")
+    file = csv(tmp_path / "North.CSV", "a,b\n" + "1,2\n2,1\n" * 5)
     assert [site.label for site in simulation(Experiment.of(sites=(file,))).sites] == ["North"]
 
 
 def test_files_of_the_same_name_get_numbers(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
-    files = tuple(csv(tmp_path / f / "data.csv", "a,b\n1,2\n2,1\n") for f in ("one", "two"))
+    files = tuple(
+        csv(tmp_path / f / "data.csv", "a,b\n" + "1,2\n2,1\n" * 5) for f in ("one", "two")
+    )
     assert [s.label for s in simulation(Experiment.of(sites=files)).sites] == ["1 data", "2 data"]
+
+
+def test_what_a_deployed_site_would_refuse_is_said_in_a_simulation(tmp_path: Path) -> None:
+    rows = [f"p{i},{'yn'[i % 2]}" for i in range(30)]
+    files = (csv(tmp_path / "north.csv", "\n".join(["id,b", *rows])),)
+    with pytest.warns(FedbnWarning) as said:
+        simulation(Experiment.of(sites=files))
+    words = "a deployed site would refuse: column 'id' has 30 states in 30 rows; to name it"
+    assert any(words in str(each.message) for each in said)
 
 
 def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:

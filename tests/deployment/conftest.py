@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedbn.data.tables import write_table
+from fedbn.data.tables import write_schema, write_table
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.files import structure_text
 from fedbn.networks.catalog import load_network
@@ -22,26 +22,34 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     paths = {site: folder / f"{site}.csv" for site in SITES}
     for seed, path in enumerate(paths.values()):
         write_table(network.sample(500, np.random.default_rng(seed)), path)
+    write_schema(network.schema, folder / "states.json")
     return paths
 
 
+@pytest.fixture(scope="session")
+def schema(tables: dict[str, Path]) -> str:
+    """The file of the agreed columns and states: some are too rare for a site to name them."""
+    return str(tables["east"].with_name("states.json"))
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _kernels_are_cached(tables: dict[str, Path]) -> None:
+def _kernels_are_cached(tables: dict[str, Path], schema: str) -> None:
     """No client process has to compile while the server waits for it."""
     files = tuple(str(table) for table in tables.values())
-    run_experiment(Experiment.of(sites=files, engine="in-process"))
+    run_experiment(Experiment.of(sites=files, schema=schema, engine="in-process"))
 
 
 Simulated = Callable[[Experiment, list[str]], str]
 
 
 @pytest.fixture
-def simulated(tables: dict[str, Path]) -> Simulated:
+def simulated(tables: dict[str, Path], schema: str) -> Simulated:
     """The text of consensus.json that the simulation of some of the sites gives."""
 
     def run(experiment: Experiment, sites: list[str]) -> str:
         files = tuple(str(tables[site]) for site in sites)
-        ran = run_experiment(experiment.change(sites=files, engine="in-process"))
+        here = experiment.change(sites=files, schema=schema, engine="in-process")
+        ran = run_experiment(here)
         return structure_text(ran.result.consensus.dag, ".json")
 
     return run

@@ -23,10 +23,10 @@ ONE_SHOT = PLAN.change(rounds_limit=1)
 
 @pytest.mark.slow
 def test_a_lying_a_lost_and_a_restarted_process(
-    tmp_path: Path, tables: dict[str, Path], simulated: Simulated
+    tmp_path: Path, tables: dict[str, Path], schema: str, simulated: Simulated
 ) -> None:
     bundle = tmp_path / "app"
-    write_bundle(bundle, to_run_config(PLAN))
+    write_bundle(bundle, to_run_config(PLAN.change(schema=schema)))
     with Deployment(tmp_path / "flower") as deployment:
         deployment.start_superlink()
         for site in SITES:

@@ -69,14 +69,15 @@ def test_structures_are_refused_with_the_word_of_the_limit(policy: SitePolicy, r
 
 def test_classes_only() -> None:
     allowed = SitePolicy(structures="cpdag", max_dags=1).permit(message(CHAIN, CHAIN))
-    assert (allowed.form, len(allowed.dags), allowed.weights) == ("cpdag", 1, (2.0,))
+    assert (allowed.form, len(allowed.dags), allowed.weights) == ("cpdag", 1, (1.0,))
 
 
 def test_uniform_weights_say_nothing_of_scores() -> None:
     several = StructureMessage(SCHEMA.hash, SCHEMA.names, (CHAIN, COLLIDER), (0.9, 0.1), "complete")
     sent = SitePolicy(weights="uniform").permit(several)
     assert (sent.dags, sent.weights) == (several.dags, (1.0, 1.0))
-    assert SitePolicy().permit(several) == several
+    assert SitePolicy(weights="exact").permit(several) == several
+    assert SitePolicy().permit(several).weights == (1.0, 0.125)
     with pytest.raises(ConfigError, match="weights must be one of"):
         SitePolicy(weights="equal")
 

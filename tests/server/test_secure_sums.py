@@ -184,7 +184,8 @@ def deployed(folder: Path, names: tuple[str, ...], **policy: Any) -> list[dict[s
         peers = "".join(f'{p} = "{line}"\n' for p, line in lines.items() if p != name)
         limits = "".join(f"{key.replace('_', '-')} = {value}\n" for key, value in policy.items())
         (folder / f"{name}.toml").write_text(
-            f'name = "{name}"\nidentity-key = "{name}.identity"\n[policy]\n{limits}[peers]\n{peers}'
+            f'name = "{name}"\nidentity-key = "{name}.identity"\n'
+            f"[policy]\nmin-state-rows = 0\n{limits}[peers]\n{peers}"
         )
         configs.append(
             {"data-path": str(folder / f"{name}.csv"), "policy": str(folder / f"{name}.toml")}

@@ -198,7 +198,7 @@ def test_an_interrupted_simulation_goes_on(
 def test_a_simulation_leaves_out_who_does_not_match(
     fedbn: Fedbn, tables: list[Path], tmp_path: Path
 ) -> None:
-    (tmp_path / "odd.csv").write_text("A,E\nold,uni\nyoung,high\n")
+    (tmp_path / "odd.csv").write_text("A,E\n" + "old,uni\nyoung,high\n" * 5)
     options = ("simulate", "--sites", *tables, "odd.csv", *HERE)
     assert "client 'odd' has no column 'O', 'R', 'S' and 1 more" in fedbn(*options).error
     content = fedbn(*options, "--set", "on-mismatch=leave-out", "--out", "three").json

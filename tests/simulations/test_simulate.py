@@ -132,7 +132,7 @@ def test_the_table_says_what_happened(fedbn: Fedbn) -> None:
 def test_wrong_inputs_are_one_line(
     fedbn: Fedbn, tables: list[Path], tmp_path: Path, arguments: tuple[str, ...], words: str
 ) -> None:
-    (tmp_path / "narrow.csv").write_text("A,E\nold,uni\nyoung,high\n")
+    (tmp_path / "narrow.csv").write_text("A,E\n" + "old,uni\nyoung,high\n" * 5)
     lines = tables[1].read_text().splitlines()
     (tmp_path / "nan.csv").write_text("\n".join([lines[0], "," + lines[1].split(",", 1)[1]]) + "\n")
     error = fedbn("simulate", *HERE, *arguments).error

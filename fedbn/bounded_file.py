@@ -1,0 +1,57 @@
+"""Files read with a bound: one that is larger, or unpacks to more, is refused at the bound.
+
+A few kilobytes of gzip unpack to gigabytes, /dev/zero has no end, and JSON can be nested deeper
+than a reader can follow. What fedbn reads from files comes through here.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ["MAX_SETTINGS", "MAX_TABLE", "MAX_TEXT", "json_value", "read_bounded"]
+
+MAX_SETTINGS = 1 << 20
+"""Bytes of a file that people write: a site's file, background knowledge."""
+
+MAX_TEXT = 1 << 28
+"""Bytes of structures, networks and states of runs, unpacked."""
+
+MAX_TABLE = 1 << 32
+"""Bytes of a table, unpacked."""
+
+
+def read_bounded(path: str | Path, most: int = MAX_TEXT, *, gzipped: bool = False) -> bytes:
+    """The content of a file, unpacked if it is `gzipped`.
+
+    Raises
+    ------
+    OSError : it cannot be read, has more than `most` bytes, or is no gzip file (BadGzipFile).
+    EOFError, zlib.error : as `gzip.decompress`.
+    """
+    with Path(path).open("rb") as file:
+        if gzipped:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                content = unpacked.read(most + 1)
+        else:
+            content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+    return content
+
+
+def json_value(text: str | bytes, **how: Any) -> Any:
+    """As `json.loads`, with a ValueError where a text is nested too deeply.
+
+    >>> json_value("[" * 100_000)
+    Traceback (most recent call last):
+        ...
+    ValueError: JSON must not be nested so deeply
+    """
+    try:
+        return json.loads(text, **how)
+    except RecursionError:
+        raise ValueError("JSON must not be nested so deeply") from None

@@ -1,0 +1,164 @@
+"""What a site lets a run choose: learner, score, its settings, tokens of missing cells, knowledge.
+
+    [offers]                            # every key may be left out: then the run chooses
+    learner = ["ges", "xges0"]
+    score = "bdeu"
+    ess = [1, 10]
+    row-weight = 1
+    max-parents = 5                     # at most; what a run without a limit gets
+    learner-seconds = 600               # the same
+    memory-mb = 2048                    # the same
+    missing = ["NA"]                    # the only tokens, besides the site's own
+    knowledge = "knowledge.json"        # the site's own file, whatever the run says
+
+Every setting that a run may vary is a question that it may put to the table. So a run that asks for
+anything else is refused, with one word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fedbn.errors import ConfigError
+from fedbn.federation.policy import refusal
+from fedbn.federation.settings import Experiment
+from fedbn.learners import LearnerSettings, kind_of_score, find_learner
+from fedbn.learners.table import users_of
+
+__all__ = ["Offers", "offers_from"]
+
+
+@dataclass(frozen=True)
+class Offers:
+    """The choices that a site offers; None where the run chooses freely.
+
+    Attributes
+    ----------
+    learner, score, ess, row_weight, missing : what a run may choose among.
+    max_parents, learner_seconds, memory_mb : the most that it may ask for.
+    knowledge : path of the background knowledge with which the site learns.
+    """
+
+    learner: tuple[str, ...] | None = None
+    score: tuple[str, ...] | None = None
+    ess: tuple[float, ...] | None = None
+    row_weight: tuple[float, ...] | None = None
+    missing: tuple[str, ...] | None = None
+    max_parents: int | None = None
+    learner_seconds: float | None = None
+    memory_mb: float | None = None
+    knowledge: Path | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.learner or ():
+            find_learner(name)
+        for score in self.score or ():
+            kind_of_score(score)
+        for ess in self.ess or ():
+            LearnerSettings(ess=ess)
+        for k in self.row_weight or ():
+            LearnerSettings(row_weight=k)
+        LearnerSettings(max_parents=self.max_parents, seconds=self.learner_seconds)
+        if self.memory_mb is not None:
+            LearnerSettings(memory_mb=self.memory_mb)
+
+    def take_up(self, experiment: Experiment, *, deployed: bool) -> Experiment:
+        """The run as this site does it.
+
+        Parameters
+        ----------
+        experiment : what the run asks for.
+        deployed : whether other people's runs reach this site: then a run names no file here.
+
+        Raises
+        ------
+        PolicyError : it asks for something that is not offered.
+        """
+        asked = experiment.learner
+        _require("learner", [asked.learner], self.learner)
+        _require("score", [asked.score], self.score)
+        if asked.score == "bdeu":
+            _require("ess", [asked.ess], self.ess)
+        _require("row-weight", asked.ladder, self.row_weight)
+        _require("missing", experiment.tables.missing, self.missing)
+        limits: dict[str, Any] = {
+            "max_parents": _most("max-parents", asked.max_parents, self.max_parents),
+            "seconds": _most("learner-seconds", asked.seconds, self.learner_seconds),
+            "knowledge": self._knowledge(asked, deployed),
+            **self._memory(asked),
+        }
+        return replace(experiment, learner=replace(asked, **limits))
+
+    def _knowledge(self, asked: LearnerSettings, deployed: bool) -> str | None:
+        """The file to be read: the site's; in a simulation alone the run's."""
+        if self.knowledge is not None:
+            if asked.learner not in users_of("knowledge"):
+                words = f"the learner {asked.learner!r} has no use for this site's knowledge"
+                raise refusal("offers", words)
+            return str(self.knowledge)
+        if deployed and asked.knowledge is not None:
+            raise refusal("offers", "the run names a file of background knowledge at this site")
+        return asked.knowledge
+
+    def _memory(self, asked: LearnerSettings) -> dict[str, float | None]:
+        usual = LearnerSettings().memory_mb
+        wanted = None if asked.memory_mb == usual else asked.memory_mb
+        stored = _most("memory-mb", wanted, self.memory_mb)
+        found: dict[str, float | None] = {
+            "memory_mb": asked.memory_mb if stored is None else min(stored, asked.memory_mb)
+        }
+        if asked.learner in users_of("search_memory_mb"):
+            found["search_memory_mb"] = _most(
+                "search-memory-mb", asked.search_memory_mb, self.memory_mb
+            )
+        return found
+
+
+def offers_from(content: Mapping[str, Any], folder: Path) -> Offers:
+    """The offers of a site file's table, whose types are checked; paths are relative to `folder`.
+
+    Raises
+    ------
+    ConfigError : a value is none that a run can have.
+    """
+    values: dict[str, Any] = {}
+    for key, value in content.items():
+        name = key.replace("-", "_")
+        if name == "knowledge":
+            values[name] = folder / value
+        elif name in ("max_parents", "learner_seconds", "memory_mb"):
+            values[name] = value
+        else:
+            listed = tuple(value) if isinstance(value, list) else (value,)
+            values[name] = _all_of(key, listed, (int, float) if name in _NUMBERS else (str,))
+    return Offers(**values)
+
+
+_NUMBERS = ("ess", "row_weight")
+
+
+def _all_of(key: str, values: tuple[Any, ...], types: tuple[type, ...]) -> tuple[Any, ...]:
+    if not all(type(value) in types for value in values):
+        what = "text" if str in types else "numbers"
+        raise ConfigError(f"offers: {key!r} must be {what}, or a list of it, not {list(values)!r}")
+    return values
+
+
+def _require(key: str, asked: Any, offered: tuple[Any, ...] | None) -> None:
+    if offered is None:
+        return
+    for value in asked:
+        if value not in offered:
+            raise refusal("offers", f"the run asks for {key} {value!r}, not among {list(offered)}")
+
+
+def _most(key: str, asked: float | None, offered: float | None) -> Any:
+    """What is asked for, or the most that is offered where nothing is."""
+    if offered is None:
+        return asked
+    if asked is not None and asked > offered:
+        raise refusal("offers", f"the run asks for {key} {asked:g}, at most {offered:g} is offered")
+    return offered if asked is None else asked
