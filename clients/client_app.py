@@ -23,7 +23,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordD
 from flwr.clientapp import ClientApp
 
 from clients.admission import admit_numbers, admit_run, admit_site, require_agreed
-from clients.disclosures import disclose
+from clients.disclosures import budget, disclose
 from clients.local_data import Site, partition_id
 from clients.mods import LOG, firewall, redact, shares_diagnostics
 from clients.private_runs import (
@@ -51,7 +51,7 @@ from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import StructureMessage, schema_to_text, to_arrays
 from fedbn.federation.site_table import many_numbers
 
-app = ClientApp(mods=[redact, disclose, redact, firewall])
+app = ClientApp(mods=[redact, disclose, redact, budget, firewall])
 """The inner `redact` makes an answer of every failure, so that `disclose` sees all that leaves; the
 outer one is for a log that cannot be written."""
 

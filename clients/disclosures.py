@@ -1,9 +1,14 @@
-"""The mod that keeps the site's disclosure log: nothing leaves before its entry is on disk."""
+"""The mods of a site's disclosure log: nothing leaves before its entry is on disk, and no run gets
+more answers than the site's policy says, by that log."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message
 from flwr.clientapp.typing import ClientAppCallable
@@ -14,27 +19,45 @@ from clients.site import read_decisions
 from fedbn.federation.disclosure import (
     Content,
     Disclosure,
-    append,
     count_words,
     histogram_words,
     schema_words,
     structure_words,
 )
+from fedbn.federation.disclosure_log import UNCOUNTED, append, count_answers, keep_copy
 from fedbn.federation.message import arrays_of_npy, schema_from_text
 from fedbn.federation.run_config import from_run_config
+
+BUNDLE = "FEDBN_BUNDLE_SHA256"
+"""Environment variable in which `fedbn executor` says the hash of a run's bundle."""
 
 
 def disclose(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
     """Log the reply, then let it go; raises ResultsError when the log cannot be written."""
     reply = call_next(message, context)
-    log = read_decisions(context).disclosures
-    if log is not None:
-        append(log, entry(message, context, reply))
+    site = read_decisions(context)
+    if site.disclosures is not None:
+        written = append(site.disclosures, entry(message, context, reply))
+        if site.keep_messages:
+            keep_copy(site.disclosures, written, _content(reply))
     return reply
+
+
+def budget(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+    """Answer unless the site's budget of answers is spent; raises PolicyError then.
+
+    Every answer, and every refusal, says at least one bit of the table to who chooses the question.
+    """
+    site = read_decisions(context)
+    if site.disclosures is not None and message.metadata.message_type not in UNCOUNTED:
+        run, day = count_answers(site.disclosures, str(context.run_id), datetime.now(UTC))
+        site.policy.require_budget(run, day)
+    return call_next(message, context)
 
 
 def entry(message: Message, context: Context, reply: Message) -> Disclosure:
     """What the log says about a reply that has passed the firewall, or about an error notice."""
+    settings = json.dumps(dict(context.run_config), sort_keys=True)
     return Disclosure.of(
         _content(reply),
         run=str(context.run_id),
@@ -42,7 +65,29 @@ def entry(message: Message, context: Context, reply: Message) -> Disclosure:
         kind=message.metadata.message_type,
         words=_words(message, context, reply),
         time=datetime.now(UTC),
+        settings=hashlib.sha256(settings.encode("utf-8")).hexdigest(),
+        learner=str(context.run_config.get("learner", "")),
+        bundle=os.environ.get(BUNDLE, ""),
+        weights=_weights(reply),
+        states=_states(reply),
     )
+
+
+def _weights(reply: Message) -> tuple[float, ...]:
+    """The weights of the structures that leave."""
+    structures = None if reply.has_error() else reply.content.get("structures")
+    if not isinstance(structures, ArrayRecord):
+        return ()
+    found: list[float] = structures["weights"].numpy().tolist()
+    return tuple(found)
+
+
+def _states(reply: Message) -> Mapping[str, Any]:
+    """The columns and states that leave."""
+    record = None if reply.has_error() else reply.content.get("schema")
+    if not isinstance(record, ConfigRecord):
+        return {}
+    return schema_from_text(record["text"], record["hash"]).to_dict()
 
 
 def moments_words(record: ArrayRecord) -> str:

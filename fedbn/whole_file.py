@@ -30,10 +30,11 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def replace_file(path: Path, content: str | bytes) -> None:
+def replace_file(path: Path, content: str | bytes, mode: int | None = None) -> None:
     """`write_whole` for callers with words of their own: raises OSError.
 
-    The content lies beside the file, under a name of its own, until it is on disk.
+    The content lies beside the file, under a name of its own, until it is on disk. `mode` are the
+    rights of the file; by default those that the system gives a new one.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
@@ -43,7 +44,7 @@ def replace_file(path: Path, content: str | bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        beside.chmod(0o666 & ~_umask())
+        beside.chmod(0o666 & ~_umask() if mode is None else mode)
         beside.replace(path)
     except OSError:
         with suppress(OSError):

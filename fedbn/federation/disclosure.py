@@ -1,8 +1,10 @@
-"""The log of what left a site: one JSON line per message, on disk before the message goes.
+"""What a site writes down of a message that leaves it (`fedbn.federation.disclosure_log`).
 
     {"time": "2026-05-04T09:00:00.123+00:00", "run": "7", "round": 1, "kind": "train",
      "records": {"structures": ["edges", "header", "indptr", "weights"]},
-     "bytes": 914, "sha256": "...", "words": "1 DAG with 23 arcs over 37 variables"}
+     "bytes": 914, "sha256": "...", "words": "1 DAG with 23 arcs over 37 variables",
+     "learner": "ges", "settings": "...", "bundle": "...", "weights": [1.0], "states": {},
+     "number": 2, "previous": "..."}
 
 `bytes` and `sha256` are those of the message's canonical form: record by record and key by key in
 the order of their names, each value (the bytes of an array, or text) preceded by the lengths and
@@ -13,29 +15,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from io import FileIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.data.dataset import Schema
-from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.networks.family_counts import FamilyTables
 
 __all__ = [
     "Content",
     "Disclosure",
-    "append",
     "count_words",
     "digest",
-    "read_log",
     "schema_words",
     "structure_words",
 ]
@@ -46,7 +41,20 @@ Content = Mapping[str, Mapping[str, bytes]]
 
 @dataclass(frozen=True)
 class Disclosure:
-    """One message that left: when, for which run and round, what, and in plain words."""
+    """One message that left: when, for which run and round, what, and in plain words.
+
+    Attributes
+    ----------
+    time, run, round, kind : of the message; `time` as ISO 8601 with its zone.
+    records, bytes, sha256 : names of its records and keys, and the canonical form.
+    words : what it says.
+    settings : SHA-256 (hex) of the run's settings.
+    learner : the one that the run asks for.
+    bundle : SHA-256 (hex) of the run's bundle; empty where it is not known.
+    weights : of the structures, as they left.
+    states : column -> states, of a message that names them.
+    number, previous : the place in the log's chain, given when it is written.
+    """
 
     time: str
     run: str
@@ -56,12 +64,33 @@ class Disclosure:
     bytes: int
     sha256: str
     words: str
+    settings: str = ""
+    learner: str = ""
+    bundle: str = ""
+    weights: tuple[float, ...] = ()
+    states: Mapping[str, Any] = field(default_factory=dict)
+    number: int = 0
+    previous: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", tuple(self.weights))
 
     @classmethod
     def of(
-        cls, content: Content, *, run: str, round: int, kind: str, words: str, time: datetime
+        cls,
+        content: Content,
+        *,
+        run: str,
+        round: int,
+        kind: str,
+        words: str,
+        time: datetime,
+        **more: Any,
     ) -> Disclosure:
-        """The entry for a message with this content that leaves at `time` (aware)."""
+        """The entry for a message with this content that leaves at `time` (aware).
+
+        `more` are the fields from `settings` on.
+        """
         size, sha256 = digest(content)
         return cls(
             time=time.astimezone(UTC).isoformat(timespec="milliseconds"),
@@ -72,6 +101,7 @@ class Disclosure:
             bytes=size,
             sha256=sha256,
             words=words,
+            **more,
         )
 
 
@@ -160,53 +190,3 @@ def histogram_words(text: str) -> str:
 
 def _many(count: int, one: str, more: str = "") -> str:
     return f"{count} {one if count == 1 else more or one + 's'}"
-
-
-def append(path: str | Path, entry: Disclosure) -> None:
-    """Add the entry to the log and force it to disk; raises ResultsError if that fails."""
-    line = json.dumps(asdict(entry), ensure_ascii=False).encode("utf-8") + b"\n"
-    try:
-        with Path(path).open("ab+", buffering=0) as log:
-            if log.tell() and _last_byte(log) != b"\n":
-                line = b"\n" + line  # an older entry was torn by a crash
-            written = log.write(line)
-            os.fsync(log.fileno())
-    except OSError as error:
-        raise _unwritable(path, error.strerror or str(error)) from None
-    if written != len(line):
-        raise _unwritable(path, "no space left")
-
-
-def _last_byte(log: FileIO) -> bytes:
-    log.seek(-1, os.SEEK_END)
-    return log.read(1)
-
-
-def _unwritable(path: str | Path, reason: str) -> ResultsError:
-    return ResultsError(f"the disclosure log {path} cannot be written: {reason}")
-
-
-def read_log(path: str | Path) -> tuple[Disclosure, ...]:
-    """The entries of a log, oldest first.
-
-    Raises
-    ------
-    ResultsError : the file cannot be read.
-
-    Warns
-    -----
-    FedbnWarning : a line is no entry; it was torn by a crash, so its message did not leave.
-    """
-    try:
-        lines = Path(path).read_bytes().splitlines()
-    except OSError as error:
-        raise ResultsError(f"cannot read the disclosure log {path}: {error.strerror}") from None
-    entries = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            content = json.loads(line)
-            entries.append(Disclosure(**{f.name: content[f.name] for f in fields(Disclosure)}))
-        except (ValueError, KeyError, TypeError):
-            text = f"{path}: line {number} is no whole entry, so its message did not leave"
-            warnings.warn(text, FedbnWarning, stacklevel=2)
-    return tuple(entries)

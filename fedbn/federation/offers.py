@@ -25,7 +25,7 @@ from typing import Any
 from fedbn.errors import ConfigError
 from fedbn.federation.policy import refusal
 from fedbn.federation.settings import Experiment
-from fedbn.learners import LearnerSettings, kind_of_score, find_learner
+from fedbn.learners import LearnerSettings, find_learner, kind_of_score
 from fedbn.learners.table import users_of
 
 __all__ = ["Offers", "offers_from"]

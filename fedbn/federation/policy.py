@@ -186,6 +186,17 @@ class SitePolicy:
         self.require_rows(dataset.n_rows)
         self.require_names(dataset.names)
 
+    def require_budget(self, in_run: int, in_day: int) -> None:
+        """Raise PolicyError where so many answers, to this run and in a day, are enough."""
+        for given, most, key, words in (
+            (in_run, self.max_messages, "max-messages", "to this run"),
+            (in_day, self.max_messages_a_day, "max-messages-a-day", "in 24 hours"),
+        ):
+            if most is not None and given >= most:
+                raise refusal(
+                    "max-messages", f"{given} answers {words}; {key} = {most} under [policy]"
+                )
+
     def require_rows(self, rows: int) -> None:
         """Raise PolicyError unless a table of so many rows may take part."""
         if rows < self.min_rows:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fedbn.errors import FedbnError, ResultsError
 from simulations.options import Json, Quiet
+
+if TYPE_CHECKING:
+    from fedbn.federation.disclosure import Disclosure
 
 
 def keys(
@@ -116,13 +121,19 @@ def disclosures(
     log: Annotated[Path, typer.Argument(help="A site's disclosure log (.jsonl).")],
     as_json: Json = False,
 ) -> None:
-    """Show what left a site: every message, with its size, its SHA-256 and plain words."""
-    from fedbn.federation.disclosure import read_log
+    """Show what left a site: every message, with its size, its SHA-256 and plain words.
+
+    The log is checked: every line holds the hash of the line before, and NAME.head that of the
+    last. The first line that is not as it was written is named, and the exit status is 1.
+    """
+    from fedbn.federation.disclosure_log import read_log
     from simulations.terminal import print_json, print_table, rows_table
 
-    entries = read_log(log)
+    found = read_log(log)
+    entries = found.entries
     if as_json:
-        print_json({"messages": [asdict(entry) for entry in entries]})
+        print_json({"broken": found.broken, "messages": [asdict(entry) for entry in entries]})
+        found.require_whole(log)
         return
     header = ("time (UTC)", "run", "round", "bytes", "SHA-256", "records", "in words")
     rows = []
@@ -133,6 +144,20 @@ def disclosures(
     total = sum(entry.bytes for entry in entries)
     title = f"messages that left this site: {len(entries)}, bytes: {total:,}"
     print_table(rows_table(header, rows, title))
+    for words in _states_told(entries):
+        print(words)
+    found.require_whole(log)
+    print(f"{log} is as it was written: {len(entries)} lines, each with the hash of the one before")
+
+
+def _states_told(entries: Sequence[Disclosure]) -> list[str]:
+    """Every column and its states, as messages named them, once."""
+    told = {
+        f"{column}: {json.dumps(states, ensure_ascii=False)}": None
+        for entry in entries
+        for column, states in entry.states.items()
+    }
+    return ["columns and states that were named:", *told] if told else []
 
 
 def update(

@@ -11,7 +11,7 @@ import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 
 from clients.client_app import app
-from clients.disclosures import disclose
+from clients.disclosures import budget, disclose
 from clients.mods import FAILED, firewall, redact
 from clients.site import simulating
 from fedbn.data.dataset import Schema
@@ -171,4 +171,4 @@ def test_every_failure_is_the_same_word() -> None:
 
 
 def test_the_app_has_redaction_outermost() -> None:
-    assert app._mods == [redact, disclose, redact, firewall]
+    assert app._mods == [redact, disclose, redact, budget, firewall]

@@ -12,7 +12,8 @@ from flwr.app import ConfigRecord, Message, RecordDict
 
 from clients.mods import FAILED, REFUSED
 from fedbn.data.dataset import Schema
-from fedbn.federation.disclosure import Disclosure, digest, read_log
+from fedbn.federation.disclosure import Disclosure, digest
+from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.message import schema_to_text
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
@@ -48,7 +49,7 @@ class Site:
 
     @property
     def log(self) -> tuple[Disclosure, ...]:
-        return read_log(self.folder / "secret-place.csv.disclosures.jsonl")
+        return read_log(self.folder / "secret-place.csv.disclosures.jsonl").entries
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from flwr.app import ConfigRecord, Message, RecordDict
 
 from clients.mods import FAILED
 from fedbn.data.dataset import Schema
-from fedbn.federation.disclosure import read_log
+from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.message import schema_from_text, schema_to_text
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
@@ -72,7 +72,7 @@ def test_what_is_spent_is_written_and_the_same_answer_is_given_again(tmp_path: P
     assert (entry.mechanism, entry.round, entry.rho) == ("dp-ges", 1, entry.spent_rho)
     assert all(structures(site.ask("train")) == first for _ in range(3))
     assert len(Ledger.read(site.ledger).entries) == 1
-    said = read_log(site.log)[-1].words
+    said = read_log(site.log).entries[-1].words
     assert "ε 1 at δ 1e-06 per row (add or remove), against S, C, S+m, P" in said
     assert said.endswith("ε 1 in all")
 

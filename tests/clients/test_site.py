@@ -12,10 +12,10 @@ from flwr.app import Context, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 
 from clients.client_app import app
-from clients.mods import REDACTED
-from clients.site import decided, is_simulated, simulating, site_file
+from clients.mods import FAILED
+from clients.site import is_simulated, read_decisions, simulating, site_file
 from fedbn.errors import ConfigError
-from fedbn.federation.disclosure import read_log
+from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.policy import SitePolicy
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
@@ -54,7 +54,7 @@ def test_no_run_can_name_a_file_of_a_deployed_node(secret: str, node: dict[str, 
     """It got the columns and states of any file; now it gets the fixed notice."""
     reply = described(context(Experiment.of(sites=(secret,)), **node))
     assert reply.has_error()
-    assert reply.error.reason == f"ConfigError: {REDACTED}"
+    assert reply.error.reason == FAILED
     assert not list(Path(secret).parent.glob("*.jsonl"))
     if node:
         with simulating():
@@ -82,11 +82,11 @@ def test_the_run_s_sites_never_decide_for_a_node_with_a_table(
     (tmp_path / "evil.toml").write_text(f'table = "{secret}"\n')
     run = Experiment.of(sites=(str(tmp_path / "evil.toml"),))
     own = context(run, data_path=secret, policy=str(tmp_path / "own.toml"), **numbered)
-    assert decided(own).policy == SitePolicy(min_rows=1000)
+    assert read_decisions(own).policy == SitePolicy(min_rows=1000)
     assert described(own).error.reason.endswith(": min-rows")
     with simulating():
         assert described(own).error.reason.endswith(": min-rows")
-    assert len(read_log(f"{secret}.disclosures.jsonl")) == 2
+    assert len(read_log(f"{secret}.disclosures.jsonl").entries) == 2
 
 
 def test_who_has_a_policy_or_a_table_has_a_log(secret: str, tmp_path: Path) -> None:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime
-from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.federation.disclosure import (
     Content,
     Disclosure,
-    append,
     digest,
-    read_log,
     structure_words,
 )
 from fedbn.federation.message import StructureMessage, as_classes, to_arrays
@@ -35,33 +30,6 @@ def test_an_entry_says_when_what_and_how_much() -> None:
     assert found.time == "2026-05-04T12:00:00.000+00:00"
     assert (found.run, found.round, found.kind, found.bytes) == ("7", 1, "train", 5)
     assert found.records == {"structures": ["edges", "header"]}
-
-
-def test_entries_come_back_in_order(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    entries = [entry("é"), entry("two\nlines"), entry()]
-    for each in entries:
-        append(log, each)
-    assert read_log(log) == tuple(entries)
-    assert len(log.read_text().splitlines()) == 3
-
-
-def test_a_torn_line_is_left_out_and_the_next_entry_is_whole(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    append(log, entry())
-    log.write_bytes(log.read_bytes()[:-20])
-    append(log, entry("after the crash"))
-    with pytest.warns(FedbnWarning, match="line 1 is no whole entry"):
-        assert read_log(log) == (entry("after the crash"),)
-
-
-def test_what_cannot_be_written_or_read_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match="cannot be written"):
-        append(tmp_path / "nowhere" / "log.jsonl", entry())
-    with pytest.raises(ResultsError, match="No space left"):
-        append("/dev/full", entry())
-    with pytest.raises(ResultsError, match="cannot read"):
-        read_log(tmp_path / "nowhere.jsonl")
 
 
 def by_definition(content: Content) -> str:

@@ -12,7 +12,7 @@ import pytest
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, DataError, MessageError, PolicyError, QuorumError
 from fedbn.federation.choice_record import choice_to_dict
-from fedbn.federation.disclosure import read_log
+from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import statements
 from fedbn.graphs.dag import DAG
@@ -154,7 +154,7 @@ def test_a_site_whose_policy_gives_no_counts_leaves_the_consensus_without(
     assert "the structures alone choose" in caplog.text
     assert "no parameters" in caplog.text
     assert "client 2: refused by this site's policy: counts" in caplog.text
-    log = read_log(tmp_path / "0" / "east.csv.disclosures.jsonl")
+    log = read_log(tmp_path / "0" / "east.csv.disclosures.jsonl").entries
     assert log[-1].words.endswith("counts of 8 families")
 
 

@@ -22,7 +22,7 @@ from flwr.app import Error, Message
 from clients.local_data import simulation
 from fedbn.data.tables import write_table
 from fedbn.errors import ConfigError, QuorumError
-from fedbn.federation.disclosure import read_log
+from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.secure_rounds import SecureResult, statements
 from fedbn.federation.settings import ConsensusSettings, Experiment
@@ -208,7 +208,7 @@ def test_sites_that_know_each_other(tmp_path: Path) -> None:
     assert result.clients == ("east", "north", "south")
     cohorts = read_cohorts(tmp_path / "east.csv.cohorts.jsonl")
     assert [cohort for _, cohort in cohorts] == [frozenset(result.clients)]
-    log = read_log(tmp_path / "east.csv.disclosures.jsonl")
+    log = read_log(tmp_path / "east.csv.disclosures.jsonl").entries
     assert len(log) == 1 + result.cost.rounds  # with that of the columns
     assert log[1].words == "public key of this run"
     assert log[2].words == "share of a masked sum: 35 integers, costs of an order"

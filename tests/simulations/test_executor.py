@@ -62,7 +62,7 @@ def test_a_bundle_with_the_installed_app_is_taken(
     ("file", "old", "new", "reason"),
     [
         ("clients/client_app.py", '"""', 'import os; os.remove("x")\n"""', NOT_OURS),
-        ("clients/mods.py", "REDACTED", "REDACTEE", NOT_OURS),
+        ("clients/mods.py", "FAILED", "FAILES", NOT_OURS),
         ("clients/more.py", "", "x = 1\n", NOT_OURS),
         ("clients/deeper/more.py", "", "x = 1\n", NOT_OURS),
         ("pyproject.toml", "clients.client_app:app", "other:app", "must be clients.client_app:app"),

@@ -1,0 +1,241 @@
+"""The log of a site as evidence: numbered lines, each with the hash of the line before.
+
+Every line is one `Disclosure` as JSON, on disk before its message goes. `number` is its place in
+the file, `previous` the SHA-256 (hex) of the line before, 64 zeros for the first. So whoever
+changes, removes or inserts a line in the middle has to write all later ones anew. Beside the log
+lies its head, NAME.head: the number and the SHA-256 of the last line. It shows that lines at the
+end are missing.
+
+What the chain cannot show: that somebody with the site's rights wrote log and head anew from some
+line on, or that both are gone. Who wants to show that keeps the head, 100 bytes, at another place.
+
+A line that a crash has torn stays where it is, and the next line has its hash.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import stat
+import warnings
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from fedbn.bounded_file import json_value, read_bounded
+from fedbn.errors import FedbnWarning, ResultsError
+from fedbn.federation.disclosure import Content, Disclosure
+from fedbn.whole_file import replace_file
+
+__all__ = ["UNCOUNTED", "Log", "append", "count_answers", "head_of", "keep_copy", "read_log"]
+
+START = "0" * 64
+"""What the first line has for the hash of the line before."""
+
+UNCOUNTED = ("query.report", "train.sums")
+"""Kinds of messages that are no answer to a question about the table: a receipt, a masked share."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log as it was found.
+
+    Attributes
+    ----------
+    entries : oldest first.
+    broken : the first line that is not as it was written, and why; empty where there is none.
+    """
+
+    entries: tuple[Disclosure, ...]
+    broken: str
+
+    def require_whole(self, path: str | Path) -> None:
+        """Raise ResultsError, naming the first broken line, if there is one."""
+        if self.broken:
+            raise ResultsError(f"{path}: {self.broken}")
+
+
+def head_of(path: str | Path) -> Path:
+    """Where the number and the hash of a log's last line are."""
+    return Path(path).with_name(f"{Path(path).name}.head")
+
+
+def append(path: str | Path, entry: Disclosure) -> Disclosure:
+    """Add the entry to the log and force it to disk; returns it with its place in the chain.
+
+    Raises
+    ------
+    ResultsError : that fails; then the message must not leave.
+    """
+    try:
+        with _locked(path) as file:
+            lines = _lines(_content(path, file))
+            before = _sha256(lines[-1]) if lines else START
+            placed = replace(entry, number=len(lines) + 1, previous=before)
+            line = json.dumps(asdict(placed), ensure_ascii=False).encode("utf-8")
+            size = os.fstat(file).st_size
+            whole = not size or os.pread(file, 1, size - 1) == b"\n"
+            data = (b"" if whole else b"\n") + line + b"\n"  # an older entry was torn by a crash
+            if os.write(file, data) != len(data):
+                raise _unwritable(path, "no space left")
+            os.fsync(file)
+            head = json.dumps({"number": placed.number, "sha256": _sha256(line)})
+            replace_file(head_of(path), head + "\n", mode=0o600)
+    except OSError as error:
+        if isinstance(error, ResultsError):
+            raise
+        raise _unwritable(path, error.strerror or str(error)) from None
+    return placed
+
+
+def keep_copy(path: str | Path, entry: Disclosure, content: Content) -> None:
+    """Write the message of an entry to NAME.messages/NUMBER.json, its values in base64.
+
+    Raises
+    ------
+    ResultsError : that fails; then the message must not leave.
+    """
+    file = Path(path).with_name(f"{Path(path).name}.messages") / f"{entry.number:06}.json"
+    values = {
+        name: {key: b64encode(value).decode("ascii") for key, value in record.items()}
+        for name, record in content.items()
+    }
+    try:
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        replace_file(file, json.dumps(values, indent=1) + "\n", mode=0o600)
+    except OSError as error:
+        raise _unwritable(file, error.strerror or str(error)) from None
+
+
+def count_answers(path: str | Path, run: str, now: datetime) -> tuple[int, int]:
+    """How many answers went to this run, and in the 24 hours before `now`; 0 without a log.
+
+    Raises
+    ------
+    ResultsError : the log cannot be read.
+    """
+    try:
+        content = read_bounded(path)
+    except FileNotFoundError:
+        return 0, 0
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    entries = [entry for _, entry in _entries(_lines(content)) if entry is not None]
+    counted = [entry for entry in entries if entry.kind not in UNCOUNTED]
+    since = now - timedelta(days=1)
+    recent = sum(datetime.fromisoformat(entry.time) > since for entry in counted)
+    return sum(entry.run == run for entry in counted), recent
+
+
+def read_log(path: str | Path) -> Log:
+    """The entries of a log, and whether they are as they were written.
+
+    Raises
+    ------
+    ResultsError : the file cannot be read, or no line of it is an entry.
+
+    Warns
+    -----
+    FedbnWarning : a line was torn by a crash, so its message did not leave; or there is no head, so
+        that nobody knows whether lines at the end are missing.
+    """
+    try:
+        lines = _lines(read_bounded(path))
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    found = list(_entries(lines))
+    if lines and all(entry is None for _, entry in found):
+        raise ResultsError(f"{path} is no disclosure log: line 1 is {lines[0][:40]!r}")
+    broken = _broken_link(lines) or _broken_end(path, lines)
+    for number, entry in found:
+        if entry is None and not broken:
+            _warn(f"{path}: line {number} is no whole entry, so its message did not leave")
+    return Log(tuple(entry for _, entry in found if entry is not None), broken)
+
+
+def _broken_link(lines: list[bytes]) -> str:
+    """The first line that does not follow from the one before; empty for none."""
+    before = START
+    for number, entry in _entries(lines):
+        if entry is not None and entry.number != number:
+            return (
+                f"line {number} has the number {entry.number}: lines before it are missing or new"
+            )
+        if entry is not None and entry.previous != before:
+            return f"line {max(number - 1, 1)} was changed after it was written"
+        before = _sha256(lines[number - 1])
+    return ""
+
+
+def _broken_end(path: str | Path, lines: list[bytes]) -> str:
+    """What the head says against the last lines; empty for nothing."""
+    try:
+        head = json_value(read_bounded(head_of(path), 1000))
+        number, digest = int(head["number"]), str(head["sha256"])
+    except FileNotFoundError:
+        if lines:
+            _warn(f"{path} has no {head_of(path).name}: lines may be missing at its end")
+        return ""
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"{head_of(path).name} is no head of a log"
+    if not 1 <= number <= len(lines):
+        return f"the lines after line {len(lines)} are missing, up to line {number}"
+    if _sha256(lines[number - 1]) != digest:
+        return f"line {number} was changed after it was written"
+    return ""
+
+
+def _entries(lines: list[bytes]) -> Iterator[tuple[int, Disclosure | None]]:
+    """Number of a line and its entry, None where it is none."""
+    for number, line in enumerate(lines, start=1):
+        try:
+            content = json_value(line)
+            entry = Disclosure(**{f.name: content[f.name] for f in fields(Disclosure)})
+            datetime.fromisoformat(entry.time)
+            yield number, entry
+        except (ValueError, KeyError, TypeError):
+            yield number, None
+
+
+def _lines(content: bytes) -> list[bytes]:
+    lines = content.split(b"\n")
+    return lines[:-1] if not lines[-1] else lines
+
+
+def _content(path: str | Path, file: int) -> bytes:
+    """What the log holds so far; a device holds nothing."""
+    return read_bounded(path) if stat.S_ISREG(os.fstat(file).st_mode) else b""
+
+
+@contextmanager
+def _locked(path: str | Path) -> Iterator[int]:
+    """The log open for appending, locked until the end, and for nobody else to read."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if stat.S_ISREG(os.fstat(file).st_mode):
+            os.fchmod(file, 0o600)
+        yield file
+    finally:
+        os.close(file)
+
+
+def _sha256(line: bytes) -> str:
+    return hashlib.sha256(line).hexdigest()
+
+
+def _warn(words: str) -> None:
+    warnings.warn(words, FedbnWarning, stacklevel=3)
+
+
+def _unreadable(path: str | Path, error: OSError) -> ResultsError:
+    return ResultsError(f"cannot read the disclosure log {path}: {error.strerror or error}")
+
+
+def _unwritable(path: str | Path, reason: str) -> ResultsError:
+    return ResultsError(f"the disclosure log {path} cannot be written: {reason}")
