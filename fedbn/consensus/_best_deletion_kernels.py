@@ -33,6 +33,7 @@ from fedbn.consensus._engine import (
     SLACK,
     STEPS,
     UNKNOWN,
+    USED_SLOTS,
     Engine,
     H,
     Scratch,
@@ -68,6 +69,11 @@ def prepare(e: Engine, s: Scratch) -> None:
                 if has_bit(g[PA, v], p):
                     e.votes[p, v] += e.weights[i]
                     e.votes[v, p] += e.weights[i]
+    fill_graph(e.typical)
+    e.typical_topo[:] = topological_bits(e.typical[PA], e.typical[CH])
+    e.places[0] = topological_bits(e.dag[PA], e.dag[CH])
+    for place in range(n):
+        e.places[1, e.places[0, place]] = place
     slots = e.slots.shape[0]
     for k in range(slots):
         e.slots[k, OWNER] = -1
@@ -144,7 +150,7 @@ def _pop(e: Engine, heap: Ints, size: int) -> int:
 def _fill_heap(e: Engine, heap: Ints) -> tuple[int, int]:
     """All slots with a bound up to a known operator's value: (their number, that value)."""
     best = DEAD - 1
-    slots = e.slots.shape[0]
+    slots = e.counters[USED_SLOTS]
     for k in range(slots):
         if e.slots[k, OWNER] >= 0 and e.bound[k] < best and _is_exact_operator(e, k):
             best = e.bound[k]
@@ -259,7 +265,7 @@ def advance(
     heap = np.empty(e.slots.shape[0], dtype=np.int64)
     ties = np.empty(e.slots.shape[0] if choose else 1, dtype=np.int64)
     lost = np.empty(r, dtype=np.int32)
-    gone = np.empty((r, words), dtype=np.uint64)
+    gone = np.empty((r + 1, words), dtype=np.uint64)
     found = np.empty((n * n // 2 + 1, 2), dtype=np.int32)
     for _ in range(steps):
         step = e.counters[STEPS]

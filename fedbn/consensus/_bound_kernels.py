@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-from fedbn.consensus._cut_kernels import min_cut_bits
+from fedbn.consensus._cut_kernels import is_inside, min_cut_bits
 from fedbn.consensus._engine import (
     AFTER,
+    ALIKE,
     CH,
     CLIP,
     DEAD,
@@ -28,6 +29,7 @@ from fedbn.consensus._engine import (
     PAX,
     ROW,
     UNKNOWN,
+    USED_SLOTS,
     Engine,
     F,
     H,
@@ -38,6 +40,7 @@ from fedbn.consensus._engine import (
     Y,
 )
 from fedbn.consensus._slot_kernels import free_chain, new_slot, size_of
+from fedbn.consensus._typical_kernels import fill_touched, has_same_cut
 from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit, inner, popcount
 
 
@@ -85,6 +88,10 @@ def evaluate(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
     x, y = e.edges[number, X], e.edges[number, Y]
     more = e.limits[K_MAX] - size_of(e.sets[slot, H])
     made = 0
+    if e.slots[slot, UNKNOWN] >= e.limits[ALIKE] * stride:
+        made = _evaluate_alike(e, slot, limit, stride, s)
+        if e.bound[slot] > limit:
+            return made
     for i in range(0, e.weights.shape[0], stride):
         if e.cut[slot, i] >= 0:
             continue
@@ -98,6 +105,31 @@ def evaluate(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
         if e.bound[slot] > limit:
             break
     return made
+
+
+@inner
+def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
+    """The minimum cut of the typical graph, for all inputs that have the same; cuts made, one.
+
+    The slot's family is married for sure in an input or not: that is looked at in every one.
+    """
+    number = e.slots[slot, OWNER]
+    x, y = e.edges[number, X], e.edges[number, Y]
+    low, touched = e.sets[slot, F], s.spare[4]
+    more = e.limits[K_MAX] - size_of(e.sets[slot, H])
+    found = min_cut_bits(e.typical, x, y, low, e.sets[slot, U], s)
+    fill_touched(s, touched)
+    for i in range(0, e.weights.shape[0], stride):
+        if e.cut[slot, i] >= 0 or not has_same_cut(e, i, x, y, low, touched, s):
+            continue
+        value, g = found, e.graphs[i]
+        if e.slots[slot, KIND] != OPERATOR and _surely_married(g, x, y, e.sets[slot, U], more, s):
+            value += 1
+        _change(e, slot, i, -1 - e.cut[slot, i], min(value, e.limits[CLIP]))
+        e.slots[slot, UNKNOWN] -= 1
+        if e.bound[slot] > limit:
+            break
+    return 1
 
 
 @inner
@@ -142,15 +174,6 @@ def _some_inside(g: Bits, nodes: Bits, x: int, y: int, given: Bits) -> bool:
             if is_inside(g, v, x, y, given):
                 return True
     return False
-
-
-@inner
-def is_inside(g: Bits, v: int, x: int, y: int, given: Bits) -> bool:
-    """Whether v is in An({x, y} + given) of input g."""
-    inside = has_bit(g[DES, v], x) or has_bit(g[DES, v], y)
-    for w in range(given.shape[0]):
-        inside = inside or g[DES, v, w] & given[w] != ZERO
-    return inside
 
 
 @inner
@@ -232,12 +255,26 @@ def _carries(e: Engine, slot: int) -> bool:
 
 @inner
 def invalidate(e: Engine, lost: NDArray[np.int32], changed: int, gone: Bits) -> None:
-    """Bound 3: cached values that the lost arcs of an input touch become bounds."""
-    for slot in range(e.slots.shape[0]):
+    """Bound 3: cached values that the lost arcs of an input touch become bounds.
+
+    gone: a row for every such input, and one more for their union.
+    """
+    union = gone[changed]
+    for w in range(gone.shape[1]):
+        union[w] = ZERO
+        for k in range(changed):
+            union[w] |= gone[k, w]
+    for slot in range(e.counters[USED_SLOTS]):
         number = e.slots[slot, OWNER]
         if number < 0 or e.bound[slot] == DEAD:
             continue
         x, y = e.edges[number, X], e.edges[number, Y]
+        touched = has_bit(union, x) or has_bit(union, y)
+        for w in range(gone.shape[1]):
+            high = e.sets[slot, F, w] | e.sets[slot, U, w]
+            touched = touched or union[w] & high != ZERO
+        if not touched:
+            continue
         for k in range(changed):
             i = np.int64(lost[k])
             value = e.cut[slot, i]

@@ -45,6 +45,15 @@ from fedbn.graphs._cpdag_kernels import ancestors_bits
 
 
 @inner
+def is_inside(g: Bits, v: int, x: int, y: int, given: Bits) -> bool:
+    """Whether v is in An({x, y} + given) of input g."""
+    inside = has_bit(g[DES, v], x) or has_bit(g[DES, v], y)
+    for w in range(given.shape[0]):
+        inside = inside or g[DES, v, w] & given[w] != ZERO
+    return inside
+
+
+@inner
 def moral_bits(pa: Bits, ch: Bits, v: int, out: Bits) -> None:
     """Neighbours of v in the moral graph of one DAG, into `out`."""
     words = pa.shape[1]

@@ -30,7 +30,8 @@ Bound 1 is attained in each input by S = high intersected with An({x, y} + low);
 disagree on that S, and H is limited, must families be split: on an element of disagreement.
 So the best operator is found by best-first search over slots in the order (bound, x, y, |H|, H).
 
-Where to find it: `_cut_kernels.py` minimum cuts; `_input_kernels.py` the inputs and the arcs they
+Where to find it: `_cut_kernels.py` minimum cuts; `_typical_kernels.py` one cut for
+many inputs; `_input_kernels.py` the inputs and the arcs they
 lose; `_slot_kernels.py` the slots and their order; `_bound_kernels.py` the cached cuts;
 `_split_kernels.py` the splitting of families; `_pattern_kernels.py` Delete in P;
 `_best_deletion_kernels.py` the search.
@@ -55,8 +56,8 @@ X, Y, FIRST = range(3)
 NA, PAX = range(2)
 OWNER, AFTER, KIND, UNKNOWN = range(4)
 H, F, U = range(3)
-K_MAX, CLIP, MEDIAN, SLACK = range(4)
-FREE, REMOVED_ARCS, STEPS = range(3)
+K_MAX, CLIP, MEDIAN, SLACK, ALIKE = range(5)
+FREE, REMOVED_ARCS, STEPS, USED_SLOTS = range(4)
 INSIDE, ALLOWED, REACH = range(3)
 ROW, USED = range(2)
 HAVE, ORIGIN, QUEUE, TOUCHED = range(4)
@@ -67,9 +68,15 @@ class Engine(NamedTuple):
 
     graphs: Bits  # [r, 5, n, W]: PA, CH, ANC and DES (with the node itself), MOR of every input
     topo: NDArray[np.int64]  # [r, n]: a topological order of every input
+    typical: Bits  # [5, n, W]: a graph that most inputs resemble; it loses arcs as they do
+    typical_topo: NDArray[np.int64]  # [n]
+    differs: NDArray[np.int32]  # [r, D, 2]: the arcs that one of input and `typical` has
+    differing: NDArray[np.int64]  # [r]: how many; -1 if more than D, once and for all
     weights: NDArray[np.int64]  # [r]
     votes: NDArray[np.int64]  # [n, n]: weight of the inputs that join a pair by an arc
     p: Bits  # [3, n, W]: PA, CH, NE of P
+    dag: Bits  # [2, n, W]: PA, CH of a consistent extension of P
+    places: NDArray[np.int64]  # [2, n]: a topological order of `dag`, and the place of every node
     edge: NDArray[np.int64]  # [n, n]: number of the edge of P that joins a pair, or -1
     edges: NDArray[np.int64]  # [E, 3]: X, Y and FIRST, its first slot
     edge_sets: Bits  # [E, 2, W]: NA_yx and PAX = Pa(y) - x
@@ -78,9 +85,11 @@ class Engine(NamedTuple):
     sets: Bits  # [C, 3, W]: H, F, U
     bound: NDArray[np.int64]  # [C]: of Ψ, times the sum of the weights
     cut: NDArray[np.int16]  # [C, r]: v >= 0 exact; -1 - b: at least b
-    limits: NDArray[np.int64]  # [4]: K_MAX; CLIP, a cut counts as at most this; MEDIAN, 1 or 0;
-    # SLACK, by how much a bound may overtake the next best one before the search turns to that
-    counters: NDArray[np.int64]  # [3]: FREE (first free slot), REMOVED_ARCS, STEPS so far
+    limits: NDArray[np.int64]  # [5]: K_MAX; CLIP, a cut counts as at most this; MEDIAN, 1 or 0;
+    # SLACK, by how much a bound may overtake the next best one before the search turns to that;
+    # ALIKE, how many cuts must be wanted before that of the typical graph is; more than r: never
+    counters: NDArray[np.int64]  # [4]: FREE (first free slot); REMOVED_ARCS and STEPS so far;
+    # USED_SLOTS, below which all slots are that were ever taken
     steps: NDArray[np.int64]  # [E, 3]: x, y and Ψ of every deletion, as in `bound`
     step_h: Bits  # [E, W]: its H
     arcs: NDArray[np.int32]  # [arcs, 4]: (step, input, a, b) of the arcs a -> b removed

@@ -20,6 +20,7 @@ from fedbn.consensus._engine import (
     PA,
     REST,
     UNKNOWN,
+    USED_SLOTS,
     Engine,
     F,
     H,
@@ -80,6 +81,7 @@ def new_slot(e: Engine, number: int) -> int:
     if slot < 0:
         return -1
     e.counters[FREE] = e.slots[slot, AFTER]
+    e.counters[USED_SLOTS] = max(e.counters[USED_SLOTS], slot + 1)
     e.slots[slot, OWNER] = number
     e.slots[slot, AFTER] = e.edges[number, FIRST]
     e.edges[number, FIRST] = slot

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bits
-from fedbn.consensus._bound_kernels import carry, is_inside
+from fedbn.consensus._bound_kernels import carry
+from fedbn.consensus._cut_kernels import is_inside
 from fedbn.consensus._engine import (
     ANC,
     CH,

@@ -20,6 +20,7 @@ from fedbn.consensus._best_deletion_kernels import (
 )
 from fedbn.consensus._engine import (
     AFTER,
+    ALIKE,
     CH,
     CLIP,
     FREE,
@@ -32,6 +33,7 @@ from fedbn.consensus._engine import (
     Engine,
     make_scratch,
 )
+from fedbn.consensus.typical import differences, graph_bits, typical_graph
 from fedbn.errors import SearchError
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs._bit_kernels import transpose_bits
@@ -43,11 +45,13 @@ Ended = Literal["complete", "threshold", "time limit", "memory limit"]
 
 # Between two looks at the clock: deletions, and minimum cuts in one deletion, times n W.
 STEPS_AT_ONCE = 64
-CUTS_AT_ONCE = 8_000_000
+CUTS_AT_ONCE = 100_000_000
 # The cached cuts and their slots never take more bytes than this (besides graphs of the inputs).
 MEMORY_LIMIT = 2**30
 # How long the search stays with a slot; measured with 1,000 inputs, of no effect on results.
 SLACK_SHARE = 128
+# So many cuts must be wanted before that of a graph which the inputs resemble is computed.
+ALIKE_FROM = 8
 
 
 def new_engine(
@@ -63,17 +67,26 @@ def new_engine(
     slots = max(64, 4 * edges)
     graphs = np.zeros((r, 5, n, words), np.uint64)
     graphs[:, PA], graphs[:, CH] = pa, ch
-    limits = np.zeros(4, np.int64)
+    limits = np.zeros(5, np.int64)
     limits[K_MAX] = k_max
     limits[CLIP] = 1 if pooling == "clip" else 2**15 - 1
     limits[MEDIAN] = pooling == "median"
     limits[SLACK] = inputs.total // SLACK_SHARE
+    typical = typical_graph(inputs)
+    differs, differing = differences(inputs, typical)
+    limits[ALIKE] = ALIKE_FROM if 2 * int((differing >= 0).sum()) >= r else r + 1
     engine = Engine(
         graphs=graphs,
         topo=np.zeros((r, n), np.int64),
+        typical=graph_bits(typical),
+        typical_topo=np.zeros(n, np.int64),
+        differs=differs,
+        differing=differing,
         weights=inputs.weight_array,
         votes=np.zeros((n, n), np.int64),
         p=np.stack(cpdag_bits(union_pa, transpose_bits(union_pa))),
+        dag=np.stack([union_pa, transpose_bits(union_pa)]),
+        places=np.zeros((2, n), np.int64),
         edge=np.full((n, n), -1, np.int64),
         edges=np.zeros((edges, 3), np.int64),
         edge_sets=np.zeros((edges, 2, words), np.uint64),
@@ -83,7 +96,7 @@ def new_engine(
         bound=np.zeros(slots, np.int64),
         cut=np.zeros((slots, r), np.int16),
         limits=limits,
-        counters=np.zeros(3, np.int64),
+        counters=np.zeros(4, np.int64),
         steps=np.zeros((edges, 3), np.int64),
         step_h=np.zeros((edges, words), np.uint64),
         arcs=np.zeros((int(inputs.adjacency.sum()), 4), np.int32),

@@ -16,6 +16,7 @@ from fedbn.graphs._bit_kernels import (
     ZERO,
     clear_bit,
     first_bit,
+    inner,
     popcount,
     set_bit,
     transpose_bits,
@@ -53,6 +54,51 @@ def topological_bits(pa: Bits, ch: Bits) -> NDArray[np.int64]:
     return order[:tail]
 
 
+@inner
+def label_parents(pa: Bits, com: Bits, rank: NDArray[np.int64], y: int, known: Bits) -> None:
+    """com[y] := the compelled parents of y, from those of its parents; `known` is scratch.
+
+    rank [n]: the place of every node in a topological order. See `cpdag_bits`.
+    """
+    words = pa.shape[1]
+    for w in range(words):
+        known[w] = ZERO
+        com[y, w] = ZERO
+    while True:
+        x = -1
+        for w in range(words):
+            word = pa[y, w] & ~known[w]
+            while word != ZERO:
+                p = (w << 6) + int(first_bit(word))
+                word &= word - ONE
+                if x < 0 or rank[p] > rank[x]:
+                    x = p
+        if x < 0:
+            return
+        all_compelled = False
+        for w in range(words):
+            if com[x, w] & ~pa[y, w] != ZERO:
+                all_compelled = True
+        if all_compelled:
+            for w in range(words):
+                com[y, w] = pa[y, w]
+            return
+        for w in range(words):
+            com[y, w] |= com[x, w]
+            known[w] |= com[x, w]
+        collider = False
+        for w in range(words):
+            others = pa[y, w] & ~pa[x, w]
+            if w == x >> 6:
+                others &= ~(ONE << np.uint64(x & 63))
+            if others != ZERO:
+                collider = True
+        for w in range(words):
+            if collider:
+                com[y, w] |= pa[y, w] & ~known[w]
+            known[w] = pa[y, w]
+
+
 @njit(cache=True, nogil=True)
 def cpdag_bits(pa: Bits, ch: Bits) -> tuple[Bits, Bits, Bits]:
     """The CPDAG of a DAG as (pa, ch, ne).
@@ -72,41 +118,7 @@ def cpdag_bits(pa: Bits, ch: Bits) -> tuple[Bits, Bits, Bits]:
         rank[order[i]] = i
     known = np.zeros(words, dtype=np.uint64)
     for i in range(n):
-        y = order[i]
-        known[:] = ZERO
-        while True:
-            x = -1
-            for w in range(words):
-                word = pa[y, w] & ~known[w]
-                while word != ZERO:
-                    p = (w << 6) + int(first_bit(word))
-                    word &= word - ONE
-                    if x < 0 or rank[p] > rank[x]:
-                        x = p
-            if x < 0:
-                break
-            all_compelled = False
-            for w in range(words):
-                if com[x, w] & ~pa[y, w] != ZERO:
-                    all_compelled = True
-            if all_compelled:
-                for w in range(words):
-                    com[y, w] = pa[y, w]
-                break
-            for w in range(words):
-                com[y, w] |= com[x, w]
-                known[w] |= com[x, w]
-            collider = False
-            for w in range(words):
-                others = pa[y, w] & ~pa[x, w]
-                if w == x >> 6:
-                    others &= ~(ONE << np.uint64(x & 63))
-                if others != ZERO:
-                    collider = True
-            for w in range(words):
-                if collider:
-                    com[y, w] |= pa[y, w] & ~known[w]
-                known[w] = pa[y, w]
+        label_parents(pa, com, rank, order[i], known)
     rev = np.empty((n, words), dtype=np.uint64)
     for v in range(n):
         for w in range(words):

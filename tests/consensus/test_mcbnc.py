@@ -23,6 +23,8 @@ from tests.work import clock_that_counts
 
 # How many random cases the twin is asked about: FEDBN_TWIN_CASES=10000 for a long run.
 CASES = int(os.environ.get("FEDBN_TWIN_CASES", "60"))
+# And about cases with many inputs, which the twin takes longer for.
+MANY = CASES // 6
 
 PAPER = [
     DAG.from_edges("wxyz", edges)
@@ -271,3 +273,16 @@ def test_no_input_and_different_variables_are_refused() -> None:
 def test_trivial_inputs() -> None:
     assert mcbnc_path([DAG.empty(("a",))]).steps == ()
     assert mcbnc_path([DAG.empty("ab"), DAG.empty("ab")]).thetas == ()
+
+
+@pytest.mark.parametrize("seed", range(MANY))
+@pytest.mark.slow
+def test_many_inputs_with_a_few_changes_agree_with_the_twin(seed: int, monkeypatch) -> None:
+    """With cuts of the typical graph wherever they can be had."""
+    monkeypatch.setattr("fedbn.consensus.deletions.ALIKE_FROM", 1)
+    rng = np.random.default_rng([22, seed])
+    n = int(rng.integers(5, 8))
+    base = random_dag([f"v{i}" for i in range(n)], edges=int(rng.integers(n, 2 * n - 1)), rng=rng)
+    count = int(rng.integers(8, 17))
+    dags = [perturbed(base, int(rng.integers(0, 3)), rng=rng) for _ in range(count)]
+    same_as_naive(dags, None, int(rng.choice([1, 2, 10])), POOLINGS[seed % 3])
