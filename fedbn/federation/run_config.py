@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Union, get_args, get_origin
 
 from fedbn.errors import ConfigError, did_you_mean
@@ -80,16 +80,30 @@ def from_run_config(config: Mapping[str, Any], **local: Any) -> Experiment:
         For an unknown key (the nearest known one is named), a value of the wrong type, or a value
         that no run can have.
     """
+    said = tuple((key, type(value), value) for key, value in config.items())
+    try:
+        experiment = _experiment(said)
+    except TypeError:  # a list cannot be looked up, and says itself what is wrong with it
+        experiment = _experiment.__wrapped__(said)
+    return experiment.change(**local) if local else experiment
+
+
+@lru_cache(maxsize=16)
+def _experiment(said: tuple[tuple[str, type, Any], ...]) -> Experiment:
+    """The experiment of the same pairs, once: a client is told them with every message.
+
+    Types are part of the key, for 1, 1.0 and True are equal.
+    """
     known = _carried_keys()
     grouped: dict[str | None, dict[str, Any]] = {}
-    for key, value in config.items():
+    for key, _, value in said:
         if key not in known:
             raise ConfigError(f"unknown setting {key!r}{did_you_mean(key, known)}")
         group, each = known[key]
         grouped.setdefault(group, {})[each.name] = _decode(key, value, each.type)
     whole = grouped.pop(None, {})
     made = {name: GROUPS[name](**values) for name, values in grouped.items() if name is not None}
-    return Experiment(**whole, **made).change(**local)
+    return Experiment(**whole, **made)
 
 
 def typed_values(config: Mapping[str, Any]) -> dict[str, Any]:

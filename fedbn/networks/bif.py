@@ -1,11 +1,12 @@
 """BIF, the interchange format of Bayesian networks: files in and out, and pgmpy's models.
 
-Files are read by `bif_grammar.py` and written by pgmpy, which is imported when it is first needed:
-it takes two seconds. Its writer is kept from what it would mangle in silence:
+Files are read by `bif_grammar.py` and written here, the same text as pgmpy's writer makes: pgmpy
+takes two seconds to import and is only needed for its own models. Names are kept from what readers
+would mangle in silence:
 
 - pgmpy matches names without regard to case, so names that differ in case only are renamed, for
   its users (a model of pgmpy's with such names is refused);
-- it writes no quotes, so characters that end a word for some reader of BIF become "_", and what
+- there are no quotes, so characters that end a word for some reader of BIF become "_", and what
   would be read as a number gets one in front (pyAgrum is the strictest reader known);
 
 and a warning says what was renamed.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +52,30 @@ def bif_text(network: BayesianNetwork) -> str:
     -----
     FedbnWarning : a name or state had to be renamed (see the module's docstring).
     """
-    from pgmpy.readwrite import BIFWriter
+    said = _with_bif_words(network)
+    nodes = sorted(range(said.dag.n), key=said.names.__getitem__)
+    variables = (_variable(said, node) for node in nodes)
+    return "".join(("network unknown {\n}\n", *variables, *(_table(said, node) for node in nodes)))
 
-    return str(BIFWriter(to_pgmpy(_with_bif_words(network))))
+
+def _variable(network: BayesianNetwork, node: int) -> str:
+    states = network.schema.states[node]
+    return (
+        f"variable {network.names[node]} {{\n"
+        f"    type discrete [ {len(states)} ] {{ {', '.join(states)} }};\n}}\n"
+    )
+
+
+def _table(network: BayesianNetwork, node: int) -> str:
+    """The node's table: one row per configuration of the parents, the last one fastest."""
+    parents = network.dag.parents(node)
+    rows = [", ".join(map(str, row)) for row in network.cpts[node].tolist()]
+    if not parents:
+        return f"probability ( {network.names[node]} ) {{\n    table {rows[0]} ;\n}}\n"
+    given = product(*(network.schema.states[parent] for parent in parents))
+    lines = (f"    ( {', '.join(g)} ) {row};\n" for g, row in zip(given, rows, strict=True))
+    names = ", ".join(network.names[parent] for parent in parents)
+    return f"probability ( {network.names[node]} | {names} ) {{\n{''.join(lines)}\n}}\n"
 
 
 def write_bif(network: BayesianNetwork, path: str | Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fedbn.errors import FedbnWarning, NetworkError
 from fedbn.graphs.random import random_dag
 from fedbn.networks import catalog
-from fedbn.networks.bif import bif_text, from_pgmpy, read_bif, write_bif
+from fedbn.networks.bif import bif_text, from_pgmpy, read_bif, to_pgmpy, write_bif
 from fedbn.networks.bif_grammar import network_from_bif
 from fedbn.networks.catalog import (
     PGMPY_NAMES,
@@ -207,12 +207,13 @@ def test_bif_in_other_hands():
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 10_000))
 @pytest.mark.slow
-def test_bif_is_read_as_pgmpy_reads_it(seed):
-    from pgmpy.readwrite import BIFReader
+def test_bif_is_read_and_written_as_pgmpy_does(seed):
+    from pgmpy.readwrite import BIFReader, BIFWriter
 
     rng = np.random.default_rng(seed)
     network = random_bayesian_network(random_dag("abcde", edges=6, rng=rng), rng=rng)
     text = bif_text(network)
+    assert text == str(BIFWriter(to_pgmpy(network)))
     assert network_from_bif(text, "text") == from_pgmpy(BIFReader(string=text).get_model())
 
 
