@@ -284,5 +284,5 @@ def test_many_inputs_with_a_few_changes_agree_with_the_twin(seed: int, monkeypat
     n = int(rng.integers(5, 8))
     base = random_dag([f"v{i}" for i in range(n)], edges=int(rng.integers(n, 2 * n - 1)), rng=rng)
     count = int(rng.integers(8, 17))
-    dags = [perturbed(base, int(rng.integers(0, 3)), rng=rng) for _ in range(count)]
+    dags = [perturb(base, int(rng.integers(0, 3)), rng=rng) for _ in range(count)]
     same_as_naive(dags, None, int(rng.choice([1, 2, 10])), POOLINGS[seed % 3])
