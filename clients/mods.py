@@ -133,7 +133,8 @@ def _is_key(record: object) -> bool:
 def _is_masked(record: object) -> bool:
     if not isinstance(record, ArrayRecord) or set(record) != {"masked"}:
         return False
-    return record["masked"].dtype == "uint64" and len(record["masked"].shape) == 1
+    words = ("uint16", "uint32", "uint64")
+    return record["masked"].dtype in words and len(record["masked"].shape) == 1
 
 
 AGREED: Mapping[str, Mapping[str, Callable[[object], bool]]] = {

@@ -13,7 +13,6 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
@@ -32,7 +31,7 @@ from fedbn.federation.secure_rounds import (
 )
 from fedbn.federation.settings import Experiment
 from fedbn.networks.network import BayesianNetwork
-from fedbn.secure.masks import unmasked_sum
+from fedbn.secure.masks import SIGNED, unmasked_sum
 from fedbn.secure.requests import SumRequest, to_bytes
 from fedbn.secure.session import Member, Terms
 from server.handshake import Handshake
@@ -135,7 +134,7 @@ def secure_federation(
     """
     settings, schema = experiment.consensus, shaken.state.schema
     require_countable(schema, experiment)
-    search = search_of(schema, len(shaken.clients), settings)
+    search = search_of(schema, len(shaken.clients), experiment)
     cohort = Cohort(grid, shaken.clients, timeout, settings.sum_retries)
     began = time.process_time()
     run = secrets.token_hex(16)
@@ -237,6 +236,6 @@ def _vector(answer: RecordDict, client: str) -> Masked:
         vector = array_of_npy(b"" if array is None else bytes(array.data), max_bytes=MAX_BYTES)
     except MessageError as error:
         raise QuorumError(f"{client}: {error}") from None
-    if vector.dtype != np.uint64 or vector.ndim != 1:
+    if vector.dtype not in SIGNED or vector.ndim != 1:
         raise QuorumError(f"{client}: the answer must be a masked vector")
     return vector

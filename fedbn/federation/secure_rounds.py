@@ -128,7 +128,7 @@ def terms_of(run: str, schema: Schema, experiment: Experiment, members: Sequence
         run=run,
         schema=schema.hash,
         aggregation=settings.aggregation,
-        units=UNITS_PER_CLIENT,
+        units=units_of(experiment),
         k_max=settings.k_max,
         quorum=settings.vote_quorum,
         poolings=poolings_of(cast(Robust, settings.robust)),
@@ -137,7 +137,12 @@ def terms_of(run: str, schema: Schema, experiment: Experiment, members: Sequence
     )
 
 
-def search_of(schema: Schema, clients: int, settings: ConsensusSettings) -> Search:
+def units_of(experiment: Experiment) -> int:
+    """What the weights of one site's structures sum to: 1 where a site has one."""
+    return UNITS_PER_CLIENT if experiment.learner.sends_several else 1
+
+
+def search_of(schema: Schema, clients: int, experiment: Experiment) -> Search:
     """The questions of a run: yields requests, is sent sums, ends with what they say.
 
     The budget `consensus-seconds` is in CPU seconds here: waiting for sites does not count.
@@ -146,13 +151,14 @@ def search_of(schema: Schema, clients: int, settings: ConsensusSettings) -> Sear
     ------
     ConfigError : a setting does not fit the number of clients.
     """
+    settings, units = experiment.consensus, units_of(experiment)
     if settings.aggregation == "moral-votes":
-        return secure_votes(schema.names, clients, UNITS_PER_CLIENT)
+        return secure_votes(schema.names, clients, units)
     end = None if settings.seconds is None else time.process_time() + settings.seconds
     return secure_path(
         schema.names,
         clients,
-        UNITS_PER_CLIENT,
+        units,
         k_max=settings.k_max,
         look_ahead=settings.look_ahead,
         quorum=settings.vote_quorum,

@@ -257,8 +257,8 @@ class Experiment(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        several = self.learner.learner in ("credible", "bootstrap")
-        most = len(self.learner.ladder) * (self.learner.max_dags if several else 1)
+        several = self.learner.max_dags if self.learner.sends_several else 1
+        most = len(self.learner.ladder) * several
         if most > self.limits.max_dags:
             raise ConfigError(
                 f"max-dags is {self.learner.max_dags} for each of {len(self.learner.ladder)} row "

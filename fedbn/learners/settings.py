@@ -163,6 +163,11 @@ class LearnerSettings(Settings):
         return (float(self.row_weight),)
 
     @property
+    def sends_several(self) -> bool:
+        """Whether a site may have more than one structure of one row weight."""
+        return self.learner in ("credible", "bootstrap")
+
+    @property
     def single_row_weight(self) -> float:
         """The row weight of one search; raises ConfigError for a ladder."""
         if self.row_weight == LADDER:

@@ -1,9 +1,10 @@
 """Masks that cancel in the sum over all sites of a cohort (Bonawitz et al. 2017, without dropouts).
 
 Every two sites agree on a key (X25519, then HKDF-SHA256). For a round, the key and the digest of
-the request give a stream of 64-bit words (ChaCha20); the site that comes first in the roster adds
-it to its vector, the other subtracts it, mod 2^64. So one site's masked vector is noise to whoever
-lacks one of its keys, and the sum over all sites is the sum of their vectors.
+the request give a stream of words (ChaCha20), of 16, 32 or 64 bits as the sum needs; the site that
+comes first in the roster adds it to its vector, the other subtracts it, modulo the word. So one
+site's masked vector is noise to whoever lacks one of its keys, and the sum over all sites is the
+sum of their vectors.
 
 Sites that were shown different requests have masks that do not cancel: their sum is noise, too. The
 same request gives the same bytes again; a changed one under the same number other masks. Nobody may
@@ -28,6 +29,10 @@ from fedbn.errors import MessageError
 
 __all__ = ["Key", "Pair", "hide", "mask", "pair_keys", "request_digest", "unmasked_sum"]
 
+
+Word = np.unsignedinteger
+SIGNED = {np.dtype(f"u{kind}"): np.dtype(kind) for kind in ("int16", "int32", "int64")}
+"""The words that a masked vector may have, and how their sums are read."""
 
 PAIR, STREAM, PRESENCE = (b"fedbn " + use for use in (b"pair key", b"mask", b"presence"))
 
@@ -100,7 +105,9 @@ def request_digest(request: bytes) -> bytes:
     return hashlib.sha256(request).digest()
 
 
-def mask(values: Ints, pairs: Sequence[Pair], digest: bytes) -> Masked:
+def mask(
+    values: Ints, pairs: Sequence[Pair], digest: bytes, word: type[Word] = np.uint64
+) -> Masked:
     """The vector as it leaves a site.
 
     Parameters
@@ -108,14 +115,15 @@ def mask(values: Ints, pairs: Sequence[Pair], digest: bytes) -> Masked:
     values : int64 [L], whatever they count.
     pairs : from `pair_keys`.
     digest : of the request that is answered.
+    word : the type of what leaves, wide enough for the sum over all sites (`words.word_of`).
 
     Returns
     -------
-    uint64 [L]: values + masks mod 2^64.
+    `word` [L]: values + masks, modulo 2^16, 2^32 or 2^64.
     """
-    out = values.astype(np.int64).view(np.uint64).copy()
+    out = values.astype(word)  # numpy wraps whole numbers
     for pair in pairs:
-        stream = _words(_derive(pair.key, salt=digest, info=STREAM), len(out))
+        stream = _words(_derive(pair.key, salt=digest, info=STREAM), len(out), word)
         out = out + stream if pair.adds else out - stream
     return out
 
@@ -126,7 +134,7 @@ def hide(presence: Ints, key: Key, digest: bytes) -> Ints:
     The sum over sites is 0 where none has the thing, else 0 with probability 2^-64; it does not
     tell how many have it.
     """
-    words = _words(_derive(key.private, salt=digest, info=PRESENCE), len(presence))
+    words = _words(_derive(key.private, salt=digest, info=PRESENCE), len(presence), np.uint64)
     words = np.where(words == 0, np.uint64(1), words)
     return np.where(presence != 0, words, np.uint64(0)).view(np.int64)
 
@@ -136,21 +144,24 @@ def unmasked_sum(parts: Sequence[Masked]) -> Ints:
 
     Raises
     ------
-    MessageError : there is none, or they differ in type or length.
+    MessageError : there is none, they differ in type or length, or are no words.
     """
-    if not parts or any(p.dtype != np.uint64 or p.shape != parts[0].shape for p in parts):
+    first = parts[0] if parts else np.empty(0)
+    alike = all((part.dtype, part.shape) == (first.dtype, first.shape) for part in parts)
+    if first.dtype not in SIGNED or not alike:
         raise MessageError("a sum needs a masked vector from every site, all of one length")
-    total = np.zeros(parts[0].shape, np.uint64)
+    total = np.zeros_like(first)
     for part in parts:
         total += part
-    return total.view(np.int64)
+    return total.view(SIGNED[total.dtype]).astype(np.int64)
 
 
 def _derive(secret: bytes, *, salt: bytes, info: bytes) -> bytes:
     return HKDF(algorithm=SHA256(), length=32, salt=salt, info=info).derive(secret)
 
 
-def _words(key: bytes, count: int) -> Masked:
+def _words(key: bytes, count: int, word: type[Word]) -> Masked:
     """The first words of a key's stream; the nonce is zero, as every key is used once."""
     encryptor = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor()
-    return np.frombuffer(encryptor.update(bytes(8 * count)), dtype="<u8").astype(np.uint64)
+    little = np.dtype(word).newbyteorder("<")
+    return np.frombuffer(encryptor.update(bytes(little.itemsize * count)), little).astype(word)

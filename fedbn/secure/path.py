@@ -49,6 +49,7 @@ from fedbn.secure.requests import (
 )
 from fedbn.secure.searches import DeletionSearch, OrderSearch
 from fedbn.secure.votes import asked_pairs, summed_votes
+from fedbn.secure.words import largest_sum
 
 __all__ = ["SecureBranch", "SecurePath", "SecureSums", "secure_path", "secure_votes"]
 
@@ -223,7 +224,7 @@ def _check(
     if "median" in poolings:
         raise ConfigError("a median is no sum: robust must be best, mean or clip")
     n = len(names)
-    if clients * units * (n * n + n) >= LARGEST_SUM:
+    if largest_sum(n, clients, units) >= LARGEST_SUM:
         raise ConfigError(f"sums over {clients} clients and {n} variables must stay below 2^62")
 
 

@@ -58,7 +58,7 @@ class Terms:
     run : its id.
     schema : hash of the agreed schema.
     aggregation : "secure-sums" or "moral-votes".
-    units : what the weights of every site's DAGs sum to.
+    units : what the weights of every site's DAGs sum to; 1 where each has one DAG.
     k_max, quorum : as in `secure_path`.
     poolings : "mean", "clip": one path each.
     members : the cohort, sorted by name and key.

@@ -19,6 +19,7 @@ from fedbn.secure.guard import NOTHING_ASKED, Asked, allow
 from fedbn.secure.masks import Key, hide, mask, pair_keys, request_digest
 from fedbn.secure.requests import CountRequest, UnionRequest
 from fedbn.secure.session import Terms
+from fedbn.secure.words import word_of
 
 __all__ = ["Count", "Site", "begin", "join", "reply"]
 
@@ -63,8 +64,13 @@ def join(site: Site, terms: Terms) -> Site:
     """
     if site.terms is not None and site.terms != terms:
         raise PolicyError("query", "the terms of a run do not change")
+    if terms.units == 1 == len(site.dags):
+        return replace(site, terms=terms, weights=(1,))
     if terms.units != UNITS_PER_CLIENT:
-        raise MessageError(f"the weights of a site sum to {UNITS_PER_CLIENT}, not {terms.units}")
+        raise MessageError(
+            f"the weights of this site's {len(site.dags)} structures sum to {UNITS_PER_CLIENT}, "
+            f"not {terms.units}"
+        )
     return replace(site, terms=terms)
 
 
@@ -100,4 +106,5 @@ def reply(site: Site, data: bytes, count: Count = no_counts) -> tuple[Masked, Si
     if isinstance(request, UnionRequest) and site.terms.quorum == 1:
         values = hide(values, site.key, digest)
     pairs = pair_keys(site.key, site.terms.roster, site.terms.session)
-    return mask(values, pairs, digest), replace(site, asked=asked)
+    word = word_of(request, site.dags[0].n, len(site.terms.members), site.terms.units)
+    return mask(values, pairs, digest, word), replace(site, asked=asked)

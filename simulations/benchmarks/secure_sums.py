@@ -18,7 +18,6 @@ import typer
 
 from fedbn.arrays import Masked
 from fedbn.consensus.pooling import Robust
-from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
 from fedbn.secure.masks import unmasked_sum
 from fedbn.secure.requests import SumRequest, to_bytes
@@ -46,6 +45,7 @@ def cohort(
     k_max: int = 10,
     quorum: int = 1,
     poolings: tuple[str, ...] = ("mean", "clip"),
+    units: int = 1,
 ) -> tuple[Site, ...]:
     """The sites in one run, as they are after they were told its terms."""
     members = [Member(f"site {i:03}", site.key.public.hex()) for i, site in enumerate(sites)]
@@ -53,7 +53,7 @@ def cohort(
         run="1",
         schema="00" * 32,
         aggregation=aggregation,
-        units=UNITS_PER_CLIENT,
+        units=units,
         k_max=k_max,
         quorum=quorum,
         poolings=poolings,
@@ -102,7 +102,7 @@ def compare(dags: Sequence[DAG], look_ahead: int, robust: Robust) -> dict[str, A
     names = tuple(sorted(dags[0].names))
     sites = [begin([dag.reorder(names)], [1.0]) for dag in dags]
     joined = cohort(sites, poolings=poolings_of(robust))
-    search = secure_path(names, len(dags), UNITS_PER_CLIENT, look_ahead=look_ahead, robust=robust)
+    search = secure_path(names, len(dags), 1, look_ahead=look_ahead, robust=robust)
     path, cost = masked_run(search, joined)
     plain = mcbnc_paths(dags, poolings=poolings_of(robust))
     (_, ours), (_, theirs) = secure_consensus(path), select_among(plain)

@@ -24,7 +24,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturb, random_dag
 from fedbn.secure.cohorts import enter_cohort, read_cohorts
 from fedbn.secure.guard import Asked
-from fedbn.secure.masks import Key
+from fedbn.secure.masks import Key, unmasked_sum
 from fedbn.secure.path import SecurePath, secure_path
 from fedbn.secure.requests import (
     CutRequest,
@@ -48,7 +48,8 @@ def sites(count: int = 4) -> tuple[Site, ...]:
     rng = np.random.default_rng(7)
     base = random_dag([f"v{i}" for i in range(N)], edges=8, rng=rng)
     dags = [perturb(base, 4, rng=rng) for _ in range(count)]
-    return cohort([begin([dag], [1.0], Key(bytes([i + 1]) * 32)) for i, dag in enumerate(dags)])
+    begun = [begin([dag], [1.0], Key(bytes([i + 1]) * 32)) for i, dag in enumerate(dags)]
+    return cohort(begun, units=UNITS_PER_CLIENT)
 
 
 def recorded(joined: tuple[Site, ...]) -> tuple[SecurePath, list[bytes], list[list[Masked]]]:
@@ -92,7 +93,7 @@ def refused(site: Site, request: SumRequest, number: int, session: bytes = SESSI
 
 
 def test_the_server_s_transcript_follows_from_the_sums_alone() -> None:
-    sums = [np.sum(parts, axis=0, dtype=np.uint64).view(np.int64) for parts in REPLIES]
+    sums = [unmasked_sum(parts) for parts in REPLIES]
     search = secure_path(PATH.votes.names, 4, UNITS_PER_CLIENT, look_ahead=1)
     simulated = [next(search)]
     try:
@@ -106,7 +107,7 @@ def test_the_server_s_transcript_follows_from_the_sums_alone() -> None:
 
 
 def test_with_other_keys_every_integer_that_leaves_is_another() -> None:
-    fresh = cohort([begin(site.dags, [1.0]) for site in JOINED])
+    fresh = cohort([begin(site.dags, [1.0]) for site in JOINED], units=UNITS_PER_CLIENT)
     path, _, replies = recorded(fresh)
     for mine, yours in zip(REPLIES, replies, strict=True):
         assert all((a != b).all() for a, b in zip(mine, yours, strict=True))
@@ -337,7 +338,7 @@ def test_a_site_joins_once_and_with_its_own_weights() -> None:
     with pytest.raises(PolicyError):
         reply(site, REQUESTS[0])
     with pytest.raises(MessageError, match="sum to"):
-        join(site, replace(terms(), units=1))
+        join(site, replace(terms(), units=2))
     joined = join(site, terms())
     with pytest.raises(PolicyError):
         join(joined, terms(run="8"))

@@ -70,7 +70,7 @@ def test_moral_votes_take_one_round() -> None:
     result = run_experiment(VOTED).result
     assert isinstance(result, SecureResult)
     assert result.cost.rounds == 2  # with that of the keys
-    assert result.cost.up == 8 * 8 * 7 // 2
+    assert result.cost.up == 2 * 8 * 7 // 2  # words of 16 bits
     opened = run_experiment(OPEN).result.consensus
     assert result.consensus.lower_bound == opened.lower_bound
     assert result.consensus.gap >= 0
