@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbn.credible.averaging import weighted_structures
-from fedbn.credible.candidates import Candidates, candidate_sets
 from fedbn.credible.classes import markov_classes
 from fedbn.credible.enumerate import CredibleSet, credible_set
+from fedbn.credible.pruning import Candidates, candidate_sets
 from fedbn.credible.superstructure import superstructure_candidates
 from fedbn.data.dataset import Dataset
 from fedbn.errors import SearchError

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Floats
 from fedbn.credible.building import Problem, build_diagram
-from fedbn.credible.candidates import Candidates
 from fedbn.credible.diagram import Diagram
 from fedbn.credible.filter import Component, filtered_components
 from fedbn.credible.limits import DiagramLimit, Limits
 from fedbn.credible.listed import Listed, depth_first
 from fedbn.credible.profiles import TOGETHER, Profile
+from fedbn.credible.pruning import Candidates
 from fedbn.graphs.dag import DAG
 from fedbn.limits import in_words
 from fedbn.search.families.parent_sets import TOLERANCE

@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fedbn.credible.candidates import Candidates, log_bayes_factor
+from fedbn.credible.pruning import Candidates, log_bayes_factor
 from fedbn.data.dataset import Dataset
 from fedbn.limits import NOTHING_MET
 from fedbn.scores import make_score

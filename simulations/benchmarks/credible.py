@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
-from fedbn.credible.candidates import candidate_sets
 from fedbn.credible.classes import markov_classes
 from fedbn.credible.enumerate import credible_set
+from fedbn.credible.pruning import candidate_sets
 from fedbn.data.dataset import Dataset
 from fedbn.networks.catalog import load_network
 

@@ -17,9 +17,9 @@ from simulations.inputs import require_ess_of
 from simulations.options import SchemaFile, table_settings, with_settings
 
 if TYPE_CHECKING:
-    from fedbn.credible.candidates import Candidates
     from fedbn.credible.classes import MarkovClasses
     from fedbn.credible.enumerate import CredibleSet
+    from fedbn.credible.pruning import Candidates
     from fedbn.data.table_settings import TableSettings
     from fedbn.graphs.dag import DAG
 
@@ -257,7 +257,7 @@ def _candidates(
     notify: Callable[[str], None],
 ) -> Candidates:  # fmt: skip
     """The candidate parent sets of a table, or those that a file of scores has."""
-    from fedbn.credible.candidates import candidate_sets, listed_candidates, read_scores
+    from fedbn.credible.pruning import candidate_sets, listed_candidates, read_scores
     from simulations.commands.learn import read_table
 
     if table.suffix in SCORE_FILES:
@@ -275,7 +275,7 @@ def _paper_sets(
     """The paper's |Π|, with the ε that it used for its three Bayes factors."""
     import math
 
-    from fedbn.credible.candidates import PAPER_EPSILON, paper_parent_sets
+    from fedbn.credible.pruning import PAPER_EPSILON, paper_parent_sets
     from simulations.commands.learn import read_table
 
     epsilon = PAPER_EPSILON.get(bf, math.log(bf))

@@ -38,7 +38,7 @@ def write_files(
     edges = content.get("edges", [])
     try:
         if scores is not None:
-            from fedbn.credible.candidates import write_scores
+            from fedbn.credible.pruning import write_scores
 
             write_scores(found.candidates.families, scores)
         if out is not None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from fedbn.credible.averaging import skeleton_posteriors
-from fedbn.credible.candidates import PAPER_EPSILON, candidate_sets, paper_parent_sets
 from fedbn.credible.classes import MarkovClasses, markov_classes
 from fedbn.credible.enumerate import CredibleSet, credible_set
+from fedbn.credible.pruning import PAPER_EPSILON, candidate_sets, paper_parent_sets
 from fedbn.data.dataset import Dataset
 from fedbn.data.tables import read_dataset
 from fedbn.errors import ConfigError, SearchError

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.credible.candidates import candidate_sets
 from fedbn.credible.classes import markov_classes
 from fedbn.credible.enumerate import CredibleSet, credible_set
+from fedbn.credible.pruning import candidate_sets
 from fedbn.data.dataset import Dataset, Schema
 
 

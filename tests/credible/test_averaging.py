@@ -13,10 +13,10 @@ from fedbn.credible.averaging import (
     v_structure_posteriors,
     weighted_structures,
 )
-from fedbn.credible.candidates import candidate_sets
 from fedbn.credible.classes import markov_classes
 from fedbn.credible.coverage import covered_share
 from fedbn.credible.enumerate import CredibleSet, credible_set
+from fedbn.credible.pruning import candidate_sets
 from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.scores import make_score

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from fedbn.credible.candidates import candidate_sets
 from fedbn.credible.coverage import covered_share
 from fedbn.credible.enumerate import credible_set
+from fedbn.credible.pruning import candidate_sets
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import SearchError
 from fedbn.networks.catalog import load_network

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fedbn.credible import filter as credible_filter
-from fedbn.credible.candidates import candidate_sets, read_scores, write_scores
 from fedbn.credible.classes import markov_classes
 from fedbn.credible.enumerate import CredibleSet, credible_set
+from fedbn.credible.pruning import candidate_sets, read_scores, write_scores
 from fedbn.errors import ConfigError, DataError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag

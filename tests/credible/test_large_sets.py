@@ -11,17 +11,17 @@ from fedbn.credible import enumerate as credible_enumerate
 from fedbn.credible import filter as credible_filter
 from fedbn.credible import profiles as credible_profiles
 from fedbn.credible.averaging import ancestor_posteriors, class_edge_posteriors, posterior
-from fedbn.credible.candidates import (
+from fedbn.credible.classes import markov_classes
+from fedbn.credible.enumerate import credible_set
+from fedbn.credible.limits import DiagramLimit, Limits
+from fedbn.credible.probing import integer_probe
+from fedbn.credible.pruning import (
     candidate_sets,
     listed_candidates,
     paper_parent_sets,
     read_scores,
     write_scores,
 )
-from fedbn.credible.classes import markov_classes
-from fedbn.credible.enumerate import credible_set
-from fedbn.credible.limits import DiagramLimit, Limits
-from fedbn.credible.probing import integer_probe
 from fedbn.credible.sampling import sample_dags
 from fedbn.credible.sizes import class_size
 from fedbn.credible.superstructure import superstructure_candidates
