@@ -1,7 +1,8 @@
 """Safe pruning: the candidate parent sets that remain for credible DAGs, and their exchange files.
 
 The rules are those for BIC and AIC (theorems 4 and 7), BDeu (theorem 8) and Gaussian BIC (a bound
-by all variables); `fedbn.search.families.parent_sets` applies them while it goes through the sets. BGe has no such rule: give `max_parents`.
+by all variables); `fedbn.search.families.parent_sets` applies them as it goes through the sets.
+BGe has no such rule: give `max_parents`.
 Lemma 3 drops only the set itself: P is kept iff no subset is better by more than ε = ln BF.
 
 A categorical variable with one agreed state ties everywhere and nothing could be pruned: it is set
