@@ -61,7 +61,7 @@ class IntegerProgram:
         precise = dict.fromkeys(TOLERANCES, 1e-9)
         self._solver = family_program(families, integral=True, mip_rel_gap=0.0, **precise)
         for cluster in clusters:
-            self._cut(cluster)
+            self._add_cut(cluster)
 
     def force(self, family: int, forced: bool) -> None:
         """Demand this family, or no longer."""
@@ -88,7 +88,7 @@ class IntegerProgram:
             if not cycles:
                 return (cost, tuple(int(f) for f in chosen)) if cost <= limit else None
             for cycle in cycles:
-                self._cut(pack(cycle[None, :])[0])
+                self._add_cut(pack(cycle[None, :])[0])
 
     def _solution(self, limit: float, deadline: float) -> NDArray[np.intp] | None:
         """The cheapest choice under the present constraints; None beyond the limit."""
@@ -111,7 +111,7 @@ class IntegerProgram:
             raise Undecided
         return np.flatnonzero(np.array(solver.getSolution().col_value) > 0.5)
 
-    def _cut(self, cluster: NDArray[np.uint64]) -> None:
+    def _add_cut(self, cluster: NDArray[np.uint64]) -> None:
         from fedbn.search.families._cluster_kernels import coverage
 
         families = self.families

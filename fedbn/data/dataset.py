@@ -142,13 +142,13 @@ def _checked_codes(schema: Schema, given: npt.NDArray[Any]) -> Codes:
         if low[column] < 0 or high[column] >= size:
             code = low[column] if low[column] < 0 else high[column]
             raise DataError(f"column {name!r}: code {code} is not one of 0..{size - 1}")
-    return _kept(given, np.int32)
+    return _keep(given, np.int32)
 
 
 def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:
     if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
         raise DataError(f"values must be numbers, not {given.dtype}")
-    values: Floats = _kept(given, np.float64)
+    values: Floats = _keep(given, np.float64)
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise DataError(
@@ -158,7 +158,7 @@ def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:
     return values
 
 
-def _kept(given: npt.NDArray[Any], dtype: Any) -> npt.NDArray[Any]:
+def _keep(given: npt.NDArray[Any], dtype: Any) -> npt.NDArray[Any]:
     """The array column by column in memory; a copy, unless nobody can write to it."""
     fixed = not given.flags.writeable and (given.base is None or not given.base.flags.writeable)
     if fixed and given.dtype == dtype and given.flags.f_contiguous:

@@ -148,7 +148,7 @@ def request_from_arrays(arrays: Arrays, schema: Schema, *, sender: str = "server
 def answer_to_arrays(request: FamilyRequest, answer: FamilyAnswer) -> dict[str, npt.NDArray[Any]]:
     """The arrays of an answer, in the order of ANSWER_KEYS."""
     header = bytes([VERSION, request.with_own]) + request.digest
-    seen, cells = _packed(answer.counts.cells)
+    seen, cells = _pack(answer.counts.cells)
     return {
         "header": np.frombuffer(header, dtype=np.uint8),
         "seen": seen,
@@ -178,7 +178,7 @@ def answer_from_arrays(
         with_own = _checked_header(arrays["header"], request.digest, "request")
         if with_own != request.with_own:
             raise MessageError("own scores must be there if, and only if, they were asked for")
-        counts = FamilyCounts(request.tables, _unpacked(arrays["seen"], arrays["cells"], request))
+        counts = FamilyCounts(request.tables, _unpack(arrays["seen"], arrays["cells"], request))
         if counts.rows < 1:
             raise MessageError("counts must be of at least 1 row")
         _check_own(arrays["own"], counts, request, ess)
@@ -198,16 +198,16 @@ def _check_types(arrays: Arrays, keys: tuple[str, ...]) -> None:
             )
 
 
-def _packed(counts: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any]]:
+def _pack(counts: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any]]:
     """Which cells are not empty, as bits, and the counts of these."""
     filled = counts[counts > 0]
     return np.packbits(counts > 0), filled.astype(_narrowest(int(filled.max(initial=0))))
 
 
-def _unpacked(
+def _unpack(
     seen: npt.NDArray[np.uint8], cells: npt.NDArray[Any], request: FamilyRequest
 ) -> npt.NDArray[np.int64]:
-    """The counts of all cells; raises MessageError unless `_packed` would give the same bytes."""
+    """The counts of all cells; raises MessageError unless `_pack` would give the same bytes."""
     size = int(request.tables.start[-1])
     if seen.size != (size + 7) // 8:
         raise MessageError(

@@ -66,12 +66,12 @@ def perturb(dag: DAG, changes: int, *, rng: np.random.Generator) -> DAG:
         raise StructureError("a DAG needs at least two nodes to be changed")
     matrix = dag.adjacency.copy()
     for _ in range(changes):
-        while not _changed(matrix, int(rng.integers(3)), rng):
+        while not _change(matrix, int(rng.integers(3)), rng):
             pass
     return DAG(dag.names, matrix)
 
 
-def _changed(matrix: NDArray[np.bool_], kind: int, rng: np.random.Generator) -> bool:
+def _change(matrix: NDArray[np.bool_], kind: int, rng: np.random.Generator) -> bool:
     """Try one change of the given kind (0 add, 1 delete, 2 reverse) in place."""
     i, j = (int(v) for v in rng.choice(matrix.shape[0], size=2, replace=False))
     before = matrix[i, j], matrix[j, i]

@@ -34,12 +34,12 @@ def sendable(run: Mapping[str, Any]) -> dict[str, Any]:
         return dict(run)
     if set(settings) <= set(run_config_keys()):
         settings = typed_values(settings)
-    inputs = [each for key in FILES for each in _hashed(key, settings.get(key))]
-    plain = {key: _named(key, value) for key, value in settings.items()}
+    inputs = [each for key in FILES for each in _hash_files(key, settings.get(key))]
+    plain = {key: _without_folders(key, value) for key, value in settings.items()}
     return {**run, "settings": plain, "inputs": [*run.get("inputs", ()), *inputs]}
 
 
-def _named(key: str, value: Any) -> Any:
+def _without_folders(key: str, value: Any) -> Any:
     """The setting without folders."""
     if key in OWN:
         return None
@@ -50,7 +50,7 @@ def _named(key: str, value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _hashed(key: str, value: Any) -> Iterator[dict[str, str]]:
+def _hash_files(key: str, value: Any) -> Iterator[dict[str, str]]:
     """The files that a setting names, with their hashes."""
     texts = value if isinstance(value, (list, tuple)) else [value]
     for text in texts:
@@ -69,7 +69,7 @@ def command_line() -> str | None:
     if Path(sys.argv[0]).name != "fedbn":
         return None
     words = [Path(word).name if word.startswith(("/", "~")) else word for word in sys.argv[1:]]
-    return " ".join(["fedbn", *(_quoted(word) for word in words)])
+    return " ".join(["fedbn", *(_quote(word) for word in words)])
 
 
 def repeat_line(run: Mapping[str, Any]) -> str | None:
@@ -84,11 +84,11 @@ def repeat_line(run: Mapping[str, Any]) -> str | None:
         if value is None or value == (list(default) if isinstance(default, tuple) else default):
             continue
         told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        words.append(f"--set {_quoted(f'{key}={told}')}")
+        words.append(f"--set {_quote(f'{key}={told}')}")
     return " \\\n  ".join(words)
 
 
-def _quoted(word: object) -> str:
+def _quote(word: object) -> str:
     from shlex import quote
 
     return quote(str(word))

@@ -143,7 +143,7 @@ class DeletionSearch:
             self._levels.append(operators)
             if len(chain) == min(look_ahead, self._reach):
                 break
-            expected = self._expected(operators)
+            expected = self._expect(operators)
             guess = operators.deletion(expected.index(min(expected)))
             p, _ = after(p, guess, self._k_max)
             if not p.any():
@@ -186,7 +186,7 @@ class DeletionSearch:
             self._known.clear()
         return deletion
 
-    def _expected(self, operators: Operators) -> list[float]:
+    def _expect(self, operators: Operators) -> list[float]:
         """A guess at every cut: as last heard, else as last of this pair, else large."""
         pairs = operators.xy.tolist()
         return [

@@ -108,7 +108,7 @@ class Deployment:
             options += ["--ssl-ca-certfile", str(self.keys / "ca.pem")]
             options += ["--ssl-certfile", str(self.keys / "superlink.pem")]
             options += ["--ssl-keyfile", str(self.keys / "superlink.key")]
-            options += ["--enable-supernode-auth", *self._isolated(SUPERLINK)]
+            options += ["--enable-supernode-auth", *self._isolation(SUPERLINK)]
         self._superlink = self._start(self.home, SUPERLINK, "flower-superlink", *options)
         if self.keys is not None:
             options = ["--runtime-api-address", self._address]
@@ -158,7 +158,7 @@ class Deployment:
         """Start a site's SuperNode and, beside it, the executor with the site's file."""
         assert self.keys is not None
         (port,) = free_ports(1)
-        options = ["--host", "127.0.0.1", "--port", str(port), *self._isolated(name)]
+        options = ["--host", "127.0.0.1", "--port", str(port), *self._isolation(name)]
         self._start_node(name, ("flower-supernode",), options)
         secret = str(self.keys / f"{name}.executor.key")
         options = [str(site), "--supernode", f"127.0.0.1:{port}", "--secret", secret]
@@ -234,7 +234,7 @@ class Deployment:
             command += ["--auth-supernode-private-key", str(self.keys / f"{name}.key")]
         self.nodes[name] = self._start(self.node_home(name), name, *command)
 
-    def _isolated(self, name: str) -> list[str]:
+    def _isolation(self, name: str) -> list[str]:
         """Options of a SuperLink or SuperNode whose apps run elsewhere."""
         return ["--isolation", "process", *self._secret(name)]
 

@@ -73,7 +73,7 @@ def _app(archive: zipfile.ZipFile) -> object:
 
 
 def _is_installed_app(archive: zipfile.ZipFile) -> bool:
-    installed = _installed()
+    installed = _installed_files()
     entries = [entry for entry in archive.infolist() if entry.filename.startswith(PACKAGE)]
     if sorted(entry.filename for entry in entries) != sorted(installed):
         return False
@@ -85,7 +85,7 @@ def _is_installed_app(archive: zipfile.ZipFile) -> bool:
 
 
 @cache
-def _installed() -> Mapping[str, bytes]:
+def _installed_files() -> Mapping[str, bytes]:
     """Path in a bundle -> content, of the modules of the installed app."""
     folder = Path(clients.__path__[0])
     return {

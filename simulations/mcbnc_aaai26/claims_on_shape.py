@@ -20,7 +20,7 @@ __all__ = [
 
 def comparable_bdeu(at: Evidence, rule: Rule) -> Found:
     percent = {
-        (c.network, c.r): 100 * (c.chosen(at.reading, "bdeu") / c.of("inputs", "bdeu") - 1)
+        (c.network, c.r): 100 * (c.at_choice(at.reading, "bdeu") / c.of("inputs", "bdeu") - 1)
         for c in at.main()
     }
     above = sum(value < 0 for value in percent.values())
@@ -49,7 +49,7 @@ def above_truth(at: Evidence, rule: Rule) -> Found:
     found = at.of(rule["network"])
     if not found:
         return None, ""
-    above = {c.r: 100 * (1 - c.chosen(at.reading, "bdeu") / c.of("gold", "bdeu")) for c in found}
+    above = {c.r: 100 * (1 - c.at_choice(at.reading, "bdeu") / c.of("gold", "bdeu")) for c in found}
     text = ", ".join(f"r = {r}: {value:+.1f} %" for r, value in above.items())
     return all(value > 0 for value in above.values()), text
 
@@ -70,7 +70,7 @@ def never_denser(at: Evidence, rule: Rule) -> Found:
     for other in ("gold", "inputs"):
         for key in ("edges", "width"):
             counts[f"{key} above {other}"] = sum(
-                c.chosen(at.reading, key) > c.of(other, key) + TOLERANCE for c in at.main()
+                c.at_choice(at.reading, key) > c.of(other, key) + TOLERANCE for c in at.main()
             )
     text = ", ".join(f"{what} {count}" for what, count in counts.items())
     return max(counts.values()) <= rule["violations"], f"{text}; of {len(at.main())} cells"
@@ -86,13 +86,13 @@ def win95pts(at: Evidence, rule: Rule) -> Found:
         inputs = 100 * (1 - ours / cell.of("inputs", "smhd_gold"))
         union = 100 * (1 - ours / cell.union("smhd_gold"))
         best = max(best, inputs)
-        width = f"width {cell.union('width'):.0f} -> {cell.chosen(at.reading, 'width'):.1f}"
+        width = f"width {cell.union('width'):.0f} -> {cell.at_choice(at.reading, 'width'):.1f}"
         texts.append(f"r = {cell.r}: {inputs:.0f} % (inputs), {union:.0f} % (G+), {width}")
     return best >= rule["percent"], "; ".join(texts)
 
 
 def as_many_edges(at: Evidence, rule: Rule) -> Found:
-    off = [abs(c.chosen(at.reading, "edges") / c.of("inputs", "edges") - 1) for c in at.main()]
+    off = [abs(c.at_choice(at.reading, "edges") / c.of("inputs", "edges") - 1) for c in at.main()]
     return mean(off) <= rule[
         "share"
     ], f"mean {100 * mean(off):.0f} %, most {100 * max(off):.0f} % off"

@@ -35,7 +35,7 @@ class Evidence:
 
     def smhd(self, cell: Cell) -> float:
         """SMHD of the chosen consensus to the truth."""
-        return cell.chosen(self.reading, "smhd_gold")
+        return cell.at_choice(self.reading, "smhd_gold")
 
 
 def table_2(
@@ -44,7 +44,7 @@ def table_2(
     """Ranks and p-values of the consensus, the inputs' mean, G+, and rivals; "bdeu" is negated."""
     sign = -1.0 if key == "bdeu" else 1.0
     values = {
-        "consensus": [sign * cell.chosen(reading, key) for cell in cells],
+        "consensus": [sign * cell.at_choice(reading, key) for cell in cells],
         "inputs": [sign * cell.of("inputs", key) for cell in cells],
         "union": [sign * cell.union(key) for cell in cells],
     }

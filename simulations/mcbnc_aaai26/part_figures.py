@@ -75,7 +75,7 @@ def _k_max(rows: Sequence[Row], order: Sequence[str], reading: str, folder: Path
                     step(axes[place], cell.curve(reading, "smhd_gold"), **style)
                     step(axes[place + len(sizes)], cell.clock(), **style)
                     chosen.append(
-                        (k, cell.chosen(reading, "smhd_gold"), cell.of("inputs", "smhd_gold"))
+                        (k, cell.at_choice(reading, "smhd_gold"), cell.of("inputs", "smhd_gold"))
                     )
         ks, ours, inputs = zip(*chosen, strict=True)
         axes[place + 2 * len(sizes)].plot(ks, ours, marker="o", markersize=3, linewidth=1)

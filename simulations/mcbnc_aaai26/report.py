@@ -95,7 +95,7 @@ def _rivals_first(cells: Sequence[Cell]) -> Section:
     table = []
     for reading in READINGS if cells else ():
         found = table_2(cells, reading, "smhd_gold", ("vote 1/2",))
-        ours = [cell.chosen(reading, "smhd_gold") for cell in cells]
+        ours = [cell.at_choice(reading, "smhd_gold") for cell in cells]
         vote = [cell.of("vote 1/2", "smhd_gold") for cell in cells]
         won, tied, lost = win_tie_loss(ours, vote)
         ranks = found.mean_ranks
@@ -167,7 +167,7 @@ def _cells(cells: Sequence[Cell]) -> Section:
         table.append(
             [cell.network, cell.r, len(cell.repetitions), cell.of("inputs", "smhd_gold"),
              cell.union("smhd_gold"), cell.union("edges"),
-             *(cell.chosen(reading, "smhd_gold") for reading in READINGS),
+             *(cell.at_choice(reading, "smhd_gold") for reading in READINGS),
              cell.theta("search"), cell.of("vote 1/2", "smhd_gold"),
              cell.of("vote automatic", "smhd_gold"), cell.of("median", "smhd_gold"),
              cell.of("median from vote", "smhd_gold"), cell.of("polished", "smhd_gold"),
@@ -184,7 +184,7 @@ def _certificate(cells: Sequence[Cell]) -> Section:
     """How far the best reading can be from the DAG nearest to the inputs."""
     table = []
     for cell in cells:
-        ours = cell.chosen("best", "smhd_inputs")
+        ours = cell.at_choice("best", "smhd_inputs")
         bound = mean([row["lower_bound"] for row in cell.repetitions])
         table.append(
             [
@@ -272,7 +272,7 @@ def own_values(cells: Sequence[Cell]) -> dict[str, dict[str, list[float]]]:
         first = replace(cell, repetitions=cell.repetitions[:1])
         found.setdefault(cell.network, {})[str(cell.r)] = [
             first.of("inputs", "smhd_gold"), first.union("smhd_gold"),
-            first.chosen("refusion", "smhd_gold"), first.chosen("search", "smhd_gold"),
+            first.at_choice("refusion", "smhd_gold"), first.at_choice("search", "smhd_gold"),
             first.of("vote 1/2", "smhd_gold"),
         ]  # fmt: skip
     return found

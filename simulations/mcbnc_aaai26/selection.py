@@ -60,9 +60,9 @@ class Cell:
             return mean([row["polished"][key] for row in self.repetitions])
         return float(self.rivals["methods"][method][key])
 
-    def chosen(self, reading: str, key: str) -> float:
+    def at_choice(self, reading: str, key: str) -> float:
         """A measure of the state of least mean SMHD to the inputs."""
-        return mean([state[_at(key)] for state in self._chosen(reading)])
+        return mean([state[_at(key)] for state in self._state_at_choice(reading)])
 
     def union(self, key: str) -> float:
         """A measure of G+."""
@@ -70,7 +70,7 @@ class Cell:
 
     def theta(self, reading: str) -> float | None:
         """The chosen θ, mean over the repetitions that choose another state than G+."""
-        known = [s[0] / self.r for s in self._chosen(reading) if s[0] is not None]
+        known = [s[0] / self.r for s in self._state_at_choice(reading) if s[0] is not None]
         return mean(known) if known else None
 
     def best_in_hindsight(self, reading: str, key: str = "smhd_gold") -> float:
@@ -90,7 +90,7 @@ class Cell:
         thetas = [None if state[0] is None else state[0] / self.r for state in row["search"]]
         return list(zip(thetas, spent.tolist(), strict=True))
 
-    def _chosen(self, reading: str) -> list[Any]:
+    def _state_at_choice(self, reading: str) -> list[Any]:
         places = [row[f"chosen_{reading}"] for row in self.repetitions]
         return [row[name][k] for row, (name, k) in zip(self.repetitions, places, strict=True)]
 

@@ -90,7 +90,7 @@ def _learners(smoke: bool) -> Iterator[Case]:
         }
 
 
-def _divided(smoke: bool) -> Iterator[Case]:
+def _divided_cases(smoke: bool) -> Iterator[Case]:
     """One table, whose rows are divided by a Dirichlet distribution over latent clusters."""
     for alpha, network in product((0.1, 0.5), ("child",) if smoke else DIFFERING):
         yield {**ALIKE, "part": "divided", "network": network, "rows": 500, "alpha": alpha}
@@ -102,5 +102,5 @@ _PARTS = {
     "mixed": _mixed_cases,
     "sites": _sites,
     "learners": _learners,
-    "divided": _divided,
+    "divided": _divided_cases,
 }

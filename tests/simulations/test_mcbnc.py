@@ -203,7 +203,7 @@ def cell(network: str = "alarm", r: int = 20) -> Cell:
 
 def test_a_cell_reads_its_path() -> None:
     one = cell()
-    assert one.chosen("search", "smhd_gold") == 4.0
+    assert one.at_choice("search", "smhd_gold") == 4.0
     assert one.theta("refusion") == 0.25
     assert one.union("edges") == 10.0
     assert one.best_in_hindsight("search") == 4.0

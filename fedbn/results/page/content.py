@@ -69,9 +69,9 @@ def report_content(
     content = {
         **_head(run, summary, dag, outcome.refused),
         **_drawing(dag, outcome.gold, [(dag.names[i], dag.names[j]) for i, j in pairs.pairs]),
-        "pairs": [row.listed() for row in rows],
+        "pairs": [row.to_list() for row in rows],
         "readings": readings_of(outcome, pairs),
-        "chosen": _chosen(outcome),
+        "chosen": _start_state(outcome),
         "bound": decimal(summary.lower_bound),
         "sites": sites,
         "distances": site_distances(outcome) if sites else None,
@@ -110,7 +110,7 @@ def voted_content(
     content = {
         **_head(run, summary, dag, refused),
         **_drawing(dag, None, dag.edges),
-        "pairs": [_Row(i, j).listed() for i, j in joined],
+        "pairs": [_Row(i, j).to_list() for i, j in joined],
         "readings": [{"reading": method, "states": [state]}],
         "chosen": [0, 0],
         "bound": decimal(summary["lower_bound"]),
@@ -185,7 +185,7 @@ class _Row:
     status: str = ""
     sites: int | None = None
 
-    def listed(self) -> list[Any]:
+    def to_list(self) -> list[Any]:
         """[i, j, support, θ, Ψ, status, number of sites that join it]."""
         theta = None if self.theta is None else str(self.theta)
         psi = None if self.psi is None else str(self.psi)
@@ -264,7 +264,7 @@ def steps(ascending: Iterable[int]) -> list[int]:
     return found
 
 
-def _chosen(outcome: Outcome) -> list[int]:
+def _start_state(outcome: Outcome) -> list[int]:
     """Which reading, and which of its states."""
     consensus = outcome.consensus
     readings = list(dict.fromkeys(state.reading for state in consensus.states))

@@ -110,10 +110,10 @@ def site_distances(outcome: Outcome) -> dict[str, list[list[float]]]:
     """Reading -> per state, per client the SMHD of its DAGs to the state (means by shares)."""
     n = outcome.consensus.dag.n
     dags = outcome.dags
-    ours = np.stack([_packed(dag) for dag in dags])
+    ours = np.stack([_pack(dag) for dag in dags])
     found: dict[str, list[list[float]]] = {}
     for reading, _, dag, _ in _structures(outcome):
-        counts = np.bitwise_count(ours ^ _packed(dag)).sum(axis=1) if n else np.zeros(len(dags))
+        counts = np.bitwise_count(ours ^ _pack(dag)).sum(axis=1) if n else np.zeros(len(dags))
         place, row = 0, []
         for client in outcome.clients:
             total = sum(client.shares)
@@ -125,7 +125,7 @@ def site_distances(outcome: Outcome) -> dict[str, list[list[float]]]:
     return found
 
 
-def _packed(dag: DAG) -> NDArray[np.uint8]:
+def _pack(dag: DAG) -> NDArray[np.uint8]:
     """The moral graph's pairs as bits."""
     return np.packbits(np.triu(moral_graph(dag), 1))
 

@@ -143,7 +143,7 @@ def _axes(places: Sequence[tuple[str | None, float | None]], top: float) -> Iter
         y = _y(value, top)
         yield f'<path class="grid" d="M{LEFT},{y:g}H{WIDTH - RIGHT}"/>'
         yield f'<text class="tick left" x="{LEFT - 6}" y="{y + 4:g}">{value:g}</text>'
-    for k in _labelled(places):
+    for k in _label_places(places):
         theta, decimal = places[k]
         text = "G+" if theta is None else f"{decimal:.3g}"
         yield f'<text class="tick" x="{_x(k, places):g}" y="{base + 17}">{text}</text>'
@@ -162,7 +162,7 @@ def _rounded_ticks(top: float) -> list[float]:
     return [round(k * step, 6) for k in range(int(top / step) + 1)]
 
 
-def _labelled(places: Sequence[Any]) -> list[int]:
+def _label_places(places: Sequence[Any]) -> list[int]:
     """Which θ are labelled: all, or so many that no two labels meet."""
     every = -(-len(places) // MAX_TICKS)
     return list(range(0, len(places), every))
