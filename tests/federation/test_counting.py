@@ -10,7 +10,10 @@ import pytest
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
 from fedbn.federation.counting import Counting, advance, conclude, open_counting, request
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answer_request
-from fedbn.graphs.distances import mean_smhd
+from fedbn.graphs.distances import mean_smhd, smhd
+from fedbn.networks.catalog import load_network
+from fedbn.scores import make_score
+from fedbn.search.ges import ges
 from tests import naive_choice_by_counts as naive
 from tests.choice.cases import Federation, federation
 
@@ -113,3 +116,17 @@ def test_the_record_of_a_choice_is_exact(asia: Federation) -> None:
     assert again.dag == choice.dag
     assert again.counts == choice.counts
     assert again.mechanisms == choice.mechanisms
+
+
+@pytest.mark.slow
+def test_hepar2_with_1000_rows_needs_the_climb() -> None:
+    """The best candidate closes little of the distance to GES on all rows, the climb all of it."""
+    case = federation("hepar2", sites=10, rows=1000, seed=3)
+    truth = load_network("hepar2").dag
+    today = smhd(case.result.classes[0].consensus.dag, truth)
+    pooled = smhd(ges(make_score("bdeu", case.pooled)).dag, truth)
+    state, requests = dialogue(case, "climb")
+    best, reached = (smhd(dag, truth) for dag in (state.climb.candidate.dag, state.climb.dag))
+    assert requests <= 11
+    assert (today - best) / (today - pooled) < 0.4
+    assert (today - reached) / (today - pooled) >= 0.92
