@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from fedbn.arrays import Ints
 from fedbn.consensus._bound_kernels import evaluate, invalidate, make_root
@@ -208,32 +207,22 @@ def _split_top(e: Engine, heap: Ints, size: int, s: Scratch) -> int:
 
 
 @inner
-def _find_best(
-    e: Engine, choose: bool, heap: Ints, ties: Ints, patience: int, s: Scratch
-) -> tuple[int, int, int]:
-    """The best operator: (code, slot, number of tied slots in `ties`).
+def _find_best(e: Engine, heap: Ints, patience: int, s: Scratch) -> tuple[int, int]:
+    """The best operator: (code, slot).
 
-    Unless all ties are wanted (`choose`) the search ends at the first operator on top of the heap
-    that is exact: no slot that is left can hold one before it in the order (Ψ, x, y, H).
-    Bounds of slots in the heap only grow. With `choose` that operator's Ψ is the best one, lower
-    than the `best` so far where splitting made it exact, and what is left up to it are ties.
+    The search ends at the first operator on top of the heap that is exact: no slot that is left
+    can hold one before it in the order (Ψ, x, y, H). Bounds of slots in the heap only grow.
     """
     size, best = _fill_heap(e, heap)
-    tied = 0
     while size > 0 and e.bound[heap[0]] <= best:
         top = heap[0]
         if _is_exact_operator(e, top):
-            if not choose:
-                return DONE, top, 0
-            best = e.bound[top]
-            ties[tied] = top
-            tied += 1
-            size = _pop(e, heap, size)
-        elif patience <= 0:
-            return PAUSE, -1, 0
-        elif _is_to_be_split(e, top):
+            return DONE, top
+        if patience <= 0:
+            return PAUSE, -1
+        if _is_to_be_split(e, top):
             if e.counters[FREE] < 0:
-                return NO_SLOT, -1, 0
+                return NO_SLOT, -1
             if e.slots[top, KIND] == REST:
                 patience -= _guide(e, top, heap, size, s)
             size = _split_top(e, heap, size, s)
@@ -245,25 +234,20 @@ def _find_best(
             if _is_exact_operator(e, top):
                 best = min(best, e.bound[top])
             _sift_down(e, heap, size, TOP)
-    return (DONE if tied else BROKEN), -1, tied
+    return BROKEN, -1
 
 
 @njit(cache=True, nogil=True)
-def advance(
-    e: Engine, s: Scratch, steps: int, patience: int, largest: int, draws: NDArray[np.float64]
-) -> int:
+def advance(e: Engine, s: Scratch, steps: int, patience: int, largest: int) -> int:
     """Up to `steps` deletions: DONE (no edge left), LIMIT (steps made, or the next Ψ > largest),
     NO_SLOT (more slots are needed; call again with larger arrays), PAUSE (more than `patience`
     minimum cuts in one step; call again), BROKEN (must not happen).
 
-    `largest`: bound on Ψ in integer units. `draws` [E]: one float in [0, 1) per step to choose
-    among ties; empty: the first in the order (x, y, H).
+    `largest`: bound on Ψ in integer units.
     """
     r, n = e.topo.shape
     words = e.p.shape[2]
-    choose = draws.shape[0] > 0
     heap = np.empty(e.slots.shape[0], dtype=np.int64)
-    ties = np.empty(e.slots.shape[0] if choose else 1, dtype=np.int64)
     lost = np.empty(r, dtype=np.int32)
     gone = np.empty((r + 1, words), dtype=np.uint64)
     found = np.empty((n * n // 2 + 1, 2), dtype=np.int32)
@@ -271,15 +255,12 @@ def advance(
         step = e.counters[STEPS]
         if step == e.steps.shape[0]:
             return DONE
-        code, slot, tied = _find_best(e, choose, heap, ties, patience, s)
+        code, slot = _find_best(e, heap, patience, s)
         if code != DONE:
             return code
-        swap = False
-        if choose:
-            slot, swap = _draw(e, ties, tied, draws[step])
         if e.bound[slot] > largest:
             return LIMIT
-        _record(e, slot, swap)
+        _record(e, slot)
         x, y = e.steps[step, 0], e.steps[step, 1]
         changed = prune_inputs(e, slot, x, y, s, lost, gone, found)
         invalidate(e, lost, changed, gone)
@@ -290,35 +271,11 @@ def advance(
 
 
 @inner
-def _record(e: Engine, slot: int, swap: bool) -> None:
-    """Write down the deletion that a slot holds, y -> x instead of x -> y if `swap`."""
+def _record(e: Engine, slot: int) -> None:
+    """Write down the deletion that a slot holds."""
     step, number = e.counters[STEPS], e.slots[slot, OWNER]
-    e.steps[step, 0] = e.edges[number, Y if swap else X]
-    e.steps[step, 1] = e.edges[number, X if swap else Y]
+    e.steps[step, 0] = e.edges[number, X]
+    e.steps[step, 1] = e.edges[number, Y]
     e.steps[step, 2] = e.bound[slot]
     for w in range(e.step_h.shape[1]):
         e.step_h[step, w] = e.sets[slot, H, w]
-
-
-@inner
-def _draw(e: Engine, ties: Ints, tied: int, draw: float) -> tuple[int, bool]:
-    """The tied operator that a draw in [0, 1) selects: (slot, whether y -> x is meant).
-
-    An undirected edge counts twice, once in each orientation; order (x, y, H).
-    """
-    total = 0
-    for k in range(tied):
-        total += _orientations(e, ties[k])
-    wanted = int(draw * total)
-    for k in range(tied):
-        count = _orientations(e, ties[k])
-        if wanted < count:
-            return ties[k], wanted == 1
-        wanted -= count
-    return ties[tied - 1], False
-
-
-@inner
-def _orientations(e: Engine, slot: int) -> int:
-    number = e.slots[slot, OWNER]
-    return 2 if has_bit(e.p[NE, e.edges[number, Y]], e.edges[number, X]) else 1

@@ -107,14 +107,13 @@ def new_engine(
 
 def delete_all(
     engine: Engine,
-    draws: NDArray[np.float64],
     end: float | None,
     largest: int,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[Engine, Ended]:
     """Run the deletions to the empty graph, the threshold, or the end of the time.
 
-    draws: see `advance`. end: of `time.monotonic()`. largest: bound on Ψ in integer units.
+    end: of `time.monotonic()`. largest: bound on Ψ in integer units.
     """
     edges = len(engine.steps)
     scratch = make_scratch(*engine.p.shape[1:])
@@ -124,7 +123,7 @@ def delete_all(
     collapsed_at = -1
     while True:
         before = int(engine.counters[STEPS])
-        code = advance(engine, scratch, steps, cuts, largest, draws)
+        code = advance(engine, scratch, steps, cuts, largest)
         done = int(engine.counters[STEPS])
         if progress is not None:
             progress(done, edges)

@@ -9,7 +9,7 @@ clients nor on that of the columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -34,7 +34,7 @@ class MergedInputs:
 
     Attributes
     ----------
-    names : the variables, sorted as text.
+    names : the variables, sorted as text, but for `reorder`.
     adjacency : bool [r, n, n], read-only; [i, a, b] means a -> b in distinct input i.
     weights : coprime positive ints [r], proportional to the given weights.
     unit : the given weight for which the integer 1 stands.
@@ -61,6 +61,11 @@ class MergedInputs:
     def dags(self) -> tuple[DAG, ...]:
         """The distinct inputs."""
         return tuple(DAG(self.names, matrix) for matrix in self.adjacency)
+
+    def reorder(self, order: NDArray[np.intp]) -> MergedInputs:
+        """The same inputs with the variables in another order, [n] indices of this one."""
+        names = tuple(self.names[v] for v in order)
+        return replace(self, names=names, adjacency=self.adjacency[:, order][:, :, order])
 
     @cached_property
     def bits(self) -> tuple[Bits, Bits]:
