@@ -140,9 +140,9 @@ def mcbnc_paths(
 ) -> tuple[McbncPath, ...]:
     """One path per pooling, each as `mcbnc_path` makes it, from one order, I-maps and union.
 
-    With an `rng` the paths break ties in the same order. Of the time that is left each path may have an
-    equal share, and the later ones what the earlier ones did not need. Parameters and exceptions
-    are those of `mcbnc_path`; `progress` counts the deletions of all paths.
+    With an `rng` the paths break ties in the same order. Of the time that is left each path may
+    have an equal share, and the later ones what the earlier ones did not need. Parameters and
+    exceptions are those of `mcbnc_path`; `progress` counts the deletions of all paths.
     """
     for pooling in poolings:
         _check(k_max, seconds, pooling)
