@@ -1,4 +1,4 @@
-"""Tables of the study: means over seeds with standard errors, and shares of the distance closed."""
+"""Tables of the study: means over seeds with intervals, and shares of the distance closed."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from simulations.pooled import share_closed
+from simulations.pooling.criteria import criteria_section
+from simulations.pooling.shares import MIN_DISTANCE, groups, way_share
 from simulations.study import Row, Section
 
-__all__ = ["MIN_DISTANCE", "sections", "way_share"]
+__all__ = ["sections"]
 
 WAYS = ("site", "today", "vote", "ladder", "counts", "climb", "pooled")
 FIXED = ("k_1", "k_1.5", "k_2", "k_2.5", "k_3")
-MIN_DISTANCE = 2.0
-"""SMHD between today's consensus and pooled GES below which no share is given."""
 
 
 def sections(part: str, rows: Sequence[Row], folder: Path) -> list[Section]:
@@ -25,6 +24,7 @@ def sections(part: str, rows: Sequence[Row], folder: Path) -> list[Section]:
     if part == "alike":
         figure = draw_alike(rows, folder)
         return [
+            criteria_section(part, rows),
             _distances("Sites alike: SMHD / SHD to the truth", rows, ("network", "rows"), figure),
             _shares(rows),
             _fixed_section(rows),
@@ -36,40 +36,28 @@ def sections(part: str, rows: Sequence[Row], folder: Path) -> list[Section]:
     if part == "differing":
         figure = draw_differing(rows, folder)
         by = ("network", "rows", "concentration")
-        return [_distances("Sites with parameters of their own", rows, by, figure)]
+        title = "Sites with parameters of their own"
+        return [criteria_section(part, rows), _distances(title, rows, by, figure)]
     if part == "learners":
         return [_distances("Other learners and scores", rows, ("network", "learner", "score"))]
     if part == "divided":
         return [_distances("Rows divided by latent clusters", rows, ("network", "alpha"))]
-    return [_mechanisms(rows)]
+    return [criteria_section(part, rows), _mechanisms(rows)]
 
 
-def way_share(rows: Sequence[Row], way: str) -> float | None:
-    """Share of the distance from today's consensus to pooled GES that a way closes, of means."""
-    today, reached, pooled = (
-        float(np.mean([row[n] for row in rows])) for n in ("today", way, "pooled")
-    )
-    if today - pooled < MIN_DISTANCE:
-        return None
-    return share_closed(today, reached, pooled)
+def _with_interval(values: Sequence[float]) -> str:
+    from scipy.stats import t
 
-
-def _groups(rows: Sequence[Row], by: Sequence[str]) -> list[tuple[tuple[object, ...], list[Row]]]:
-    keys = list(dict.fromkeys(tuple(row[name] for name in by) for row in rows))
-    ordered = sorted(keys, key=lambda key: tuple(str(part).rjust(12) for part in key))
-    return [(key, [r for r in rows if tuple(r[n] for n in by) == key]) for key in ordered]
-
-
-def _with_error(values: Sequence[float]) -> str:
-    mean = float(np.mean(values))
-    if len(values) < 2:
+    mean, number = float(np.mean(values)), len(values)
+    if number < 2:
         return f"{mean:.1f}"
-    return f"{mean:.1f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.1f}"
+    half = t.ppf(0.975, number - 1) * np.std(values, ddof=1) / np.sqrt(number)
+    return f"{mean:.1f} ± {half:.1f}"
 
 
 def _distance(rows: Sequence[Row], way: str) -> str:
     other = float(np.mean([row[f"{way}_shd"] for row in rows]))
-    return f"{_with_error([row[way] for row in rows])} / {other:.1f}"
+    return f"{_with_interval([row[way] for row in rows])} / {other:.1f}"
 
 
 def _distances(title: str, rows: Sequence[Row], by: Sequence[str], figure: str = "") -> Section:
@@ -79,13 +67,13 @@ def _distances(title: str, rows: Sequence[Row], by: Sequence[str], figure: str =
             len(own),
             *(_distance(own, way) for way in WAYS),
         ]
-        for key, own in _groups(rows, by)
+        for key, own in groups(rows, by)
     ]
     text = (
-        "SMHD with its standard error over the seeds / SHD. site: the mean site alone, k = 1; "
-        "today: its consensus; vote: bnlearn-style averaging of the same structures; ladder: "
-        "structures alone, k by expected chance pairs; counts: one request; climb: at most ten "
-        "more; pooled: the same learner on all rows."
+        "SMHD with its 95 % interval over the seeds (Student's t) / SHD. site: the mean site "
+        "alone, k = 1; today: its consensus; vote: bnlearn-style averaging of the same "
+        "structures; ladder: structures alone, k by expected chance pairs; counts: one request; "
+        "climb: at most ten more; pooled: the same learner on all rows."
     )
     return Section(title, text, (*by, "seeds", *WAYS), table, (figure,) if figure else ())
 
@@ -93,7 +81,7 @@ def _distances(title: str, rows: Sequence[Row], by: Sequence[str], figure: str =
 def _shares(rows: Sequence[Row]) -> Section:
     ways = ("ladder", "counts", "climb")
     table: list[list[object]] = []
-    for key, own in _groups(rows, ("network", "rows")):
+    for key, own in groups(rows, ("network", "rows")):
         shares = [way_share(own, way) for way in ways]
         if shares[0] is not None:
             table.append([*key, *(f"{100 * s:.0f} %" for s in shares if s is not None)])
@@ -110,7 +98,7 @@ def _shares(rows: Sequence[Row]) -> Section:
 
 
 def _mean_share(rows: Sequence[Row], way: str, most: float = np.inf) -> str:
-    found = [way_share(own, way) for _, own in _groups(rows, ("network", "rows"))]
+    found = [way_share(own, way) for _, own in groups(rows, ("network", "rows"))]
     shares = [min(share, most) for share in found if share is not None]
     return f"{100 * float(np.mean(shares)):.0f} %" if shares else "-"
 
@@ -123,7 +111,7 @@ def _fixed_section(rows: Sequence[Row]) -> Section:
             *(f"{np.mean([r[way] for r in own]):.1f}" for way in (*FIXED, *votes)),
             f"{np.mean([r['row_weight'] for r in own]):.2f}",
         ]
-        for key, own in _groups(rows, ("network", "rows"))
+        for key, own in groups(rows, ("network", "rows"))
     ]
     header = ("network", "rows", *FIXED, *votes, "k taken (mean)")
     return Section("Every row weight by itself", "SMHD of consensus and edge vote.", header, table)
@@ -140,7 +128,7 @@ def _scores(rows: Sequence[Row]) -> Section:
             *(f"{relative(own, lambda w: f'{w}_bdeu', way):.0f}" for way in ways),
             *(f"{relative(own, lambda w: f'{w}_held_out', way):.4f}" for way in ways),
         ]
-        for key, own in _groups(rows, ("network", "rows"))
+        for key, own in groups(rows, ("network", "rows"))
     ]
     header = ("network", "rows", *(f"BDeu {w}" for w in ways), *(f"held out {w}" for w in ways))
     text = (
@@ -154,7 +142,7 @@ def _costs(rows: Sequence[Row]) -> Section:
     names = ("structure_bytes", "count_bytes", "climb_bytes", "requests", "families")
     table = [
         [*key, *(f"{np.mean([r[name] for r in own]):,.0f}" for name in names)]
-        for key, own in _groups(rows, ("network", "rows"))
+        for key, own in groups(rows, ("network", "rows"))
     ]
     text = (
         "A site sends the structures of five row weights (bytes), with counts one answer more, "
@@ -166,7 +154,7 @@ def _costs(rows: Sequence[Row]) -> Section:
 def _mechanisms(rows: Sequence[Row]) -> Section:
     table = [
         [*key, len(own), f"{100 * np.mean([r['mechanisms_right'] for r in own]):.0f} %"]
-        for key, own in _groups(rows, ("network", "rows"))
+        for key, own in groups(rows, ("network", "rows"))
     ]
     text = "Half of the tables differ between sites (c = 5): for how many variables this is seen."
     return Section("Shared or own", text, ("network", "rows", "seeds", "right"), table)

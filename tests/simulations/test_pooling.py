@@ -16,7 +16,8 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.random import with_parameters_around
 from simulations.cli import app
 from simulations.pooled import share_closed
-from simulations.pooling.report import way_share
+from simulations.pooling.criteria import criteria, criteria_section
+from simulations.pooling.shares import way_share
 
 
 def simulated(tmp_path: Path, *options: str) -> dict:
@@ -102,6 +103,48 @@ def test_shares_of_a_distance() -> None:
     assert way_share([{"today": 2.0, "counts": 0.0, "pooled": 1.0}], "counts") is None
 
 
+def row_of(network: str, **given: float) -> dict:
+    plain = {"rows": 500, "seed": 3, "requests": 4, "today": 20.0, "ladder": 10.0, "counts": 5.0}
+    more = {"climb": 0.5, "pooled": 0.0, "climb_bdeu": -9.0, "pooled_bdeu": -9.0}
+    return {"network": network, **plain, **more, **given}
+
+
+def test_promises_are_judged_by_means_of_cases() -> None:
+    rows = [row_of("a", counts=6.0), row_of("a", counts=4.0), row_of("b", counts=4.0)]
+    low = row_of("c", today=1.0, ladder=1.0)
+    found = criteria("alike", [*rows, low, row_of("c", rows=200, counts=20.0)])
+    assert [each.holds for each in found] == [True] * 7
+    assert found[0].found == "78 % (78 % uncapped), 2 cases"
+    assert found[2].found == "least 98 %"
+    worse = row_of("c", counts=9.0, climb=6.0, ladder=21.5, requests=12, climb_bdeu=-9.5)
+    found = criteria("alike", [worse, *rows[:1], row_of("d", climb_bdeu=-9.1)])
+    assert [each.holds for each in found] == [False, False, False, False, False, False, False]
+    assert found[3].found == "11"
+    assert found[4].found == "1 of 3"
+    assert found[6].found == "+1.5"
+
+
+def test_promises_of_sites_that_differ() -> None:
+    near = {"concentration": 5.0, "counts": 7.0, "today": 6.0, "pooled": 10.0}
+    far = {"concentration": 20.0, "counts": 9.0, "today": 6.0, "pooled": 10.0}
+    assert [each.holds for each in criteria("differing", [row_of("a", **near)])] == [True, True]
+    found = criteria("differing", [row_of("a", **near), row_of("b", **far)])
+    assert [each.holds for each in found] == [False, True]
+    assert found[0].found == "+3.0 (b, 500, 20.0)"
+    mixed = [row_of("a", mechanisms_right=0.95), row_of("b", mechanisms_right=0.85)]
+    assert [each.holds for each in criteria("mixed", mixed)] == [False]
+    assert criteria("mixed", []) == criteria("sites", mixed) == []
+
+
+def test_what_does_not_hold_comes_first_and_untouched_seeds_stand_alone() -> None:
+    rows = [row_of("a", seed=1), row_of("a", seed=3, counts=15.0)]
+    table = criteria_section("alike", rows).rows
+    assert next(line[1:] for line in table) == ["all (2)", "50 % (50 % uncapped), 1 cases", "NO"]
+    assert {line[1] for line in table} == {"all (2)", "from 3 on (1)"}
+    verdicts = [line[-1] for line in table]
+    assert verdicts == sorted(verdicts)
+
+
 def test_a_case_of_the_study_compares_all_ways_on_the_same_tables() -> None:
     from simulations.pooling.runs import run_case
 
@@ -142,7 +185,15 @@ def test_the_report_has_every_part(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     found = CliRunner().invoke(app, ["reproduce", "pooling", "-q", "--out", str(tmp_path)])
     assert found.exit_code == 0, found.output
     report = (tmp_path / "report.md").read_text()
-    titles = ("Sites alike", "What share", "What leaves", "of their own", "Shared or own", "latent")
+    titles = (
+        "Sites alike",
+        "What share",
+        "What leaves",
+        "of their own",
+        "Shared or own",
+        "latent",
+        "Promises",
+    )
     for title in titles:
         assert title in report
     assert (tmp_path / "alike.png").is_file()
