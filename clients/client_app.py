@@ -110,6 +110,7 @@ def count(message: Message, context: Context) -> Message:
     policy.require_counts(site.dataset.n_rows, request.tables.families)
     table = site.dataset.with_schema(task.schema)
     answer = answer_request(request, table, experiment.learner.ess)
+    policy.require_cells(answer.counts.cells)
     arrays = {key: Array(array) for key, array in answer_to_arrays(request, answer).items()}
     return Message(RecordDict({"counts": ArrayRecord(arrays)}), reply_to=message)
 
@@ -129,6 +130,7 @@ def tell_moments(message: Message, context: Context) -> Message:
         raise MessageError("server: a request for moments must hold a consensus")
     require_agreed(site, task.schema, context)
     policy.require_counts(site.dataset.n_rows, families_of([dag]))
+    policy.require_cells(np.array([site.dataset.n_rows]))
     table = site.dataset.with_schema(task.schema)
     found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, task.schema)
     arrays = {key: Array(array) for key, array in found.items()}
@@ -210,6 +212,8 @@ def learner_rng(seed: int, context: Context, number: int) -> np.random.Generator
 def diagnostics(site: Site, seconds: float) -> ConfigRecord:
     """What a site may tell about itself, where that is agreed."""
     record = ConfigRecord({"rows": site.dataset.n_rows, "seconds": seconds})
+    if site.rows_dropped:
+        record["rows_dropped"] = site.rows_dropped
     if site.label:
         record["label"] = site.label
     return record

@@ -34,6 +34,7 @@ from fedbn.data.partition import (
     partition_dirichlet_latent,
     partition_iid,
 )
+from fedbn.data.preparation import Prepared
 from fedbn.data.tables import TABLE_SUFFIXES, column_values, read_schema, table_stem
 from fedbn.errors import ConfigError, DataError, FedbnWarning
 from fedbn.federation.policy import identifier_words
@@ -54,10 +55,12 @@ SITE_STREAM = 5
 
 @dataclass(frozen=True)
 class Site:
-    """A client's table, and the name that it goes by where it tells one (else empty)."""
+    """A client's table, the name that it goes by where it tells one (else empty), and how many
+    rows of the table were left out, as a cell was missing."""
 
     label: str
     dataset: Dataset
+    rows_dropped: int = 0
 
 
 @dataclass(frozen=True)
@@ -114,12 +117,14 @@ def local_site(
     """
     if not is_simulated(node_config):
         path, decided = str(node_config["data-path"]), site_file(node_config)
-        return Site(decided.name or "", _read(experiment, path, decided, cuts))
+        found = _read(experiment, path, decided, cuts)
+        return Site(decided.name or "", found.dataset, found.rows_dropped)
     index = partition_id(node_config)
     files = site_files(experiment)
     if files:
         _require_part(index, len(files))
-        return Site(_labels(files)[index], _split_site(experiment, files, index, cuts)[0])
+        found, _ = _split_site(experiment, files, index, cuts)
+        return Site(_labels(files)[index], found.dataset, found.rows_dropped)
     if experiment.data.network is None and experiment.data.table is None:
         raise ConfigError("the run must name its data: network, table, sites or sites-dir")
     sites = _divide(_with_cuts(experiment, cuts), _stamp(experiment)).sites
@@ -176,7 +181,10 @@ def simulation(experiment: Experiment) -> Simulation:
         return _divide(experiment, _stamp(experiment))
     pairs = [_split_site(experiment, files, index) for index in range(len(files))]
     labels = _labels(files)
-    sites = tuple(Site(label, data) for label, (data, _) in zip(labels, pairs, strict=True))
+    sites = tuple(
+        Site(label, found.dataset, found.rows_dropped)
+        for label, (found, _) in zip(labels, pairs, strict=True)
+    )
     _warn_of_identifiers(experiment, files, sites)
     held_out = [rows for _, rows in pairs if rows is not None]
     if not held_out:
@@ -235,12 +243,12 @@ def _read(
     path: str,
     decided: SiteFile | None = None,
     cuts: Mapping[str, Cuts] | None = None,
-) -> Dataset:
+) -> Prepared:
     kind = cast(Kind, kind_of_score(experiment.learner.score))
     found = site_table(path, kind, experiment.tables, decided or SiteFile(), cuts)
     if found.rows_dropped:
         LOG.info("%s: %d rows are left out, as a cell is missing", path, found.rows_dropped)
-    return found.dataset
+    return found
 
 
 def _with_cuts(experiment: Experiment, cuts: Mapping[str, Cuts] | None) -> Experiment:
@@ -252,14 +260,15 @@ def _split_site(
     files: Sequence[str],
     index: int,
     cuts: Mapping[str, Cuts] | None = None,
-) -> tuple[Dataset, Dataset | None]:
+) -> tuple[Prepared, Dataset | None]:
     """One site's rows, and its equal share of the held-out rows."""
-    dataset = _read(experiment, *open_site(files[index]), cuts)
+    found = _read(experiment, *open_site(files[index]), cuts)
     wanted, over = divmod(experiment.data.test_rows, len(files))
     share = wanted + (index < over)
     if share == 0:
-        return dataset, None
-    return _without_held_out(dataset, share, experiment.seed, index, files[index])
+        return found, None
+    kept, held = _without_held_out(found.dataset, share, experiment.seed, index, files[index])
+    return Prepared(kept, found.rows_dropped), held
 
 
 def _without_held_out(
@@ -340,7 +349,7 @@ def _given_table(experiment: Experiment) -> tuple[Dataset, Dataset | None, list[
     )
     exclude = (column,) if column is not None and outside else ()
     left_out = SiteFile(mapping=SiteMapping(leave_out=exclude))
-    dataset = _read(experiment, path, left_out)
+    dataset = _read(experiment, path, left_out).dataset
     form = experiment.tables.preparation().form
     values = np.array([] if column is None else column_values(path, column, form), dtype=object)
     if column is not None and len(values) != dataset.n_rows:

@@ -33,7 +33,7 @@ REFUSED = "refused by this site's policy"
 
 SCHEMA_KEYS = {"text": str, "hash": str}
 KEY_KEYS = {"public": bytes, "name": str, "signature": bytes}
-DIAGNOSTIC_KEYS = {"label": str, "rows": int, "seconds": float}
+DIAGNOSTIC_KEYS = {"label": str, "rows": int, "rows_dropped": int, "seconds": float}
 
 
 def redact(message: Message, context: Context, call_next: ClientAppCallable) -> Message:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fedbn.graphs.distances import shd, smhd
     from fedbn.graphs.pdag import PDAG
     from fedbn.inference.averaging import average_query
+    from fedbn.inference.gaussian import query_gaussian
     from fedbn.inference.queries import most_probable, query
     from fedbn.networks.catalog import load_network
 
@@ -50,6 +51,7 @@ __all__ = [
     "load_network",
     "most_probable",
     "query",
+    "query_gaussian",
     "read_table",
     "shd",
     "simulate",
@@ -78,6 +80,7 @@ _HOMES = {
     "average_query": "inference.averaging",
     "most_probable": "inference.queries",
     "query": "inference.queries",
+    "query_gaussian": "inference.gaussian",
 }
 """Public name -> the module that has it."""
 

@@ -72,7 +72,7 @@ def _tables(
     if not answers:
         return None
     counts = functools.reduce(operator.add, (answer.counts for answer in answers.values()))
-    return parameters_of(dag, counts, experiment.learner.ess)
+    return parameters_of(dag, counts, experiment.parameter_ess)
 
 
 def _equations(

@@ -148,7 +148,7 @@ def secure_federation(
             LOG.warning("the structures alone choose: %s", lacking)
     if experiment.federation.parameters == "federated":
         if lacking is None:
-            asked = summed_parameters(result, experiment.learner.ess)
+            asked = summed_parameters(result, experiment.parameter_ess)
             result, network, lacking = _drive(asked, cohort, terms)
         if lacking is not None:
             LOG.warning("no parameters: %s", lacking)

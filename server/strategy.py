@@ -189,6 +189,7 @@ class StructuralConsensus(Strategy):
             weights=message.weights,
             status=message.status,
             rows=diagnostic(content, "rows", int),
+            rows_dropped=diagnostic(content, "rows_dropped", int) or 0,
             seconds=_finite(diagnostic(content, "seconds", float)),
             row_weights=message.row_weights,
         )

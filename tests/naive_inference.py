@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from fedbn.networks.network import BayesianNetwork
+import numpy as np
+from scipy.stats import multivariate_normal
+
+from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
 
 
 def joint(network: BayesianNetwork) -> Iterator[tuple[dict[str, str], float]]:
@@ -36,3 +39,25 @@ def joint_with(network: BayesianNetwork, name: str, given: Mapping[str, str]) ->
         if given.items() <= case.items():
             found[case[name]] += p
     return found
+
+
+def conditional_normal(
+    network: LinearGaussianNetwork, given: Mapping[str, float]
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Means and covariances of all variables given some, and the log density of these.
+
+    From the joint covariance (I - B')^-1 D (I - B)^-1, and the textbook's block formulas.
+    """
+    n = network.dag.n
+    spread = np.linalg.inv(np.eye(n) - network.coefficients.T)
+    mean = spread @ network.intercepts
+    covariance = spread @ np.diag(network.standard_deviations**2) @ spread.T
+    if not given:
+        return mean, covariance, 0.0
+    seen = [network.names.index(name) for name in given]
+    values = np.array(list(given.values()))
+    block = covariance[np.ix_(seen, seen)]
+    gain = covariance[:, seen] @ np.linalg.inv(block)
+    density = float(multivariate_normal(mean[seen], block).logpdf(values))
+    after = covariance - gain @ covariance[seen, :]
+    return mean + gain @ (values - mean[seen]), after, density

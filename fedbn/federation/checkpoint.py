@@ -55,6 +55,7 @@ FREE_SETTINGS = {
     "min-replies",
     "min-fraction",
     "parameters",
+    "parameter-ess",
 }
 """What may differ when a run goes on: it changes no byte of the rounds that are done."""
 
@@ -172,6 +173,7 @@ def _reply_to_dict(reply: ClientReply) -> dict[str, Any]:
         "client": reply.client,
         "status": reply.status,
         "rows": reply.rows,
+        **({"rows_dropped": reply.rows_dropped} if reply.rows_dropped else {}),
         "seconds": reply.seconds,
         "weights": list(reply.weights),
         "row_weights": list(reply.row_weights),
@@ -187,6 +189,7 @@ def _reply_from_dict(content: Mapping[str, Any], names: tuple[str, ...]) -> Clie
         weights=tuple(float(weight) for weight in content["weights"]),
         status=str(content["status"]),
         rows=content["rows"],
+        rows_dropped=content.get("rows_dropped", 0),
         seconds=content["seconds"],
         row_weights=tuple(float(k) for k in content["row_weights"]),
     )

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fedbn.arrays import Ints
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.identifiers import IdentifierRule, identifying_columns
 from fedbn.data.schema import KINDS
@@ -32,6 +33,7 @@ REASONS = (
     "max-dags",
     "max-epsilon",
     "counts",
+    "min-cell",
     "histograms",
     "secure-sums",
     "min-cohort",
@@ -100,6 +102,10 @@ class SitePolicy:
     counts_max_parents : int or None
         Largest number of parents of a family whose counts leave; with any larger one in a
         request, none do.
+    min_cell : int
+        A count from 1 to one less than this does not leave: then the whole answer stays, for sums
+        in which some families lack this site's rows would be of different tables. Of linear
+        equations, whose moments have no cells, the rows must be as many.
     histograms : bool
         Whether counts of a column's numbers may leave, for cut points common to all sites.
     secure_sums : bool
@@ -123,6 +129,7 @@ class SitePolicy:
     counts: bool = False
     counts_min_rows: int = 0
     counts_max_parents: int | None = None
+    min_cell: int = 0
     secure_sums: bool = False
     min_cohort: int = 3
     weights: str = "rounded"
@@ -151,6 +158,7 @@ class SitePolicy:
             "max_dags",
             "counts_min_rows",
             "counts_max_parents",
+            "min_cell",
             "min_cohort",
             "max_states",
             "min_state_rows",
@@ -245,6 +253,12 @@ class SitePolicy:
         largest = max(len(family.parents) for family in families)
         if self.counts_max_parents is not None and largest > self.counts_max_parents:
             raise refusal("counts", f"{largest} parents, limit {self.counts_max_parents}")
+
+    def require_cells(self, cells: Ints) -> None:
+        """Raise PolicyError unless every one of these counts is 0 or large enough."""
+        small = int(((cells > 0) & (cells < self.min_cell)).sum())
+        if small:
+            raise refusal("min-cell", f"{small} counts from 1 to {self.min_cell - 1}")
 
     def require_histograms(self) -> None:
         """Raise PolicyError unless counts of a column's numbers may leave."""

@@ -52,6 +52,7 @@ class ClientReply:
     row_weights : the row-weight class of each; empty for 1 each.
     status : a word of `fedbn.federation.message.STATUSES`.
     rows, seconds : rows of its table and CPU seconds of its search, where it shares them.
+    rows_dropped : rows that it left out, as a cell was missing; 0 where it does not say.
     """
 
     client: str
@@ -61,6 +62,7 @@ class ClientReply:
     rows: int | None = None
     seconds: float | None = None
     row_weights: tuple[float, ...] = ()
+    rows_dropped: int = 0
 
     def __post_init__(self) -> None:
         if not self.row_weights:

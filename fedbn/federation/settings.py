@@ -20,6 +20,7 @@ from fedbn.setting import (
     Settings,
     at_least,
     between,
+    finite_at_least,
     one_of,
     positive,
     positive_and_finite,
@@ -213,6 +214,13 @@ class FederationSettings(Settings):
         "allow it) or none.",
         one_of("federated", "none"),
     )
+    parameter_ess: float | None = setting(
+        None,
+        "Equivalent sample size of the consensus' tables; one row per site, say 10 for ten sites, "
+        "is better below some hundred rows a site.",
+        finite_at_least(0),
+        shown="ess",
+    )
     share_diagnostics: bool = setting(
         False, "Whether clients also send their label, their row count and their seconds."
     )
@@ -290,6 +298,12 @@ class Experiment(Settings):
     def of(cls, **values: Any) -> Experiment:
         """An experiment from single settings and whole groups; see `change`."""
         return cls().change(**values)
+
+    @property
+    def parameter_ess(self) -> float:
+        """Equivalent sample size of the consensus' tables: its own setting, or the score's."""
+        own = self.federation.parameter_ess
+        return self.learner.ess if own is None else own
 
     def change(self, **values: Any) -> Experiment:
         """The same with other values of single settings (`min_replies=3`) or of whole groups.

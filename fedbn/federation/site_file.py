@@ -28,6 +28,7 @@ diagnostics = true
 counts = true                       # exact counts of families may leave
 counts-min-rows = 1000
 counts-max-parents = 4
+min-cell = 5                        # no count from 1 to 4
 histograms = false                  # no counts of numbers for common cut points
 weights = "uniform"                 # of several structures; rounded by default
 max-states = 50                     # a column with more, or with rare states, is not named
@@ -110,6 +111,7 @@ _POLICY = {
     "counts": bool,
     "counts-min-rows": int,
     "counts-max-parents": int,
+    "min-cell": int,
     "histograms": bool,
     "weights": str,
     "max-epsilon": float,

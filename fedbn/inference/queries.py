@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbn.errors import ImpossibleEvidenceError, QueryError, did_you_mean
+from fedbn.graphs.dag import DAG
 from fedbn.inference.elimination import MAX_CELLS, BucketTree, Factor, plan
 from fedbn.networks.network import BayesianNetwork
 
@@ -83,7 +84,7 @@ def query(
     asked = (
         [node for node in range(network.dag.n) if node not in evidence]
         if ask is None
-        else [_node(network, name) for name in ask]
+        else [node_named(network.names, name) for name in ask]
     )
     tree, free = _eliminate(network, asked, evidence, max_cells)
     found = tree.marginals(node for node in asked if node in free)
@@ -129,7 +130,7 @@ def observed_codes(network: BayesianNetwork, given: Mapping[str, str]) -> dict[i
     """Node -> code of the evidence; raises QueryError for an unknown variable or state."""
     codes = {}
     for name, state in given.items():
-        node = _node(network, name)
+        node = node_named(network.names, name)
         states = network.schema.states[node]
         if state not in states:
             raise QueryError(
@@ -149,7 +150,7 @@ def _eliminate(
     maximise: bool = False,
 ) -> tuple[BucketTree, set[int]]:
     """The tables after elimination, and the variables that they have."""
-    relevant = _with_ancestors(network, {*asked, *evidence})
+    relevant = with_ancestors(network.dag, {*asked, *evidence})
     sizes = network.schema.cardinalities
     known = {node: 0 for node in relevant if sizes[node] == 1} | dict(evidence)
     free = {node: int(sizes[node]) for node in sorted(relevant) if node not in known}
@@ -164,10 +165,11 @@ def _eliminate(
     return tree, set(free)
 
 
-def _with_ancestors(network: BayesianNetwork, nodes: set[int]) -> set[int]:
+def with_ancestors(dag: DAG, nodes: set[int]) -> set[int]:
+    """The nodes and all their ancestors."""
     found, new = set(nodes), list(nodes)
     while new:
-        parents = set(network.dag.parents(new.pop())) - found
+        parents = set(dag.parents(new.pop())) - found
         found |= parents
         new += parents
     return found
@@ -190,13 +192,14 @@ def _said(network: BayesianNetwork, evidence: Mapping[int, int]) -> str:
     return ", ".join(observed[:SHOWN]) + more
 
 
-def _node(network: BayesianNetwork, name: str) -> int:
-    if name not in network.names:
+def node_named(names: Sequence[str], name: str) -> int:
+    """The variable's index; raises QueryError for an unknown one."""
+    if name not in names:
         raise QueryError(
             f"the network has no variable {name!r}; it has "
-            f"{_list(network.names)}{did_you_mean(name, network.names)}"
+            f"{_list(names)}{did_you_mean(name, names)}"
         )
-    return network.names.index(name)
+    return names.index(name)
 
 
 def _list(texts: Sequence[str]) -> str:

@@ -5,6 +5,8 @@
     {"kind": "gaussian", "variables": {"height": {
         "coefficients": {"age": 1.5}, "intercept": 0.0, "standard_deviation": 1.0}, ...}}
 
+Weighted networks are {"weights": [0.7, 0.3], "networks": [...]}, each as above.
+
 `probabilities` has one row per configuration of the parents, the last parent running fastest, and
 one column per state. Parents are given by name, so variables may come in any order.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,15 @@ from fedbn.networks.network import (
     LinearGaussianNetwork,
 )
 
-__all__ = ["network_from_json", "network_to_json", "read_json_network", "write_json_network"]
+__all__ = [
+    "network_from_json",
+    "network_to_json",
+    "read_json_network",
+    "read_text",
+    "weighted_from_json",
+    "weighted_to_json",
+    "write_json_network",
+]
 
 _CATEGORICAL_KEYS = {"states", "parents", "probabilities"}
 _GAUSSIAN_KEYS = {"coefficients", "intercept", "standard_deviation"}
@@ -79,6 +89,30 @@ def network_from_json(text: str, source: str) -> BayesianNetwork | LinearGaussia
         )
     except (NetworkError, SchemaError) as error:
         raise NetworkError(f"{source}: {error}") from error
+
+
+def weighted_to_json(
+    networks: Sequence[BayesianNetwork | LinearGaussianNetwork], weights: Sequence[float]
+) -> str:
+    """Weighted networks as JSON text, numbers exact."""
+    texts = ",".join(network_to_json(network).rstrip("\n") for network in networks)
+    return f'{{"weights": {json.dumps(list(weights))}, "networks": [{texts}]}}\n'
+
+
+def weighted_from_json(
+    text: str, source: str
+) -> tuple[list[BayesianNetwork | LinearGaussianNetwork], list[float]]:
+    """The inverse of `weighted_to_json`; raises NetworkError naming the source."""
+    try:
+        document = json.loads(text)
+        weights, found = document["weights"], document["networks"]
+        numbers = [float(weight) for weight in weights]
+        networks = [network_from_json(json.dumps(each), source) for each in found]
+    except (ValueError, TypeError, KeyError) as error:
+        raise NetworkError(f"{source} holds no weighted networks: {error}") from error
+    if not networks or len(networks) != len(numbers):
+        raise NetworkError(f"{source} must have one weight per network, and one network at least")
+    return networks, numbers
 
 
 def read_json_network(path: str | Path) -> BayesianNetwork | LinearGaussianNetwork:

@@ -61,6 +61,7 @@ class Client:
     status: str = "complete"
     rows: int | None = None
     seconds: float | None = None
+    rows_dropped: int = 0
     held_out: float | None = None
 
 
@@ -115,6 +116,7 @@ class Outcome:
                 status=reply.status,
                 rows=reply.rows,
                 seconds=reply.seconds,
+                rows_dropped=reply.rows_dropped,
             )
             for reply in result.fused_replies
         )
@@ -348,6 +350,7 @@ class ClientRow:
     status: str
     dags: int
     rows: int | None
+    rows_dropped: int | None
     edges: float
     seconds: float | None
     smhd_to_consensus: float
@@ -373,6 +376,7 @@ def client_rows(outcome: Outcome) -> tuple[ClientRow, ...]:
                 status=client.status,
                 dags=len(client.dags),
                 rows=client.rows,
+                rows_dropped=None if client.rows is None else client.rows_dropped,
                 edges=mean([dag.n_edges for dag in client.dags]),
                 seconds=client.seconds,
                 smhd_to_consensus=mean([smhd(d, outcome.consensus.dag) for d in client.dags]),

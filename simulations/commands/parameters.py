@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import operator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbn.errors import ResultsError
+from fedbn.errors import ConfigError, ResultsError
+from fedbn.whole_file import write_whole
+from simulations.commands.answers import AVERAGE_FILE
 from simulations.options import Json
 
 if TYPE_CHECKING:
@@ -25,6 +28,18 @@ def parameters(
     sites: Annotated[
         list[str], typer.Option(help="The sites' tables or site files: --sites a.csv b.csv.")
     ],
+    parameter_ess: Annotated[
+        float | None,
+        typer.Option(show_default="as in the run", help="Equivalent sample size of the tables."),
+    ] = None,
+    average: Annotated[
+        bool,
+        typer.Option(
+            "--average",
+            help="Write average.json, too: the consensus and all structures of the sites, weighted "
+            "by their posterior, for fedbn query --average.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Count in the sites' tables and write network.json and consensus.bif into the results.
@@ -35,10 +50,16 @@ def parameters(
     from simulations.terminal import print_json
 
     checkpoint = _read_kept(results)
+    if parameter_ess is not None:
+        experiment = checkpoint.experiment.change(parameter_ess=parameter_ess)
+        checkpoint = replace(checkpoint, experiment=experiment)
     tables = [_table(site, checkpoint) for site in sites]
     network = _fit(checkpoint, tables)
+    weighted = _weigh(checkpoint, tables) if average else ""
     try:
         write_network(network, results)
+        if average:
+            write_whole(results / AVERAGE_FILE, weighted)
     except OSError as error:
         raise ResultsError(f"cannot write to {results}: {error.strerror or error}") from None
     rows = sum(table.n_rows for table in tables)
@@ -87,7 +108,29 @@ def _fit(checkpoint: Checkpoint, tables: list[Dataset]) -> BayesianNetwork | Lin
     if checkpoint.state.schema.kind == "categorical":
         counts = [count_families(table, families_of([dag])) for table in tables]
         total = functools.reduce(operator.add, counts)
-        return parameters_of(dag, total, checkpoint.experiment.learner.ess)
+        return parameters_of(dag, total, checkpoint.experiment.parameter_ess)
     pairs = family_pairs(dag)
     moments = {str(i): moments_of(table, pairs) for i, table in enumerate(tables)}
     return linear_gaussian_of(dag, pooled_moments(moments, pairs))
+
+
+def _weigh(checkpoint: Checkpoint, tables: list[Dataset]) -> str:
+    """The text of AVERAGE_FILE: the consensus and the sites' structures, by summed counts."""
+    from fedbn.choice.averaging import structures_of_classes, weights_of_structures
+    from fedbn.networks.family_counts import count_families, families_of
+    from fedbn.networks.fitting import parameters_of
+    from fedbn.networks.json_file import weighted_to_json
+
+    result, experiment = checkpoint.state.result, checkpoint.experiment
+    assert result is not None
+    if result.schema.kind != "categorical":
+        raise ConfigError("--average is for categorical columns: its weights are BDeu")
+    sent = [dag for reply in result.fused_replies for dag in reply.dags]
+    names = result.schema.names
+    dags = structures_of_classes([dag.reorder(names) for dag in (result.consensus.dag, *sent)])
+    families = families_of(dags)
+    total = functools.reduce(operator.add, (count_families(each, families) for each in tables))
+    weights = weights_of_structures(dags, total, experiment.learner.ess)
+    pairs = [(dag, weight) for dag, weight in zip(dags, weights, strict=True) if weight > 0]
+    networks = [parameters_of(dag, total, experiment.parameter_ess) for dag, _ in pairs]
+    return weighted_to_json(networks, [weight for _, weight in pairs])

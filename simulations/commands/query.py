@@ -6,20 +6,24 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fedbn.errors import ConfigError, DataError, QueryError, ResultsError
+from fedbn.errors import ConfigError, DataError
 from fedbn.inference.elimination import MAX_CELLS
-from fedbn.whole_file import write_whole
+from simulations.commands.answers import (
+    answers_to,
+    print_answers,
+    print_difference,
+    print_most_probable,
+    read_network,
+    read_weighted,
+    write_answers,
+)
 from simulations.options import Json
 
-if TYPE_CHECKING:
-    from fedbn.inference import Answer
-    from fedbn.networks.network import BayesianNetwork
-
-__all__ = ["query", "read_answering_network"]
+__all__ = ["query"]
 
 
 def query(
@@ -54,65 +58,56 @@ def query(
             show_default="equal", help="Of several networks: one positive number each, 2,1,1."
         ),
     ] = None,
+    average: Annotated[
+        bool,
+        typer.Option(
+            "--average",
+            help="Of a results folder: all structures that `fedbn parameters --average` weighted.",
+        ),
+    ] = False,
     max_cells: Annotated[
         int,
         typer.Option(min=1, help="Cells that the tables of one question may have together."),
     ] = MAX_CELLS,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write case, variable, state, probability to this CSV file."),
+        typer.Option(
+            help="Write case, variable, state, probability (or quantity, value) to this CSV file."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Ask a network with parameters; the answers are exact.
 
     Prints the probability of every state of every variable asked for, given what was observed.
-    Several networks are averaged by their weights times how probable each finds the evidence.
+    Of a linear-Gaussian network: mean and variance, given observed numbers. Several networks are
+    averaged by their weights times how probable each finds the evidence.
     """
     if explain == bool(everything or ask):
         raise ConfigError("say what to ask: --ask X Y, --all or --most-probable, one of them")
-    if explain and (len(networks) > 1 or out is not None):
+    if explain and (len(networks) > 1 or average or out is not None):
         raise ConfigError("--most-probable is for one network, and is printed, not written")
-    read = [read_answering_network(source) for source in networks]
+    if average and (len(networks) > 1 or weights is not None):
+        raise ConfigError("--average is for one results folder, which says the weights, too")
+    read = [read_network(source) for source in networks]
     observed = _parse_evidence(given or [])
     cases = [observed] if given_file is None else list(_cases(given_file, observed))
+    many = given_file is not None
     if explain:
-        _explain(read[0], cases, max_cells, as_json=as_json, many=given_file is not None)
+        print_most_probable(read[0], cases, max_cells, as_json=as_json, many=many)
         return
-    shares = _weights(weights, len(read))
-    answers = [_answer(read, shares, ask, case, i, max_cells) for i, case in enumerate(cases, 1)]
+    consensus = read[0]
+    shares: Sequence[float] = _weights(weights, len(read))
+    if average:
+        read, shares = read_weighted(networks[0])
+    answers = answers_to(read, shares, ask, cases, max_cells)
     if out is not None:
-        _write(out, answers)
+        write_answers(out, answers)
     if as_json or out is None:
-        _print(answers, as_json=as_json, many=given_file is not None)
-
-
-def read_answering_network(source: str) -> BayesianNetwork:
-    """The network of a results folder, of a file, or of a name of the catalogue.
-
-    Raises
-    ------
-    ResultsError : the folder has no parameters.
-    NetworkError : there is no such network.
-    QueryError : it is linear Gaussian.
-    """
-    from fedbn.networks.catalog import load_network
-    from fedbn.networks.network import BayesianNetwork
-
-    folder, path = Path(source), source
-    if folder.is_dir():
-        files = [folder / "network.json", folder / "consensus.bif"]
-        found = [file for file in files if file.is_file()]
-        if not found:
-            raise ResultsError(
-                f"{folder} has no network.json: its consensus has no parameters; run again with "
-                "--parameters federated, or use fedbn parameters"
-            )
-        path = str(found[0])
-    network = load_network(path)
-    if not isinstance(network, BayesianNetwork):
-        raise QueryError(f"{source} is linear Gaussian: questions are for categorical networks")
-    return network
+        print_answers(answers, as_json=as_json, many=many)
+    if average and not as_json:
+        single = answers_to([consensus], [1.0], ask, cases, max_cells)
+        print_difference(answers, single, len(read))
 
 
 def _parse_evidence(given: Sequence[str]) -> dict[str, str]:
@@ -156,77 +151,3 @@ def _weights(text: str | None, count: int) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise ConfigError(f"--weights must be numbers with commas: 2,1,1, not {text!r}") from None
-
-
-def _answer(
-    networks: Sequence[BayesianNetwork],
-    weights: Sequence[float],
-    ask: Sequence[str] | None,
-    case: Mapping[str, str],
-    number: int,
-    max_cells: int,
-) -> Answer:
-    from fedbn.inference import average_query
-    from fedbn.inference import query as answer
-
-    try:
-        if len(networks) == 1 and len(weights) == 1:
-            return answer(networks[0], ask or None, case, max_cells=max_cells)
-        return average_query(networks, weights, ask or None, case, max_cells=max_cells)
-    except QueryError as error:
-        raise type(error)(f"case {number}: {error}" if number > 1 else str(error)) from None
-
-
-def _explain(
-    network: BayesianNetwork,
-    cases: Sequence[Mapping[str, str]],
-    max_cells: int,
-    *,
-    as_json: bool,
-    many: bool,
-) -> None:
-    import math
-
-    from fedbn.inference import most_probable
-    from simulations.terminal import print_json, print_table, rows_table
-
-    found = [most_probable(network, case, max_cells=max_cells) for case in cases]
-    if as_json:
-        content = [
-            {"states": each.states, "probability": math.exp(each.log_probability)} for each in found
-        ]
-        print_json({"cases": content} if many else content[0])
-        return
-    for number, each in enumerate(found, start=1):
-        title = f"{'case ' + str(number) + ': ' if many else ''}probability "
-        title += f"{math.exp(each.log_probability):.6g}"
-        print_table(rows_table(("variable", "state"), list(each.states.items()), title))
-
-
-def _print(answers: Sequence[Answer], *, as_json: bool, many: bool) -> None:
-    from simulations.terminal import print_json, print_table, rows_table
-
-    if as_json:
-        contents = [answer.posteriors for answer in answers]
-        print_json({"cases": contents} if many else contents[0])
-        return
-    header = ("case", "variable", "state", "probability")
-    rows = [row if many else row[1:] for row in _rows(answers)]
-    print_table(rows_table(header if many else header[1:], rows))
-
-
-def _rows(answers: Sequence[Answer]) -> list[tuple[str, ...]]:
-    return [
-        (str(number), name, state, f"{probability:.6f}")
-        for number, answer in enumerate(answers, start=1)
-        for name, states in answer.posteriors.items()
-        for state, probability in states.items()
-    ]
-
-
-def _write(path: Path, answers: Sequence[Answer]) -> None:
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(("case", "variable", "state", "probability"))
-    writer.writerows(_rows(answers))
-    write_whole(path, buffer.getvalue())

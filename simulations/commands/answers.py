@@ -1,0 +1,199 @@
+"""The networks that `fedbn query` asks, and their answers as tables, JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedbn.errors import QueryError, ResultsError
+from fedbn.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from fedbn.inference import Answer, GaussianAnswer
+    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+
+    Network = BayesianNetwork | LinearGaussianNetwork
+    Answers = Sequence[Answer | GaussianAnswer]
+
+__all__ = [
+    "AVERAGE_FILE",
+    "answers_to",
+    "print_answers",
+    "print_difference",
+    "print_most_probable",
+    "read_network",
+    "read_weighted",
+    "write_answers",
+]
+
+AVERAGE_FILE = "average.json"
+"""What a results folder calls its weighted networks."""
+
+
+def read_network(source: str) -> Network:
+    """The network of a results folder, of a file, or of a name of the catalogue.
+
+    Raises
+    ------
+    ResultsError : the folder has no parameters.
+    NetworkError : there is no such network.
+    """
+    from fedbn.networks.catalog import load_network
+
+    folder, path = Path(source), source
+    if folder.is_dir():
+        files = [folder / "network.json", folder / "consensus.bif"]
+        found = [file for file in files if file.is_file()]
+        if not found:
+            raise ResultsError(
+                f"{folder} has no network.json: its consensus has no parameters; run again with "
+                "--parameters federated, or use fedbn parameters"
+            )
+        path = str(found[0])
+    return load_network(path)
+
+
+def read_weighted(source: str) -> tuple[list[Network], list[float]]:
+    """The weighted networks of a results folder; raises ResultsError where it has none."""
+    from fedbn.networks.json_file import read_text, weighted_from_json
+
+    file = Path(source) / AVERAGE_FILE
+    if not file.is_file():
+        raise ResultsError(
+            f"{source} has no {AVERAGE_FILE}: run fedbn parameters {source} --sites ... --average"
+        )
+    return weighted_from_json(read_text(file), str(file))
+
+
+def answers_to(
+    networks: Sequence[Network],
+    weights: Sequence[float],
+    ask: Sequence[str] | None,
+    cases: Sequence[Mapping[str, str]],
+    max_cells: int,
+) -> list[Answer | GaussianAnswer]:
+    """One answer per case; raises QueryError with the case's number."""
+    return [
+        _answer(networks, weights, ask, case, number, max_cells)
+        for number, case in enumerate(cases, start=1)
+    ]
+
+
+def _answer(
+    networks: Sequence[Network],
+    weights: Sequence[float],
+    ask: Sequence[str] | None,
+    case: Mapping[str, str],
+    number: int,
+    max_cells: int,
+) -> Answer | GaussianAnswer:
+    from fedbn.inference import average_gaussian, average_query
+    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+
+    tables = [each for each in networks if isinstance(each, BayesianNetwork)]
+    equations = [each for each in networks if isinstance(each, LinearGaussianNetwork)]
+    try:
+        if not equations:
+            return average_query(tables, weights, ask or None, case, max_cells=max_cells)
+        if not tables:
+            numbers = {name: _number(name, text) for name, text in case.items()}
+            return average_gaussian(equations, weights, ask or None, numbers, max_cells=max_cells)
+    except QueryError as error:
+        raise type(error)(f"case {number}: {error}" if number > 1 else str(error)) from None
+    raise QueryError("networks must all be categorical or all linear Gaussian to be averaged")
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise QueryError(f"{name!r} is a number in this network, not {text!r}") from None
+
+
+def print_most_probable(
+    network: Network,
+    cases: Sequence[Mapping[str, str]],
+    max_cells: int,
+    *,
+    as_json: bool,
+    many: bool,
+) -> None:
+    """Print the most probable states of every case; raises QueryError."""
+    from fedbn.inference import most_probable
+    from fedbn.networks.network import BayesianNetwork
+    from simulations.terminal import print_json, print_table, rows_table
+
+    if not isinstance(network, BayesianNetwork):
+        raise QueryError(
+            "the most probable values of a linear-Gaussian network are its means: say --all"
+        )
+    found = [most_probable(network, case, max_cells=max_cells) for case in cases]
+    if as_json:
+        content = [
+            {"states": each.states, "probability": math.exp(each.log_probability)} for each in found
+        ]
+        print_json({"cases": content} if many else content[0])
+        return
+    for number, each in enumerate(found, start=1):
+        title = f"{'case ' + str(number) + ': ' if many else ''}probability "
+        title += f"{math.exp(each.log_probability):.6g}"
+        print_table(rows_table(("variable", "state"), list(each.states.items()), title))
+
+
+def print_answers(answers: Answers, *, as_json: bool, many: bool) -> None:
+    """Print all answers as a table or as JSON."""
+    from simulations.terminal import print_json, print_table, rows_table
+
+    if as_json:
+        contents = [answer.posteriors for answer in answers]
+        print_json({"cases": contents} if many else contents[0])
+        return
+    header = _header(answers)
+    rows = [row if many else row[1:] for row in _rows(answers)]
+    print_table(rows_table(header if many else header[1:], rows))
+
+
+def print_difference(answers: Answers, single: Answers, networks: int) -> None:
+    """Print how far the average is from the consensus alone."""
+    largest, name, key = max(
+        (abs(number - alone.posteriors[name][key]), name, key)
+        for answer, alone in zip(answers, single, strict=True)
+        for name, numbers in answer.posteriors.items()
+        for key, number in numbers.items()
+    )
+    print(
+        f"Average of {networks} structures; the consensus alone differs by at most {largest:.6f} "
+        f"({name}: {key})."
+    )
+
+
+def write_answers(path: Path, answers: Answers) -> None:
+    """Write all answers as CSV."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(_header(answers))
+    writer.writerows(_rows(answers))
+    write_whole(path, buffer.getvalue())
+
+
+def _header(answers: Answers) -> tuple[str, ...]:
+    from fedbn.inference import Answer
+
+    if all(isinstance(answer, Answer) for answer in answers):
+        return ("case", "variable", "state", "probability")
+    return ("case", "variable", "quantity", "value")
+
+
+def _rows(answers: Answers) -> list[tuple[str, ...]]:
+    from fedbn.inference import Answer
+
+    return [
+        (str(number), name, key, f"{value:.6f}" if isinstance(answer, Answer) else f"{value:.9g}")
+        for number, answer in enumerate(answers, start=1)
+        for name, numbers in answer.posteriors.items()
+        for key, value in numbers.items()
+    ]
