@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -40,7 +40,12 @@ from fedbn.errors import ConfigError, DataError, FedbnWarning
 from fedbn.federation.policy import identifier_words
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import SiteFile, is_site_file, read_site_file
-from fedbn.federation.site_table import site_numbers, site_table, tables_with_cuts
+from fedbn.federation.site_table import (
+    site_numbers,
+    site_table,
+    tables_with_cuts,
+    without_identifiers,
+)
 from fedbn.learners import kind_of_score
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
@@ -144,28 +149,31 @@ def local_numbers(
 
 
 def with_found_cuts(experiment: Experiment) -> Experiment:
-    """The experiment of a simulation with all its cut points among its settings.
+    """The experiment of a simulation with all its cut points and identifiers among its settings.
 
     Those that `discretise` asks for are found over the tables at hand by the rounds that a
-    deployment's server goes through; those of an agreed schema are taken from it.
+    deployment's server goes through; those of an agreed schema are taken from it. What looks like
+    an identifier in one table is left out of all.
 
     Warns
     -----
-    FedbnWarning : there are fewer intervals than asked for.
+    FedbnWarning : there are fewer intervals than asked for, or columns are left out.
     """
-    if experiment.data.schema is not None:
-        agreed = read_schema(experiment.data.schema).cuts
-        given = experiment.tables.preparation().cuts
-        return experiment.change(cuts=cuts_text({**given, **agreed}), discretise=())
-    if not experiment.tables.discretise:
+    tables = experiment.tables
+    if not (tables.discretise or tables.leave_out_identifiers or experiment.data.schema):
         return experiment
     if experiment.data.table is not None:
         opened = [(experiment.data.table, SiteFile())]
     else:
         opened = [open_site(file) for file in site_files(experiment)]
-    tables = experiment.tables
-    numbers = [site_numbers(path, tables, decided) for path, decided in opened]
-    return experiment.change(tables=tables_with_cuts(numbers, tables))
+    tables = without_identifiers(opened, tables)
+    if experiment.data.schema is not None:
+        cuts = {**tables.preparation().cuts, **read_schema(experiment.data.schema).cuts}
+        tables = replace(tables, cuts=cuts_text(cuts), discretise=())
+    elif tables.discretise:
+        numbers = [site_numbers(path, tables, decided) for path, decided in opened]
+        tables = tables_with_cuts(numbers, tables)
+    return experiment.change(tables=tables)
 
 
 def simulation(experiment: Experiment) -> Simulation:

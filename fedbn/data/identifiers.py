@@ -45,6 +45,14 @@ class IdentifierRule:
                     f"{name.replace('_', '-')} must be at least 0, not {getattr(self, name)}"
                 )
 
+    def why_many(self, states: int, rows: int) -> str:
+        """Why so many states in so many rows look like an identifier; empty where they do not."""
+        if states > self.max_states:
+            return f"{states} states, more than {self.max_states}"
+        if states * self.rows_per_state > rows:
+            return f"{states} state{'s' * (states != 1)} in {rows} rows"
+        return ""
+
 
 def identifying_columns(
     dataset: Dataset, rule: IdentifierRule | None = None, allowed: Collection[str] = ()
@@ -91,10 +99,9 @@ def identifying_columns(
 
 def _why(counts: list[int], rows: int, rule: IdentifierRule) -> str:
     """What is wrong with a column whose states have so many rows; empty for nothing."""
-    if len(counts) > rule.max_states:
-        return f"{len(counts)} states, more than {rule.max_states}"
-    if len(counts) * rule.rows_per_state > rows:
-        return f"{len(counts)} state{'s' * (len(counts) != 1)} in {rows} rows"
+    many = rule.why_many(len(counts), rows)
+    if many:
+        return many
     rare = sum(count < rule.min_state_rows for count in counts)
     if rare:
         words = "a state" if rare == 1 else f"{rare} states"

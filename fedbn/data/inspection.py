@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fedbn.data.column import Column
 from fedbn.data.columns import read_columns
 from fedbn.data.cuts import Cuts, cuts_text
+from fedbn.data.identifiers import IdentifierRule
 from fedbn.data.preparation import (
     FEWEST_ROWS,
     NA_LIKE,
@@ -27,7 +28,7 @@ from fedbn.data.preparation import (
 )
 from fedbn.data.quantiles import MANY_NUMBERS, Selection, histogram
 
-__all__ = ["ColumnFacts", "TableFacts", "column_numbers", "inspect"]
+__all__ = ["ColumnFacts", "TableFacts", "column_numbers", "identifiers", "inspect"]
 
 INTERVALS = 4
 """How many intervals are proposed for a column of numbers."""
@@ -43,8 +44,9 @@ class ColumnFacts:
     Attributes
     ----------
     name : as in the file.
-    kind : "categories", "numbers" (every cell is one, and there are many), "identifier" (most rows
-        have a state of their own), "constant", "empty", or "other" (dates, lists).
+    kind : "categories", "numbers" (every cell is one, and there are many), "identifier" (text of
+        too many states, see `IdentifierRule`, or whole numbers that are all different),
+        "constant", "empty", or "other" (dates, lists).
     distinct, missing : different texts, and missing cells.
     common : the most common states with their rows.
     cuts : proposed cut points, of numbers.
@@ -88,6 +90,12 @@ def inspect(path: str | Path, how: Preparation | None = None) -> TableFacts:
     return TableFacts(rows, facts, _command(str(path), facts, how))
 
 
+def identifiers(source: str, columns: Mapping[str, Column], how: Preparation) -> dict[str, int]:
+    """Name -> distinct values of every column that looks like an identifier."""
+    found = {name: _facts(source, name, column, how) for name, column in columns.items()}
+    return {name: each.distinct for name, each in found.items() if each.kind == "identifier"}
+
+
 def column_numbers(
     source: str, columns: Mapping[str, Column], how: Preparation
 ) -> dict[str, NDArray[np.float64]]:
@@ -125,6 +133,13 @@ def _facts(source: str, name: str, column: Column, how: Preparation) -> ColumnFa
     for text, count in common:
         if text.strip().casefold() in NA_LIKE:
             remarks.append(f"{text!r} in {count} rows: a missing value? --missing {text!r}")
+    few = IdentifierRule().min_state_rows
+    rare = sum(count < few for _, count in common)
+    if kind == "categories" and rare:
+        remarks.append(
+            f"{rare} of its states in fewer than {few} rows: a deployed site names none of them "
+            "unless allow-states under [policy] of its file has the column"
+        )
     if column.refusal and kind == "other":
         remarks.append(column.refusal)
     cuts = _propose(numbers) if kind == "numbers" and numbers is not None else ()
@@ -149,9 +164,10 @@ def _kind(column: Column, numbers: NDArray[np.float64] | None, distinct: int, ro
         return "other"
     if distinct == 1:
         return "constant"
-    own = rows >= FEWEST_ROWS and distinct > OWN_STATES * rows
     if numbers is None:
-        return "identifier" if own else "categories"
+        many = rows >= FEWEST_ROWS and IdentifierRule().why_many(distinct, rows)
+        return "identifier" if many else "categories"
+    own = rows >= FEWEST_ROWS and distinct > OWN_STATES * rows
     whole = own and bool((numbers == np.floor(numbers)).all()) and distinct == len(numbers)
     if whole:
         return "identifier"

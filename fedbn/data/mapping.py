@@ -5,8 +5,8 @@ Renaming happens where the table is read, so own names never reach a message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -38,6 +38,16 @@ class SiteMapping:
     columns: Mapping[str, str] = field(default_factory=dict)
     states: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     leave_out: tuple[str, ...] = ()
+
+    def without(self, columns: Iterable[str]) -> SiteMapping:
+        """The mapping of a table from which these own columns are left out."""
+        gone = set(columns)
+        agreed = {self.columns.get(name, name) for name in gone}
+        return replace(
+            self,
+            columns={own: name for own, name in self.columns.items() if own not in gone},
+            states={name: states for name, states in self.states.items() if name not in agreed},
+        )
 
     def apply(self, dataset: Dataset) -> Dataset:
         """The same cases under the agreed names.

@@ -29,6 +29,11 @@ class TableSettings(Settings):
     leave_out: tuple[str, ...] = setting(
         (), "Columns that take no part: --leave-out id,name; may be repeated.", shown="none"
     )
+    leave_out_identifiers: bool = setting(
+        False,
+        "Leave out columns of text with more than 50 states or more than one per three rows, and "
+        "of whole numbers that are all different.",
+    )
     missing: tuple[str, ...] = setting(
         (), "Text of a missing cell, e.g. NA, besides the empty one; may be repeated.", shown="none"
     )

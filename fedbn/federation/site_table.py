@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.data.column import Column
 from fedbn.data.columns import chosen_columns, read_columns
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Kind
-from fedbn.data.inspection import column_numbers
+from fedbn.data.inspection import column_numbers, identifiers
 from fedbn.data.preparation import Preparation, Prepared, without_missing_rows
 from fedbn.data.quantiles import MANY_NUMBERS, Selection, histogram, wanted_intervals
 from fedbn.data.table_settings import TableSettings
@@ -32,6 +33,7 @@ __all__ = [
     "site_preparation",
     "site_table",
     "tables_with_cuts",
+    "without_identifiers",
 ]
 
 Numbers = Mapping[str, NDArray[np.float64]]
@@ -89,8 +91,15 @@ def site_table(
     ------
     DataError, SchemaError : as `fedbn.data.tables.read_dataset` and `SiteMapping.applied`.
     """
-    found = read_prepared(path, kind, site_preparation(settings, site, cuts))
-    return Prepared(site.mapping.apply(found.dataset), found.rows_dropped)
+    settings = without_identifiers([(path, site)], settings)
+    how = site_preparation(settings, site, cuts)
+    found = read_prepared(path, kind, how)
+    mapping = site.mapping.without(
+        name
+        for name in site.mapping.columns
+        if name in how.leave_out or (how.columns and name not in how.columns)
+    )
+    return Prepared(mapping.apply(found.dataset), found.rows_dropped)
 
 
 def site_numbers(path: str | Path, settings: TableSettings, site: SiteFile) -> Numbers:
@@ -100,14 +109,47 @@ def site_numbers(path: str | Path, settings: TableSettings, site: SiteFile) -> N
     ------
     DataError : the table cannot be read.
     """
-    how, source = site_preparation(settings, site), str(path)
+    settings = without_identifiers([(path, site)], settings)
+    how = site_preparation(settings, site)
+    numbers = column_numbers(str(path), _columns(path, how), how)
+    return {site.mapping.columns.get(name, name): found for name, found in numbers.items()}
+
+
+def without_identifiers(
+    sites: Sequence[tuple[str | Path, SiteFile]], settings: TableSettings
+) -> TableSettings:
+    """The settings with the columns that `leave_out_identifiers` means in place of it.
+
+    A column that looks like an identifier at one site is left out at all of them. Those with cuts
+    and those that are chosen by name are not meant.
+
+    Warns
+    -----
+    FedbnWarning : which columns are left out, with the number of their states.
+    """
+    if not settings.leave_out_identifiers:
+        return settings
+    found: dict[str, int] = {}
+    for path, site in sites:
+        how = site_preparation(settings, site)
+        for name, states in identifiers(str(path), _columns(path, how), how).items():
+            agreed = site.mapping.columns.get(name, name)
+            found[agreed] = max(states, found.get(agreed, 0))
+    kept = {*settings.preparation().cuts, *settings.intervals[1], *settings.preparation().columns}
+    left = sorted(set(found) - kept)
+    if left:
+        words = ", ".join(f"{name!r} ({found[name]} states)" for name in left)
+        warnings.warn(f"left out as identifiers: {words}", FedbnWarning, stacklevel=2)
+    return replace(settings, leave_out=(*settings.leave_out, *left), leave_out_identifiers=False)
+
+
+def _columns(path: str | Path, how: Preparation) -> Mapping[str, Column]:
+    """The columns that take part, as text, without the rows that are dropped."""
 
     def choose(names: Sequence[str]) -> tuple[str, ...]:
-        return chosen_columns(source, names, how.columns, how.leave_out)
+        return chosen_columns(str(path), names, how.columns, how.leave_out)
 
-    columns = without_missing_rows(read_columns(path, choose, lambda _: False, how.form), how)
-    numbers = column_numbers(source, columns, how)
-    return {site.mapping.columns.get(name, name): found for name, found in numbers.items()}
+    return without_missing_rows(read_columns(path, choose, lambda _: False, how.form), how)
 
 
 def many_numbers(numbers: Numbers) -> dict[str, bool]:

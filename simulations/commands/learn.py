@@ -14,7 +14,7 @@ import typer
 from fedbn.data.tables import read_dataset, read_schema
 from fedbn.errors import ConfigError
 from fedbn.federation.site_file import SiteFile
-from fedbn.federation.site_table import site_numbers, tables_with_cuts
+from fedbn.federation.site_table import site_numbers, tables_with_cuts, without_identifiers
 from fedbn.graphs.directions import (
     class_text,
     directed_words,
@@ -54,7 +54,8 @@ def read_table(table: Path, score: str, schema: Path | None, settings: TableSett
 
 
 def with_cuts_of(tables: Sequence[Path], settings: TableSettings) -> TableSettings:
-    """The settings with the cut points that `discretise` asks for, found over these tables."""
+    """The settings with the cut points and identifiers that they ask for, found in these tables."""
+    settings = without_identifiers([(table, SiteFile()) for table in tables], settings)
     if not settings.discretise:
         return settings
     return tables_with_cuts([site_numbers(path, settings, SiteFile()) for path in tables], settings)

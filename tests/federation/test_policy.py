@@ -187,9 +187,20 @@ def test_no_counts_leave_unless_the_policy_says_so() -> None:
         assert code(error) == reason
 
 
+def test_small_counts_do_not_leave() -> None:
+    SitePolicy(min_cell=5).require_cells(np.array([0, 5, 0, 17]))
+    SitePolicy().require_cells(np.array([1]))
+    for cells in ([0, 4], [1, 9]):
+        with pytest.raises(PolicyError) as caught:
+            SitePolicy(min_cell=5).require_cells(np.array(cells))
+        assert caught.value.args == ("min-cell", "1 counts from 1 to 4")
+
+
 def test_the_policy_on_counts_is_read_from_the_file(tmp_path: Path) -> None:
     file = tmp_path / "north.toml"
-    file.write_text("[policy]\ncounts = true\ncounts-min-rows = 9\ncounts-max-parents = 3\n")
+    file.write_text(
+        "[policy]\ncounts = true\ncounts-min-rows = 9\ncounts-max-parents = 3\nmin-cell = 5\n"
+    )
     assert read_site_file(file).policy == SitePolicy(
-        counts=True, counts_min_rows=9, counts_max_parents=3
+        counts=True, counts_min_rows=9, counts_max_parents=3, min_cell=5
     )

@@ -3,12 +3,16 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedbn.errors import ConfigError, QueryError, ResultsError
+from fedbn.graphs.dag import DAG
 from fedbn.inference import average_query, most_probable, query
 from fedbn.networks.catalog import load_network
-from fedbn.networks.json_file import write_json_network
+from fedbn.networks.fitting import fit_parameters
+from fedbn.networks.json_file import weighted_to_json, write_json_network
+from fedbn.networks.network import LinearEquation, LinearGaussianNetwork
 from simulations.cli import app
 
 ASIA = load_network("asia")
@@ -62,6 +66,47 @@ def test_several_networks_are_averaged(tmp_path: Path, capsys: pytest.CaptureFix
     ask("asia", str(tmp_path), "--weights", "3,1", "--ask", "lung", "--json")
     expected = average_query([ASIA, ASIA], [3, 1], ["lung"])
     assert json.loads(capsys.readouterr().out) == expected.posteriors
+
+
+def test_a_linear_gaussian_network_answers_with_means_and_variances(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chain = {"a": LinearEquation({}, 1.0, 1.0), "b": LinearEquation({"a": 2.0}, 0.0, 1.0)}
+    file = tmp_path / "network.json"
+    write_json_network(LinearGaussianNetwork.from_equations(chain), file)
+    ask(str(tmp_path), "--ask", "b", "--given", "a=3", "--json")
+    assert json.loads(capsys.readouterr().out) == {"b": {"mean": 6.0, "variance": 1.0}}
+    out = tmp_path / "answers.csv"
+    ask(str(file), "--all", "--given", "a=3.5", "--out", str(out))
+    assert out.read_text(encoding="utf-8").splitlines() == [
+        "case,variable,quantity,value", "1,b,mean,7", "1,b,variance,1",
+    ]  # fmt: skip
+    with pytest.raises(QueryError, match="'a' is a number in this network, not 'high'"):
+        ask(str(file), "--all", "--given", "a=high")
+    with pytest.raises(QueryError, match="its means: say --all"):
+        ask(str(file), "--most-probable")
+    with pytest.raises(QueryError, match="all be categorical or all linear Gaussian"):
+        ask(str(file), "asia", "--all")
+
+
+def test_weighted_networks_of_a_folder_are_averaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_json_network(ASIA, tmp_path / "network.json")
+    with pytest.raises(ResultsError, match=r"has no average\.json: run fedbn parameters"):
+        ask(str(tmp_path), "--average", "--ask", "lung")
+    other = fit_parameters(DAG.empty(ASIA.names), ASIA.sample(99, np.random.default_rng(1)))
+    text = weighted_to_json([ASIA, other], [0.75, 0.25])
+    (tmp_path / "average.json").write_text(text, encoding="utf-8")
+    ask(str(tmp_path), "--average", "--ask", "lung", "--given", "smoke=yes", "--json")
+    expected = average_query([ASIA, other], [3, 1], ["lung"], {"smoke": "yes"}).posteriors
+    found = json.loads(capsys.readouterr().out)
+    assert found["lung"] == pytest.approx(expected["lung"])
+    ask(str(tmp_path), "--average", "--ask", "lung", "--given", "smoke=yes")
+    far = abs(found["lung"]["yes"] - 0.1)
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith("Average of 2 structures; the consensus alone differs by at most")
+    assert f"{far:.6f}" in line
 
 
 def test_wrong_usage_is_refused_in_words(tmp_path: Path) -> None:

@@ -78,6 +78,9 @@ def test_three_site_files_to_a_network_in_one_command(tmp_path: Path, fedbn: Fed
     assert (two / "network.json").read_bytes() == (one / "network.json").read_bytes()
     asked = fedbn("query", one, "--ask", "income", "--given", "job=Exec", "--json").json
     assert sum(asked["income"].values()) == pytest.approx(1)
+    assert fedbn("parameters", two, "--sites", *changed, "--average").status == 0
+    mixed = fedbn("query", two, "--average", "--ask", "income", "--given", "job=Exec")
+    assert "the consensus alone differs by at most" in mixed.out
 
 
 def test_a_server_finds_the_cuts_that_the_tables_at_hand_have(tmp_path: Path) -> None:
