@@ -41,6 +41,7 @@ from clients.requests import (
     families_of_request,
     question_of,
     report_of,
+    require_version,
     task_of,
 )
 from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
@@ -75,6 +76,7 @@ def tell_histogram(message: Message, context: Context) -> Message:
 @app.query()
 def describe(message: Message, context: Context) -> Message:
     """Tell the names, states and kind of this site's columns."""
+    require_version(message)
     experiment = admit_run(context)
     site = admit_site(experiment, context, cuts_of(message))
     admit(experiment, context)

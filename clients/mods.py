@@ -15,7 +15,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message
 from flwr.clientapp.typing import ClientAppCallable
 
 from clients.site import read_decisions
-from fedbn.errors import FedbnError, MessageError, PolicyError
+from fedbn.errors import FedbnError, MessageError, PolicyError, VersionError
 from fedbn.federation.family_message import ANSWER_KEYS
 from fedbn.federation.message import ARRAY_KEYS
 from fedbn.federation.moments_message import MOMENTS_KEYS
@@ -31,6 +31,9 @@ FAILED = "failed"
 REFUSED = "refused by this site's policy"
 """What a refusing client sends, before the reason code."""
 
+VERSIONS = "refused by this site"
+"""What a site with another version of fedbn sends, before both versions."""
+
 SCHEMA_KEYS = {"text": str, "hash": str}
 KEY_KEYS = {"public": bytes, "name": str, "signature": bytes}
 DIAGNOSTIC_KEYS = {"label": str, "rows": int, "rows_dropped": int, "seconds": float}
@@ -42,8 +45,8 @@ def redact(message: Message, context: Context, call_next: ClientAppCallable) -> 
     Even the class of an error can tell something of a cell to a run that chooses its settings well.
     An error of fedbn says in one line what must hold; of any other the traceback is logged.
 
-    A refusal by the site's policy is answered with its reason code (see
-    `fedbn.federation.policy.REASONS`).
+    Different versions of fedbn are named. A refusal by the site's policy is answered with its
+    reason code (see `fedbn.federation.policy.REASONS`).
     """
     try:
         return call_next(message, context)
@@ -53,6 +56,9 @@ def redact(message: Message, context: Context, call_next: ClientAppCallable) -> 
             "the %s request is refused: %s: %s", message.metadata.message_type, code, details
         )
         return Message(Error(code=APP_RAISED, reason=f"{REFUSED}: {code}"), reply_to=message)
+    except VersionError as error:
+        LOG.error("the run is refused: %s", error)
+        return Message(Error(code=APP_RAISED, reason=f"{VERSIONS}: {error}"), reply_to=message)
     except Exception as error:
         known = isinstance(error, FedbnError)
         LOG.error(

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from flwr.app import ArrayRecord, ConfigRecord, Message
 
+import fedbn
 from fedbn.data.cuts import Cuts, parse_cuts
 from fedbn.data.dataset import Schema
 from fedbn.data.quantiles import Question
-from fedbn.errors import MessageError
+from fedbn.errors import MessageError, VersionError
 from fedbn.federation.family_message import REQUEST_KEYS, FamilyRequest, request_from_arrays
 from fedbn.federation.histogram_message import question_from_text
 from fedbn.federation.message import Limits, arrays_of_npy, from_arrays, printable, schema_from_text
@@ -61,6 +62,17 @@ def agreed_of(message: Message) -> Schema | None:
     if "text" not in record:
         return None
     return schema_from_text(record["text"], record.get("hash"), sender="server")
+
+
+def require_version(message: Message) -> None:
+    """Raise VersionError where the server says that it has another version of fedbn."""
+    task = message.content.get("task")
+    theirs = task.get("fedbn", fedbn.__version__) if isinstance(task, ConfigRecord) else None
+    if theirs not in (None, fedbn.__version__):
+        raise VersionError(
+            f"the server has fedbn {printable(str(theirs), 40)}, this site has "
+            f"{fedbn.__version__}; install the same"
+        )
 
 
 def cuts_of(message: Message) -> dict[str, Cuts]:

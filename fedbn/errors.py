@@ -64,6 +64,10 @@ class PolicyError(FedbnError, RuntimeError):
     """A site's own policy does not let this leave; the reason code is all that the site says."""
 
 
+class VersionError(FedbnError, RuntimeError):
+    """Two parties have different versions of fedbn; the text names both and nothing else."""
+
+
 class QuorumError(FedbnError, RuntimeError):
     """Too few good replies remain to go on."""
 

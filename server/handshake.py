@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
+import fedbn
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, QuorumError
@@ -129,7 +130,7 @@ def _ask(
     timeout: float | None,
 ) -> dict[int, Message]:
     """Node id -> its answer to the question for its columns; a given schema is told with it."""
-    task = ConfigRecord({"round": 0})
+    task = ConfigRecord({"round": 0, "fedbn": fedbn.__version__})
     if agreed is not None:
         task["text"], task["hash"] = schema_to_text(agreed), agreed.hash
     if cuts:

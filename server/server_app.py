@@ -10,8 +10,10 @@ the simulation knows: it names a file in the environment, and the outcome is lef
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
+import sys
 import time
 from dataclasses import dataclass, replace
 
@@ -35,11 +37,15 @@ from server.counting import choose_by_counts
 from server.cut_points import find_cuts
 from server.handshake import Handshake, shake_hands, wait_for_nodes
 from server.parameters import Network, fit_parameters
+from server.replies import LOG
 from server.secure_sums import secure_federation
 from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
 
 HANDOVER = "FEDBN_HANDOVER"
 """Environment variable: the file in which a simulation wants the outcome, as a pickle."""
+
+RUN = "{run}"
+"""What stands for the run's id in the paths of results and checkpoint."""
 
 DAY = 24 * 3600.0
 SIMULATION_SECONDS = 5.0
@@ -62,9 +68,11 @@ class Federated:
 @app.main()
 def main(grid: Grid, context: Context) -> None:
     """Run the federation that the run config describes."""
+    show_lines()
     handover = os.environ.get(HANDOVER)
     if handover is None:
-        run_and_write(grid, from_run_config(context.run_config))
+        experiment = of_run(from_run_config(context.run_config), context.run_id)
+        run_and_write(grid, experiment, context.run_id)
         return
     try:
         outcome: Federated | FedbnError = federate(grid, from_run_config(context.run_config))
@@ -75,8 +83,28 @@ def main(grid: Grid, context: Context) -> None:
         raise outcome
 
 
-def run_and_write(grid: Grid, experiment: Experiment) -> None:
-    """Run the federation and write its results folder, if one is wanted.
+def show_lines() -> None:
+    """Print what the app logs: `flwr run --stream` and `flwr log` show what it prints."""
+    if LOG.hasHandlers():
+        return
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(logging.Formatter("%(levelname)s fedbn: %(message)s"))
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+
+
+def of_run(experiment: Experiment, run_id: int) -> Experiment:
+    """The experiment with the run's id for RUN in the paths of results and checkpoint."""
+    paths = {
+        name: path.replace(RUN, str(run_id))
+        for name in ("out_dir", "checkpoint")
+        if (path := getattr(experiment.output, name)) is not None
+    }
+    return experiment.changed(**paths)
+
+
+def run_and_write(grid: Grid, experiment: Experiment, run_id: int = 0) -> None:
+    """Run the federation and write its results folder, if one is wanted; `run.json` has the id.
 
     Raises ResultsError, before anything is run, when the folder cannot be written; else as
     `federate` does.
@@ -87,8 +115,9 @@ def run_and_write(grid: Grid, experiment: Experiment) -> None:
     from fedbn.results.report import check_results_folder
 
     check_results_folder(experiment.output.out_dir)
-    write_folder(federate(grid, experiment), experiment)
+    write_folder(federate(grid, experiment), experiment, run_id)
     forget(experiment)
+    LOG.info("the results of run %s are in %s", run_id, experiment.output.out_dir)
 
 
 def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = None) -> Federated:
@@ -249,7 +278,7 @@ def simulated_clients(experiment: Experiment) -> int | None:
     return 0 if experiment.data.sites_dir else None
 
 
-def write_folder(federated: Federated, experiment: Experiment) -> None:
+def write_folder(federated: Federated, experiment: Experiment, run_id: int) -> None:
     """The results folder, without what only a simulation knows (truth, tables)."""
     from fedbn.results.outcome import Outcome
     from fedbn.results.report import versions, write_results
@@ -257,6 +286,7 @@ def write_folder(federated: Federated, experiment: Experiment) -> None:
 
     assert experiment.output.out_dir is not None
     run = {
+        "run_id": str(run_id),
         "settings": to_run_config(experiment),
         "seed": experiment.seed,
         "versions": versions(),

@@ -115,7 +115,10 @@ class StructuralConsensus(Strategy):
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """Decode and check every reply, then fuse the good ones and keep the state."""
+        """Decode and check every reply, then fuse the good ones and keep the state.
+
+        The metrics are those of `round_metrics`; Flower's loop prints them.
+        """
         if self.state.converged:
             return None, None
         good, refused = self._sort_out(self._done_before + server_round, replies)
@@ -129,7 +132,7 @@ class StructuralConsensus(Strategy):
             LOG.log(WARNING, "%s", remark)
         self.seconds += time.process_time() - began
         self.keep(self.state)
-        return consensus_arrays(self.state), None
+        return consensus_arrays(self.state), round_metrics(self.state, len(good), len(refused))
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -203,6 +206,25 @@ def consensus_arrays(state: ServerState) -> ArrayRecord:
     message = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
     arrays: dict[str, Any] = to_arrays(message)
     return ArrayRecord({key: Array(array) for key, array in arrays.items()})
+
+
+def round_metrics(state: ServerState, good: int, refused: int) -> MetricRecord:
+    """What came of a round: good and refused replies, and the consensus so far.
+
+    `theta` is left out where the consensus has none (see `Consensus`).
+    """
+    assert state.result is not None
+    consensus = state.result.consensus
+    metrics: dict[str, int | float] = {
+        "good": good,
+        "refused": refused,
+        "edges": len(consensus.dag.edges),
+        "mean-smhd": float(consensus.mean_smhd),
+        "gap": float(consensus.gap),
+    }
+    if consensus.theta is not None:
+        metrics["theta"] = float(consensus.theta)
+    return MetricRecord(dict(metrics))
 
 
 def rounds_done(state: ServerState) -> int:

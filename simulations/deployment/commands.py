@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -76,8 +75,9 @@ def app_folder(
     Where the data are is no setting of a deployed run: each site's SuperNode says it by itself.
     """
     from fedbn.federation.run_config import to_run_config
+    from simulations.deployment.pin import bundle_digest
     from simulations.experiment import experiment_from, with_absolute_paths
-    from simulations.flower.bundle import write_bundle
+    from simulations.flower.bundle import bundle_of, write_bundle
     from simulations.inputs import set_options
     from simulations.terminal import print_json
 
@@ -88,11 +88,12 @@ def app_folder(
         write_bundle(folder, to_run_config(with_absolute_paths(experiment)))
     except OSError as error:
         raise ResultsError(f"cannot write {folder}: {error.strerror or error}") from None
-    settings = folder / "pyproject.toml"
+    settings, digest = folder / "pyproject.toml", bundle_digest(bundle_of(folder))
     if as_json:
-        print_json({"folder": str(folder), "settings": str(settings)})
+        print_json({"folder": str(folder), "settings": str(settings), "bundle": digest})
     else:
         print(f"The app is in {folder}; its settings are in {settings}.")
+        print(f"{digest}  its bundle, as long as nothing in it is changed")
 
 
 def executor(
@@ -113,7 +114,6 @@ def executor(
     """
     from simulations.deployment.executor import serve
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     serve(site, supernode, secret)
 
 

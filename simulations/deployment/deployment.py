@@ -119,7 +119,8 @@ class Deployment:
     def start_front(self, program: str = "caddy") -> None:
         """Start Caddy, or nginx, with the configuration that came with the keys."""
         assert self.keys is not None
-        home = new_home(self.folder / "front")
+        folder = self.folder / "front"
+        home = new_home(folder, XDG_DATA_HOME=str(folder), XDG_CONFIG_HOME=str(folder))
         if program == "caddy":
             options = ["run", "--config", str(self.keys / "Caddyfile")]
         else:
@@ -147,10 +148,16 @@ class Deployment:
         program: Sequence[str] = ("flower-supernode",),
     ) -> None:
         """Start a site's SuperNode, with its table and policy file; another program for tests."""
-        (port,) = free_ports(1)
         config = f"data-path={json.dumps(str(table))}"
         if policy is not None:
             config += f" policy={json.dumps(str(policy))}"
+        self.start_configured(name, config, program)
+
+    def start_configured(
+        self, name: str, config: str, program: Sequence[str] = ("flower-supernode",)
+    ) -> None:
+        """Start a SuperNode with this `--node-config`, which runs what a run brings."""
+        (port,) = free_ports(1)
         options = ["--host", "127.0.0.1", "--port", str(port), "--node-config", config]
         self._start_node(name, program, options)
 

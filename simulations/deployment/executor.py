@@ -80,6 +80,7 @@ def serve(site: Path, supernode: str, secret: Path | None) -> None:
     ------
     ConfigError : the site's file is wrong, or the secret cannot be read.
     """
+    show_lines()
     config = site_config(site)
     address(supernode)
     interceptors: list[ProtobufClientInterceptor] = [RuntimeVersionHttpInterceptor("SuperExec")]
@@ -102,8 +103,19 @@ def serve(site: Path, supernode: str, secret: Path | None) -> None:
         time.sleep(POLL_SECONDS)
 
 
+def show_lines() -> None:
+    """Print what executor and app log, with the time; Flower prints its own lines."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    for log in (LOG, logging.getLogger("fedbn.client")):
+        log.handlers = [handler]
+        log.propagate = False
+        log.setLevel(logging.INFO)
+
+
 def work_on(supernode: str, token: str, config: Mapping[str, str]) -> None:
     """Answer one message, in a process of its own."""
+    show_lines()
     client = _client(
         supernode,
         [RuntimeVersionHttpInterceptor("flwr-clientapp"), RuntimeTokenHttpInterceptor(token)],
@@ -129,6 +141,7 @@ def answer(message: Message, context: Context, bundle: bytes) -> Message:
     pinned = read_site_file(str(context.node_config["policy"])).bundles
     reason = refusal_of(bundle, pinned)
     if not reason:
+        LOG.info("run %s: a message; bundle %s", context.run_id, os.environ[BUNDLE])
         return app(message, context)
     LOG.warning("run %s is refused: %s; bundle %s", context.run_id, reason, os.environ[BUNDLE])
     error = Error(ErrorCode.INVALID_FAB, f"refused by this site: {reason}")

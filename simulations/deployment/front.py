@@ -182,6 +182,7 @@ http {{
             proxy_request_buffering off;
             proxy_max_temp_file_size 0;
             proxy_set_header Connection "";
+            proxy_set_header X-Forwarded-For $remote_addr;
             proxy_ssl_trusted_certificate ca.pem;
             proxy_ssl_verify on;
             proxy_ssl_server_name on;

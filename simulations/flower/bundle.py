@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import clients
 import fedbn
 import server
 
-__all__ = ["write_bundle"]
+__all__ = ["bundle_of", "write_bundle"]
 
 _PROJECT = """[project]
 name = "fedbn-run"
@@ -47,6 +48,15 @@ def write_bundle(folder: Path, run_config: Mapping[str, Any]) -> None:
     lines = [f"{key} = {_toml(value)}" for key, value in run_config.items()]
     text = _PROJECT.format(version=fedbn.__version__) + "\n".join(lines) + "\n"
     (folder / "pyproject.toml").write_text(text, encoding="utf-8")
+
+
+def bundle_of(folder: Path) -> bytes:
+    """The bundle that `flwr run` sends of this folder."""
+    from flwr.cli.build import build_fab_from_disk
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of pathspec, in Flower's code
+        return build_fab_from_disk(folder)
 
 
 def _toml(value: Any) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 
+import fedbn
 from clients.client_app import app
 from clients.disclosures import budget, disclose
 from clients.mods import FAILED, firewall, redact
@@ -52,6 +53,16 @@ def test_the_handshake_carries_columns_and_states_only() -> None:
     assert set(reply.content) == {"schema"}
     assert set(reply.content["schema"]) == {"text", "hash"}
     assert asia_schema().to_dict()["smoke"] == ["no", "yes"]
+
+
+def test_other_versions_of_fedbn_are_refused_in_words() -> None:
+    same, other = ({"task": ConfigRecord({"fedbn": v})} for v in (fedbn.__version__, "9.9"))
+    assert not ask("query", RecordDict(same)).has_error()
+    reason = ask("query", RecordDict(other)).error.reason
+    assert reason == (
+        f"refused by this site: the server has fedbn 9.9, this site has {fedbn.__version__}; "
+        "install the same"
+    )
 
 
 def test_a_round_carries_structures_only() -> None:

@@ -3,6 +3,8 @@
 plain          as any other
 twice          every answer again with another id, and all older answers once more
 late SECONDS   so much later
+
+However it behaves, the SuperLink misses it sooner than others: after twice HEARTBEAT_SECONDS.
 """
 
 import copy
@@ -12,9 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from flwr.supercore import heartbeat
+from flwr.supernode import fleet_http_connection
 from flwr.supernode import start_client_internal as supernode
 from flwr.supernode.cli import flower_supernode
 
+HEARTBEAT_SECONDS = 15
+heartbeat.HEARTBEAT_DEFAULT_INTERVAL = HEARTBEAT_SECONDS
+fleet_http_connection.HEARTBEAT_DEFAULT_INTERVAL = HEARTBEAT_SECONDS
 honest_connection = supernode.http_request_response
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from clients.mods import REDACTED
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from simulations.deployment.deployment import Deployment
@@ -34,6 +36,8 @@ def test_a_lying_a_lost_and_a_restarted_process(
             behave(deployment, site, "plain")
         answers_twice_and_replays(deployment, bundle, tmp_path / "twice", simulated)
         superlink_is_killed(deployment, bundle, tmp_path / "resumed", simulated)
+        (tmp_path / "private").mkdir()
+        shutil.copy(tables["east"], tmp_path / "private")
         is_killed_mid_round(deployment, bundle, tmp_path / "killed", simulated)
 
 
@@ -53,17 +57,31 @@ def answers_twice_and_replays(
 def is_killed_mid_round(
     deployment: Deployment, bundle: Path, out: Path, simulated: Simulated
 ) -> None:
-    """A site dies while the server waits for it: the others' consensus is the result."""
+    """A site dies while the server waits for it: the others' consensus is the result.
+
+    The run names a folder of tables, as one that is up to no good could: a node with a number and
+    no table of its own answers with the fixed notice, and keeps its files.
+    """
     behave(deployment, "south", "late 600")
+    deployment.start_configured("west", "partition-id=0 num-partitions=1")
+    wait_for(lambda: "SuperNode ID" in deployment.node_log("west"))
+    folder = str(out.with_name("private"))
     run = deployment.submit(
-        bundle, out_dir=str(out), min_replies=2, reply_seconds=90, rounds_limit=1
+        bundle,
+        out_dir=str(out),
+        sites_dir=folder,
+        min_replies=2,
+        reply_seconds=90,
+        rounds_limit=1,
     )
     wait_for(lambda: "hostile: waiting" in deployment.node_log("south"))
     deployment.kill_node("south")
     deployment.require_completed(run, out.is_dir)
     assert consensus(out) == simulated(ONE_SHOT, ["east", "north"])
-    (entry,) = refused(out)
-    assert entry["reason"].startswith("round 1: ")
+    reasons = [entry["reason"] for entry in refused(out)]
+    assert [reason.split(":")[0] for reason in reasons] == ["handshake", "round 1"]
+    assert reasons[0].endswith(f"ConfigError: {REDACTED}")
+    assert "started with data-path" in deployment.node_log("west")
 
 
 def superlink_is_killed(

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from flwr.app import Context, Message, RecordDict
-from flwr.cli.build import build_fab_from_disk
 from flwr.supercore.task_identity import TaskIdentity
 
 import fedbn
@@ -21,7 +20,7 @@ from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from simulations.deployment.executor import answer, serve, site_config
 from simulations.deployment.pin import bundle_digest, refusal_of
-from simulations.flower.bundle import write_bundle
+from simulations.flower.bundle import bundle_of, write_bundle
 
 NOT_OURS = f"the bundle's client app is not that of this site's fedbn {fedbn.__version__}"
 UNREADABLE = "the bundle cannot be read"
@@ -46,7 +45,7 @@ def changed(app: Path, tmp_path: Path) -> Callable[[str, str, str], bytes]:
         text = (folder / file).read_text() if (folder / file).exists() else ""
         assert old in text
         (folder / file).write_text(text.replace(old, new, 1))
-        return build_fab_from_disk(folder)
+        return bundle_of(folder)
 
     return change
 
@@ -54,7 +53,7 @@ def changed(app: Path, tmp_path: Path) -> Callable[[str, str, str], bytes]:
 def test_a_bundle_with_the_installed_app_is_taken(
     app: Path, changed: Callable[[str, str, str], bytes]
 ) -> None:
-    assert refusal_of(build_fab_from_disk(app)) == ""
+    assert refusal_of(bundle_of(app)) == ""
     assert refusal_of(changed("pyproject.toml", "rounds-limit = 2", "rounds-limit = 3")) == ""
 
 
@@ -74,7 +73,7 @@ def test_any_other_bundle_is_refused(
     app: Path, tmp_path: Path, file: str, old: str, new: str, reason: str
 ) -> None:
     parts = {"clients/__init__.py": b""}
-    with zipfile.ZipFile(io.BytesIO(build_fab_from_disk(app))) as archive:
+    with zipfile.ZipFile(io.BytesIO(bundle_of(app))) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     text = parts.get(file, b"").decode()
     assert old in text
@@ -90,7 +89,7 @@ def zipped(parts: dict[str, bytes]) -> bytes:
 
 
 def test_what_is_no_bundle_is_refused(app: Path) -> None:
-    whole = build_fab_from_disk(app)
+    whole = bundle_of(app)
     with zipfile.ZipFile(io.BytesIO(whole)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     fewer = {name: part for name, part in parts.items() if name != "clients/site.py"}
@@ -108,14 +107,14 @@ def test_what_is_no_bundle_is_refused(app: Path) -> None:
 
 def test_twice_the_same_file_in_a_bundle_is_refused(app: Path) -> None:
     """Which of the two would be run is up to whoever reads them."""
-    stream = io.BytesIO(build_fab_from_disk(app))
+    stream = io.BytesIO(bundle_of(app))
     with zipfile.ZipFile(stream, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("clients/site.py", archive.read("clients/site.py"))
     assert refusal_of(stream.getvalue()) == NOT_OURS
 
 
 def test_a_site_can_name_its_bundles(app: Path, changed: Callable[[str, str, str], bytes]) -> None:
-    bundle = build_fab_from_disk(app)
+    bundle = bundle_of(app)
     assert refusal_of(bundle, [bundle_digest(bundle)]) == ""
     other = changed("pyproject.toml", "rounds-limit = 2", "rounds-limit = 3")
     assert "none of those" in refusal_of(other, [bundle_digest(bundle)])
@@ -155,7 +154,7 @@ def test_a_refused_bundle_is_neither_run_nor_written_and_the_notice_is_logged(
 
 
 def test_the_site_s_file_says_table_and_policy(site: Path, app: Path) -> None:
-    bundle = build_fab_from_disk(app)
+    bundle = bundle_of(app)
     assert '"a"' in answered(site, bundle).content["schema"]["text"]
     site.write_text(site.read_text() + "[policy]\nmin-rows = 100\n")
     assert answered(site, bundle).error.reason == "refused by this site's policy: min-rows"
