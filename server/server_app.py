@@ -100,7 +100,7 @@ def of_run(experiment: Experiment, run_id: int) -> Experiment:
         for name in ("out_dir", "checkpoint")
         if (path := getattr(experiment.output, name)) is not None
     }
-    return experiment.changed(**paths)
+    return experiment.change(**paths)
 
 
 def run_and_write(grid: Grid, experiment: Experiment, run_id: int = 0) -> None:

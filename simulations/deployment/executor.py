@@ -39,7 +39,7 @@ from flwr.supercore.runtime import RuntimeHttpClient
 from flwr.supernode.runtime.run_clientapp import pull_task_input, push_message, push_task_output
 
 from clients.client_app import app
-from clients.disclosures import disclose
+from clients.disclosures import BUNDLE, disclose
 from clients.mods import redact
 from fedbn.errors import ConfigError
 from fedbn.federation.site_file import read_site_file
@@ -49,9 +49,6 @@ from simulations.deployment.pin import bundle_digest, refusal_of
 __all__ = ["answer", "serve", "site_config"]
 
 LOG = logging.getLogger("fedbn.executor")
-
-BUNDLE = "FEDBN_BUNDLE_SHA256"
-"""Environment variable of the process that answers a message: its run's bundle."""
 
 POLL_SECONDS = 0.5
 ACQUIRE = "/flwr.proto.Runtime/AcquireTask"

@@ -43,7 +43,7 @@ def run(experiment: Experiment, fault: Fault | None = None) -> None:
 
 
 def test_what_is_refused_and_where_results_are_is_printed(tmp_path: Path) -> None:
-    experiment = ASIA.changed(out_dir=str(tmp_path / "{run}"), min_replies=2)
+    experiment = ASIA.change(out_dir=str(tmp_path / "{run}"), min_replies=2)
     with printing() as printed:
         run(experiment, fault=lambda node, reply: None if node == 3 else reply)
     lines = printed.getvalue().splitlines()
@@ -53,17 +53,17 @@ def test_what_is_refused_and_where_results_are_is_printed(tmp_path: Path) -> Non
 
 
 def test_results_and_checkpoint_are_found_by_the_run_s_id(tmp_path: Path) -> None:
-    run(ASIA.changed(out_dir=str(tmp_path / "{run}")))
+    run(ASIA.change(out_dir=str(tmp_path / "{run}")))
     assert [path.name for path in tmp_path.iterdir()] == ["4711"]
     assert json.loads((tmp_path / "4711" / "run.json").read_text())["run_id"] == "4711"
-    named = of_run(ASIA.changed(out_dir="/r/{run}/x", checkpoint="/c/{run}.json"), 5)
+    named = of_run(ASIA.change(out_dir="/r/{run}/x", checkpoint="/c/{run}.json"), 5)
     assert (named.output.out_dir, named.output.checkpoint) == ("/r/5/x", "/c/5.json")
     assert of_run(ASIA, 5) == ASIA
 
 
 def test_a_failed_run_says_why(tmp_path: Path) -> None:
     with printing() as printed, pytest.raises(QuorumError):
-        run(ASIA.changed(out_dir=str(tmp_path / "{run}")), fault=lambda node, reply: None)
+        run(ASIA.change(out_dir=str(tmp_path / "{run}")), fault=lambda node, reply: None)
     assert "refused: client 4: no reply" in printed.getvalue()
 
 
@@ -80,7 +80,7 @@ def test_every_round_has_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
     last: list[object] = []
     monkeypatch.setattr(StructuralConsensus, "start", kept)
     silent = lambda node, reply: None if (node, kind(reply)) == (3, "train") else reply  # noqa: E731
-    run(ASIA.changed(min_replies=2), fault=silent)
+    run(ASIA.change(min_replies=2), fault=silent)
     consensus = last[0].result.consensus  # type: ignore[attr-defined]
     assert 1 <= len(records) <= 2
     assert dict(records[-1]) == {

@@ -15,7 +15,7 @@ from flwr.supercore.task_identity import TaskIdentity
 
 import fedbn
 from fedbn.errors import ConfigError
-from fedbn.federation.disclosure import read_log
+from fedbn.federation.disclosure_log import head_of, read_log
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from simulations.deployment.executor import answer, serve, site_config
@@ -146,9 +146,12 @@ def test_a_refused_bundle_is_neither_run_nor_written_and_the_notice_is_logged(
     assert reply.error.code == 7
     assert reply.error.reason == f"refused by this site: {NOT_OURS}"
     log = tmp_path / "north.csv.disclosures.jsonl"
-    assert set(tmp_path.iterdir()) - before == {log}
+    assert {path.name for path in set(tmp_path.iterdir()) - before} == {
+        log.name,
+        head_of(log).name,
+    }
     assert set(sys.modules) == modules
-    (entry,) = read_log(log)
+    (entry,) = read_log(log).entries
     assert entry.run == "7"
     assert NOT_OURS in entry.words
 
