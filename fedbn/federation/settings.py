@@ -142,7 +142,8 @@ class ConsensusSettings(Settings):
     choose: str = setting(
         "smhd",
         "What chooses: smhd (structures alone); counts (exact counts of some families, summed over "
-        "the sites, whose policies must allow it); climb (further rounds of counts).",
+        "the sites, whose policies must allow it; columns must be categories); climb (further "
+        "rounds of counts).",
         one_of("smhd", "counts", "climb"),
     )
     count_rounds: int = setting(10, "Most further requests of --choose climb.", at_least(0))
