@@ -134,6 +134,7 @@ def prepare(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepara
     if dropped:
         gone = {name: cells[~lacking] for name, cells in gone.items()}
     _warn_of_header(source, columns, how.form)
+    _warn_of_repeated_header(source, columns)
     if kind == "gaussian":
         data = _gaussian(source, columns, how.form)
     else:
@@ -164,7 +165,9 @@ def numbers_of(source: str, name: str, column: Column, form: TableFormat) -> NDA
         row = int(np.argmax(bad[column.index]))
         text = column.texts[column.index[row]]
         other = "," if form.decimal == "." else "."
-        cure = ""
+        cure = (
+            f"; if it stands for a missing value, say --missing {text!r}, else --leave-out {name}"
+        )
         if np.isfinite(_number(text, other)):
             cure = f"; if {other!r} is its decimal mark, say --decimal {other!r}"
         raise DataError(
@@ -308,7 +311,20 @@ def _warn_of_header(source: str, columns: Mapping[str, Column], form: TableForma
     counted = {str(i) for i in range(len(columns) + 1)}
     if not set(columns) <= counted and all(is_number(name, form) for name in columns):
         first = next(iter(columns))
-        _warn(f"{source}: all names of columns are numbers, such as {first!r}: is there a header?")
+        _warn(
+            f"{source}: all names of columns are numbers, such as {first!r}: is there a header? "
+            "If there is none, say --header no"
+        )
+
+
+def _warn_of_repeated_header(source: str, columns: Mapping[str, Column]) -> None:
+    """Every column having its own name as a state is a table whose header stands in it again."""
+    if all(name in column.texts for name, column in columns.items()):
+        name, column = next(iter(columns.items()))
+        _warn(
+            f"{source}: row {column.first_row(name)} has the names of the columns: is the header "
+            "in the table twice (--skip-lines 1, or tables put together)?"
+        )
 
 
 def _warn_of_na(source: str, columns: Mapping[str, Column], how: Preparation) -> None:

@@ -33,6 +33,20 @@ def cells(data: Dataset, name: str) -> list[str]:
     return [data.schema.states[column][code] for code in data.codes[:, column]]
 
 
+def test_a_header_in_the_middle_is_told(csv_file):
+    path = csv_file("a,b\nx,y\na,b\nx,z\n")
+    with pytest.warns(FedbnWarning, match="row 2 has the names of the columns"):
+        assert read_dataset(path, "categorical").n_rows == 3
+
+
+def test_a_cell_that_is_no_number_names_two_cures(csv_file):
+    path = csv_file("a,b\n1,y\nn.k.,y\n")
+    with pytest.raises(
+        DataError, match=r"row 2: 'n\.k\.' .* --missing 'n\.k\.', else --leave-out a"
+    ):
+        read_dataset(path, "categorical", Preparation(cuts={"a": (0,)}))
+
+
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
 

@@ -1,0 +1,109 @@
+"""What reading a CSV file costs beside pyarrow's own reader of the same file.
+
+Both read every table in turn, in one process; the ratio is that of the medians. pyarrow makes
+columns of text and numbers, of types that it guesses; fedbn makes codes of states under a schema,
+and looks at every quote.
+
+    python -m simulations.benchmarks.reading --rows 100000 --rows 1000000
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import typer
+
+from fedbn.data.preparation import Preparation
+from fedbn.data.tables import read_dataset
+from fedbn.errors import FedbnWarning
+
+COLUMNS = 10
+TABLES = ("text", "digits", "numbers", "mixed", "quoted")
+
+Clock = Callable[[], float]
+
+
+def columns_of(table: str, rows: int, rng: np.random.Generator) -> dict[str, Any]:
+    """The columns of one table: c... are states, x... are numbers."""
+    words = np.array([f"state{i}" for i in range(4)])
+    texts = {f"c{j}": words[rng.integers(0, 4, rows)] for j in range(COLUMNS)}
+    digits = {f"c{j}": rng.integers(0, 3, rows) for j in range(COLUMNS)}
+    numbers = {f"x{j}": np.round(rng.normal(size=rows), 6) for j in range(COLUMNS)}
+    half = COLUMNS // 2
+    mixed = {**dict(list(texts.items())[:half]), **dict(list(numbers.items())[:half])}
+    found: Mapping[str, dict[str, Any]] = {
+        "text": texts,
+        "quoted": texts,
+        "digits": digits,
+        "numbers": numbers,
+        "mixed": mixed,
+    }
+    return found[table]
+
+
+def write(table: str, rows: int, folder: Path) -> Path:
+    """The table as a file; only `quoted` has quotes, around every text."""
+    columns = pa.table(columns_of(table, rows, np.random.default_rng(rows)))
+    style: Literal["needed", "none"] = "needed" if table == "quoted" else "none"
+    options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=style)
+    path = folder / f"{table}{rows}.csv"
+    with path.open("wb") as file:
+        file.write((",".join(columns.column_names) + "\n").encode())
+        pyarrow.csv.write_csv(columns, file, options)
+    return path
+
+
+def measure(table: str, path: Path, repeats: int) -> dict[str, Any]:
+    """Medians of CPU and wall-clock seconds of both readers, and their ratios."""
+    names = pyarrow.csv.open_csv(path).schema.names
+    cuts = {name: (-0.5, 0.5) for name in names if name[0] == "x"}
+    kind: Literal["categorical", "gaussian"] = "gaussian" if table == "numbers" else "categorical"
+    how = Preparation(cuts={} if kind == "gaussian" else cuts)
+    readers: Mapping[str, Callable[[], object]] = {
+        "pyarrow": lambda: pyarrow.csv.read_csv(path),
+        "fedbn": lambda: read_dataset(path, kind, how),
+    }
+    clocks: Mapping[str, Clock] = {"cpu": time.process_time, "wall": time.perf_counter}
+    times: dict[str, list[float]] = {f"{r} {c}": [] for r in readers for c in clocks}
+    for _ in range(repeats + 1):
+        for reader, read in readers.items():
+            began = {name: clock() for name, clock in clocks.items()}
+            read()
+            for name, clock in clocks.items():
+                times[f"{reader} {name}"].append(clock() - began[name])
+    medians = {key: statistics.median(found[1:]) for key, found in times.items()}
+    return {
+        **{key: round(seconds, 4) for key, seconds in medians.items()},
+        **{
+            f"ratio {name}": round(medians[f"fedbn {name}"] / medians[f"pyarrow {name}"], 2)
+            for name in clocks
+        },
+    }
+
+
+def main(
+    rows: Annotated[list[int] | None, typer.Option(help="Rows of every table.")] = None,
+    table: Annotated[list[str] | None, typer.Option(help=f"Of {', '.join(TABLES)}.")] = None,
+    repeats: Annotated[int, typer.Option(min=1)] = 7,
+) -> None:
+    """Measure and print one JSON object per table."""
+    warnings.simplefilter("ignore", FedbnWarning)
+    with tempfile.TemporaryDirectory() as folder:
+        for count in rows or [100_000]:
+            for name in table or TABLES:
+                found = measure(name, write(name, count, Path(folder)), repeats)
+                print(json.dumps({"table": name, "rows": count, **found}))
+
+
+if __name__ == "__main__":
+    typer.run(main)
