@@ -13,6 +13,7 @@ install: .venv/installed
 .venv/installed: pyproject.toml setup.py constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]'
+	$(BIN)/fedbn warmup
 	touch $@
 
 demo: install

@@ -23,6 +23,7 @@ from simulations.commands.credible import credible
 from simulations.commands.parameters import parameters
 from simulations.commands.query import query
 from simulations.commands.tables import check, inspect, schema
+from simulations.commands.warmup import warmup
 from simulations.credible_bn.reproduce import credible as reproduce_credible
 from simulations.deployment.commands import (
     app_folder,
@@ -445,6 +446,14 @@ def fuse(
     k_max: Annotated[
         int, typer.Option(min=0, help="Largest |H| of a deletion: neighbours turned into children.")
     ] = 10,
+    quorum: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="A fusion has an arc that so many structures have; above 1 it is no union. For "
+            "hundreds of structures with rare arcs of their own.",
+        ),
+    ] = 1,
     seconds: Annotated[
         float | None,
         typer.Option(
@@ -503,6 +512,7 @@ def fuse(
         reading=reading,
         theta=theta,
         k_max=k_max,
+        quorum=quorum,
         seconds=seconds,
         robust=robust,
         polish=polish,
@@ -629,6 +639,7 @@ app.command(
         "fedbn bootstrap patients.csv --threshold 0.85 --out averaged.json",
     )
 )(bootstrap)
+app.command(epilog=examples("fedbn warmup", "fedbn warmup --jobs 2"))(warmup)
 app.command(
     epilog=examples(
         "fedbn update results/sites --remove north",

@@ -118,6 +118,7 @@ def fuse(
     robust: Robust = "best",
     theta: Fraction | float | str | None = None,
     k_max: int = 10,
+    quorum: int = 1,
     seconds: float | None = None,
     seed: int | None = None,
 ) -> Fused:
@@ -129,7 +130,7 @@ def fuse(
     weights : site -> a positive int or Fraction; 1 each by default.
     reading, theta : see `fedbn.consensus.threshold.select_consensus`.
     robust : see `fedbn.consensus.pooling`.
-    k_max, seconds : see `fedbn.consensus.mcbnc.mcbnc_path`.
+    k_max, quorum, seconds : see `fedbn.consensus.mcbnc.mcbnc_path`.
     seed : break ties at random; by name without it.
 
     Raises
@@ -161,6 +162,7 @@ def fuse(
         [share for _, share in weighted],
         poolings_of(robust),
         k_max=k_max,
+        quorum=quorum,
         rng=None if seed is None else np.random.default_rng(seed),
         seconds=seconds,
     )

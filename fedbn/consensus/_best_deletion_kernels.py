@@ -69,10 +69,12 @@ def prepare(e: Engine, s: Scratch) -> None:
                     e.votes[p, v] += e.weights[i]
                     e.votes[v, p] += e.weights[i]
     fill_graph(e.typical)
-    e.typical_topo[:] = topological_bits(e.typical[PA], e.typical[CH])
-    e.places[0] = topological_bits(e.dag[PA], e.dag[CH])
+    topological = topological_bits(e.typical[PA], e.typical[CH])
+    order = topological_bits(e.dag[PA], e.dag[CH])
     for place in range(n):
-        e.places[1, e.places[0, place]] = place
+        e.typical_topo[place] = topological[place]
+        e.places[0, place] = order[place]
+        e.places[1, order[place]] = place
     slots = e.slots.shape[0]
     for k in range(slots):
         e.slots[k, OWNER] = -1

@@ -15,7 +15,7 @@ from numba import njit
 from fedbn.arrays import Bits, Ints, Ints32
 from fedbn.consensus._cut_kernels import moral_bits
 from fedbn.consensus._pattern_kernels import delete_bits
-from fedbn.fusion._imap_kernels import copy_rows, union_bits, write_imap
+from fedbn.fusion._imap_kernels import copy_rows, quorum_bits, union_bits, write_imap
 from fedbn.fusion._order_kernels import order_bits
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, transpose_bits
 from fedbn.graphs._cpdag_kernels import cpdag_bits, extend_bits
@@ -83,12 +83,18 @@ def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
 
 @njit(cache=True, nogil=True)
 def refusion_states(
-    pa_inputs: Bits, ch_inputs: Bits, weights: Ints, arcs: Ints32, cuts: Ints
+    pa_inputs: Bits,
+    ch_inputs: Bits,
+    weights: Ints,
+    arcs: Ints32,
+    cuts: Ints,
+    members: Ints,
+    quorum: int,
 ) -> Bits:
     """Parents [B, n, W] of the unrestricted fusion of the inputs pruned by cuts[b] deletions.
 
     `arcs` int32 [m, 4]: (step, input, a, b), steps ascending. While the order stays the same, only
-    the inputs that lost arcs get new I-maps.
+    the inputs that lost arcs get new I-maps. members, quorum: see `quorum_bits`; 1 is the union.
     """
     pa, ch = pa_inputs.copy(), ch_inputs.copy()
     r, n, words = pa.shape
@@ -116,7 +122,10 @@ def refusion_states(
             if stale[i] or not same:
                 write_imap(pa[i], ch[i], order, maps[i])
             stale[i] = False
-        copy_rows(union_bits(maps), out[b])
+        if quorum > 1:
+            copy_rows(quorum_bits(maps, members, quorum), out[b])
+        else:
+            copy_rows(union_bits(maps), out[b])
     return out
 
 

@@ -2,11 +2,14 @@
 
 Many inputs are copies of one graph with a few arcs changed. The typical graph is such a graph; of
 every input the engine keeps the arcs in which it differs from that one (`differs`). A flow reads
-nothing of a graph but the rows of the nodes that it touches, T, in moral(An({x, y} + low)) - S. If
-those rows are the same in an input, so are the flow, its value and its cut. They are the same if,
-for every arc a -> b in which the two differ and whose head b is in An({x, y} + low),
+nothing of a graph but the rows of the nodes that it touches, T, in moral(A) - S, where A is
+An({x, y} + low). If those rows are the same in an input, so are the flow, its value and its cut.
+They are the same if, for every arc a -> b in which the two differ and whose head b is in the A of
+the typical graph,
 
-1. a is in An({x, y} + low) of the input as of the typical graph: then both have the same ancestors;
+1. a is in A of both, or no node of T is a or one of its ancestors, in the graph that has the arc.
+   For what A gains or loses are such ancestors; they touch the rest of A as children, whose parents
+   are ancestors too, or by an arc in which the graphs differ;
 2. a is in S, or neither b nor a parent of b in either graph is in T. For the arc changes no pair of
    the moral graph but a - b, and a - q for the other parents q of b.
 
@@ -23,7 +26,7 @@ import numpy as np
 
 from fedbn.arrays import Bits
 from fedbn.consensus._cut_kernels import is_inside
-from fedbn.consensus._engine import ALLOWED, INSIDE, PA, TOUCHED, Engine, Scratch
+from fedbn.consensus._engine import ALLOWED, ANC, INSIDE, PA, TOUCHED, Engine, Scratch
 from fedbn.graphs._bit_kernels import ZERO, has_bit, inner, set_bit
 
 
@@ -34,6 +37,15 @@ def fill_touched(s: Scratch, touched: Bits) -> None:
         touched[w] = ZERO
     for k in range(s.size[0]):
         set_bit(touched, s.lists[TOUCHED, k])
+
+
+@inner
+def _overlap(row: Bits, other: Bits) -> bool:
+    """Whether two sets have a member in common."""
+    common = ZERO
+    for w in range(row.shape[0]):
+        common |= row[w] & other[w]
+    return common != ZERO
 
 
 @inner
@@ -50,17 +62,16 @@ def has_same_cut(e: Engine, i: int, x: int, y: int, low: Bits, touched: Bits, s:
         if not has_bit(s.sets[INSIDE], b):
             continue
         if has_bit(g[PA, b], a):
-            if not has_bit(s.sets[INSIDE], a):
+            if not has_bit(s.sets[INSIDE], a) and _overlap(g[ANC, a], touched):
                 return False
-        elif not is_inside(g, a, x, y, low):
+        elif _overlap(typical[ANC, a], touched) and not is_inside(g, a, x, y, low):
             return False
-        if not has_bit(s.sets[ALLOWED], a):
+        if has_bit(s.sets[INSIDE], a) and not has_bit(s.sets[ALLOWED], a):
             continue
         if has_bit(touched, b):
             return False
-        for w in range(touched.shape[0]):
-            if (g[PA, b, w] | typical[PA, b, w]) & touched[w] != ZERO:
-                return False
+        if _overlap(g[PA, b], touched) or _overlap(typical[PA, b], touched):
+            return False
     return True
 
 

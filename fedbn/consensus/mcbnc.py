@@ -72,6 +72,7 @@ def mcbnc_path(
     weights: Sequence[Weight] | None = None,
     *,
     k_max: int = 10,
+    quorum: int = 1,
     rng: np.random.Generator | None = None,
     seconds: float | None = None,
     threshold: Fraction | float | str | None = None,
@@ -86,6 +87,9 @@ def mcbnc_path(
     dags : at least one, over the same names in any order.
     weights : one positive int or Fraction per DAG; 1 each by default.
     k_max : largest |H| of an operator, >= 0.
+    quorum : how many of the given DAGs must have an arc in their I-map for a fusion to have it, G+
+        as well as the reading "refusion"; >= 1. Not the paper's above 1: rare arcs are gone before
+        the path begins, which is shorter for it, and G+ is no I-map of all inputs.
     rng : breaks ties at random: draws among the equally cheap nodes of the order heuristic, and
         the order of the variables in which the smallest (x, y, |H|, H) is deleted; without it both
         go by name.
@@ -118,6 +122,7 @@ def mcbnc_path(
         weights,
         (pooling,),
         k_max=k_max,
+        quorum=quorum,
         rng=rng,
         seconds=seconds,
         threshold=threshold,
@@ -132,6 +137,7 @@ def mcbnc_paths(
     poolings: Sequence[Pooling] = ("mean", "clip"),
     *,
     k_max: int = 10,
+    quorum: int = 1,
     rng: np.random.Generator | None = None,
     seconds: float | None = None,
     threshold: Fraction | float | str | None = None,
@@ -145,14 +151,16 @@ def mcbnc_paths(
     exceptions are those of `mcbnc_path`; `progress` counts the deletions of all paths.
     """
     for pooling in poolings:
-        _check(k_max, seconds, pooling)
+        _check(k_max, quorum, seconds, pooling)
     bound = None if threshold is None else as_threshold(threshold)
     end = None if seconds is None else time.monotonic() + seconds
     inputs = merge_inputs(dags, weights)
-    order, union_pa = fuse_in_stages(inputs, rng, _watch(stages, seconds, end))
+    watched = _watch(stages, seconds, end)
+    order, union_pa = fuse_in_stages(inputs, rng, watched, quorum)
     edges = int(np.bitwise_count(union_pa).sum())
     n = len(inputs.names)
-    start = _Start(inputs, order, union_pa, np.arange(n) if rng is None else rng.permutation(n))
+    ties = np.arange(n) if rng is None else rng.permutation(n)
+    start = _Start(inputs, order, union_pa, ties, quorum)
     paths = []
     for k, pooling in enumerate(poolings):
         left = len(poolings) - k
@@ -171,6 +179,7 @@ class _Start(NamedTuple):
     order: NDArray[np.int64]
     union_pa: NDArray[np.uint64]
     tie_order: NDArray[np.intp]
+    quorum: int
 
 
 def _path(
@@ -202,6 +211,7 @@ def _path(
         k_max=k_max,
         steps=_steps(engine, inputs.reorder(order)),
         lost_arcs=lost,
+        quorum=start.quorum,
         status=status,
         pooling=pooling,
     )
@@ -214,9 +224,11 @@ def _as_of_all(progress: Progress | None, before: int, total: int) -> Progress |
     return lambda done, _: progress(before + done, total)
 
 
-def _check(k_max: int, seconds: float | None, pooling: str) -> None:
+def _check(k_max: int, quorum: int, seconds: float | None, pooling: str) -> None:
     if k_max < 0:
         raise ConfigError(f"k_max must be >= 0, got {k_max}")
+    if quorum < 1:
+        raise ConfigError(f"quorum must be >= 1, got {quorum}")
     if seconds is not None and not seconds > 0:
         raise ConfigError(f"seconds must be > 0, got {seconds}")
     if pooling not in POOLINGS:

@@ -105,10 +105,12 @@ class McbncPath(DeletionPath):
     ----------
     inputs : the distinct inputs and their weights.
     lost_arcs : int32 [m, 4], read-only: (step, distinct input, a, b), a -> b removed in that step.
+    quorum : how many of the given DAGs must have an arc for a fusion to have it, see `mcbnc_path`.
     """
 
     inputs: MergedInputs
     lost_arcs: NDArray[np.int32]
+    quorum: int = 1
 
     def up_to(self, theta: Fraction | float | str) -> McbncPath:
         """The prefix of this path that a search with the threshold θ makes."""

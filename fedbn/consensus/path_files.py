@@ -38,6 +38,7 @@ def path_to_dict(path: McbncPath) -> dict[str, Any]:
         "lost_arcs": path.lost_arcs.tolist(),
         "status": path.status,
         "pooling": path.pooling,
+        "quorum": path.quorum,
         "rivals": [list(rival) for rival in path.rivals],
     }
 
@@ -70,5 +71,6 @@ def path_from_dict(data: Mapping[str, Any]) -> McbncPath:
         lost_arcs=lost,
         status=data["status"],
         pooling=data["pooling"],
+        quorum=data.get("quorum", 1),
         rivals=tuple((pooling, status) for pooling, status in data.get("rivals", ())),
     )

@@ -212,7 +212,9 @@ def path_states(
     fused = None
     if reading != "search":
         cuts = np.array(path.state_ends, dtype=np.int64)
-        fused = refusion_states(*inputs.bits, inputs.weight_array, path.lost_arcs, cuts)
+        fused = refusion_states(
+            *inputs.bits, inputs.weight_array, path.lost_arcs, cuts, inputs.counts, path.quorum
+        )
     return states_of(path, reading, fused, votes or votes_of(inputs))
 
 

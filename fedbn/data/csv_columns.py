@@ -233,13 +233,14 @@ def _arrow_table(
 
 
 def _arrow_column(column: Any, as_floats: bool) -> Column:
+    """Codes or numbers of a column; through DLPack, for to_numpy would import pandas."""
     chunks = column.chunks
     bounds = np.cumsum([0, *map(len, chunks)]).tolist()
     places = list(zip(chunks, bounds[:-1], bounds[1:], strict=True))
     if as_floats:
         values = np.empty(len(column))
         for chunk, first, last in places:
-            values[first:last] = chunk.to_numpy()
+            values[first:last] = np.from_dlpack(chunk)
         return Column((), np.zeros(len(values), dtype=np.int32), values)
     dictionaries = [chunk.dictionary.to_pylist() for chunk in chunks]
     texts = sorted(set().union(*dictionaries))
@@ -247,7 +248,8 @@ def _arrow_column(column: Any, as_floats: bool) -> Column:
     index = np.empty(len(column), dtype=np.int32)
     for (chunk, first, last), words in zip(places, dictionaries, strict=True):
         recode = np.array([place[word] for word in words], dtype=np.int32)
-        np.take(recode, chunk.indices.to_numpy(), out=index[first:last], mode="clip")
+        codes: Any = np.from_dlpack(chunk.indices)
+        np.take(recode, codes, out=index[first:last], mode="clip")
     return Column(texts, index)
 
 

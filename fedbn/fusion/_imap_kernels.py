@@ -99,6 +99,30 @@ def copy_rows(rows: Bits, out: Bits) -> None:
 
 
 @njit(cache=True, nogil=True)
+def quorum_bits(maps: Bits, members: Ints, quorum: int) -> Bits:
+    """The arcs of at least `quorum` inputs: bits [r, n, W] to [n, W].
+
+    members [r]: how many inputs every map stands for.
+    """
+    r, n, words = maps.shape
+    out = np.zeros((n, words), dtype=np.uint64)
+    votes = np.zeros(n, dtype=np.int64)
+    for v in range(n):
+        for p in range(n):
+            votes[p] = 0
+        for i in range(r):
+            for w in range(words):
+                word = maps[i, v, w]
+                while word != ZERO:
+                    votes[(w << 6) + np.int64(first_bit(word))] += members[i]
+                    word &= word - ONE
+        for p in range(n):
+            if votes[p] >= quorum:
+                set_bit(out[v], p)
+    return out
+
+
+@njit(cache=True, nogil=True)
 def union_bits(pa: Bits) -> Bits:
     """Union of parent sets over inputs: bits [r, n, W] to [n, W]."""
     r, n, words = pa.shape

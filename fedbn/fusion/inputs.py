@@ -58,6 +58,11 @@ class MergedInputs:
         return sum(len(m) for m in self.members)
 
     @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many of the given DAGs each distinct input stands for, int64 [r]."""
+        return np.array([len(m) for m in self.members], dtype=np.int64)
+
+    @cached_property
     def dags(self) -> tuple[DAG, ...]:
         """The distinct inputs."""
         return tuple(DAG(self.names, matrix) for matrix in self.adjacency)

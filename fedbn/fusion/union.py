@@ -87,14 +87,15 @@ def fuse_inputs(
 
 
 def fuse_in_stages(
-    inputs: MergedInputs, rng: np.random.Generator | None, report: Report
+    inputs: MergedInputs, rng: np.random.Generator | None, report: Report, quorum: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """σ as indices [n], and the parents in G+ as bits [n, W].
 
+    quorum : how many of the given DAGs must have an arc in their I-map; 1: their union.
     report : called as report("order" or "I-maps", done, of how many) every second or so; may raise
         to stop.
     """
-    from fedbn.fusion._imap_kernels import imaps_bits
+    from fedbn.fusion._imap_kernels import imaps_bits, quorum_bits
     from fedbn.fusion._order_kernels import extend_order
 
     pa, ch = inputs.bits
@@ -110,9 +111,11 @@ def fuse_in_stages(
         left = extend_order(rest_pa, rest_ch, weights, draws, costs, order, at_once)
         report("order", n - left, n)
     union = np.zeros_like(pa[0])
+    maps = np.empty_like(pa[: r if quorum > 1 else 0])
     at_once = max(1, MAPS_AT_ONCE // (n * n))
     for start in range(0, r, at_once):
-        maps = imaps_bits(pa[start : start + at_once], ch[start : start + at_once], order)
-        union |= np.bitwise_or.reduce(maps)
+        some = imaps_bits(pa[start : start + at_once], ch[start : start + at_once], order)
+        union |= np.bitwise_or.reduce(some)
+        maps[start : start + at_once] = some[: len(maps)]
         report("I-maps", min(start + at_once, r), r)
-    return order, union
+    return order, quorum_bits(maps, inputs.counts, quorum) if quorum > 1 else union

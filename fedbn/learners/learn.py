@@ -16,7 +16,7 @@ from fedbn.learners.settings import LearnerSettings
 from fedbn.learners.table import kind_of_score, learner_for
 from fedbn.limits import Limit, status_of
 
-__all__ = ["LearnedStructures", "learn"]
+__all__ = ["LearnedStructures", "learn", "warm_up"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def learn(
     learner = learner_for(settings)
     began = _cpu_seconds()
     if not learner.is_isolated:
-        _warm_up(settings.learner, settings.score, settings.turning)
+        warm_up(settings.learner, settings.score, settings.turning)
     ready = _cpu_seconds()
     found = learner.run(dataset, settings, rng, start)
     seconds, startup = _cpu_seconds() - ready, ready - began
@@ -96,8 +96,8 @@ def _cpu_seconds() -> float:
 
 
 @cache
-def _warm_up(name: str, score: str, turning: bool) -> None:
-    """Run the learner once per process on a table of no interest, to load its kernels."""
+def warm_up(name: str, score: str, turning: bool) -> None:
+    """Run a learner once per process on a table of no interest, to compile or load its kernels."""
     replicates = 1 if name == "bootstrap" else LearnerSettings.replicates
     settings = LearnerSettings(learner=name, score=score, turning=turning, replicates=replicates)
     table = _any_table(kind_of_score(score))

@@ -116,6 +116,7 @@ def _search(
             [entry.weight for entry in inputs],
             poolings_of(options.robust),
             k_max=options.k_max,
+            quorum=options.quorum,
             rng=np.random.default_rng(options.seed) if options.random_ties else None,
             seconds=options.seconds,
             stages=stages,

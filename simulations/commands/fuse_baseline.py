@@ -59,7 +59,7 @@ def _check(options: FuseOptions) -> None:
         names = ", ".join(["mcbnc", *BASELINES])
         raise ConfigError(f"--method must be one of {names}, got {options.method!r}")
     defaults = FuseOptions()
-    for name in ("reading", "theta", "k_max", "seconds", "robust", "steps", "explain"):
+    for name in ("reading", "theta", "k_max", "quorum", "seconds", "robust", "steps", "explain"):
         if getattr(options, name) != getattr(defaults, name):
             raise ConfigError(f"--{name.replace('_', '-')} is for --method mcbnc only")
 

@@ -17,6 +17,7 @@ class FuseOptions:
     reading: Any = "best"
     theta: str | None = None
     k_max: int = 10
+    quorum: int = 1
     seconds: float | None = 600.0
     robust: Any = "best"
     polish: bool = False
@@ -31,5 +32,5 @@ class FuseOptions:
 
 def settings_of(options: FuseOptions) -> dict[str, Any]:
     """What run.json says of the options."""
-    names = ("method", "reading", "theta", "k_max", "seconds", "robust", "polish")
+    names = ("method", "reading", "theta", "k_max", "quorum", "seconds", "robust", "polish")
     return {name.replace("_", "-"): getattr(options, name) for name in names}

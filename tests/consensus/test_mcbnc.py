@@ -33,15 +33,19 @@ PAPER = [
 
 
 def same_as_naive(
-    dags: list[DAG], weights: list[Fraction] | None, k_max: int, pooling: Pooling = "mean"
+    dags: list[DAG],
+    weights: list[Fraction] | None,
+    k_max: int,
+    pooling: Pooling = "mean",
+    quorum: int = 1,
 ) -> McbncPath:
     """Ψ, operator, cut arcs of every input, and the final order and union agree at every step."""
-    path = mcbnc_path(dags, weights, k_max=k_max, pooling=pooling)
+    path = mcbnc_path(dags, weights, k_max=k_max, pooling=pooling, quorum=quorum)
     used = [Fraction(1)] * len(dags) if weights is None else weights
     matrices = [dag.reorder(path.names).adjacency.copy() for dag in dags]
     sigma = naive.order(matrices, used)
     assert path.order == tuple(path.names[i] for i in sigma)
-    union = np.logical_or.reduce([naive.imap(matrix, sigma) for matrix in matrices])
+    union = sum(naive.imap(matrix, sigma).astype(int) for matrix in matrices) >= quorum
     assert np.array_equal(path.union.adjacency, union)
     place = {i: k for k, members in enumerate(path.inputs.members) for i in members}
     states = naive.greedy_delete(union, matrices, used, k_max, pooling)
@@ -248,6 +252,7 @@ def test_one_hostile_input_holds_edges_alone_unless_its_cuts_are_clipped() -> No
     ("settings_", "error"),
     [
         ({"k_max": -1}, ConfigError),
+        ({"quorum": 0}, ConfigError),
         ({"pooling": "sum"}, ConfigError),
         ({"seconds": 0.0}, ConfigError),
         ({"threshold": -0.5}, ConfigError),
@@ -286,3 +291,18 @@ def test_many_inputs_with_a_few_changes_agree_with_the_twin(seed: int, monkeypat
     count = int(rng.integers(8, 17))
     dags = [perturb(base, int(rng.integers(0, 3)), rng=rng) for _ in range(count)]
     same_as_naive(dags, None, int(rng.choice([1, 2, 10])), POOLINGS[seed % 3])
+
+
+@given(dag_lists(min_nodes=2, max_nodes=5, max_dags=5), st.integers(1, 4))
+@settings(max_examples=30, deadline=None)
+def test_a_quorum_keeps_rare_arcs_out_of_both_fusions(dags: list[DAG], quorum: int) -> None:
+    from fedbn.consensus.threshold import path_states
+
+    path = same_as_naive([*dags, dags[0]], None, 10, quorum=quorum)
+    place = {i: k for k, members in enumerate(path.inputs.members) for i in members}
+    for state in path_states(path, "refusion"):
+        pruned = path.pruned_inputs(state.deletions)
+        matrices = [pruned[place[i]].adjacency.copy() for i in range(len(dags) + 1)]
+        sigma = naive.order(matrices, [Fraction(1)] * len(matrices))
+        votes = sum(naive.imap(matrix, sigma).astype(int) for matrix in matrices)
+        assert np.array_equal(state.dag.adjacency, votes >= quorum)

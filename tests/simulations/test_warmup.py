@@ -1,0 +1,48 @@
+"""What is compiled for this machine, and the command that compiles it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from fedbn.kernel_cache import is_compiled
+from simulations.commands import warmup
+
+KERNEL = """
+from numba import njit
+
+@njit(cache=True)
+def twice(x):
+    return 2 * x
+"""
+
+
+def test_a_kernel_is_compiled_from_its_first_call_until_its_source_changes(tmp_path: Path) -> None:
+    file = tmp_path / "kernel_of_a_test.py"
+    file.write_text(KERNEL)
+    spec = importlib.util.spec_from_file_location("kernel_of_a_test", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["kernel_of_a_test"] = module
+    spec.loader.exec_module(module)
+    assert not is_compiled(module.twice)
+    assert module.twice(2) == 4
+    assert is_compiled(module.twice)
+    later = file.stat().st_mtime + 60
+    os.utime(file, (later, later))
+    assert not is_compiled(module.twice)
+
+
+def test_only_doors_that_are_not_compiled_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedbn.kernel_cache.is_compiled", lambda kernel: "climb" in str(kernel))
+    assert warmup.doors_to_compile() == ["fuse: deletions", "fuse: readings"]
+
+
+def test_every_door_can_be_opened() -> None:
+    for door in warmup.DOORS.values():
+        door()
