@@ -197,7 +197,8 @@ def _path(
     inputs, order = start.inputs, start.tie_order
     union = unpack(start.union_pa, len(inputs.names)).T
     union_pa = pack(union.T[np.ix_(order, order)])
-    engine = new_engine(inputs.reorder(order), union_pa, k_max, pooling)
+    placed = inputs.reorder(order)
+    engine = new_engine(placed, union_pa, k_max, pooling)
     largest = 2**62 if bound is None else min(2**62, int(bound * inputs.total))
     engine, status = delete_all(engine, end, largest, progress)
     lost = engine.arcs[: engine.counters[1]].copy()
@@ -209,7 +210,7 @@ def _path(
         union=DAG(inputs.names, union),
         inputs=inputs,
         k_max=k_max,
-        steps=_steps(engine, inputs.reorder(order)),
+        steps=_steps(engine, placed),
         lost_arcs=lost,
         quorum=start.quorum,
         status=status,
