@@ -12,7 +12,7 @@ import numpy as np
 from simulations.privacy.figures import draw_flips, draw_shadow, draw_utility
 from simulations.study import Row, Section
 
-__all__ = ["audit_sections", "leak_sections", "sum_sections", "utility_sections"]
+__all__ = ["audit_sections", "front_section", "leak_sections", "sum_sections", "utility_sections"]
 
 HERE = Path(__file__).parent
 EXPECTED: dict[str, Any] = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
@@ -52,8 +52,54 @@ def utility_sections(rows: Sequence[Row], folder: Path) -> list[Section]:
             lines,
             [draw_utility(rows, folder)],
         ),
+        front_section(rows),
         _against_alone(rows),
     ]
+
+
+def front_section(rows: Sequence[Row]) -> Section:
+    """For every ε and number of rows, the private mechanisms that no other one dominates.
+
+    Over the seeds that all of them have; dominated: no better in F1 nor SMHD, and worse in one.
+    """
+    lines = []
+    keys = ("network", "rows", "sites", "epsilon")
+    private = [row for row in rows if row["mechanism"] != "ges"]
+    for cell in sorted({tuple(row[key] for key in keys) for row in private}):
+        here = [row for row in private if tuple(row[key] for key in keys) == cell]
+        found = {
+            r["mechanism"]: {s["seed"]: s for s in here if s["mechanism"] == r["mechanism"]}
+            for r in here
+        }
+        seeds = set.intersection(*(set(own) for own in found.values()))
+        if len(found) < 2 or not seeds:
+            continue
+        points = {
+            name: (_mean([own[s] for s in seeds], "f1"), -_mean([own[s] for s in seeds], "smhd"))
+            for name, own in sorted(found.items())
+        }
+        front = [
+            name
+            for name, (f1, smhd) in points.items()
+            if not any(a >= f1 and b >= smhd and (a, b) != (f1, smhd) for a, b in points.values())
+        ]
+        shown = [f"{f1:.2f}, {-smhd:.0f}" for f1, smhd in points.values()]
+        lines.append([*cell, len(seeds), *shown, " and ".join(front)])
+    return Section(
+        "Pareto front",
+        "Of the private mechanisms, F1 and SMHD of the consensus, and those that no other one "
+        "equals or beats in both.",
+        [
+            "network",
+            "rows",
+            "sites",
+            "ε",
+            "seeds",
+            *sorted({r["mechanism"] for r in private}),
+            "on the front",
+        ],
+        lines,
+    )
 
 
 def _against_alone(rows: Sequence[Row]) -> Section:

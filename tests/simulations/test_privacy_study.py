@@ -19,6 +19,7 @@ from simulations.privacy.cases import (
 from simulations.privacy.leaks import run_leaks
 from simulations.privacy.report import (
     audit_sections,
+    front_section,
     leak_sections,
     sum_sections,
     utility_sections,
@@ -48,7 +49,7 @@ def test_every_part_runs_and_is_reported(tmp_path: Path) -> None:
     kinds = {(case["game"], case.get("mechanism")): case for case in leaks}
     rows = [case | run_leaks(case) for case in kinds.values()]
     titles += [section.title for section in leak_sections(rows, tmp_path)]
-    assert len(titles) == len(set(titles)) == 8
+    assert len(titles) == len(set(titles)) == 9
     assert {path.name for path in tmp_path.glob("*.png")} == {
         "utility.png",
         "flips.png",
@@ -84,3 +85,23 @@ def test_the_whole_study_has_the_cases_of_the_issue() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_two_sites_have_the_same_noise(seed: int) -> None:
     assert len({site_seed(seed, site) for site in range(100)} | {site_seed(3, 0)}) == 101
+
+
+def test_the_front_has_what_nothing_equals_or_beats() -> None:
+    def row(mechanism: str, epsilon: float, seed: int, f1: float, smhd: int) -> dict[str, Any]:
+        case = {"network": "asia", "rows": 9, "sites": 3, "seed": seed, "epsilon": epsilon}
+        return case | {"mechanism": mechanism, "f1": f1, "smhd": smhd}
+
+    rows = [
+        row("dp-climb", 1, 1, 0.5, 4),
+        row("dp-climb", 1, 2, 1.0, 0),  # no other has this seed
+        row("dp-ges", 1, 1, 0.6, 4),
+        row("dp-climb", 3, 1, 0.7, 2),
+        row("dp-ges", 3, 1, 0.8, 3),
+        row("ges", 1, 1, 1.0, 0),
+    ]
+    section = front_section(rows)
+    assert section.rows == [
+        ["asia", 9, 3, 1, 1, "0.50, 4", "0.60, 4", "dp-ges"],
+        ["asia", 9, 3, 3, 1, "0.70, 2", "0.80, 3", "dp-climb and dp-ges"],
+    ]
