@@ -13,8 +13,8 @@
                                      uint32 and uint64 that holds the largest of them
              own      int64 [F]      own scores in fixed point (`own_scores`); [0] if not wanted
 
-Most cells of a large table are empty, and few counts are large: int64 for every cell would be 10
-to 60 times as long. The form is still one for each table of counts: no other bytes are accepted.
+Most cells of a large table are empty, and few counts are large: int64 for every cell would be 5
+to 25 times as long. The form is still one for each table of counts: no other bytes are accepted.
 
 Both sides trust nothing: a site refuses a request that is not about the agreed schema or is larger
 than any table may be; the server refuses counts of another request, negative ones, families that
