@@ -16,6 +16,7 @@ import pickle
 import sys
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
@@ -37,6 +38,7 @@ from server.counting import choose_by_counts
 from server.cut_points import find_cuts
 from server.handshake import Handshake, shake_hands, wait_for_nodes
 from server.parameters import Network, fit_parameters
+from server.progress import CountedGrid
 from server.replies import LOG
 from server.secure_sums import secure_federation
 from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
@@ -75,7 +77,8 @@ def main(grid: Grid, context: Context) -> None:
         run_and_write(grid, experiment, context.run_id)
         return
     try:
-        outcome: Federated | FedbnError = federate(grid, from_run_config(context.run_config))
+        counted = CountedGrid(grid, Path(handover))
+        outcome: Federated | FedbnError = federate(counted, from_run_config(context.run_config))
     except FedbnError as error:
         outcome = error
     write_whole(handover, pickle.dumps(outcome))

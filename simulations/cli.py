@@ -187,6 +187,13 @@ def simulate(
             help="Also learn from all rows together, which only a simulation can, to compare.",
         ),
     ] = True,
+    tables: Annotated[
+        bool,
+        typer.Option(
+            "--tables/--no-tables",
+            help="Write the consensus' parameters, too: network.json, consensus.bif, the report.",
+        ),
+    ] = True,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -216,6 +223,7 @@ def simulate(
         as_json=as_json,
         quiet=quiet,
         pooled=pooled,
+        tables=tables,
     )
 
 
@@ -555,12 +563,15 @@ def sample(
 
     from fedbn.data.tables import write_table
     from fedbn.networks.catalog import load_network
+    from simulations.progress import stages
     from simulations.terminal import print_json
 
     if as_json and out is None:
         raise typer.BadParameter("--json needs --out: the table would go to standard output, too")
     loaded = load_network(network, network_dir)
-    dataset = loaded.sample(rows, np.random.default_rng(seed))
+    with stages(not (quiet or as_json)) as notify:
+        notify(f"sampling {rows} rows")
+        dataset = loaded.sample(rows, np.random.default_rng(seed))
     if out is None:
         with TemporaryDirectory() as folder:
             write_table(dataset, Path(folder) / "table.csv")

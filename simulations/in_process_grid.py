@@ -45,6 +45,7 @@ class InProcessGrid(Grid):
     node_configs : one per node; node ids count from 2, as 1 is the server.
     app : gives the client app.
     fault : applied to every reply.
+    count : called with how many of how many messages have been answered.
     processes : number of worker processes, which run while the grid is entered (`with`); None or
         1 for none.
     """
@@ -57,6 +58,7 @@ class InProcessGrid(Grid):
         app: AppSource = fedbn_app,
         fault: Fault | None = None,
         processes: int | None = None,
+        count: Callable[[int, int], None] | None = None,
     ) -> None:
         TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, SERVER_NODE
         self._contexts = {
@@ -66,6 +68,7 @@ class InProcessGrid(Grid):
         self._app = app
         self._fault = fault
         self._processes = processes or 1
+        self._count = count or (lambda done, total: None)
         self._pool: ProcessPoolExecutor | None = None
         self._sent = 0
         self._waiting: dict[str, Message] = {}
@@ -134,7 +137,9 @@ class InProcessGrid(Grid):
             (self._app, message, self._contexts[message.metadata.dst_node_id])
             for message in messages
         ]
-        for message, (reply, state) in zip(messages, mapped(_call, calls), strict=True):
+        answers = enumerate(zip(messages, mapped(_call, calls), strict=True), start=1)
+        for done, (message, (reply, state)) in answers:
+            self._count(done, len(messages))
             node = message.metadata.dst_node_id
             self._contexts[node].state = state
             yield reply if self._fault is None else self._fault(node, reply)

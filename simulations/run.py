@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fedbn.federation.secure_rounds import SecureResult
 
 Notify = Callable[[str], None]
+Count = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,16 @@ class ExperimentRun:
     wall_seconds: Mapping[str, float]
 
 
-def run_experiment(experiment: Experiment, notify: Notify | None = None) -> ExperimentRun:
+def run_experiment(
+    experiment: Experiment, notify: Notify | None = None, count: Count | None = None
+) -> ExperimentRun:
     """Make the clients' tables, let the engine run the federation, return everything.
 
     Parameters
     ----------
     experiment : with its data and its engine, and absolute paths where it has files.
     notify : called with a few words whenever a stage begins.
+    count : called with how many of how many sites have answered a request.
 
     Raises
     ------
@@ -72,7 +76,8 @@ def run_experiment(experiment: Experiment, notify: Notify | None = None) -> Expe
     tables = simulation(experiment)
     matching = _matching(tables, experiment)
     ready = time.monotonic()
-    federated = _ENGINES[experiment.engine](experiment, tables, say)
+    tell = count or (lambda done, total: None)
+    federated = _ENGINES[experiment.engine](experiment, tables, say, tell)
     return ExperimentRun(
         result=federated.result,
         simulation=matching,
@@ -98,27 +103,28 @@ def node_configs(n_clients: int) -> list[dict[str, int]]:
     return [{"partition-id": i, "num-partitions": n_clients} for i in range(n_clients)]
 
 
-def _in_process(experiment: Experiment, tables: Simulation, say: Notify) -> Federated:
+def _in_process(experiment: Experiment, tables: Simulation, say: Notify, count: Count) -> Federated:
     from simulations.in_process_grid import InProcessGrid
 
     grid = InProcessGrid(
         to_run_config(experiment),
         node_configs(len(tables.sites)),
         processes=experiment.processes,
+        count=count,
     )
-    say(f"{len(tables.sites)} clients learn, then the server fuses")
+    say("the sites learn, then the server fuses: sites")
     with quiet_flower(), grid:
         return federate(grid, experiment)
 
 
-def _flower(experiment: Experiment, tables: Simulation, say: Notify) -> Federated:
+def _flower(experiment: Experiment, tables: Simulation, say: Notify, count: Count) -> Federated:
     from simulations.flower.run import flower_run
 
     require_installed("ray")
-    return flower_run(experiment, len(tables.sites), say)
+    return flower_run(experiment, len(tables.sites), say, count)
 
 
-_ENGINES: Mapping[str, Callable[[Experiment, Simulation, Notify], Federated]] = {
+_ENGINES: Mapping[str, Callable[[Experiment, Simulation, Notify, Count], Federated]] = {
     "flower": _flower,
     "in-process": _in_process,
 }

@@ -1,16 +1,16 @@
-"""What the command shows: progress bars on standard error, tables and JSON on standard output."""
+"""What the command shows: errors on standard error, tables and JSON on standard output."""
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnError, FedbnWarning
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from fedbn.results.outcome import Summary
-    from simulations.study_cases import Tick
 
 PIPE_WIDTH = 200
-Progress = Callable[[int, int], None]
-Tracker = Callable[[str], Progress]
 
 
 def one_line(error: BaseException) -> str:
@@ -58,80 +55,6 @@ def print_json(content: Mapping[str, Any]) -> None:
     print(json.dumps(content, ensure_ascii=False))
 
 
-@contextmanager
-def progress_bars(shown: bool) -> Iterator[Tracker]:
-    """Yield a function that names a bar and returns its `progress(done, total)` callback.
-
-    Nothing is drawn unless `readable` and standard error is a terminal.
-    """
-    if not shown or not sys.stderr.isatty():
-        yield lambda name: lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description:<24}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-
-        def tracker(name: str) -> Callable[[int, int], None]:
-            task = bars.add_task(name, total=None)
-            return lambda done, total: bars.update(task, completed=done, total=total)
-
-        yield tracker
-
-
-def study_line(shown: bool) -> Callable[[Tick], None]:
-    """A study's progress on standard error: cases done, and hours and minutes left.
-
-    One line that is written over on a terminal; elsewhere a new line, every half minute at most.
-    """
-    last = -math.inf
-
-    def tell(tick: Tick) -> None:
-        nonlocal last
-        ended = tick.done == tick.total
-        terminal = sys.stderr.isatty()
-        if not shown or (not terminal and not ended and time.monotonic() - last < 30.0):
-            return
-        last = time.monotonic()
-        text = f"{tick.done} of {tick.total} cases"
-        if tick.seconds_left is not None and not ended:
-            hours, minutes = divmod(round(tick.seconds_left / 60.0), 60)
-            text += f", {hours:02d}:{minutes:02d} left"
-        end = "" if terminal and not ended else "\n"
-        print(f"\r{text:<60}" if terminal else text, end=end, file=sys.stderr, flush=True)
-
-    return tell
-
-
-@contextmanager
-def stages(shown: bool) -> Iterator[Callable[[str], None]]:
-    """Yield a function that says which stage has begun, under a running clock.
-
-    Nothing is drawn unless `readable` and standard error is a terminal.
-    """
-    if not shown or not sys.stderr.isatty():
-        yield lambda words: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-
-        def notify(words: str) -> None:
-            for task in bars.tasks:
-                bars.update(task.id, total=1, completed=1)
-            bars.add_task(words, total=None)
-
-        yield notify
-
-
 def print_table(table: Table) -> None:
     """A rich table on standard output; in a pipe or file it may be wider than a terminal."""
     from rich.console import Console
@@ -155,13 +78,13 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     table.add_row("  directions not determined", "", "", f"{s.open_directions} of {s.edges}")
     if s.smhd_to_gold is not None:
         table.add_row(
-            "SMHD to the true network",
+            "SMHD to the gold network",
             readable(s.inputs_to_gold),
             readable(s.fusion_to_gold),
             f"[bold]{readable(s.smhd_to_gold)}[/bold]",
         )
         table.add_row(
-            "SHD to the true network",
+            "SHD to the gold network",
             readable(s.inputs_shd_to_gold),
             readable(s.fusion_shd_to_gold),
             readable(s.shd_to_gold),
@@ -192,6 +115,34 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     if not s.complete:
         table.add_row("search", "", "", "stopped early: best state so far")
     return table
+
+
+def times_line(*, fusion: float, wall: float, searches: float | None = None) -> str:
+    """CPU seconds of the searches and of the fusion, and seconds by the clock.
+
+    >>> times_line(fusion=0.44, wall=24.3, searches=3.0)
+    'Searches at the sites took 3 s, the fusion 0.44 s (CPU); 24.3 s in all by the clock.'
+    """
+    told = "" if searches is None else f"Searches at the sites took {readable(searches)} s, the "
+    words = f"{told or 'The '}fusion {'' if told else 'took '}{readable(fusion)} s (CPU)"
+    return f"{words}; {wall:.1f} s in all by the clock."
+
+
+def print_written(folder: Path) -> None:
+    """Where the results are, and every file that is there."""
+    here = Path.cwd()
+    shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")
+                   if path.is_file())  # fmt: skip
+    print(f"Results are in {shown}; open {shown / 'report.html'}. Its files:")
+    print(fill(", ".join(names), 100, initial_indent="  ", subsequent_indent="  "))
+
+
+def warn_of_replacing(folder: Path) -> None:
+    """Say that a folder which nobody named is replaced by this run."""
+    if folder.is_dir() and any(folder.iterdir()):
+        print(f"fedbn: the results in {folder} will be replaced (--out FOLDER keeps them)",
+              file=sys.stderr)  # fmt: skip
 
 
 def rows_table(header: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> Table:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -93,13 +94,34 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
 
 
 def result_files(result: FederationResult, experiment: Experiment) -> dict[str, str]:
-    """Name -> text of the files that a results folder has for an update; no times, no own paths."""
-    plain = experiment.change(out_dir=None, checkpoint=None, resume=False)
+    """Name -> text of the files that a results folder has for an update; no times, no paths."""
+    plain = _without_paths(experiment)
     replies = tuple(replace(reply, seconds=None) for reply in result.replies)
     timeless = replace(result, replies=replies)
     state = ServerState(result.schema, len(replies), result.refused, timeless, result.lone_states)
     schema = json.dumps(result.schema.to_dict(), ensure_ascii=False, indent=1) + "\n"
     return {STATE_FILE: checkpoint_text(Checkpoint(plain, state)), "schema.json": schema}
+
+
+def _without_paths(experiment: Experiment) -> Experiment:
+    """The settings with the names of files and folders, and nothing of where they lie."""
+    data = experiment.data
+
+    def name(path: str | None) -> str | None:
+        return None if path is None else Path(path).name
+
+    return experiment.change(
+        out_dir=None,
+        checkpoint=None,
+        resume=False,
+        network=name(data.network),
+        table=name(data.table),
+        sites=tuple(Path(site).name for site in data.sites),
+        sites_dir=name(data.sites_dir),
+        schema=name(data.schema),
+        network_dir=name(data.network_dir),
+        knowledge=name(experiment.learner.knowledge),
+    )
 
 
 def read_checkpoint(text: str, source: str) -> Checkpoint:

@@ -60,15 +60,15 @@ Point = tuple[float, float]
 
 READINGS = {"search": (BLUE, "-"), "refusion": (VERMILLION, (0, (4, 2)))}
 STATUS = {
-    "true": (INK, "-", "as in the true network"),
+    "true": (INK, "-", "as in the gold network"),
     "reversed": (ORANGE, (0, (6, 1.5, 1, 1.5)), "other direction"),
-    "extra": (VERMILLION, (0, (3.5, 1.5)), "not in the true network"),
+    "extra": (VERMILLION, (0, (3.5, 1.5)), "not in the gold network"),
     "missing": (GREY, (0, (1, 1.6)), "missing from the consensus"),
 }
 LOWER_BOUND = (GREY, ":", "no DAG can be below")
 INPUTS_MEAN = (GREEN, (0, (5, 1, 1, 1)), "mean of the inputs")
 POOLED = (VERMILLION, (0, (4, 2)), "GES on the pooled rows")
-TRUE_NETWORK = (PURPLE, (0, (2, 1.5)), "true network")
+GOLD_NETWORK = (PURPLE, (0, (2, 1.5)), "gold network")
 STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
@@ -136,7 +136,7 @@ def smhd_figure(rows: Sequence[PathRow], summary: Summary) -> Figure:
             _level(axes[1], summary.inputs_to_gold, INPUTS_MEAN)
         if summary.pooled_to_gold is not None:
             _level(axes[1], summary.pooled_to_gold, POOLED)
-        axes[1].set_ylabel("SMHD to the true network")
+        axes[1].set_ylabel("SMHD to the gold network")
     _theta_axis(axes, rows)
     _legend(figure, axes, rows)
     return figure
@@ -157,8 +157,8 @@ def complexity_figure(
     if gold is not None:
         from fedbn.graphs.treewidth import dag_treewidth
 
-        _level(axes[0], gold.n_edges, TRUE_NETWORK)
-        _level(axes[1], dag_treewidth(gold), TRUE_NETWORK)
+        _level(axes[0], gold.n_edges, GOLD_NETWORK)
+        _level(axes[1], dag_treewidth(gold), GOLD_NETWORK)
     _theta_axis(axes, rows)
     _legend(figure, axes, rows)
     return figure

@@ -21,7 +21,7 @@ from fedbn.federation.settings import Experiment
 
 __all__ = ["command_line", "fractions_told", "repeat_line", "sendable"]
 
-FILES = ("network", "table", "sites", "sites-dir", "schema", "network-dir", "cuts", "knowledge")
+FILES = ("network", "table", "sites", "sites-dir", "schema", "network-dir", "knowledge")
 """Settings that may name files or folders."""
 
 OWN = ("out-dir", "checkpoint")

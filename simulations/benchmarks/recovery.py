@@ -43,8 +43,8 @@ from fedbn.search.ges import ges
 from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges, xges0
 from simulations.benchmarks.arguments import count, seed
+from simulations.progress import progress_bars
 from simulations.study import Study, show_on
-from simulations.terminal import progress_bars
 
 EDGES_PER_NODE = 1.3
 MIN_INFORMATION = 0.01

@@ -52,8 +52,8 @@ def reproduce_cg_dca(
     what there is so far.
     """
     from simulations.cg_dca.cases import METHODS, settings
+    from simulations.progress import study_line
     from simulations.study import Study
-    from simulations.terminal import study_line
 
     run = settings(smoke)
     require_known("--part", part, PARTS)

@@ -109,7 +109,7 @@ def _replicates(
 
     from fedbn.learners import find_learner
     from fedbn.search.bootstrap import bootstrap as resample
-    from simulations.terminal import progress_bars
+    from simulations.progress import progress_bars
 
     if settings.learner not in ("ges", "xges0", "xges", "hc"):
         raise ConfigError(

@@ -167,7 +167,8 @@ def credible(
     from simulations.commands.credible_output import show, write_files
     from simulations.commands.learn import read_table
     from simulations.experiment import experiment_from
-    from simulations.terminal import print_json, stages
+    from simulations.progress import stages
+    from simulations.terminal import print_json
 
     wanted = _Wanted(count, most, k_best, per_class, ancestors, v_structures, samples, seed, paper)
     wanted.require_consistent(out, figures)

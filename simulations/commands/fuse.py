@@ -15,10 +15,11 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG
 from simulations.commands.fuse_options import FuseOptions, settings_of
 from simulations.inputs import one_structure
+from simulations.progress import progress_bars, stages
 from simulations.terminal import (
     print_json,
     print_table,
-    progress_bars,
+    print_written,
     readable,
     rows_table,
     summary_table,
@@ -67,7 +68,9 @@ def fuse_and_report(
 
         fuse_by_baseline(inputs, options, truth)
         return
-    warm_up()
+    with stages(not (options.quiet or options.as_json)) as notify:
+        notify("loading kernels")
+        warm_up()
     began = time.process_time()
     path, consensus, before = _search(inputs, options)
     times = {"seconds": time.process_time() - began, "startup_seconds": began}
@@ -106,7 +109,7 @@ def _search(
     with progress_bars(not (options.quiet or options.as_json)) as tracker:
         bars: dict[str, Callable[[int, int], None]] = {}
 
-        def stages(stage: str, done: int, total: int) -> None:
+        def tell(stage: str, done: int, total: int) -> None:
             if stage not in bars:
                 bars[stage] = tracker(stage)
             bars[stage](done, total)
@@ -119,8 +122,8 @@ def _search(
             quorum=options.quorum,
             rng=np.random.default_rng(options.seed) if options.random_ties else None,
             seconds=options.seconds,
-            stages=stages,
-            progress=lambda done, total: stages("deleting edges", done, total),
+            stages=tell,
+            progress=lambda done, total: tell("deleting edges", done, total),
         )
     path, consensus = select_among(paths, options.reading, options.theta)
     if not options.polish:
@@ -150,11 +153,13 @@ def _outcome(
 
 
 def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> None:
+    from fedbn.results.record import command_line
     from fedbn.results.report import versions, write_results
 
     assert options.out is not None
     run = {
         "command": "fuse",
+        "command_line": command_line(),
         "settings": settings_of(options),
         "seed": options.seed if options.random_ties else None,
         "versions": versions(),
@@ -168,7 +173,7 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
     from fedbn.results.outcome import client_rows, edge_rows
 
     if options.out is not None:
-        print(f"Results are in {options.out}: consensus.csv, path.csv, edges.csv, clients.csv ...")
+        print_written(options.out.resolve())
     else:
         dag = outcome.consensus.dag
         support, words = outcome.edge_support(dag.edges), directed_words(dag)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-import json
+import io
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,9 @@ from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.median import descend_to_median
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd, smhd
-from fedbn.graphs.files import NamedDAG, write_structure
-from fedbn.results.report import results_folder, versions
+from fedbn.graphs.files import NamedDAG
+from fedbn.results.record import command_line
+from fedbn.results.report import versions, write_voted
 from simulations.commands.fuse_options import FuseOptions, settings_of
 from simulations.terminal import print_json, print_table, rows_table
 
@@ -83,24 +83,25 @@ def _write(
     dag: DAG, inputs: Sequence[NamedDAG], content: dict[str, Any], options: FuseOptions
 ) -> None:
     assert options.out is not None
+    facts = {key: value for key, value in content.items() if key not in ("nodes", "edges")}
     run = {
-        "program": "fedbn",
         "command": "fuse",
+        "command_line": command_line(),
         "settings": settings_of(options),
         "seed": options.seed,
         "versions": versions(),
-        **{key: value for key, value in content.items() if key not in ("nodes", "edges")},
+        **facts,
     }
-    with results_folder(options.out) as place:
-        for suffix in (".csv", ".json", ".graphml", ".dot"):
-            write_structure(dag, place / f"consensus{suffix}")
-        _write_clients(place / "clients.csv", dag, inputs)
-        text = json.dumps(run, indent=1, ensure_ascii=False) + "\n"
-        (place / "run.json").write_text(text, encoding="utf-8")
+    summary = {"clients": len(inputs), **facts}
+    clients = _clients_text(dag, inputs)
+    write_voted(
+        dag, options.out, run=run, summary=summary, refused=(), more={"clients.csv": clients}
+    )
 
 
-def _write_clients(file: Path, dag: DAG, inputs: Sequence[NamedDAG]) -> None:
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(("client", "edges", "smhd_to_consensus"))
-        writer.writerows((e.label, e.dag.n_edges, smhd(dag, e.dag)) for e in inputs)
+def _clients_text(dag: DAG, inputs: Sequence[NamedDAG]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("client", "edges", "smhd_to_consensus"))
+    writer.writerows((e.label, e.dag.n_edges, smhd(dag, e.dag)) for e in inputs)
+    return out.getvalue()

@@ -28,6 +28,7 @@ from fedbn.scores import make_score, total_score
 from simulations.commands.learn_private import learn_private, require_private_options
 from simulations.experiment import experiment_from
 from simulations.inputs import one_structure, require_ess_of
+from simulations.progress import stages
 from simulations.terminal import print_json, readable
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def learn_and_report(
     ------
     FedbnError : a setting, the table, or the start is not as it must be.
     """
+    started = time.monotonic()
     experiment = experiment_from(options)
     settings = experiment.learner
     if out is not None:
@@ -102,7 +104,9 @@ def learn_and_report(
         return
     begin = None if start is None else one_structure(str(start), nodes=dataset.names)
     ready = time.process_time()
-    learned = learn(dataset, settings, np.random.default_rng(seed), begin)
+    with stages(not (quiet or as_json)) as notify:
+        notify(f"learning from {dataset.n_rows} rows with {settings.learner}")
+        learned = learn(dataset, settings, np.random.default_rng(seed), begin)
     dag = learned.dags[int(np.argmax(learned.weights))]
     score = _score_of(dag, learned, dataset, settings)
     if out is not None:
@@ -115,7 +119,8 @@ def learn_and_report(
     if not quiet:
         typer.echo(
             f"{dataset.n_rows} rows, {dag.n} columns, {dag.n_edges} edges, "
-            f"{settings.score} {readable(score)}, {learned.seconds:.2f} s"
+            f"{settings.score} {readable(score)}, search {learned.seconds:.2f} s of "
+            f"{time.monotonic() - started:.2f} s in all"
             + ("" if learned.status == "complete" else f" ({learned.status})"),
             err=True,
         )

@@ -21,7 +21,15 @@ from simulations.commands.fuse import consensus_json, warn_of
 from simulations.commands.learn_private import promise_json
 from simulations.experiment import Experiment, result_name, with_absolute_paths
 from simulations.inputs import one_structure
-from simulations.terminal import print_json, print_table, stages, summary_table
+from simulations.progress import stages
+from simulations.terminal import (
+    print_json,
+    print_table,
+    print_written,
+    summary_table,
+    times_line,
+    warn_of_replacing,
+)
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
@@ -30,8 +38,6 @@ if TYPE_CHECKING:
     from simulations.run import ExperimentRun
 
 __all__ = [
-    "FIGURES",
-    "STRUCTURES",
     "print_summary",
     "run_and_report",
     "run_content",
@@ -40,11 +46,6 @@ __all__ = [
     "warn_of_parameters",
     "with_held_out",
 ]
-
-STRUCTURES = (
-    "  consensus.csv .json .graphml .dot .bif, consensus.cpdag.*, network.json (with parameters)"
-)
-FIGURES = "  figures/smhd.png, figures/complexity.png, figures/consensus.png (and .svg)"
 
 
 def run_and_report(
@@ -56,10 +57,12 @@ def run_and_report(
     as_json: bool,
     quiet: bool,
     pooled: bool = True,
+    tables: bool = True,
 ) -> None:
     """Run the federation, write its results folder, and print what happened.
 
     With `pooled`, GES learns from all rows together, too, for comparison; never in a private run.
+    Without `tables` nothing that is written has parameters.
 
     Raises
     ------
@@ -72,20 +75,24 @@ def run_and_report(
     from server.checkpoint import forget
     from simulations.run import run_experiment
 
+    started = time.monotonic()
     require_private_run(experiment)
     if ledger is not None:
         _reserve(experiment, ledger)
     target = check_results_folder(out or Path("results") / result_name(experiment))
+    if out is None:
+        warn_of_replacing(target)
     if experiment.consensus.aggregation != "open":
         from simulations.commands.simulate_sums import simulate_sums
 
-        simulate_sums(experiment, target, gold=gold, as_json=as_json, quiet=quiet)
+        shown = {"as_json": as_json, "quiet": quiet}
+        simulate_sums(experiment, target, gold=gold, tables=tables, **shown)
         return
     experiment = _with_checkpoint(with_absolute_paths(experiment), target)
     truth = truth_of(experiment, gold)
     ready = time.process_time()
     with stages(not (quiet or as_json)) as notify:
-        run = run_experiment(experiment, notify)
+        run = run_experiment(experiment, notify, notify.count)
         notify("writing tables and figures")
         result = run.result
         assert isinstance(result, FederationResult)
@@ -96,7 +103,8 @@ def run_and_report(
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
         content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
         files = result_files(result, experiment)
-        write_results(outcome, target, run=content, network=run.network, more=files)
+        network = run.network if tables else None
+        write_results(outcome, target, run=content, network=network, more=files)
         forget(experiment)
     warn_of(outcome.path, outcome.consensus)
     warn_of_parameters(run, experiment)
@@ -106,9 +114,7 @@ def run_and_report(
         print_json({**shared, **times, **_extra(outcome, target, experiment), **more})
     elif not quiet:
         summary = summarise(outcome)
-        print_summary(summary, experiment, target)
-        print(f"{STRUCTURES}, path.csv, clients.csv, edges.csv, run.json")
-        print(FIGURES)
+        print_summary(summary, experiment, target, run, time.monotonic() - started)
         print_choice(result)
 
 
@@ -171,10 +177,12 @@ def warn_of_parameters(run: ExperimentRun, experiment: Experiment) -> None:
 def run_content(experiment: Experiment, timings: dict[str, Any]) -> dict[str, Any]:
     """What `run.json` says besides the figures."""
     from fedbn.federation.run_config import to_run_config
+    from fedbn.results.record import command_line
     from fedbn.results.report import versions
 
     return {
         "command": "simulate",
+        "command_line": command_line(),
         "engine": experiment.engine,
         "settings": to_run_config(experiment),
         "seed": experiment.seed,
@@ -203,14 +211,19 @@ def _extra(outcome: Outcome, target: Path, experiment: Experiment) -> dict[str, 
     }
 
 
-def print_summary(summary: Summary, experiment: Experiment, target: Path) -> None:
-    """The table of figures, and where the results are."""
+def print_summary(
+    summary: Summary, experiment: Experiment, target: Path, run: ExperimentRun, wall: float
+) -> None:
+    """The table of figures, what it took, and where the results are."""
     learner = experiment.learner
     print_table(summary_table(summary, title_of(experiment, summary.clients), learner.score))
     guarantee = _guarantee(experiment)
     if guarantee is not None:
         print(f"The structures of the sites: {guarantee.words}.")
-    print(f"Results are in {_shortest(target)}:")
+    searches = [getattr(reply, "seconds", None) for reply in getattr(run.result, "replies", ())]
+    known = [each for each in searches if each is not None]
+    print(times_line(fusion=run.seconds, wall=wall, searches=sum(known) if known else None))
+    print_written(target)
 
 
 def title_of(experiment: Experiment, clients: int) -> str:
@@ -249,9 +262,3 @@ def _reserve(experiment: Experiment, ledger: Path) -> None:
         mechanism=experiment.learner.learner,
         parameters={"dp-edges": experiment.learner.dp_edges, "noise": "seeded"},
     )
-
-
-def _shortest(path: Path) -> Path:
-    """Relative to the working directory where it is inside."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path

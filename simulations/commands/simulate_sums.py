@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from simulations.commands.choice_output import counts_json, print_counts
 from simulations.commands.fuse import consensus_json, warn_of
 from simulations.commands.simulate import (
-    FIGURES,
-    STRUCTURES,
     print_summary,
     run_content,
     title_of,
@@ -23,28 +21,37 @@ from simulations.commands.simulate import (
     with_held_out,
 )
 from simulations.experiment import Experiment, with_absolute_paths
-from simulations.terminal import print_json, print_table, readable, rows_table, stages
+from simulations.progress import stages
+from simulations.terminal import print_json, print_table, print_written, readable, rows_table
 
 if TYPE_CHECKING:
     from fedbn.federation.secure_rounds import SecureResult
     from fedbn.results.outcome import Outcome
+    from simulations.run import ExperimentRun
 
 __all__ = ["cost_words", "simulate_sums"]
 
 
 def simulate_sums(
-    experiment: Experiment, target: Path, *, gold: Path | None, as_json: bool, quiet: bool
+    experiment: Experiment,
+    target: Path,
+    *,
+    gold: Path | None,
+    tables: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Run the federation, write its results folder, and print what happened and what it cost."""
     from fedbn.federation.secure_rounds import SecureResult
     from fedbn.results.sums import outcome_of_sums, write_sums
     from simulations.run import run_experiment
 
+    started = time.monotonic()
     experiment = with_absolute_paths(experiment)
     truth = truth_of(experiment, gold)
     ready = time.process_time()
     with stages(not (quiet or as_json)) as notify:
-        run = run_experiment(experiment, notify)
+        run = run_experiment(experiment, notify, notify.count)
         notify("writing tables and figures")
         result = run.result
         assert isinstance(result, SecureResult)
@@ -53,14 +60,15 @@ def simulate_sums(
             outcome = with_held_out(outcome, run, experiment)
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
         content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
-        write_sums(result, target, run=content, outcome=outcome, gold=truth, network=run.network)
+        network = run.network if tables else None
+        write_sums(result, target, run=content, outcome=outcome, gold=truth, network=network)
     if outcome is not None:
         warn_of(outcome.path, outcome.consensus)
     warn_of_parameters(run, experiment)
     if as_json:
         print_json({**_content(result, outcome, truth), **times, "out": str(target)})
     elif not quiet:
-        _print(result, outcome, truth, experiment, target)
+        _print(result, outcome, truth, experiment, target, run, time.monotonic() - started)
 
 
 def _content(result: SecureResult, outcome: Outcome | None, truth: Any) -> dict[str, Any]:
@@ -86,22 +94,24 @@ def _content(result: SecureResult, outcome: Outcome | None, truth: Any) -> dict[
 
 
 def _print(
-    result: SecureResult, outcome: Outcome | None, truth: Any, experiment: Experiment, target: Path
+    result: SecureResult,
+    outcome: Outcome | None,
+    truth: Any,
+    experiment: Experiment,
+    target: Path,
+    run: ExperimentRun,
+    wall: float,
 ) -> None:
     from fedbn.federation.secure_rounds import statements
     from fedbn.results.outcome import summarise
     from fedbn.results.sums import voted_content
 
-    more = "learned.txt, sums.json, schema.json, run.json"
     if outcome is not None:
-        print_summary(summarise(outcome), experiment, target)
-        print(f"{STRUCTURES}, path.csv, {more}")
-        print(FIGURES)
+        print_summary(summarise(outcome), experiment, target, run, wall)
     else:
         rows = [(name, readable(value)) for name, value in voted_content(result, truth).items()]
         print_table(rows_table(("", ""), rows, title_of(experiment, len(result.clients))))
-        print(f"Results are in {target}:")
-        print(f"{STRUCTURES}, {more}")
+        print_written(target)
     print_counts(result.choice)
     print(f"\nSecure sums: {cost_words(result)}.")
     for sentence in statements(result):

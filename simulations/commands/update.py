@@ -15,9 +15,18 @@ from fedbn.federation.rounds import ClientReply, load_kernels, update_clients
 from fedbn.federation.run_config import to_run_config
 from fedbn.graphs.files import read_structures
 from fedbn.results.outcome import Outcome, summarise
+from fedbn.results.record import command_line
 from fedbn.results.report import check_results_folder, versions, write_results
 from simulations.commands.fuse import consensus_json, warn_of
-from simulations.terminal import print_json, print_table, summary_table
+from simulations.progress import stages
+from simulations.terminal import (
+    print_json,
+    print_table,
+    print_written,
+    summary_table,
+    times_line,
+    warn_of_replacing,
+)
 
 __all__ = ["update_and_report"]
 
@@ -39,19 +48,25 @@ def update_and_report(
     ConfigError : nothing is to be changed, or a name is unknown or taken.
     StructureError : a new client's file cannot be read, or has other variables.
     """
+    started = time.monotonic()
     if not add and not remove:
         raise ConfigError("say what to change: --add FILE or --remove CLIENT")
     target = check_results_folder(out or folder.with_name(f"{folder.resolve().name}-updated"))
+    if out is None:
+        warn_of_replacing(target)
     before = _read(folder)
     newcomers = [_reply(file, before.state.schema) for file in add]
-    load_kernels()
-    began = time.process_time()
-    settings = before.experiment.consensus
-    after = update_clients(before.state, settings, added=newcomers, removed=remove)
-    seconds = time.process_time() - began
+    with stages(not (quiet or as_json)) as notify:
+        notify("fusing anew")
+        load_kernels()
+        began = time.process_time()
+        settings = before.experiment.consensus
+        after = update_clients(before.state, settings, added=newcomers, removed=remove)
+        seconds = time.process_time() - began
     assert after.result is not None
     run = {
         "command": "update",
+        "command_line": command_line(),
         "added": [reply.client for reply in newcomers],
         "removed": list(remove),
         "settings": to_run_config(before.experiment),
@@ -69,7 +84,8 @@ def update_and_report(
     elif not quiet:
         title = f"{len(clients)} clients after the update"
         print_table(summary_table(summarise(outcome), title, ""))
-        print(f"Results are in {target}")
+        print(times_line(fusion=seconds, wall=time.monotonic() - started))
+        print_written(target)
 
 
 def _read(folder: Path) -> Checkpoint:

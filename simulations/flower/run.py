@@ -22,6 +22,7 @@ from pathlib import Path
 from fedbn.errors import FedbnError, FlowerRunError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
+from server.progress import answered
 from server.server_app import HANDOVER, Federated
 from simulations.flower.bundle import write_bundle
 from simulations.flower.processes import (
@@ -55,7 +56,12 @@ class Runtime:
     superlink: Process
 
 
-def flower_run(experiment: Experiment, n_clients: int, notify: Callable[[str], None]) -> Federated:
+def flower_run(
+    experiment: Experiment,
+    n_clients: int,
+    notify: Callable[[str], None],
+    count: Callable[[int, int], None] = lambda done, total: None,
+) -> Federated:
     """Run the experiment on Flower's simulation engine with one node per client.
 
     Parameters
@@ -63,6 +69,7 @@ def flower_run(experiment: Experiment, n_clients: int, notify: Callable[[str], N
     experiment : its paths must be absolute.
     n_clients : number of nodes.
     notify : called with a few words whenever a stage begins.
+    count : called with how many of how many nodes have answered a request.
 
     Raises
     ------
@@ -78,8 +85,8 @@ def flower_run(experiment: Experiment, n_clients: int, notify: Callable[[str], N
         with runtime(folder) as running:
             federation = f"num-supernodes={n_clients} client-resources-num-cpus=1"
             run_id = submit(running.home, folder / "app", "--federation-config", federation)
-            notify(f"{n_clients} clients learn on Flower, then the server fuses")
-            return outcome_of(running, run_id)
+            notify("the sites learn on Flower, then the server fuses: sites")
+            return outcome_of(running, run_id, count)
     except FlowerRunError as error:
         kept = True
         raise FlowerRunError(f"{error}\n(all logs are kept in {folder})") from None
@@ -113,12 +120,14 @@ def handover(folder: Path) -> Path:
     return folder / "outcome.pickle"
 
 
-def outcome_of(running: Runtime, run_id: str) -> Federated:
+def outcome_of(
+    running: Runtime, run_id: str, count: Callable[[int, int], None] = lambda done, total: None
+) -> Federated:
     """Wait until the run has finished; its result, or the error that ended it."""
     left = handover(running.home.folder)
     status, details = "", ""
     while not status.startswith("finished"):
-        _wait_a_little(running, left)
+        _wait_a_little(running, left, count)
         status, details = run_status(running.home, run_id)
     if left.exists():
         outcome = pickle.loads(left.read_bytes())
@@ -130,10 +139,12 @@ def outcome_of(running: Runtime, run_id: str) -> Federated:
     raise FlowerRunError(f"the Flower run ended as {status}: {details}\n{log}")
 
 
-def _wait_a_little(running: Runtime, left: Path) -> None:
+def _wait_a_little(running: Runtime, left: Path, count: Callable[[int, int], None]) -> None:
     """Until the server app has left its outcome, or POLL_SECONDS; asking Flower is not cheap."""
     already = left.exists()
     until = time.monotonic() + (0.3 if already else POLL_SECONDS)
     while time.monotonic() < until and (already or not left.exists()):
         require_running(running.home, SUPERLINK, running.superlink)
+        if (told := answered(left)) is not None:
+            count(*told)
         time.sleep(0.1)

@@ -87,8 +87,8 @@ def collect_rows(
     """Run what is missing: the inputs, then the cases that have all of theirs."""
     from simulations.mcbnc_aaai26.cases import cost, inputs_of, run_case
     from simulations.mcbnc_aaai26.inputs import FILE
+    from simulations.progress import study_line
     from simulations.study import Study
-    from simulations.terminal import study_line
 
     end = None if minutes is None else time.monotonic() + 60.0 * minutes
     one = partial(run_case, folder=out, run=run, network_dir=network_dir)

@@ -54,8 +54,8 @@ def reproduce_pooling(
     from simulations.pooling.cases import PARTS, cases
     from simulations.pooling.report import sections
     from simulations.pooling.runs import run_case
+    from simulations.progress import progress_bars
     from simulations.study import Section, Study, show_on, write_study_report
-    from simulations.terminal import progress_bars
 
     study = Study(out)
     found: list[Section] = []

@@ -43,8 +43,8 @@ def reproduce_privacy(
     report.md in the folder.
     """
     from simulations.privacy.cases import settings
+    from simulations.progress import progress_bars
     from simulations.study import Study, show_on, write_study_report
-    from simulations.terminal import progress_bars
 
     study, run = Study(out), settings(smoke)
     sections: list[Section] = []

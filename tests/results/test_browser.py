@@ -197,5 +197,11 @@ def test_a_large_network_is_drawn_in_time_and_space(tab: Tab) -> None:
     assert page.locator(".edge").count() == outcome.consensus.dag.n_edges
     page.evaluate("pickState(0, 0)")
     assert page.locator(".edge").count() == outcome.path.union.n_edges
+    page.locator("#finder").fill("p077")
+    page.locator("#finder").press("Enter")
+    assert page.locator("#panel h3").inner_text() == "p077"
+    near = outcome.path.union.reorder(outcome.consensus.dag.names).adjacency[77]
+    far = outcome.path.union.reorder(outcome.consensus.dag.names).adjacency[:, 77]
+    assert page.locator("#edges .near").count() == int(near.sum() + far.sum())
     assert page.locator("#edge-table tbody tr").count() <= 200
     tab.require_quiet()

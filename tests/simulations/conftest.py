@@ -1,6 +1,7 @@
 """Run the command as a user does, in this process: its exit status and what it printed."""
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +43,8 @@ Fedbn = Callable[..., Ran]
 def fedbn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Fedbn:
     # Wide enough that help and tables wrap nothing that a test looks for.
     monkeypatch.setenv("COLUMNS", "160")
+    # How long a command takes here is no matter of a test.
+    monkeypatch.setattr("simulations.progress.FIRST_SECONDS", math.inf)
 
     def run(*arguments: object) -> Ran:
         capsys.readouterr()

@@ -125,7 +125,7 @@ def test_random_ties_follow_the_seed(fedbn: Fedbn, files: list[Path]) -> None:
 def test_the_table_says_what_happened(fedbn: Fedbn, files: list[Path]) -> None:
     ran = fedbn("fuse", *files, "--gold", files[0])
     assert ran.status == 0
-    for words in ("3 structures fused", "SMHD to the true network", "threshold θ", "Consensus"):
+    for words in ("3 structures fused", "SMHD to the gold network", "threshold θ", "Consensus"):
         assert words in ran.out
     assert fedbn("fuse", *files, "--quiet").out == ""
 

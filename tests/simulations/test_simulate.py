@@ -99,7 +99,7 @@ def test_rounds_and_settings_by_key(fedbn: Fedbn) -> None:
 
 def test_the_table_says_what_happened(fedbn: Fedbn) -> None:
     ran = fedbn("simulate", *SMALL, "--engine", "in-process", "--test-rows", 100)
-    for words in ("3 clients", "SMHD to the true network", "gap", "treewidth", "held-out"):
+    for words in ("3 clients", "SMHD to the gold network", "gap", "treewidth", "held-out"):
         assert words in ran.out
     assert f"Results are in results{os.sep}asia" in ran.out
 

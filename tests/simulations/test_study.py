@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError
+from simulations.progress import study_line
 from simulations.study import Section, Study, Tick, write_study_report
 from simulations.study_cases import PROVENANCE
-from simulations.terminal import study_line
 
 CASES = [{"n": n, "seed": seed} for n in (3, 4) for seed in (1, 2)]
 

@@ -150,6 +150,8 @@ def _network(content: Mapping[str, Any]) -> str:
         '<p class="tools" id="tools" hidden><button type="button" id="smaller">−</button>'
         '<button type="button" id="larger">+</button>'
         '<button type="button" id="fit">Fit the width</button>'
+        '<input type="search" id="finder" list="names" aria-label="Find a variable" '
+        'placeholder="Find a variable"><datalist id="names"></datalist>'
     )
     if gold:
         tools += '<label><input type="checkbox" id="status"> Compare with the gold network</label>'

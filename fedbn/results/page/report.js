@@ -70,6 +70,7 @@ function shade(support) {
 
 function lookOf(k) {
   if (k === now.pair) return ["picked", "h-picked"];
+  if (now.node !== null && data.pairs[k].slice(0, 2).includes(now.node)) return ["near", "h-picked"];
   if (now.site !== null && !hasPair(now.site, k)) return ["lacks", "h-lacks"];
   const status = data.pairs[k][5];
   if (find("status") && find("status").checked && status) return [status, `h-${status}`];
@@ -294,7 +295,10 @@ function parameterChoice() {
   const box = find("parameter-table");
   if (!box) return;
   const choice = make("select", { "aria-label": "Variable", id: "variable" }, ...data.names.map((name, k) => make("option", { value: k }, name)));
-  choice.addEventListener("change", () => pickNode(Number(choice.value)));
+  choice.addEventListener("change", () => {
+    pickNode(Number(choice.value));
+    bringIntoView(now.node);
+  });
   box.before(choice);
   showParameters(0);
 }
@@ -318,6 +322,7 @@ function refresh() {
   fills.forEach((fill) => fill());
   if (now.pair !== null) showPair(now.pair);
   else if (now.site !== null) showSite(now.site);
+  else if (now.node !== null) showNode(now.node);
 }
 function pickState(reading, state) {
   now.reading = reading;
@@ -328,20 +333,44 @@ function pickState(reading, state) {
 }
 function pickPair(k) {
   now.pair = k;
+  now.node = null;
   refresh();
   showPair(k);
 }
 function pickSite(site) {
   now.site = now.site === site ? null : site;
-  now.pair = null;
+  now.pair = now.node = null;
   find("panel").replaceChildren(make("p", {}, "Choose an edge or a site."));
   refresh();
 }
 function pickNode(node) {
   now.node = node;
-  for (const each of document.querySelectorAll(".node")) each.classList.toggle("on", Number(each.dataset.v) === node);
+  now.pair = null;
+  now.site = null;
   if (find("variable")) find("variable").value = node;
   showParameters(node);
+  refresh();
+  showNode(node);
+}
+function showNode(node) {
+  const codes = codesAt(now.reading, now.state), lists = { "Parents": [], "Children": [], "Direction not determined": [] };
+  for (let k = 0; k < codes.length; k++) {
+    if (!codes[k] || !data.pairs[k].slice(0, 2).includes(node)) continue;
+    const [from, to] = ends(k, codes[k]), support = data.pairs[k][2];
+    const told = data.names[from === node ? to : from] + (support === null ? "" : `, support ${number(support)}`);
+    lists[codes[k] === 3 ? "Direction not determined" : to === node ? "Parents" : "Children"].push(told);
+  }
+  const parts = Object.entries(lists).filter(([, names]) => names.length).flatMap(([title, names]) => listed(title, names));
+  find("panel").replaceChildren(make("h3", {}, data.names[node]), ...(parts.length ? parts : [make("p", {}, "No edge in this network.")]));
+}
+function bringIntoView(node) {
+  const box = find("drawing").parentNode, [x, y, width] = data.boxes[node];
+  box.scrollTo((x + width / 2) * zoom - box.clientWidth / 2, y * zoom - box.clientHeight / 3);
+}
+function busiest() {
+  const codes = codesAt(now.reading, now.state), counts = data.names.map(() => 0);
+  codes.forEach((code, k) => { if (code) for (const node of data.pairs[k].slice(0, 2)) counts[node] += 1; });
+  return counts.indexOf(Math.max(...counts));
 }
 
 function start() {
@@ -377,11 +406,19 @@ function start() {
   find("larger").addEventListener("click", () => zoomTo(zoom * 1.3));
   find("fit").addEventListener("click", () => zoomTo(fitted()));
   if (find("status")) find("status").addEventListener("change", drawEdges);
+  find("names").replaceChildren(...data.names.map((name) => make("option", { value: name })));
+  find("finder").addEventListener("change", () => {
+    const node = data.names.indexOf(find("finder").value);
+    if (node < 0) return;
+    pickNode(node);
+    bringIntoView(node);
+  });
   fitLabels();
   siteTable();
   edgeTable();
   parameterChoice();
   if (fitted() < 1 && fitted() > 0.6) zoomTo(fitted());
   pickState(...data.chosen);
+  if (fitted() < 1 && data.names.length) bringIntoView(busiest());
 }
 start();

@@ -1,0 +1,324 @@
+"""What a long command says while it works, on standard error: what, k of n, and the time left.
+
+On a terminal that is a bar. Elsewhere it is a plain line, after two seconds and then every few
+seconds in the first minute, every half minute later. The first run on a machine compiles kernels,
+which is seen from the files that the compiler leaves, whichever process it runs in.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from simulations.study_cases import Tick
+
+__all__ = ["Compilation", "Count", "Stages", "progress_bars", "stages", "study_line", "time_left"]
+
+FIRST_SECONDS = 2.0
+"""Nothing is said of what takes less."""
+
+SOON, LATER = 4.0, 30.0
+"""Seconds between plain lines: in the first minute, or while kernels are compiled; after."""
+
+EARLY = 60.0
+
+Count = Callable[[int, int], None]
+Tracker = Callable[[str], Count]
+
+
+class Stages(Protocol):
+    """Says which stage has begun, and how far it is."""
+
+    def __call__(self, words: str) -> None:
+        """A stage begins; the one before has ended."""
+
+    def count(self, done: int, total: int) -> None:
+        """So much of the stage is done."""
+
+
+class Compilation:
+    """Which kernels have been compiled for this machine, by the files of numba's cache.
+
+    Parameters
+    ----------
+    root : the package's folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._writable = os.access(root, os.W_OK) and "NUMBA_CACHE_DIR" not in os.environ
+        self._first = self._last = self.compiled()
+        self._changed = -math.inf
+
+    def compiled(self) -> int:
+        """Kernels with a file that is not older than their source."""
+        found = 0
+        for index in self._root.glob("**/__pycache__/*_kernels.*.nbi"):
+            source = index.parent.parent / f"{index.name.partition('.')[0]}.py"
+            try:
+                found += index.stat().st_mtime >= source.stat().st_mtime
+            except OSError:
+                continue
+        return found
+
+    def total(self) -> int:
+        """All kernels; a run needs only some of them."""
+        sources = self._root.glob("**/_*_kernels.py")
+        return sum(len(re.findall(r"(?m)^@njit", file.read_text("utf-8"))) for file in sources)
+
+    def words(self, now: float) -> str:
+        """What to say at a time; empty unless something is being compiled."""
+        if not self._writable:
+            return ""
+        compiled = self.compiled()
+        if compiled != self._last:
+            self._last, self._changed = compiled, now
+        if now - self._changed > 20.0 and self._last > 0:
+            return ""
+        return f"compiling for this machine, once: {compiled} of at most {self.total()} kernels"
+
+
+def _compilation() -> Compilation:
+    import fedbn
+
+    return Compilation(Path(fedbn.__file__).parent)
+
+
+class _Task:
+    """A stage: its words, when it began, how far it is."""
+
+    def __init__(self, words: str) -> None:
+        self.words, self.began = words, time.monotonic()
+        self.done, self.total = 0, 0
+
+    @property
+    def ended(self) -> bool:
+        return 0 < self.total <= self.done
+
+    def text(self, now: float) -> str:
+        passed = now - self.began
+        if not self.total:
+            return f"{self.words}, {clock(passed)}"
+        left = time_left(self.done, self.total, passed)
+        told = "" if left is None else f", {clock(left)} left"
+        return f"{self.words} {self.done}/{self.total}{told}"
+
+
+def time_left(done: int, total: int, passed: float) -> float | None:
+    """Seconds, if the rest goes as what is done; None while nothing is.
+
+    >>> time_left(3, 10, 30.0)
+    70.0
+    """
+    return None if done < 1 else passed * (total - done) / done
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds.
+
+    >>> clock(40.2), clock(3700)
+    ('0:40', '61:40')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}"
+
+
+class _Lines:
+    """Plain lines of the task that runs."""
+
+    def __init__(self) -> None:
+        self._compilation = _compilation()
+        self._tasks: list[_Task] = []
+        self._said = -math.inf
+
+    def add(self, words: str) -> _Task:
+        self._tasks.append(_Task(words))
+        return self._tasks[-1]
+
+    def end(self, task: _Task) -> None:
+        self._tasks = [each for each in self._tasks if each is not task]
+
+    def tick(self) -> None:
+        """Say a line if it is time."""
+        now = time.monotonic()
+        task = next((each for each in reversed(self._tasks) if not each.ended), None)
+        if task is None:
+            return
+        passed = now - task.began
+        if passed < FIRST_SECONDS or now - self._said < SOON:
+            return
+        compiling = self._compilation.words(now)
+        if passed < EARLY or compiling or now - self._said >= LATER:
+            self._said = now
+            more = f" ({compiling})" if compiling else ""
+            print(f"fedbn: {task.text(now)}{more}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _ticking(tick: Callable[[], None]) -> Iterator[None]:
+    """Inside, `tick` is called twice a second from a thread; kernels do not stop it."""
+    ended = Event()
+
+    def run() -> None:
+        while not ended.wait(0.5):
+            tick()
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def _bars() -> Iterator[Any]:
+    """Rich's bars, with what is compiled beside them."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[told]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        compilation = _compilation()
+
+        def tick() -> None:
+            compiling = compilation.words(time.monotonic())
+            for task in bars.tasks:
+                if not task.finished:
+                    bars.update(task.id, told=_told(task, compiling))
+
+        with _ticking(tick):
+            yield bars
+
+
+def _told(task: Any, compiling: str) -> str:
+    passed = task.elapsed or 0.0
+    told = clock(passed)
+    if task.total:
+        left = time_left(int(task.completed), int(task.total), passed)
+        told = f"{task.completed:.0f}/{task.total:.0f}"
+        told += "" if left is None else f", {clock(left)} left"
+    return f"{told}  {compiling}" if compiling else told
+
+
+@contextmanager
+def progress_bars(shown: bool) -> Iterator[Tracker]:
+    """Yield a function that names a task and returns its `progress(done, total)` callback."""
+    if not shown:
+        yield lambda name: lambda done, total: None
+    elif sys.stderr.isatty():
+        with _bars() as bars:
+
+            def bar(name: str) -> Count:
+                task = bars.add_task(name, total=None, told="")
+                return lambda done, total: bars.update(task, completed=done, total=total)
+
+            yield bar
+    else:
+        lines = _Lines()
+
+        def line(name: str) -> Count:
+            task = lines.add(name)
+
+            def count(done: int, total: int) -> None:
+                task.done, task.total = done, total
+
+            return count
+
+        with _ticking(lines.tick):
+            yield line
+
+
+class _Silent:
+    def __call__(self, words: str) -> None:
+        pass
+
+    def count(self, done: int, total: int) -> None:
+        pass
+
+
+class _Stages:
+    """Stages one after the other, shown by whatever shows tasks."""
+
+    def __init__(self, begin: Callable[[str], tuple[Count, Callable[[], None]]]) -> None:
+        self._begin = begin
+        self._count: Count = lambda done, total: None
+        self._end: Callable[[], None] = lambda: None
+
+    def __call__(self, words: str) -> None:
+        self._end()
+        self._count, self._end = self._begin(words)
+
+    def count(self, done: int, total: int) -> None:
+        self._count(done, total)
+
+
+@contextmanager
+def stages(shown: bool) -> Iterator[Stages]:
+    """Yield what says which stage has begun, and with `count` how far it is."""
+    if not shown:
+        yield _Silent()
+    elif sys.stderr.isatty():
+        with _bars() as bars:
+
+            def begin(words: str) -> tuple[Count, Callable[[], None]]:
+                task = bars.add_task(words, total=None, told="")
+
+                def count(done: int, total: int) -> None:
+                    bars.update(task, completed=done, total=total)
+
+                return count, lambda: bars.remove_task(task)
+
+            yield _Stages(begin)
+    else:
+        lines = _Lines()
+
+        def start(words: str) -> tuple[Count, Callable[[], None]]:
+            task = lines.add(words)
+
+            def count(done: int, total: int) -> None:
+                task.done, task.total = done, total
+
+            return count, lambda: lines.end(task)
+
+        with _ticking(lines.tick):
+            yield _Stages(start)
+
+
+def study_line(shown: bool) -> Callable[[Tick], None]:
+    """A study's progress on standard error: cases done, and hours and minutes left.
+
+    One line that is written over on a terminal; elsewhere a new line, every half minute at most.
+    """
+    last = -math.inf
+
+    def tell(tick: Tick) -> None:
+        nonlocal last
+        ended = tick.done == tick.total
+        terminal = sys.stderr.isatty()
+        if not shown or (not terminal and not ended and time.monotonic() - last < LATER):
+            return
+        last = time.monotonic()
+        text = f"{tick.done} of {tick.total} cases"
+        if tick.seconds_left is not None and not ended:
+            hours, minutes = divmod(round(tick.seconds_left / 60.0), 60)
+            text += f", {hours:02d}:{minutes:02d} left"
+        end = "" if terminal and not ended else "\n"
+        print(f"\r{text:<60}" if terminal else text, end=end, file=sys.stderr, flush=True)
+
+    return tell

@@ -1,0 +1,70 @@
+"""Progress without a terminal: lines by a clock that the test moves."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from simulations import progress
+from simulations.progress import Compilation, stages
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(progress.time, "monotonic", made)
+    monkeypatch.setattr(Compilation, "words", lambda self, now: "")
+    return made
+
+
+def test_lines_say_what_how_far_and_how_long(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = progress._Lines()
+    quick = lines.add("quick")
+    clock.now += 1.0
+    lines.tick()
+    lines.end(quick)
+    task = lines.add("sites")
+    for second in range(120):
+        clock.now += 1.0
+        task.done, task.total = (second + 1) // 12, 10
+        lines.tick()
+    told = capsys.readouterr().err.splitlines()
+    assert "quick" not in " ".join(told)
+    assert told[0] == "fedbn: sites 0/10"
+    assert "fedbn: sites 3/10, 1:38 left" in told
+    assert len(told) == 15 + 2  # every four seconds for a minute, then every thirty
+
+
+def test_the_first_run_says_that_it_compiles(tmp_path: Path) -> None:
+    source = tmp_path / "room" / "_any_kernels.py"
+    cache = source.parent / "__pycache__"
+    cache.mkdir(parents=True)
+    source.write_text("@njit(cache=True)\ndef one(): ...\n\n@njit(cache=True)\ndef two(): ...\n")
+    seen = Compilation(tmp_path)
+    told = "compiling for this machine, once: {} of at most 2 kernels"
+    assert seen.words(0.0) == told.format(0)
+    (cache / "_any_kernels.one-2.py311.nbi").write_text("")
+    assert seen.words(5.0) == told.format(1)
+    assert seen.words(24.0) == told.format(1)
+    assert seen.words(26.0) == ""
+    assert Compilation(tmp_path).words(0.0) == ""
+    later = source.stat().st_mtime + 10
+    os.utime(source, (later, later))
+    assert Compilation(tmp_path).words(0.0) == told.format(0)
+
+
+def test_nothing_is_said_when_nothing_is_to_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with stages(False) as notify:
+        notify("anything")
+        notify.count(1, 2)
+    assert capsys.readouterr().err == ""
