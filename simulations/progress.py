@@ -82,7 +82,7 @@ class Compilation:
         compiled = self.compiled()
         if compiled != self._last:
             self._last, self._changed = compiled, now
-        if now - self._changed > 20.0 and self._last > 0:
+        if now - self._changed > 60.0 and self._last > 0:
             return ""
         return f"compiling for this machine, once: {compiled} of at most {self.total()} kernels"
 

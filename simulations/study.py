@@ -155,12 +155,17 @@ class Section:
 
 
 def write_study_report(folder: Path, title: str, sections: Sequence[Section]) -> Path:
-    """Write `report.md` into the study's folder, whole or not at all, and return its path.
+    """Write `report.md` and `report.html` into the study's folder; return the path of the first.
+
+    Each is written whole or not at all.
 
     Raises
     ------
-    ResultsError : the folder cannot be written.
+    ResultsError : the folder cannot be written, or a figure is not there.
     """
+    from simulations.study_page import write_study_page
+
+    write_study_page(folder, title, sections)
     lines = [f"# {title}", ""]
     for section in sections:
         lines += [f"## {section.title}", "", *([section.text, ""] if section.text else [])]

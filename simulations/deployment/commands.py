@@ -204,7 +204,8 @@ def deploy_demo(
     ] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of tables and run.")] = 1,
     out: Annotated[
-        Path | None, typer.Option(show_default="not kept", help="Keep the results here.")
+        Path | None,
+        typer.Option(show_default="results/deploy-demo", help="Results folder of the run."),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -215,8 +216,13 @@ def deploy_demo(
     federation, stops everything, and compares both consensus files by their SHA-256.
     """
     from fedbn.federation.settings import Experiment
+    from fedbn.results.report import check_results_folder
     from simulations.deployment import demo
-    from simulations.terminal import print_json
+    from simulations.terminal import print_json, print_written, warn_of_replacing
+
+    target = check_results_folder(out or Path("results/deploy-demo"))
+    if out is None:
+        warn_of_replacing(target)
 
     def say(words: str) -> None:
         if not quiet:
@@ -230,12 +236,13 @@ def deploy_demo(
         aggregation=aggregation,
         look_ahead=look_ahead,
     )
-    result = demo.deploy_demo(experiment, secure=not insecure, out=out, say=say)
+    result = demo.deploy_demo(experiment, secure=not insecure, out=target, say=say)
     if as_json:
         print_json(demo.as_json(result))
     else:
         print(f"{result.deployed}  consensus of the deployment")
         print(f"{result.simulated}  consensus of the simulation")
+        print_written(target)
         print(f"{'the same' if result.same else 'DIFFERENT'}, {result.seconds:.0f} s")
     if not result.same:
         raise FedbnError("deployment and simulation must give the same consensus file")

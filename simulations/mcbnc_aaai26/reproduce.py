@@ -119,7 +119,6 @@ def _write_report(out: Path, wanted: list[dict[str, Any]]) -> Path:
     from simulations.mcbnc_aaai26.report import curves, golden, sections
     from simulations.mcbnc_aaai26.selection import cells_of, latest
     from simulations.study import Study, write_study_report
-    from simulations.study_page import write_study_page
 
     rows = [row for row in latest(Study(out, ROWS).rows) if not is_cut_short(row)]
     order = list(golden()["table 1"])[1:]
@@ -128,5 +127,4 @@ def _write_report(out: Path, wanted: list[dict[str, Any]]) -> Path:
         csv.writer(file, lineterminator="\n").writerows(curves(cells_of(rows, order)))
     parts = sections(rows, wanted, names)
     title = "MCBNC: the paper's study and ours"
-    write_study_page(out, title, parts)
     return write_study_report(out, title, parts)

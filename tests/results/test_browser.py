@@ -176,7 +176,7 @@ def test_hostile_names_are_inert(tab: Tab, public: bool) -> None:
 def test_nothing_overflows_and_labels_fit_their_boxes(tab: Tab) -> None:
     outcome = hostile()
     for width in (400, 1280):
-        page = tab.show(report_content(outcome, RUN), width)
+        page = tab.show(report_content(outcome, RUN, parameters(outcome)), width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(
             """[...document.querySelectorAll(".node")].every((node) => {

@@ -55,8 +55,8 @@ def test_the_first_run_says_that_it_compiles(tmp_path: Path) -> None:
     assert seen.words(0.0) == told.format(0)
     (cache / "_any_kernels.one-2.py311.nbi").write_text("")
     assert seen.words(5.0) == told.format(1)
-    assert seen.words(24.0) == told.format(1)
-    assert seen.words(26.0) == ""
+    assert seen.words(64.0) == told.format(1)
+    assert seen.words(66.0) == ""
     assert Compilation(tmp_path).words(0.0) == ""
     later = source.stat().st_mtime + 10
     os.utime(source, (later, later))

@@ -140,8 +140,13 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 def test_the_report_has_tables_and_figures(tmp_path: Path) -> None:
     rows = [(3, 0.123456), (4, None), (5, -52817.126)]
-    section = Section("Sizes", "Words.", ("n", "value"), rows, ("a.png",))
+    (tmp_path / "a.png").write_bytes(b"picture")
+    section = Section("Sizes <b>", "Words.", ("n", "value"), rows, ("a.png",))
     text = write_study_report(tmp_path, "A study", [section]).read_text()
     assert "# A study\n" in text
     assert "| n | value |\n| --- | --- |\n| 3 | 0.1235 |\n| 4 | - |\n| 5 | -52,817.13 |\n" in text
-    assert "![Sizes](a.png)" in text
+    assert "![Sizes <b>](a.png)" in text
+    page = (tmp_path / "report.html").read_text()
+    assert "data:image/png;base64,cGljdHVyZQ==" in page
+    assert "<td>-52,817.13</td>" in page
+    assert "<b>" not in page
