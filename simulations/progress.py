@@ -99,9 +99,11 @@ class _Task:
     def __init__(self, words: str) -> None:
         self.words, self.began = words, time.monotonic()
         self.done, self.total = 0, 0
+        self.ends_itself = False  # or else when the next stage begins
 
     @property
-    def ended(self) -> bool:
+    def counted_out(self) -> bool:
+        """Whether all is done that was to be counted."""
         return 0 < self.total <= self.done
 
     def text(self, now: float) -> str:
@@ -110,6 +112,8 @@ class _Task:
             return f"{self.words}, {clock(passed)}"
         left = time_left(self.done, self.total, passed)
         told = "" if left is None else f", {clock(left)} left"
+        if self.counted_out:
+            told = f", {clock(passed)}"
         return f"{self.words} {self.done}/{self.total}{told}"
 
 
@@ -150,7 +154,8 @@ class _Lines:
     def tick(self) -> None:
         """Say a line if it is time."""
         now = time.monotonic()
-        task = next((each for each in reversed(self._tasks) if not each.ended), None)
+        running = [each for each in self._tasks if not (each.ends_itself and each.counted_out)]
+        task = running[-1] if running else None
         if task is None:
             return
         passed = now - task.began
@@ -234,6 +239,7 @@ def progress_bars(shown: bool) -> Iterator[Tracker]:
 
         def line(name: str) -> Count:
             task = lines.add(name)
+            task.ends_itself = True
 
             def count(done: int, total: int) -> None:
                 task.done, task.total = done, total

@@ -71,6 +71,7 @@ COLUMNS = {
         "status": "complete, or the gravest limit that its search met",
         "dags": "number of structures that it sent",
         "rows": "rows of its table, if it tells",
+        "rows_dropped": "rows left out for their missing cells, if it tells",
         "edges": "edges, mean over its structures",
         "seconds": "CPU seconds of its search, if it tells",
         "smhd_to_consensus": "SMHD to the consensus",

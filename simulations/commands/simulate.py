@@ -93,13 +93,13 @@ def run_and_report(
     ready = time.process_time()
     with stages(not (quiet or as_json)) as notify:
         run = run_experiment(experiment, notify, notify.count)
-        notify("writing tables and figures")
         result = run.result
         assert isinstance(result, FederationResult)
         outcome = with_held_out(Outcome.of_federation(result, truth), run, experiment)
         if pooled and guarantee_of(experiment.learner) is None:
             notify("learning from the pooled rows, for comparison")
             outcome = add_pooled(outcome, run, result, experiment)
+        notify("writing tables, figures and report")
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
         content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
         files = result_files(result, experiment)
