@@ -6,19 +6,23 @@ every input lost, so nothing is computed again on reading but the two readings o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from fedbn.consensus.mcbnc import McbncPath, Step
-from fedbn.fusion.inputs import MergedInputs
+from fedbn.arrays import Ints32
+from fedbn.consensus.path import POOLINGS, McbncPath, Status, Step
+from fedbn.fusion.inputs import LARGEST_SUM, MergedInputs
 from fedbn.graphs.dag import DAG, matrix_of_pairs
 
 __all__ = ["path_from_dict", "path_to_dict"]
 
 FORMAT = "fedbn-path-1"
+
+_FRACTION = re.compile(r"[0-9]{1,100}(/[1-9][0-9]{0,99})?")
 
 
 def path_to_dict(path: McbncPath) -> dict[str, Any]:
@@ -44,33 +48,118 @@ def path_to_dict(path: McbncPath) -> dict[str, Any]:
 
 
 def path_from_dict(data: Mapping[str, Any]) -> McbncPath:
-    """The inverse of `path_to_dict`; raises ValueError, KeyError or TypeError for anything else."""
+    """The inverse of `path_to_dict`.
+
+    Compiled code replays the deletions without a look at them, so everything that it uses as a
+    place is checked here.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError, IndexError, OverflowError : the content is no path.
+    """
     if data["format"] != FORMAT:
         raise ValueError(f"the format must be {FORMAT!r}, got {data['format']!r}")
     names = tuple(data["names"])
-    adjacency = np.stack([matrix_of_pairs(arcs, len(names)) for arcs in data["inputs"]])
-    adjacency.flags.writeable = False
-    lost = np.array(data["lost_arcs"], dtype=np.int32).reshape(-1, 4)
-    lost.flags.writeable = False
-    return McbncPath(
+    if not all(isinstance(name, str) for name in names) or list(names) != sorted(set(names)):
+        raise ValueError("names must be different texts, sorted")
+    union = DAG(names, matrix_of_pairs(data["union"], len(names)))
+    inputs = _inputs(data, names)
+    path = McbncPath(
         names=names,
         order=tuple(data["order"]),
-        union=DAG(names, matrix_of_pairs(data["union"], len(names))),
-        inputs=MergedInputs(
-            names=names,
-            adjacency=adjacency,
-            weights=tuple(data["weights"]),
-            unit=Fraction(data["unit"]),
-            members=tuple(tuple(members) for members in data["members"]),
+        union=union,
+        inputs=inputs,
+        k_max=_whole(data["k_max"]),
+        steps=tuple(_step(step) for step in data["steps"]),
+        lost_arcs=_lost_arcs(data["lost_arcs"], inputs, len(data["steps"])),
+        status=_word(data["status"], get_args(Status)),
+        pooling=_word(data["pooling"], POOLINGS),
+        rivals=tuple(
+            (_word(pooling, POOLINGS), _word(status, get_args(Status)))
+            for pooling, status in data.get("rivals", ())
         ),
-        k_max=data["k_max"],
-        steps=tuple(
-            Step(x, y, tuple(h), Fraction(psi), Fraction(theta))
-            for x, y, h, psi, theta in data["steps"]
-        ),
-        lost_arcs=lost,
-        status=data["status"],
-        pooling=data["pooling"],
-        quorum=data.get("quorum", 1),
-        rivals=tuple((pooling, status) for pooling, status in data.get("rivals", ())),
+        quorum=_whole(data.get("quorum", 1)),
     )
+    _require_order(path)
+    _require_deletions(path)
+    return path
+
+
+def _inputs(data: Mapping[str, Any], names: tuple[str, ...]) -> MergedInputs:
+    dags = [DAG(names, matrix_of_pairs(arcs, len(names))) for arcs in data["inputs"]]
+    weights = tuple(_whole(weight) for weight in data["weights"])
+    members = tuple(tuple(_whole(member) for member in group) for group in data["members"])
+    if not dags or not len(dags) == len(weights) == len(members) or not all(map(len, members)):
+        raise ValueError("every input must have a weight and members")
+    given = sorted(member for group in members for member in group)
+    if min(weights) < 1 or sum(weights) > LARGEST_SUM or given != list(range(len(given))):
+        raise ValueError("weights must be positive, members the places of the inputs")
+    adjacency = np.stack([dag.adjacency for dag in dags])
+    adjacency.flags.writeable = False
+    return MergedInputs(names, adjacency, weights, _fraction(data["unit"]), members)
+
+
+def _lost_arcs(rows: Any, inputs: MergedInputs, steps: int) -> Ints32:
+    """The arcs that inputs lost: ascending by step, each there and once."""
+    found = np.asarray(rows)
+    if found.size and (found.dtype.kind != "i" or found.ndim != 2 or found.shape[1] != 4):
+        raise TypeError("lost arcs must be four integers each")
+    lost = found.astype(np.int64).reshape(-1, 4)
+    sizes = np.array([steps, *inputs.adjacency.shape], dtype=np.int64)
+    if ((lost < 0) | (lost >= sizes)).any() or (np.diff(lost[:, 0]) < 0).any():
+        raise ValueError("a lost arc must be one of an input, in the order of the steps")
+    arcs = lost[:, 1:]
+    if len(np.unique(arcs, axis=0)) < len(arcs) or not inputs.adjacency[tuple(arcs.T)].all():
+        raise ValueError("an input can lose the arcs that it has, each once")
+    kept = lost.astype(np.int32)
+    kept.flags.writeable = False
+    return kept
+
+
+def _step(content: Any) -> Step:
+    x, y, h, psi, theta = content
+    return Step(x, y, tuple(h), _fraction(psi), _fraction(theta))
+
+
+def _require_order(path: McbncPath) -> None:
+    """The order is one of the fusion: parents before children in G+."""
+    place = {name: position for position, name in enumerate(path.order)}
+    if len(place) != len(path.order) or set(place) != set(path.names):
+        raise ValueError("the order must hold every name once")
+    if any(place[parent] > place[child] for parent, child in path.union.edges):
+        raise ValueError("in the order, parents must come before children")
+
+
+def _require_deletions(path: McbncPath) -> None:
+    """Each step deletes another edge of G+, and θ is the running maximum of Ψ."""
+    joined = {frozenset(edge) for edge in path.union.edges}
+    largest = Fraction(0)
+    for number, step in enumerate(path.steps, start=1):
+        pair = frozenset((step.x, step.y))
+        largest = max(largest, step.psi)
+        if pair not in joined or step.theta != largest:
+            raise ValueError(f"step {number} must delete an edge that is left, at the largest Ψ")
+        sides = {frozenset((end, z)) for end in pair for z in step.h}
+        if not sides <= joined or len(step.h) > path.k_max:
+            raise ValueError(f"step {number}: H must be joined to both ends")
+        joined.remove(pair)
+    if path.status == "complete" and joined:
+        raise ValueError("a complete path deletes every edge")
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError(f"expected a whole number, found {value!r:.40}")
+    return value
+
+
+def _fraction(text: Any) -> Fraction:
+    if not isinstance(text, str) or not _FRACTION.fullmatch(text):
+        raise ValueError(f"expected a fraction like 2/3, found {text!r:.40}")
+    return Fraction(text)
+
+
+def _word(value: Any, known: tuple[Any, ...]) -> Any:
+    if value not in known:
+        raise ValueError(f"expected one of {', '.join(known)}, found {value!r:.40}")
+    return value

@@ -8,6 +8,7 @@ updated with one client more or fewer.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,11 +17,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from fedbn.bounded_file import json_value
 from fedbn.consensus.path_files import path_from_dict, path_to_dict
 from fedbn.consensus.threshold import Reading, select_consensus
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, FedbnError, ResultsError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict, with_choice
+from fedbn.federation.message import StructureMessage
 from fedbn.federation.rounds import (
     ClientReply,
     FederationResult,
@@ -45,6 +48,12 @@ FORMAT = "fedbn-checkpoint-1"
 
 STATE_FILE = "state.json"
 """What a results folder calls the state."""
+
+_WRONG = (ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError, StopIteration)
+"""What a reader of content that is nothing like a state runs into."""
+
+MAX_WORDS = 300
+"""Characters of an error that are shown."""
 
 FREE_SETTINGS = {
     "out-dir",
@@ -90,7 +99,14 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
         }
         if state.result.choice is not None:
             content["choice"] = choice_to_dict(state.result.choice)
+    content["sha256"] = _digest(content)
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    """SHA-256 (hex) of all but `sha256`: a state that was edited or damaged is none."""
+    rest = {key: value for key, value in content.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(rest).encode("ascii")).hexdigest()
 
 
 def result_files(result: FederationResult, experiment: Experiment) -> dict[str, str]:
@@ -132,9 +148,11 @@ def read_checkpoint(text: str, source: str) -> Checkpoint:
     ResultsError : naming `source`, when the text is no checkpoint.
     """
     try:
-        content = json.loads(text)
+        content = json_value(text)
         if content["format"] != FORMAT:
-            raise ValueError(f"the format must be {FORMAT!r}, not {content['format']!r}")
+            raise ValueError(f"the format must be {FORMAT!r}, not {content['format']!r:.40}")
+        if content.get("sha256", "") not in ("", _digest(content)):
+            raise ValueError("it was changed after it was written")
         experiment = from_run_config(content["settings"])
         schema = Schema.from_dict(content["schema"])
         refused = tuple((str(client), str(reason)) for client, reason in content["refused"])
@@ -143,9 +161,15 @@ def read_checkpoint(text: str, source: str) -> Checkpoint:
         if result is not None:
             result = replace(result, lone_states=lone)
         state = ServerState(schema, int(content["n_clients"]), refused, result, lone)
-    except (ValueError, KeyError, TypeError, IndexError, FedbnError) as error:
-        raise ResultsError(f"{source} must be a checkpoint of fedbn: {error!r}") from None
+    except (*_WRONG, FedbnError) as error:
+        raise ResultsError(f"{source} must be a checkpoint of fedbn: {_shown(error)}") from None
     return Checkpoint(experiment, state)
+
+
+def _shown(error: Exception) -> str:
+    """What was wrong, in one line that quotes no more than a little of the file."""
+    words = " ".join(repr(error).split())
+    return words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}..."
 
 
 def require_same_settings(experiment: Experiment, checkpoint: Checkpoint, source: str) -> None:
@@ -165,12 +189,14 @@ def _result(
     refused: tuple[tuple[str, str], ...],
     experiment: Experiment,
 ) -> FederationResult:
-    replies = tuple(_reply_from_dict(reply, schema.names) for reply in content["replies"])
+    replies = tuple(_reply_from_dict(reply, schema) for reply in content["replies"])
     row_weight = float(content["row_weight"])
     if len(experiment.learner.ladder) > 1 or experiment.consensus.choose != "smhd":
         classes = fuse_classes(replies, experiment.consensus)
     else:
         path = path_from_dict(content["path"])
+        if path.names != schema.names:
+            raise ValueError("the path must be over the columns of the schema")
         consensus = select_consensus(path, cast(Reading, experiment.consensus.reading))
         classes = (FusedClass(row_weight, (path,), path, consensus),)
     taken = next(fused for fused in classes if fused.row_weight == row_weight)
@@ -203,15 +229,31 @@ def _reply_to_dict(reply: ClientReply) -> dict[str, Any]:
     }
 
 
-def _reply_from_dict(content: Mapping[str, Any], names: tuple[str, ...]) -> ClientReply:
+def _reply_from_dict(content: Mapping[str, Any], schema: Schema) -> ClientReply:
+    """The reply, checked as a message is; its rows and seconds are numbers or not there."""
+    names = schema.names
     dags = [DAG(names, matrix_of_pairs(pairs, len(names))) for pairs in content["dags"]]
+    message = StructureMessage(
+        schema.hash,
+        names,
+        tuple(dags),
+        tuple(float(weight) for weight in content["weights"]),
+        str(content["status"]),
+        row_weights=tuple(float(k) for k in content["row_weights"]),
+    )
+    rows, seconds = content["rows"], content["seconds"]
+    dropped = content.get("rows_dropped", 0)
+    if type(dropped) is not int or type(rows) not in (int, type(None)):
+        raise TypeError("rows must be whole numbers")
+    if type(seconds) not in (float, int, type(None)):
+        raise TypeError("seconds must be a number, or null")
     return ClientReply(
         client=str(content["client"]),
-        dags=tuple(dags),
-        weights=tuple(float(weight) for weight in content["weights"]),
-        status=str(content["status"]),
-        rows=content["rows"],
-        rows_dropped=content.get("rows_dropped", 0),
-        seconds=content["seconds"],
-        row_weights=tuple(float(k) for k in content["row_weights"]),
+        dags=message.dags,
+        weights=message.weights,
+        status=message.status,
+        rows=rows,
+        rows_dropped=dropped,
+        seconds=seconds,
+        row_weights=message.row_weights,
     )

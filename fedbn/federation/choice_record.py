@@ -13,7 +13,7 @@ from fedbn.choice.by_counts import CountedChoice, Mechanism
 from fedbn.consensus.threshold import Consensus
 from fedbn.data.dataset import Schema
 from fedbn.federation.rounds import FederationResult
-from fedbn.graphs.dag import DAG
+from fedbn.graphs.dag import DAG, matrix_of_pairs
 from fedbn.graphs.distances import mean_smhd
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
 
@@ -77,10 +77,7 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
     ------
     KeyError, TypeError, ValueError, FedbnError : the content is not as above.
     """
-    adjacency = np.zeros((schema.n, schema.n), dtype=np.bool_)
-    for parent, child in content["edges"]:
-        adjacency[parent, child] = True
-    dag = DAG(schema.names, adjacency)
+    dag = DAG(schema.names, matrix_of_pairs(content["edges"], schema.n))
     tables = FamilyTables(schema, families_of([dag]))
     mechanisms = (
         Mechanism(**{**each, "parents": tuple(each["parents"])}) for each in content["mechanisms"]

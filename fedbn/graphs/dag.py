@@ -280,9 +280,14 @@ def find_cycle(adjacency: NDArray[np.bool_]) -> list[int] | None:
 def matrix_of_pairs(pairs: Sequence[Sequence[int]] | NDArray[Any], n: int) -> NDArray[np.bool_]:
     """bool [n, n] with True at every (parent, child) of `pairs`; `numpy.argwhere` is the inverse.
 
-    Raises IndexError for an index beyond n.
+    Raises IndexError for an index beyond n, TypeError and ValueError for what are no pairs of
+    integers, StructureError for an n that is too large.
     """
-    places = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
+    require_size(n)
+    found = np.asarray(pairs)
+    if found.size and (found.dtype.kind not in "iu" or found.ndim != 2 or found.shape[1] != 2):
+        raise TypeError("pairs must be pairs of integers")
+    places = found.astype(np.intp).reshape(-1, 2)
     if places.size and places.min() < 0:
         raise IndexError(f"an index must be at least 0, not {places.min()}")
     matrix = np.zeros((n, n), dtype=np.bool_)
