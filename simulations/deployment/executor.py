@@ -161,6 +161,9 @@ def _forking() -> ForkServerContext:
     """Processes that begin with this module loaded."""
     forking = multiprocessing.get_context("forkserver")
     forking.set_forkserver_preload([__name__, "fedbn.federation.rounds"])
+    first = forking.Process(target=show_lines)  # a task that waits for the loading would expire
+    first.start()
+    first.join()
     return forking
 
 
