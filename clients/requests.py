@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from flwr.app import ArrayRecord, ConfigRecord, Message
 
 import fedbn
+from fedbn.bounded_file import json_value
 from fedbn.data.cuts import Cuts, parse_cuts
 from fedbn.data.dataset import Schema
 from fedbn.data.quantiles import Question
@@ -83,7 +83,7 @@ def cuts_of(message: Message) -> dict[str, Cuts]:
     if "cuts" not in record:
         return {}
     try:
-        return parse_cuts(json.loads(_text(record, "cuts")))
+        return parse_cuts(json_value(_text(record, "cuts")))
     except (ValueError, TypeError, AttributeError) as error:
         raise MessageError(f"server: cuts must be texts column=numbers: {error}") from None
 

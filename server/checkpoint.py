@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fedbn.bounded_file import read_bounded
 from fedbn.errors import ConfigError, ResultsError
 from fedbn.federation.checkpoint import (
     Checkpoint,
@@ -27,6 +31,50 @@ def checkpoint_file(experiment: Experiment) -> Path | None:
     return results.with_name(f"{results.name}.checkpoint.json")
 
 
+@contextmanager
+def hold(experiment: Experiment) -> Iterator[None]:
+    """Inside, no other run writes this checkpoint, on any machine that sees the file.
+
+    Raises
+    ------
+    ConfigError : another run does.
+    ResultsError : the folder cannot be written.
+    """
+    file = checkpoint_file(experiment)
+    if file is None:
+        yield
+        return
+    lock = file.with_name(f"{file.name}.lock")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = _locked(lock)
+    except BlockingIOError:
+        raise ConfigError(
+            f"another run writes {file} just now: give this one another out-dir or checkpoint"
+        ) from None
+    except OSError as error:
+        raise ResultsError(f"cannot write {lock}: {error.strerror or error}") from None
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _locked(lock: Path) -> int:
+    """The file, locked, and still there under this name; raises BlockingIOError."""
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if lock.exists() and os.fstat(handle).st_ino == lock.stat().st_ino:
+                return handle
+        except OSError:
+            os.close(handle)
+            raise
+        os.close(handle)  # the run before had removed it: nobody else sees this one
+
+
 def keep(state: ServerState, experiment: Experiment) -> None:
     """Write the state; the old file stays until the new one is whole on disk.
 
@@ -40,7 +88,7 @@ def keep(state: ServerState, experiment: Experiment) -> None:
         return
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, checkpoint_text(Checkpoint(experiment, state)))
+        replace_file(file, checkpoint_text(Checkpoint(experiment, state)), mode=0o600)
     except OSError as error:
         done = state.result.rounds if state.result is not None else 0
         raise ResultsError(
@@ -63,7 +111,7 @@ def resume(experiment: Experiment) -> ServerState | None:
     if file is None:
         raise ConfigError("resume needs the checkpoint of the run: set checkpoint or out-dir")
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_bounded(file).decode("utf-8")
     except FileNotFoundError:
         raise ConfigError(
             f"there is nothing to resume: no checkpoint {file}; either no round was finished, or "

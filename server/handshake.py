@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -113,13 +114,24 @@ def shake_hands(
 
 
 def client_names(labels: Mapping[int, str | None]) -> dict[int, str]:
-    """A distinct name for every node: the label it shares, or its place among the node ids."""
+    """A distinct name for every node: the label it shares, or its place among the node ids.
+
+    Names that look alike (letters of either case, other forms of a letter) are told apart, too.
+    """
     width = len(str(len(labels)))
     names: dict[int, str] = {}
+    taken: set[str] = set()
     for place, (node, label) in enumerate(sorted(labels.items()), start=1):
         name = label or f"client {place:0{width}}"
-        names[node] = name if name not in names.values() else f"{name} ({place:0{width}})"
+        while _look(name) in taken:
+            name = f"{name} ({place:0{width}})"
+        taken.add(_look(name))
+        names[node] = name
     return names
+
+
+def _look(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def _ask(
@@ -188,7 +200,7 @@ def _label(reply: Message | None) -> str | None:
     if reply is None or not reply.has_content():
         return None
     label = diagnostic(reply.content, "label", str)
-    return printable(label, 60) if label else None
+    return printable(label, 60).strip() or None if label else None
 
 
 def _schema(reply: Message | None, client: str, limits: Limits | None) -> Schema:

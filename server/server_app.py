@@ -33,7 +33,7 @@ from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.settings import Experiment
 from fedbn.learners import kind_of_score
 from fedbn.whole_file import write_whole
-from server.checkpoint import forget, keep, resume
+from server.checkpoint import forget, hold, keep, resume
 from server.counting import choose_by_counts
 from server.cut_points import find_cuts
 from server.handshake import Handshake, shake_hands, wait_for_nodes
@@ -135,7 +135,8 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
     Raises
     ------
     ConfigError : the number of nodes is not that of the simulated clients, there is nothing to
-        resume, or a private learner is to run in a way that is not private.
+        resume, another run writes the same checkpoint, or a private learner is to run in a way that
+        is not private.
     SchemaError : the clients cannot agree on a schema.
     QuorumError : there are too few good replies.
     ResultsError : the state cannot be kept, or not be read to resume.
@@ -150,10 +151,11 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
         timeout = experiment.federation.reply_seconds or DAY
         summed, network, seconds = secure_federation(grid, shaken, experiment, timeout)
         return Federated(summed, seconds, startup_seconds, network)
-    before = resume(experiment)
-    if before is None or is_unfinished(before, experiment):
-        found = further_rounds(grid, experiment, before, progress)
-        return replace(found, startup_seconds=startup_seconds)
+    with hold(experiment):
+        before = resume(experiment)
+        if before is None or is_unfinished(before, experiment):
+            found = further_rounds(grid, experiment, before, progress)
+            return replace(found, startup_seconds=startup_seconds)
     assert before.result is not None
     return Federated(before.result, 0.0, startup_seconds)
 

@@ -110,6 +110,8 @@ class StructuralConsensus(Strategy):
                 content["consensus"] = arrays
             message = Message(content, node, MessageType.TRAIN, group_id=str(number))
             self._asked.append((message, self.clients[node]))
+        awaited = ", ".join(client for _, client in self._asked)
+        LOG.log(INFO, "round %d: waiting for %s", number, awaited)
         return [message for message, _ in self._asked]
 
     def aggregate_train(

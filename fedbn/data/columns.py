@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
+from fedbn.bounded_file import MAX_TABLE, read_bounded
 from fedbn.data.column import Column
 from fedbn.data.csv_columns import csv_columns, csv_names
 from fedbn.data.parquet_columns import parquet_columns, parquet_names
@@ -63,7 +64,7 @@ def _is_csv(path: str | Path) -> bool:
 
 def _content(path: str | Path) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return read_bounded(path, MAX_TABLE)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 

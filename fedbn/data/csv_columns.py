@@ -8,7 +8,6 @@ again by Python's csv module, which is slow, strict, and knows the line.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -23,6 +22,7 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from fedbn.bounded_file import MAX_TABLE, read_bounded
 from fedbn.data.column import LARGEST_EXACT, Column, require_header, require_rows
 from fedbn.data.csv_scan import CsvScan, quoting_of
 from fedbn.data.table_format import TableFormat
@@ -82,7 +82,7 @@ def _open(path: str | Path, form: TableFormat) -> BinaryIO:
         stream: BinaryIO = open(path, "rb")  # noqa: SIM115 (the caller closes it)
         if str(path).lower().endswith(".gz"):
             with stream:
-                stream = io.BytesIO(gzip.decompress(stream.read()))
+                stream = io.BytesIO(read_bounded(path, MAX_TABLE, gzipped=True))
         if form.encoding != "utf-8":
             with stream:
                 stream = io.BytesIO(stream.read().decode(form.encoding).encode("utf-8"))

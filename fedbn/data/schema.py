@@ -75,20 +75,22 @@ class Variable:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise SchemaError(f"a column name must be a non-empty text, not {self.name!r}")
+            raise SchemaError(f"a column name must be a non-empty text, not {self.name!r:.60}")
+        _require_valid(f"column {self.name!r:.60}", self.name)
         if self.states is None and self.cuts is None:
             return
         states = tuple(self.states or ())
         for state in states:
             if not isinstance(state, str) or not state:
                 raise SchemaError(
-                    f"column {self.name!r}: a state must be a non-empty text, not {state!r}"
+                    f"column {self.name!r}: a state must be a non-empty text, not {state!r:.60}"
                 )
+            _require_valid(f"column {self.name!r}, state {state!r:.60}", state)
         if not states:
             raise SchemaError(f"column {self.name!r} must have at least one state")
         if len(set(states)) < len(states):
             twice = next(state for state in sorted(states) if states.count(state) > 1)
-            raise SchemaError(f"column {self.name!r}: state {twice!r} is listed twice")
+            raise SchemaError(f"column {self.name!r}: state {twice!r:.60} is listed twice")
         object.__setattr__(self, "states", tuple(sorted(states)))
         self._require_intervals()
 
@@ -340,8 +342,16 @@ def _variable_from_dict(name: str, found: Any) -> Variable:
         if numbers and isinstance(missing, bool):
             return Variable.cut(name, cuts, missing=missing)
     raise SchemaError(
-        f'column {name!r}: expected a list of states or {{"cuts": [numbers]}}, found {found!r}'
+        f'column {name!r}: expected a list of states or {{"cuts": [numbers]}}, found {found!r:.60}'
     )
+
+
+def _require_valid(what: str, text: str) -> None:
+    """Half of a character (a lone surrogate) is no text that a file could hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise SchemaError(f"{what}: a name must be valid Unicode") from None
 
 
 def _cuts_words(variable: Variable) -> str:
@@ -350,5 +360,5 @@ def _cuts_words(variable: Variable) -> str:
 
 def _some(texts: Sequence[str], limit: int = 6) -> str:
     """The first few of `texts`, for an error message."""
-    shown = ", ".join(repr(text) for text in texts[:limit])
+    shown = ", ".join(f"{text!r:.60}" for text in texts[:limit])
     return shown + (f", ... ({len(texts)} in all)" if len(texts) > limit else "")

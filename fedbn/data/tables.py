@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
+from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.columns import (
     CSV_SUFFIXES,
     PARQUET_SUFFIXES,
@@ -168,9 +169,8 @@ def read_schema(path: str | Path) -> Schema:
     SchemaError : the file cannot be read, is not JSON, repeats a column, or is no schema.
     """
     try:
-        columns = json.loads(
-            Path(path).read_text(encoding="utf-8-sig"), object_pairs_hook=_distinct
-        )
+        text = read_bounded(path).decode("utf-8-sig")
+        columns = json_value(text, object_pairs_hook=_distinct)
         return Schema.from_dict(columns)
     except (OSError, ValueError) as error:  # SchemaError and JSONDecodeError are ValueErrors
         raise SchemaError(f"schema {path}: {error}") from error

@@ -25,6 +25,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -33,6 +34,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbn.bounded_file import json_value
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, SchemaError, StructureError
 from fedbn.graphs.dag import DAG, matrix_of_pairs
@@ -45,6 +47,9 @@ VERSION = 3
 
 FORMS = ("dag", "cpdag")
 """How structures travel; their positions are the codes on the wire."""
+
+MAX_NAME = 1000
+"""Most characters of a column or a state in another party's schema."""
 
 ARRAY_KEYS = ("header", "edges", "indptr", "weights", "row_weights")
 """The keys of a message, no more and no fewer."""
@@ -287,23 +292,47 @@ def schema_from_text(
     Raises
     ------
     MessageError
-        Naming the sender: no text, longer than `limits.max_bytes`, no JSON, no schema, its hash is
-        not `schema_hash`, or a column has more than `limits.max_states` states.
+        Naming the sender: no text, longer than `limits.max_bytes`, no JSON, no schema, more columns
+        than a DAG of `limits.max_bytes` has, a name that is longer than MAX_NAME or holds control
+        characters, its hash is not `schema_hash`, or a column has more than `limits.max_states`
+        states.
     """
     max_bytes = (limits or Limits()).max_bytes
     try:
         if not isinstance(text, str) or len(text) > max_bytes:
             raise MessageError(f"a schema must be a text of at most {max_bytes} characters")
-        schema = Schema.from_dict(json.loads(text))
+        content = json_value(text)
+        _require_short(content, max_bytes)
+        schema = Schema.from_dict(content)
     except (MessageError, SchemaError) as error:
         raise MessageError(f"{sender}: {error}") from None
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, OverflowError):
         raise MessageError(f"{sender}: a schema must be a JSON object") from None
     if schema.hash != schema_hash:
         raise MessageError(f"{sender}: the schema does not have the hash that came with it")
     if limits is not None:
         _require_few_states(schema, limits.max_states, sender)
     return schema
+
+
+def _require_short(content: object, most: int) -> None:
+    """Names and states that can be shown and written, and no more columns than a DAG can have."""
+    if not isinstance(content, dict):
+        raise MessageError("a schema must be a JSON object")
+    if len(content) ** 2 > most:
+        raise MessageError(f"{len(content)} columns are more than a message can join")
+    for name, states in content.items():
+        if len(name) > MAX_NAME or any(unicodedata.category(c) == "Cc" for c in name):
+            raise MessageError(
+                f"a column name must have at most {MAX_NAME} characters and no control character, "
+                f"not {name!r:.60}"
+            )
+        for state in states if isinstance(states, list) else ():
+            if isinstance(state, str) and len(state) > MAX_NAME:
+                raise MessageError(
+                    f"column {name!r:.60}: a state must have at most {MAX_NAME} characters, not "
+                    f"{len(state)}"
+                )
 
 
 def _require_few_states(schema: Schema, max_states: int, sender: str) -> None:

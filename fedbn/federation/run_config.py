@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, Union, get_args, get_origin
 
+from fedbn.bounded_file import json_value
 from fedbn.errors import ConfigError, did_you_mean
 from fedbn.federation.settings import GROUPS, Experiment, all_settings
 from fedbn.setting import Setting
@@ -160,8 +161,8 @@ def _decode_texts(key: str, value: Any) -> tuple[str, ...]:
     parts = value
     if isinstance(value, str) and value.startswith("["):
         try:
-            parts = json.loads(value)
-        except json.JSONDecodeError:
+            parts = json_value(value)
+        except ValueError:
             parts = None
     elif isinstance(value, str):
         parts = [value]

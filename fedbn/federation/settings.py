@@ -204,7 +204,7 @@ class FederationSettings(Settings):
         300.0, "How long a deployed run waits until min-replies sites are there.", at_least(0)
     )
     reply_seconds: float | None = setting(
-        None, "How long the server waits for the replies of a round.", at_least(1), shown="a day"
+        3600.0, "How long the server waits for the replies of a round; none: a day.", at_least(1)
     )
     rounds_limit: int = setting(
         1, "At most this many rounds; 1 is one-shot.", at_least(1), flags=("--rounds",)

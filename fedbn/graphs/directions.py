@@ -17,6 +17,7 @@ from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.drawn import require_xml_names
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
+from fedbn.spreadsheet import written_cells
 
 __all__ = ["CLASS_SUFFIXES", "class_text", "directed_words", "directions_line", "write_class"]
 
@@ -84,7 +85,7 @@ def _csv(cpdag: PDAG) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("from", "to", "directed"))
-    writer.writerows(_mark(cpdag))
+    writer.writerows(map(written_cells, _mark(cpdag)))
     return out.getvalue()
 
 

@@ -28,9 +28,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import ResultsError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.drawn import dag_of_text, require_xml_names
+from fedbn.spreadsheet import read_cell, written_cells
 
 __all__ = [
     "NamedDAG",
@@ -42,6 +44,9 @@ __all__ = [
 ]
 
 Edge = tuple[str, str]
+
+_NUMBER = re.compile(r"\+?[0-9./_]{1,100}(?:[eE][+-]?[0-9]{1,3})?")
+"""A weight that is worth computing: "1e9999999" as a fraction fills the memory."""
 
 _HEADERS = (("parent", "child"), ("from", "to"), ("source", "target"), ("tail", "head"))
 
@@ -160,9 +165,7 @@ def write_structure(
 
 def _read_text(path: Path) -> str:
     try:
-        data = path.read_bytes()
-        if path.suffix.lower() == ".gz":
-            data = gzip.decompress(data)
+        data = read_bounded(path, gzipped=path.suffix.lower() == ".gz")
         return data.decode("utf-8-sig")
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise StructureError(f"{path}: not a complete gzip file") from None
@@ -222,13 +225,15 @@ def _from_edge_csv(text: str, path: Path, nodes: Sequence[str] | None) -> NamedD
 def _cell(text: str, nodes: Sequence[str] | None) -> str:
     """The name in a cell as it stands; without outer blanks only where that is the given name."""
     stripped = text.strip()
-    return stripped if nodes is not None and text not in nodes and stripped in nodes else text
+    if nodes is not None and text not in nodes and stripped in nodes:
+        return stripped
+    return text if nodes is not None and text in nodes else read_cell(text)
 
 
 def _from_json(text: str, path: Path) -> tuple[NamedDAG, ...]:
     try:
-        content = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+        content = json_value(text)
+    except ValueError as error:
         raise StructureError(f"not valid JSON: {error}") from None
     entries = content if isinstance(content, list) else [content]
     if not entries:
@@ -263,8 +268,9 @@ def _from_object(entry: Any, label: str) -> NamedDAG:
 
 
 def _weight(value: Any) -> Fraction:
+    text = value if isinstance(value, str) else repr(value)
     try:
-        weight = Fraction(value if isinstance(value, (str, int)) else repr(value))
+        weight = Fraction(text) if _NUMBER.fullmatch(text.strip()) else Fraction(0)
     except (ValueError, ZeroDivisionError):
         weight = Fraction(0)
     if isinstance(value, bool) or weight <= 0:
@@ -338,7 +344,7 @@ def _edge_csv(dag: DAG, support: Mapping[Edge, float]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("parent", "child"))
-    writer.writerows(dag.edges)
+    writer.writerows(map(written_cells, dag.edges))
     return out.getvalue()
 
 

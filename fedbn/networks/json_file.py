@@ -13,7 +13,6 @@ one column per state. Parents are given by name, so variables may come in any or
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import NetworkError, SchemaError
 from fedbn.networks.network import (
     BayesianNetwork,
@@ -71,7 +71,7 @@ def network_from_json(text: str, source: str) -> BayesianNetwork | LinearGaussia
     NetworkError : it is not as described; names source, and variable where there is one.
     """
     try:
-        document = json.loads(text)
+        document = json_value(text)
     except ValueError as error:
         raise NetworkError(f"{source} is not JSON: {error}") from error
     if not isinstance(document, dict) or document.get("kind") not in ("categorical", "gaussian"):
@@ -129,9 +129,7 @@ def read_text(path: str | Path) -> str:
     """The text of a UTF-8 file, unpacked when its name ends in .gz; raises NetworkError."""
     path = Path(path)
     try:
-        content = path.read_bytes()
-        if path.suffix.lower() == ".gz":
-            content = gzip.decompress(content)
+        content = read_bounded(path, gzipped=path.suffix.lower() == ".gz")
         return content.decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise NetworkError(f"{path} cannot be read: {error}") from error

@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.dataset import Dataset
 from fedbn.errors import PolicyError, ResultsError
 from fedbn.privacy.guarantee import ADJACENCY, UNIT, Guarantee
@@ -73,7 +74,7 @@ class Reservation:
     @classmethod
     def from_json(cls, line: bytes) -> Reservation:
         """The inverse; raises ValueError, KeyError or TypeError for anything else."""
-        content = json.loads(line)
+        content = json_value(line)
         if content["event"] != "reserve" or (content["unit"], content["adjacency"]) != (
             UNIT,
             ADJACENCY,
@@ -102,7 +103,7 @@ class Ledger:
             was spent, and a person has to look. A last line without its end counts if it is whole.
         """
         try:
-            lines = Path(path).read_bytes().splitlines()
+            lines = read_bounded(path).splitlines()
         except FileNotFoundError:
             return cls(Path(path), ())
         except OSError as error:

@@ -25,6 +25,7 @@ import csv
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,6 +55,7 @@ from fedbn.results.outcome import (
 from fedbn.results.page.content import report_content, voted_content
 from fedbn.results.page.files import write_page
 from fedbn.results.record import fractions_told, sendable
+from fedbn.spreadsheet import written_cells
 
 if TYPE_CHECKING:
     from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
@@ -131,7 +133,8 @@ def results_folder(folder: str | Path) -> Iterator[Path]:
 
 
 def _sibling(target: Path, role: str) -> Path:
-    return target.parent / f".{target.name}.{role}-{os.getpid()}"
+    """A name that no other process takes, on this machine or on another that shares the folder."""
+    return target.parent / f".{target.name}.{role}-{os.getpid()}-{secrets.token_hex(8)}"
 
 
 def _is_result(folder: Path) -> bool:
@@ -302,7 +305,9 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return ";".join(value)
+        return ";".join(text.replace("\\", "\\\\").replace(";", "\\;") for text in value)
+    if isinstance(value, str):
+        return str(*written_cells([value]))
     return repr(value) if isinstance(value, float) else str(value)
 
 

@@ -13,7 +13,6 @@ In a file it is a JSON object or a TOML table with any of the keys of `Knowledge
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.bounded_file import MAX_SETTINGS, read_bounded
+from fedbn.bounded_file import MAX_SETTINGS, json_value, read_bounded
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 
@@ -179,8 +178,8 @@ def _content(path: Path) -> Any:
     try:
         if path.suffix == ".toml":
             return tomllib.loads(text)
-        return json.loads(text)
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
+        return json_value(text)
+    except (ValueError, RecursionError) as error:  # of TOML, of JSON
         form = "TOML" if path.suffix == ".toml" else "JSON"
         raise ConfigError(f"{path} is not {form}: {error}") from error
 

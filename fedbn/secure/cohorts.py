@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import ResultsError
 from fedbn.secure.session import Terms, require_cohort
 
@@ -36,7 +37,7 @@ def read_cohorts(path: str | Path) -> tuple[tuple[str, frozenset[str]], ...]:
         site has taken part, and a person has to look.
     """
     try:
-        lines = Path(path).read_bytes().splitlines()
+        lines = read_bounded(path).splitlines()
     except FileNotFoundError:
         return ()
     except OSError as error:
@@ -44,7 +45,7 @@ def read_cohorts(path: str | Path) -> tuple[tuple[str, frozenset[str]], ...]:
     found = []
     for number, line in enumerate(lines, start=1):
         try:
-            content = json.loads(line)
+            content = json_value(line)
             found.append((str(content["run"]), frozenset(map(str, content["roster"]))))
         except (ValueError, KeyError, TypeError):
             raise ResultsError(

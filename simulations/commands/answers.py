@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedbn.errors import QueryError, ResultsError
+from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def write_answers(path: Path, answers: Answers) -> None:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(_header(answers))
-    writer.writerows(_rows(answers))
+    writer.writerows(map(written_cells, _rows(answers)))
     write_whole(path, buffer.getvalue())
 
 

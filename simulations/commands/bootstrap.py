@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbn.errors import ConfigError
+from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 from simulations.options import Json, Quiet, SchemaFile, Seed, table_settings, with_settings
 
@@ -141,7 +142,7 @@ def strength_table(found: Bootstrap) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("from", "to", "strength", "direction"))
     for parent, child, strength, direction in _rows(found):
-        writer.writerow((parent, child, f"{strength:.6g}", f"{direction:.6g}"))
+        writer.writerow((*written_cells([parent, child]), f"{strength:.6g}", f"{direction:.6g}"))
     return text.getvalue()
 
 

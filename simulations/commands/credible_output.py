@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fedbn.errors import ResultsError
+from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import replace_file
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def _csv(edges: list[dict[str, Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["parent", "child", "posterior"])
-    writer.writerows((e["parent"], e["child"], repr(e["posterior"])) for e in edges)
+    for e in edges:
+        writer.writerow((*written_cells([e["parent"], e["child"]]), repr(e["posterior"])))
     return text.getvalue()
 
 

@@ -20,6 +20,7 @@ from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.graphs.files import NamedDAG
 from fedbn.results.record import command_line
 from fedbn.results.report import versions, write_voted
+from fedbn.spreadsheet import written_cells
 from simulations.commands.fuse_options import FuseOptions, settings_of
 from simulations.terminal import print_json, print_table, rows_table
 
@@ -103,5 +104,6 @@ def _clients_text(dag: DAG, inputs: Sequence[NamedDAG]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("client", "edges", "smhd_to_consensus"))
-    writer.writerows((e.label, e.dag.n_edges, smhd(dag, e.dag)) for e in inputs)
+    for e in inputs:
+        writer.writerow(written_cells((e.label, e.dag.n_edges, smhd(dag, e.dag))))
     return out.getvalue()

@@ -70,11 +70,12 @@ def parameters(
 
 
 def _read_kept(folder: Path) -> Checkpoint:
+    from fedbn.bounded_file import read_bounded
     from fedbn.federation.checkpoint import STATE_FILE, read_checkpoint
 
     file = folder / STATE_FILE
     try:
-        checkpoint = read_checkpoint(file.read_text(encoding="utf-8"), str(file))
+        checkpoint = read_checkpoint(read_bounded(file).decode("utf-8"), str(file))
     except (OSError, UnicodeDecodeError) as error:
         raise ResultsError(f"{folder} is no result of a federated run: {error}") from None
     if checkpoint.state.result is None:

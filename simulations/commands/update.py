@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from fedbn.bounded_file import read_bounded
 from fedbn.data.dataset import Schema
 from fedbn.data.tables import table_stem
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError, StructureError
@@ -92,7 +93,7 @@ def _read(folder: Path) -> Checkpoint:
     """What the run kept; warns where an update is not the run with other clients."""
     file = folder / STATE_FILE
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_bounded(file).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ResultsError(f"{folder} is no result of a federated run: {error}") from None
     checkpoint = read_checkpoint(text, str(file))

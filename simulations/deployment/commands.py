@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbn.errors import FedbnError, ResultsError
+from fedbn.errors import ConfigError, FedbnError, ResultsError
 from simulations.options import Json, Quiet
 
 if TYPE_CHECKING:
@@ -31,7 +31,14 @@ def keys(
         list[str] | None,
         typer.Option("--site", help="Name of a site, to make its key pair; may be repeated."),
     ] = None,
-    days: Annotated[int, typer.Option(min=1, help="Validity of the certificates.")] = 365,
+    days: Annotated[int, typer.Option(min=1, help="Validity of the server's certificate.")] = 365,
+    renew: Annotated[
+        bool,
+        typer.Option(
+            "--renew-server",
+            help="Replace the server's certificates by new ones of the same authority and names.",
+        ),
+    ] = False,
     listen: Annotated[
         str, typer.Option(help="ADDRESS:PORT of the front, in its configuration.")
     ] = "0.0.0.0:9600",
@@ -44,14 +51,21 @@ def keys(
 
     With the certificates comes the configuration of a front for the SuperLink: Caddyfile and
     nginx.conf. Nothing is overwritten. Files that end in .key are private (mode 0600); of the
-    others, sites need ca.pem and the server needs the sites' .pub files.
+    others, sites need ca.pem and the server needs the sites' .pub files. The authority is valid for
+    ten years, the server's certificate for one: before it ends, --renew-server (alone) makes
+    another, and no site has to do anything.
     """
     from simulations.deployment.front import Front
-    from simulations.deployment.keys import make_keys
+    from simulations.deployment.keys import make_keys, renew_server
     from simulations.terminal import print_json
 
     front = Front(hosts[0], listen, superlink) if hosts else None
-    paths = make_keys(folder, hosts or (), sites or (), days, front=front)
+    if renew and (hosts or sites):
+        raise ConfigError("--renew-server keeps names and sites: give neither --host nor --site")
+    if renew:
+        paths = renew_server(folder, days)
+    else:
+        paths = make_keys(folder, hosts or (), sites or (), days, front=front)
     if as_json:
         print_json({"files": [str(path) for path in paths]})
         return

@@ -8,7 +8,9 @@
     NAME.key, NAME.pub           a site's key pair: EC P-384 in OpenSSH's format, as Flower wants it
     NAME.executor.key            what the process that runs client apps shows the site's SuperNode
 
-Private files have mode 0600 and leave the machine only by hand. Nothing is ever overwritten.
+Private files have mode 0600 and leave the machine only by hand. Nothing is overwritten, but by
+`renew_server` the two servers' own: their certificates are valid for a year, the authority's for
+ten, so that no site needs a new ca.pem when the server does.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import cast
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -29,13 +32,18 @@ from cryptography.hazmat.primitives.serialization import (
     NoEncryption,
     PrivateFormat,
     PublicFormat,
+    load_pem_private_key,
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from fedbn.errors import ConfigError, ResultsError
+from fedbn.whole_file import replace_file
 from simulations.deployment.front import INSIDE, Front
 
-__all__ = ["make_keys"]
+__all__ = ["make_keys", "renew_server"]
+
+AUTHORITY_DAYS = 3650
+"""How long the certificate authority is valid."""
 
 _SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _RESERVED = ("ca", "server", "superlink")
@@ -63,7 +71,7 @@ def make_keys(
     folder : made if it is not there.
     hosts : names and IP addresses under which the sites reach the server.
     sites : names of the sites.
-    days : how long the certificates are valid.
+    days : how long the servers' certificates are valid.
     front : its addresses; by default those of `simulations.deployment.front`.
 
     Raises
@@ -87,10 +95,39 @@ def make_keys(
     return _write(folder, contents)
 
 
+def renew_server(folder: Path, days: int = 365) -> tuple[Path, ...]:
+    """New keys and certificates for front and SuperLink, for the same names; returns their paths.
+
+    The authority stays, so no site has to do anything. It needs ca.key, which is kept offline.
+
+    Raises
+    ------
+    ResultsError : the folder does not hold a deployment's ca.pem, ca.key and certificates, or
+        cannot be written.
+    """
+    try:
+        authority = load_pem_private_key((folder / "ca.key").read_bytes(), None)
+        issuer = x509.load_pem_x509_certificate((folder / "ca.pem").read_bytes()).subject
+        contents: dict[str, bytes] = {}
+        for name in ("server", "superlink"):
+            old = x509.load_pem_x509_certificate((folder / f"{name}.pem").read_bytes())
+            names = old.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            hosts = [str(each.value) for each in names]
+            contents |= _server_keys(name, hosts, cast(Key, authority), issuer, days)
+        for file, content in contents.items():
+            mode = 0o600 if file.endswith(".key") else 0o644
+            replace_file(folder / file, content, mode=mode)
+    except (OSError, ValueError, x509.ExtensionNotFound) as error:
+        raise ResultsError(
+            f"the server's certificate in {folder} is not renewed: {error}"
+        ) from None
+    return tuple(folder / file for file in contents)
+
+
 def _certificates(hosts: Sequence[str], days: int) -> dict[str, bytes]:
     authority, title = _new_key(), _title("fedbn certificate authority")
     root = (
-        _certificate(title, title, authority, days)
+        _certificate(title, title, authority, max(days, AUTHORITY_DAYS))
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(signing=False, certificates=True), critical=True)
         .add_extension(

@@ -13,6 +13,8 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fedbn.spreadsheet import written_cells
+
 __all__ = ["LEAST", "public_content"]
 
 LEAST = 3
@@ -92,5 +94,5 @@ def _edges_of(content: Mapping[str, Any], kept: Sequence[int]) -> str:
         i, j, support = content["pairs"][k][:3]
         if codes[k] != NONE:
             ends = (j, i) if codes[k] == BACKWARD else (i, j)
-            writer.writerow((*(content["names"][v] for v in ends), support))
+            writer.writerow(written_cells((*(content["names"][v] for v in ends), support)))
     return out.getvalue()

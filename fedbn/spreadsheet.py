@@ -1,0 +1,33 @@
+"""Names in CSV files that people open with a spreadsheet, which takes some texts for formulas.
+
+A name that begins with =, +, -, @, a tab or a carriage return, and is no number, gets an apostrophe
+before it, which spreadsheets read as "text follows" (OWASP, CSV Injection). Whoever reads such a
+file with fedbn gets the name without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["read_cell", "written_cells"]
+
+_FORMULA = re.compile(r"'*(?:[=@\t\r]|[+\-](?![0-9.]*\Z))")
+
+
+def written_cells(row: Iterable[object]) -> list[object]:
+    """The row with its texts as they are safe to be opened.
+
+    >>> written_cells(["=1+1", "-3", "smoke", 0.5, "'=x"])
+    ["'=1+1", '-3', 'smoke', 0.5, "''=x"]
+    """
+    return [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in row]
+
+
+def read_cell(text: str) -> str:
+    """The inverse, of one text.
+
+    >>> read_cell("'=1+1"), read_cell("'tis")
+    ('=1+1', "'tis")
+    """
+    return text[1:] if text.startswith("'") and _FORMULA.match(text[1:]) else text

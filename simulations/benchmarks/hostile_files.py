@@ -1,0 +1,151 @@
+"""One good file of every kind that fedbn reads, and its reader."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.tables import read_dataset, read_schema, write_schema, write_table
+from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
+from fedbn.federation.disclosure import Disclosure
+from fedbn.federation.disclosure_log import append, read_log
+from fedbn.federation.rounds import ClientReply, ServerState, server_round
+from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.federation.site_file import read_site_file
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.files import read_structures, write_structure
+from fedbn.networks.bif import write_bif
+from fedbn.networks.catalog import load_network
+from fedbn.networks.json_file import network_to_json
+from fedbn.networks.network import BayesianNetwork
+from fedbn.privacy.guarantee import Guarantee
+from fedbn.privacy.ledger import Ledger, reserve
+from fedbn.search.knowledge import read_knowledge
+from fedbn.secure.cohorts import read_cohorts
+
+__all__ = ["FILES", "make_files"]
+
+SCHEMA = Schema.categorical({name: ["0", "1"] for name in "abcd"})
+DIAMOND = DAG.from_edges("abcd", [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")])
+CHAIN = DAG.from_edges("abcd", [("a", "b"), ("b", "c"), ("c", "d")])
+
+SITE = """
+name = "north"
+leave-out = ["id"]
+[policy]
+min-rows = 5
+variables = ["a"]
+weights = "exact"
+[offers]
+ess = [1, 2.5]
+[columns]
+x = "a"
+[states.a]
+ja = "1"
+"""
+
+
+def _read_state(path: Path) -> object:
+    try:
+        return read_checkpoint(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError:
+        return None  # the commands say so before they look
+
+
+def _read_stale_state(path: Path) -> object:
+    """The state without its digest: everything in it has to be checked by itself."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        content.pop("sha256", None)
+    except (ValueError, AttributeError, RecursionError):
+        return None
+    return read_checkpoint(json.dumps(content), str(path))
+
+
+FILES: Mapping[str, Callable[[Path], object]] = {
+    "state.json": _read_state,
+    "stale.json": _read_stale_state,
+    "schema.json": read_schema,
+    "structure.json": read_structures,
+    "structure.csv": read_structures,
+    "structure.graphml": read_structures,
+    "structure.dot": read_structures,
+    "structure.bif": read_structures,
+    "structure.json.gz": read_structures,
+    "several.txt": read_structures,
+    "table.csv": lambda path: read_dataset(path, "categorical"),
+    "table.csv.gz": lambda path: read_dataset(path, "categorical"),
+    "table.parquet": lambda path: read_dataset(path, "categorical"),
+    "site.toml": read_site_file,
+    "knowledge.json": read_knowledge,
+    "knowledge.toml": read_knowledge,
+    "network.bif": lambda path: load_network(str(path)),
+    "network.json": lambda path: load_network(str(path)),
+    "log.jsonl": read_log,
+    "ledger.jsonl": Ledger.read,
+    "cohorts.jsonl": read_cohorts,
+}
+"""Kind -> its reader."""
+
+
+def make_files(folder: Path) -> dict[str, Path]:
+    """A good file of every kind, in the folder."""
+    paths = {kind: folder / kind for kind in FILES}
+    _write_state(paths["state.json"])
+    paths["stale.json"].write_bytes(paths["state.json"].read_bytes())
+    write_schema(SCHEMA, paths["schema.json"])
+    for suffix in ("json", "csv", "graphml", "dot"):
+        write_structure(DIAMOND, paths[f"structure.{suffix}"])
+    packed = gzip.compress(paths["structure.json"].read_bytes(), mtime=0)
+    paths["structure.json.gz"].write_bytes(packed)
+    paths["several.txt"].write_text("nodes a,b,c\ndag one\na,b\nb,c\ndag two\nc,a\n")
+    rows = np.random.default_rng(1).integers(0, 2, size=(30, 4))
+    for kind in ("table.csv", "table.csv.gz", "table.parquet"):
+        write_table(Dataset(SCHEMA, rows), paths[kind])
+    paths["site.toml"].write_text(SITE)
+    paths["knowledge.json"].write_text('{"required": [["a", "b"]], "tiers": [["a"], ["b", "c"]]}')
+    paths["knowledge.toml"].write_text('forbidden = [["b", "a"]]\ntiers = [["a"], ["b"]]\n')
+    network = load_network("asia")
+    assert isinstance(network, BayesianNetwork)
+    paths["network.json"].write_text(network_to_json(network))
+    write_bif(network, paths["network.bif"])
+    paths["structure.bif"].write_bytes(paths["network.bif"].read_bytes())
+    _write_logs(paths)
+    return paths
+
+
+def _write_state(path: Path) -> None:
+    replies = [
+        ClientReply(name, (dag,), (1.0,), "complete", rows=30, seconds=0.5)
+        for name, dag in (("east", DIAMOND), ("north", CHAIN), ("south", DIAMOND))
+    ]
+    state = server_round(ServerState(SCHEMA, 3), replies, [], ConsensusSettings())
+    path.write_text(checkpoint_text(Checkpoint(Experiment(), state)), encoding="utf-8")
+
+
+def _write_logs(paths: Mapping[str, Path]) -> None:
+    noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
+    for number in range(3):
+        content = {"schema": {"text": b"{}"}}
+        words = f"entry {number}"
+        append(
+            paths["log.jsonl"],
+            Disclosure.of(content, run="7", round=number, kind="query", words=words, time=noon),
+        )
+        reserve(
+            paths["ledger.jsonl"],
+            Guarantee(1, 1e-6),
+            run=str(number),
+            round=1,
+            table="ab",
+            mechanism="dp-ges",
+            parameters={},
+        )
+    line = {"time": noon.isoformat(), "run": "7", "roster": ["east", "north", "south"]}
+    paths["cohorts.jsonl"].write_text(f"{json.dumps(line)}\n")
