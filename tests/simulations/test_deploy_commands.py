@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key, load_ssh_public_key
 
 from fedbn.errors import FedbnWarning
+from fedbn.federation.disclosure import Disclosure
+from fedbn.federation.disclosure_log import append
 from simulations.commands.update import update_and_report
 from tests.simulations.conftest import Fedbn
 
@@ -53,6 +56,32 @@ def test_keys_are_what_flower_wants_and_private(fedbn: Fedbn, tmp_path: Path) ->
     assert isinstance(private, ec.EllipticCurvePrivateKey)
     assert isinstance(private.curve, ec.SECP384R1)
     assert private.public_key() == public
+
+
+def test_a_renewed_certificate_is_of_the_same_authority_and_names(
+    fedbn: Fedbn, tmp_path: Path
+) -> None:
+    fedbn("keys", "k", "--host", "localhost", "--host", "127.0.0.1", "--site", "north")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "k").iterdir()}
+    assert "neither --host" in fedbn("keys", "k", "--renew-server", "--host", "x").error
+    assert fedbn("keys", "k", "--renew-server").status == 0
+    changed = {n for n, data in before.items() if (tmp_path / "k" / n).read_bytes() != data}
+    assert changed == {"server.pem", "server.key", "superlink.pem", "superlink.key"}
+    ca, old, new = (
+        x509.load_pem_x509_certificate(data)
+        for data in (
+            before["ca.pem"],
+            before["server.pem"],
+            (tmp_path / "k/server.pem").read_bytes(),
+        )
+    )
+    new.verify_directly_issued_by(ca)
+    kind = x509.SubjectAlternativeName
+    assert new.extensions.get_extension_for_class(kind) == old.extensions.get_extension_for_class(
+        kind
+    )
+    days = [(each.not_valid_after_utc - each.not_valid_before_utc).days for each in (ca, new)]
+    assert days == [3650, 365]
 
 
 def test_keys_are_never_overwritten(fedbn: Fedbn, tmp_path: Path) -> None:
@@ -150,26 +179,34 @@ def test_an_update_after_several_rounds_warns(fedbn: Fedbn, tables: list[Path]) 
 
 def test_disclosures_are_shown(fedbn: Fedbn, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    entry = {
-        "time": "2026-05-04T12:00:00.000+00:00",
-        "run": "7",
-        "round": 1,
-        "kind": "train",
-        "records": {"structures": ["edges", "header"]},
-        "bytes": 1234,
-        "sha256": "ab" * 32,
-        "words": "1 DAG with 23 arcs over 37 variables",
-    }
-    log.write_text(json.dumps(entry) + "\n")
-    assert fedbn("disclosures", log, "--json").json == {"messages": [entry]}
+    entry = Disclosure(
+        time="2026-05-04T12:00:00.000+00:00",
+        run="7",
+        round=1,
+        kind="train",
+        records={"structures": ["edges", "header"]},
+        bytes=1234,
+        sha256="ab" * 32,
+        words="1 DAG with 23 arcs over 37 variables",
+        states={"smoke": ["no", "yes"]},
+    )
+    placed = json.loads(json.dumps(asdict(append(log, entry))))
+    assert fedbn("disclosures", log, "--json").json == {"broken": "", "messages": [placed]}
     shown = fedbn("disclosures", log).out
     for words in (
         "left this site: 1, bytes: 1,234",
         "23 arcs over 37",
         "structures: edges, header",
+        'smoke: ["no", "yes"]',
+        "is as it was written: 1 lines",
     ):
         assert words in shown
     assert "cannot read" in fedbn("disclosures", tmp_path / "nowhere.jsonl").error
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    assert "is no disclosure log" in fedbn("disclosures", tmp_path / "table.csv").error
+    log.write_text(log.read_text().replace("23 arcs", "22 arcs"))
+    changed = fedbn("disclosures", log)
+    assert (changed.status, "line 1 was changed" in changed.error) == (1, True)
 
 
 @pytest.mark.slow
