@@ -47,7 +47,7 @@ def hold(experiment: Experiment) -> Iterator[None]:
     lock = file.with_name(f"{file.name}.lock")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        handle = _locked(lock)
+        handle = _lock(lock)
     except BlockingIOError:
         raise ConfigError(
             f"another run writes {file} just now: give this one another out-dir or checkpoint"
@@ -61,7 +61,7 @@ def hold(experiment: Experiment) -> Iterator[None]:
         os.close(handle)
 
 
-def _locked(lock: Path) -> int:
+def _lock(lock: Path) -> int:
     """The file, locked, and still there under this name; raises BlockingIOError."""
     while True:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)

@@ -77,7 +77,7 @@ class CountedGrid(Grid):
         return replies
 
 
-def answered(handover: Path) -> tuple[int, int] | None:
+def count_replies(handover: Path) -> tuple[int, int] | None:
     """(replies, requests) of the last request so far; None while there was none."""
     try:
         done, total = _count_file(handover).read_text().split()

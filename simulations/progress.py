@@ -56,10 +56,10 @@ class Compilation:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._writable = os.access(root, os.W_OK) and "NUMBA_CACHE_DIR" not in os.environ
-        self._first = self._last = self.compiled()
+        self._first = self._last = self.count_compiled()
         self._changed = -math.inf
 
-    def compiled(self) -> int:
+    def count_compiled(self) -> int:
         """Kernels with a file that is not older than their source."""
         found = 0
         for index in self._root.glob("**/__pycache__/*_kernels.*.nbi"):
@@ -79,7 +79,7 @@ class Compilation:
         """What to say at a time; empty unless something is being compiled."""
         if not self._writable:
             return ""
-        compiled = self.compiled()
+        compiled = self.count_compiled()
         if compiled != self._last:
             self._last, self._changed = compiled, now
         if now - self._changed > 60.0 and self._last > 0:
@@ -205,13 +205,13 @@ def _bars() -> Iterator[Any]:
             compiling = compilation.words(time.monotonic())
             for task in bars.tasks:
                 if not task.finished:
-                    bars.update(task.id, told=_told(task, compiling))
+                    bars.update(task.id, told=_task_text(task, compiling))
 
         with _ticking(tick):
             yield bars
 
 
-def _told(task: Any, compiling: str) -> str:
+def _task_text(task: Any, compiling: str) -> str:
     passed = task.elapsed or 0.0
     told = clock(passed)
     if task.total:

@@ -70,3 +70,29 @@ def test_arrays_are_named_in_one_module() -> None:
     ]
     assert len(others) > 300
     assert not named, "name it in fedbn/arrays.py"
+
+
+def test_functions_are_named_by_verbs_or_nouns() -> None:
+    """No function is a lone participle: move, solve, learn, not moved, solved, learned."""
+    irregular = {"begun", "chosen", "driven", "found", "frozen", "given", "grown", "held", "hidden"}
+    irregular |= {"made", "sent", "shaken", "shown", "taken", "told", "written"}
+    verbs_in_ed = {"embed", "feed", "need", "seed", "speed"}
+    functions = [
+        (path, node)
+        for path in PYTHON
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and not _is_property(node)
+    ]
+    participles = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path, node in functions
+        if (word := node.name.strip("_")) in irregular
+        or (word.endswith("ed") and "_" not in word and word not in verbs_in_ed)
+    ]
+    assert len(functions) > 2_000
+    assert not participles, participles
+
+
+def _is_property(function: ast.FunctionDef) -> bool:
+    """Whether it is read like a value: a state such as `done` or `stopped`."""
+    return any("property" in ast.unparse(each) for each in function.decorator_list)

@@ -73,7 +73,7 @@ def append(path: str | Path, entry: Disclosure) -> Disclosure:
     ResultsError : that fails; then the message must not leave.
     """
     try:
-        with _locked(path) as file:
+        with _lock(path) as file:
             lines = _lines(_content(path, file))
             before = _sha256(lines[-1]) if lines else START
             placed = replace(entry, number=len(lines) + 1, previous=before)
@@ -213,7 +213,7 @@ def _content(path: str | Path, file: int) -> bytes:
 
 
 @contextmanager
-def _locked(path: str | Path) -> Iterator[int]:
+def _lock(path: str | Path) -> Iterator[int]:
     """The log open for appending, locked until the end, and for nobody else to read."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     try:

@@ -283,7 +283,7 @@ def file_outcome(read: Callable[[Path], object], path: Path) -> str:
     return "read"
 
 
-def attempted(count: int, outcome: Callable[[int], str], what: str) -> Counter[str]:
+def count_outcomes(count: int, outcome: Callable[[int], str], what: str) -> Counter[str]:
     """How often which outcome; a traceback is printed and counts as one."""
     found: Counter[str] = Counter()
     for number in range(count):
@@ -306,7 +306,7 @@ def megabytes() -> int:
 
 def hostile_messages(count: int, seed: int) -> Counter[str]:
     """Outcomes of mutated messages and schema texts."""
-    return attempted(
+    return count_outcomes(
         count, lambda i: message_outcome(i, np.random.default_rng([seed, i])), "message"
     )
 
@@ -332,7 +332,7 @@ def hostile_files(count: int, seed: int) -> Counter[str]:
             path.write_bytes(content)
             return file_outcome(FILES[kind], path)
 
-        return attempted(count, outcome, "file")
+        return count_outcomes(count, outcome, "file")
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from pathlib import Path
 from fedbn.errors import FedbnError, FlowerRunError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
-from server.progress import answered
+from server.progress import count_replies
 from server.server_app import HANDOVER, Federated
 from simulations.flower.bundle import write_bundle
 from simulations.flower.processes import (
@@ -145,6 +145,6 @@ def _wait_a_little(running: Runtime, left: Path, count: Callable[[int, int], Non
     until = time.monotonic() + (0.3 if already else POLL_SECONDS)
     while time.monotonic() < until and (already or not left.exists()):
         require_running(running.home, SUPERLINK, running.superlink)
-        if (told := answered(left)) is not None:
+        if (told := count_replies(left)) is not None:
             count(*told)
         time.sleep(0.1)

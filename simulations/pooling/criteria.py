@@ -53,7 +53,7 @@ def criteria(part: str, rows: Sequence[Row]) -> list[Criterion]:
     return _PROMISES[part](rows) if rows and part in _PROMISES else []
 
 
-def _alike(rows: Sequence[Row]) -> list[Criterion]:
+def _alike_criteria(rows: Sequence[Row]) -> list[Criterion]:
     usual = [row for row in rows if row["rows"] >= MIN_ROWS]
     cells = [own for _, own in groups(usual, ("network", "rows"))]
     counts, climb, ladder = (_shares(cells, way) for way in ("counts", "climb", "ladder"))
@@ -84,7 +84,7 @@ def _scores(rows: Sequence[Row]) -> list[Criterion]:
     return found
 
 
-def _differing(rows: Sequence[Row]) -> list[Criterion]:
+def _differing_criteria(rows: Sequence[Row]) -> list[Criterion]:
     promised = [row for row in rows if row["concentration"] <= 20.0]
     cells = groups(promised, ("network", "rows", "concentration"))
     above = {
@@ -104,16 +104,16 @@ def _differing(rows: Sequence[Row]) -> list[Criterion]:
     ]
 
 
-def _mixed(rows: Sequence[Row]) -> list[Criterion]:
+def _mixed_criteria(rows: Sequence[Row]) -> list[Criterion]:
     right = [_mean(own, "mechanisms_right") for _, own in groups(rows, ("network",))]
     text = f"{100 * float(np.mean(right)):.0f} % in the mean, least {100 * min(right):.0f} %"
     return [Criterion("shared or own is right for 90 %", text, min(right) >= 0.9)]
 
 
 _PROMISES: dict[str, Callable[[Sequence[Row]], list[Criterion]]] = {
-    "alike": _alike,
-    "differing": _differing,
-    "mixed": _mixed,
+    "alike": _alike_criteria,
+    "differing": _differing_criteria,
+    "mixed": _mixed_criteria,
 }
 
 
