@@ -162,11 +162,11 @@ def read_checkpoint(text: str, source: str) -> Checkpoint:
             result = replace(result, lone_states=lone)
         state = ServerState(schema, int(content["n_clients"]), refused, result, lone)
     except (*_WRONG, FedbnError) as error:
-        raise ResultsError(f"{source} must be a checkpoint of fedbn: {_in_one_line(error)}") from None
+        raise ResultsError(f"{source} must be a checkpoint of fedbn: {_one_line(error)}") from None
     return Checkpoint(experiment, state)
 
 
-def _in_one_line(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     """What was wrong, in one line that quotes no more than a little of the file."""
     words = " ".join(repr(error).split())
     return words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}..."
