@@ -25,6 +25,7 @@ from fedbn.errors import ConfigError, SchemaError
 
 __all__ = [
     "MISSING_CELLS",
+    "MISSING_COLUMNS",
     "MISSING_STATE",
     "Codes",
     "Kind",
@@ -42,6 +43,12 @@ MISSING_CELLS = ("refuse", "state", "drop-rows")
 
 MISSING_STATE = "missing"
 """The state that a missing cell becomes where a run wants that."""
+
+MISSING_COLUMNS = (
+    "sites with different columns are to come; until then leave such a column out everywhere "
+    "(--leave-out), or the site"
+)
+"""What whoever lacks a column is told."""
 
 
 def find_kind(word: str) -> Kind:
@@ -247,7 +254,9 @@ class Schema:
         if unknown:
             raise SchemaError(f"{source}: column {unknown[0]!r} is not in the schema")
         if missing:
-            raise SchemaError(f"{source}: column {missing[0]!r} of the schema is missing")
+            raise SchemaError(
+                f"{source}: column {missing[0]!r} of the schema is missing; {MISSING_COLUMNS}"
+            )
         if part.kind != self.kind:
             raise SchemaError(f"{source}: columns are {part.kind}, the schema's are {self.kind}")
         for known, found in zip(self.variables, part.variables, strict=True):
@@ -303,7 +312,9 @@ def union_schema(schemas: Mapping[str, Schema]) -> Schema:
 def _require_same_columns(first: str, expected: Schema, client: str, found: Schema) -> None:
     for name in sorted(set(expected.names) ^ set(found.names)):
         has, lacks = (first, client) if name in expected.names else (client, first)
-        raise SchemaError(f"client {lacks!r} has no column {name!r}, client {has!r} has one")
+        raise SchemaError(
+            f"client {lacks!r} has no column {name!r}, client {has!r} has one; {MISSING_COLUMNS}"
+        )
     if expected.kind != found.kind:
         raise SchemaError(
             f"client {first!r} has {expected.kind} columns, client {client!r} {found.kind} ones"

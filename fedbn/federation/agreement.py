@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fedbn.data.dataset import Schema, union_schema
+from fedbn.data.schema import MISSING_COLUMNS
 from fedbn.data.spellings import require_one_spelling
 from fedbn.errors import SchemaError
 
@@ -106,7 +107,10 @@ class Agreement:
         sites = sorted(self.mismatches)
         shown = [f"client {site!r} {self.mismatches[site].words()}" for site in sites[:SHOWN]]
         more = f"; and {len(sites) - SHOWN} more clients" if len(sites) > SHOWN else ""
-        raise SchemaError("every client must have the agreed columns: " + "; ".join(shown) + more)
+        words = "every client must have the agreed columns: " + "; ".join(shown) + more
+        if any(mismatch.missing for mismatch in self.mismatches.values()):
+            words += f"; {MISSING_COLUMNS}"
+        raise SchemaError(words)
 
 
 def negotiate(

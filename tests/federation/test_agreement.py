@@ -29,7 +29,8 @@ def test_most_sites_decide_and_the_others_hear_about_their_own_columns() -> None
     assert found.schema == schema(a="xy", b="xy")
     assert found.mismatches == {"w": Mismatch(missing=("b",), unknown=("c",))}
     assert "'x'" not in found.mismatches["w"].words()
-    with pytest.raises(SchemaError, match="client 'w' has no column 'b'; has column 'c'"):
+    words = "client 'w' has no column 'b'; has column 'c'.*different columns are to come.*leave-out"
+    with pytest.raises(SchemaError, match=words):
         found.require_all()
 
 
@@ -48,6 +49,9 @@ def test_a_given_schema_is_the_law() -> None:
     assert found.mismatches["s"].words() == "column 'a' has state 'z', which is not agreed"
     assert found.mismatches["w"] == Mismatch(missing=("b",))
     assert "n" not in found.mismatches
+    with pytest.raises(SchemaError) as error:
+        negotiate({"s": schema(a="xz", b="x")}, given_schema).require_all()
+    assert "to come" not in str(error.value)
 
 
 def test_the_other_kind_does_not_match() -> None:
