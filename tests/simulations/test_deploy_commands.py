@@ -206,7 +206,7 @@ def test_disclosures_are_shown(fedbn: Fedbn, tmp_path: Path) -> None:
     assert "is no disclosure log" in fedbn("disclosures", tmp_path / "table.csv").error
     log.write_text(log.read_text().replace("23 arcs", "22 arcs"))
     changed = fedbn("disclosures", log)
-    assert (changed.status, "line 1 was changed" in changed.error) == (1, True)
+    assert (changed.status, "line 1 was changed" in changed.err) == (1, True)
 
 
 @pytest.mark.slow
