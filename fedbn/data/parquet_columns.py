@@ -36,8 +36,13 @@ def parquet_columns(
     if "" in names:
         raise DataError(f"{source}: column {names.index('') + 1} has no name")
     require_rows(source, file.metadata.num_rows)
-    table = file.read(columns=list(chosen(names)))
-    return {name: _parquet_column(source, name, table[name]) for name in chosen(names)}
+    wanted = list(chosen(names))
+    try:
+        table = file.read(columns=wanted)
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataError(f"{source}: its columns cannot be read: {reason}") from error
+    return {name: _parquet_column(source, name, table[name]) for name in wanted}
 
 
 def _parquet(source: str, content: bytes) -> Any:
