@@ -43,7 +43,7 @@ def described(where: Context) -> Message:
 @pytest.fixture
 def secret(tmp_path: Path) -> str:
     table = tmp_path / "secret.csv"
-    table.write_text(f"name,b\n{SECRET},1\nother,2\n" * 20)
+    table.write_text("name,b\n" + f"{SECRET},1\nother,2\n" * 20)
     return str(table)
 
 
