@@ -22,10 +22,10 @@ from fedbn.federation.family_message import (
     answer_from_arrays,
     request_to_arrays,
 )
-from fedbn.federation.message import arrays_of_npy, schema_to_text
+from fedbn.federation.message import schema_to_text
 from fedbn.federation.rounds import FederationResult, ServerState, require_quorum
 from fedbn.federation.settings import Experiment
-from server.replies import LOG, content_of
+from server.replies import LOG, arrays_in, content_of
 
 COUNTS = f"{MessageType.QUERY}.counts"
 
@@ -133,9 +133,6 @@ def _sort_out(
 def _answer(
     reply: Message, client: str, wanted: FamilyRequest, experiment: Experiment
 ) -> FamilyAnswer:
-    record = content_of(reply, client).get("counts")
-    if not isinstance(record, ArrayRecord):
-        raise MessageError(f"{client}: a reply must hold the arrays of counts")
-    parts = [(key, bytes(array.data)) for key, array in record.items()]
-    arrays = arrays_of_npy(parts, limits=experiment.limits, sender=client, keys=ANSWER_KEYS)
+    content, limits = content_of(reply, client), experiment.limits
+    arrays = arrays_in(content, "counts", client=client, limits=limits, keys=ANSWER_KEYS)
     return answer_from_arrays(arrays, wanted, experiment.learner.ess, sender=client)

@@ -16,7 +16,7 @@ from flwr.serverapp import Grid
 
 from fedbn.errors import DataError, MessageError, NetworkError
 from fedbn.federation.family_message import FamilyRequest
-from fedbn.federation.message import StructureMessage, arrays_of_npy, schema_to_text, to_arrays
+from fedbn.federation.message import StructureMessage, schema_to_text, to_arrays
 from fedbn.federation.moments_message import MOMENTS_KEYS, moments_from_arrays
 from fedbn.federation.rounds import FederationResult
 from fedbn.federation.settings import Experiment
@@ -25,7 +25,7 @@ from fedbn.networks.fitting import parameters_of
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
 from server.counting import answers_to
-from server.replies import LOG, content_of
+from server.replies import LOG, arrays_in, content_of
 
 MOMENTS = f"{MessageType.QUERY}.moments"
 
@@ -110,11 +110,8 @@ def _equations(
 def _moments(
     reply: Message, client: str, result: FederationResult, experiment: Experiment
 ) -> Moments:
-    record = content_of(reply, client).get("moments")
-    if not isinstance(record, ArrayRecord):
-        raise MessageError(f"{client}: a reply must hold the arrays of moments")
-    parts = [(key, bytes(array.data)) for key, array in record.items()]
-    arrays = arrays_of_npy(parts, limits=experiment.limits, sender=client, keys=MOMENTS_KEYS)
+    content, limits = content_of(reply, client), experiment.limits
+    arrays = arrays_in(content, "moments", client=client, limits=limits, keys=MOMENTS_KEYS)
     return moments_from_arrays(arrays, result.consensus.dag, result.schema, sender=client)
 
 

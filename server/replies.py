@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TypeVar
 
-from flwr.app import ConfigRecord, Message, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 
 from fedbn.errors import MessageError
-from fedbn.federation.message import printable
+from fedbn.federation.message import ARRAY_KEYS, Arrays, Limits, arrays_of_npy, printable
 
 LOG = logging.getLogger("fedbn.server")
 
@@ -28,6 +28,22 @@ def content_of(reply: Message, client: str) -> RecordDict:
     if not reply.has_content():
         raise MessageError(f"{client}: a reply must have content")
     return reply.content
+
+
+def arrays_in(
+    content: RecordDict,
+    name: str,
+    *,
+    client: str,
+    limits: Limits,
+    keys: tuple[str, ...] = ARRAY_KEYS,
+) -> Arrays:
+    """The arrays of the record `name`; raises MessageError unless there are these within limits."""
+    record = content.get(name)
+    if not isinstance(record, ArrayRecord):
+        raise MessageError(f"{client}: a reply must hold the arrays of {name}")
+    parts = [(key, bytes(array.data)) for key, array in record.items()]
+    return arrays_of_npy(parts, limits=limits, sender=client, keys=keys)
 
 
 def diagnostic(content: RecordDict, key: str, kind: type[Value]) -> Value | None:

@@ -32,14 +32,13 @@ from fedbn.federation import rounds
 from fedbn.federation.message import (
     Limits,
     StructureMessage,
-    arrays_of_npy,
     from_arrays,
     schema_to_text,
     to_arrays,
 )
 from fedbn.federation.rounds import ClientReply, Progress, ServerState
 from fedbn.federation.settings import ConsensusSettings
-from server.replies import LOG, content_of, diagnostic
+from server.replies import LOG, arrays_in, content_of, diagnostic
 
 
 class StructuralConsensus(Strategy):
@@ -177,11 +176,7 @@ class StructuralConsensus(Strategy):
     def _decode(self, client: str, reply: Message) -> ClientReply:
         """The reply as checked structures; raises MessageError naming client and reason."""
         content = content_of(reply, client)
-        record = content.get("structures")
-        if not isinstance(record, ArrayRecord):
-            raise MessageError(f"{client}: a reply must hold the arrays of a message")
-        parts = [(key, bytes(array.data)) for key, array in record.items()]
-        arrays = arrays_of_npy(parts, limits=self.limits, sender=client)
+        arrays = arrays_in(content, "structures", client=client, limits=self.limits)
         message = from_arrays(arrays, self.state.schema, limits=self.limits, sender=client)
         found = tuple(sorted(set(message.row_weights)))
         if found != self.ladder:

@@ -127,8 +127,8 @@ BAD_ROUNDS: dict[str, tuple[Lie, str]] = {
     "an index out of range": (values("edges", lambda e: e + 7), "variables 0 to 7"),
     "another schema": (values("header", lambda h: h[::-1]), "version must be 3"),
     "a weight of its own": (values("weights", lambda w: w * np.inf), "positive and finite"),
-    "no structures": (instead(structures=None), "arrays of a message"),
-    "a metric in their place": (instead(structures=MetricRecord({"x": 1})), "arrays of a message"),
+    "no structures": (instead(structures=None), "arrays of structures"),
+    "a metric in their place": (instead(structures=MetricRecord({"x": 1})), "arrays of structures"),
 }
 
 
