@@ -307,7 +307,7 @@ def schema_from_text(
     except (MessageError, SchemaError) as error:
         raise MessageError(f"{sender}: {error}") from None
     except (ValueError, TypeError, OverflowError):
-        raise MessageError(f"{sender}: a schema must be a JSON object {{column: [states]}}") from None
+        raise MessageError(f"{sender}: a schema must be JSON, {{column: [states]}}") from None
     if schema.hash != schema_hash:
         raise MessageError(f"{sender}: the schema does not have the hash that came with it")
     if limits is not None:
@@ -318,7 +318,7 @@ def schema_from_text(
 def _require_short(content: object, most: int) -> None:
     """Names and states that can be shown and written, and no more columns than a DAG can have."""
     if not isinstance(content, dict):
-        raise MessageError("a schema must be a JSON object {column: [states]}")
+        raise MessageError("a schema must be JSON, {column: [states]}")
     if len(content) ** 2 > most:
         raise MessageError(f"{len(content)} columns are more than a message can join")
     for name, states in content.items():
