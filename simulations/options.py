@@ -23,11 +23,13 @@ __all__ = [
     "Json",
     "LedgerFile",
     "Minutes",
+    "MinutesOfPart",
     "NetworkDir",
     "Quiet",
     "SchemaFile",
     "Seed",
     "SeveralValues",
+    "StudyFolder",
     "examples",
     "learning_settings",
     "require_known",
@@ -68,6 +70,17 @@ Minutes = Annotated[
     typer.Option(
         min=0.0, show_default="no limit", help="Start no more cases after so many minutes."
     ),
+]
+MinutesOfPart = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        show_default="no limit",
+        help="Begin no more cases of a part after so many minutes.",
+    ),
+]
+StudyFolder = Annotated[
+    Path, typer.Option("--out", "-o", help="Folder of rows, figures and report.")
 ]
 LEARNING, TABLES = "Learning", "Tables"
 

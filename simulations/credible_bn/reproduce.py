@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbn.errors import ConfigError
+from simulations.options import StudyFolder
 
 if TYPE_CHECKING:
     from simulations.credible_bn.cases import Settings
@@ -23,7 +24,7 @@ class Part(StrEnum):
 
 
 def credible(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of rows, figures and report.")],
+    out: StudyFolder,
     data_dir: Annotated[
         Path | None,
         typer.Option(help="Folder with the UCI tables, NAME.csv, for Tables 1 to 3."),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from simulations.options import Quiet
+from simulations.options import MinutesOfPart, Quiet, StudyFolder
 
 
 class Part(StrEnum):
@@ -24,7 +23,7 @@ class Part(StrEnum):
 
 
 def reproduce_pooling(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of rows, figures and report.")],
+    out: StudyFolder,
     part: Annotated[
         Part,
         typer.Option(
@@ -41,9 +40,7 @@ def reproduce_pooling(
         list[int] | None, typer.Option(help="Only cases of so many rows a site (repeat).")
     ] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Small cases, one seed.")] = False,
-    minutes: Annotated[
-        float | None, typer.Option(help="Begin no more cases of a part after so many minutes.")
-    ] = None,
+    minutes: MinutesOfPart = None,
     quiet: Quiet = False,
 ) -> None:
     """What a federation loses by not pooling: structures alone, counts, a climb, pooled rows.

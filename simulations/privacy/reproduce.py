@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simulations.options import Quiet
+from simulations.options import MinutesOfPart, Quiet, StudyFolder
 
 if TYPE_CHECKING:
     from simulations.study import Row, Section
@@ -27,14 +27,12 @@ class Part(StrEnum):
 
 
 def reproduce_privacy(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of rows, figures and report.")],
+    out: StudyFolder,
     part: Annotated[
         Part, typer.Option(help="What privacy costs, secure sums, attacks, audits, or all.")
     ] = Part.everything,
     smoke: Annotated[bool, typer.Option("--smoke", help="A small version, in minutes.")] = False,
-    minutes: Annotated[
-        float | None, typer.Option(help="Begin no more cases of a part after so many minutes.")
-    ] = None,
+    minutes: MinutesOfPart = None,
     quiet: Quiet = False,
 ) -> None:
     """Privacy of structures: what it costs, what leaks without it, which claims hold.
