@@ -7,6 +7,7 @@ again by Python's csv module, which is slow, strict, and knows the line.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import zlib
@@ -36,7 +37,8 @@ _CHUNK = 1 << 16
 _BLOCK = 1 << 20
 """Bytes that pyarrow takes at one time."""
 
-_BOM = b"\xef\xbb\xbf"
+_BOM = codecs.BOM_UTF8
+_WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def csv_names(path: str | Path, form: TableFormat) -> tuple[str, ...]:
@@ -83,6 +85,7 @@ def _open(path: str | Path, form: TableFormat) -> BinaryIO:
         if str(path).lower().endswith(".gz"):
             with stream:
                 stream = io.BytesIO(read_bounded(path, MAX_TABLE, gzipped=True))
+        _require_width(str(path), stream, form)
         if form.encoding != "utf-8":
             with stream:
                 stream = io.BytesIO(stream.read().decode(form.encoding).encode("utf-8"))
@@ -96,6 +99,23 @@ def _open(path: str | Path, form: TableFormat) -> BinaryIO:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{path} cannot be read: {reason}") from error
+
+
+def _require_width(source: str, stream: BinaryIO, form: TableFormat) -> None:
+    """Refuse UTF-16 that is read as another encoding, and the reverse: both could be read."""
+    first = stream.read(256)
+    stream.seek(0)
+    marked = first.startswith(_WIDE_BOMS)
+    words = ""
+    if form.encoding == "utf-16":
+        words = "" if marked else "has no byte order mark of UTF-16: convert it to UTF-8"
+    elif marked:
+        words = "is UTF-16: say --encoding utf-16"
+    elif first.count(0) > len(first) // 4:
+        words = "has many NUL bytes, as UTF-16 without a byte order mark: convert it to UTF-8"
+    if words:
+        stream.close()
+        raise DataError(f"{source} {words}")
 
 
 def _records(source: str, stream: BinaryIO, form: TableFormat) -> Generator[list[str], None, None]:

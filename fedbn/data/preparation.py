@@ -307,13 +307,14 @@ def _gaussian(source: str, columns: Mapping[str, Column], form: TableFormat) -> 
 
 
 def _warn_of_header(source: str, columns: Mapping[str, Column], form: TableFormat) -> None:
-    """Names that are all numbers are likely the first row of a table without a header."""
+    """Names that are numbers are likely the first row, or a line that is not of the table."""
     counted = {str(i) for i in range(len(columns) + 1)}
-    if not set(columns) <= counted and all(is_number(name, form) for name in columns):
-        first = next(iter(columns))
+    found = [name for name in columns if is_number(name, form)]
+    if not set(found) <= counted:
+        of_all = "all" if len(found) == len(columns) else f"{len(found)} of {len(columns)}"
         _warn(
-            f"{source}: all names of columns are numbers, such as {first!r}: is there a header? "
-            "If there is none, say --header no"
+            f"{source}: {of_all} names of columns are numbers, such as {found[0]!r}: is there a "
+            "header? If there is none, say --header no; if other lines come first, --skip-lines 1"
         )
 
 

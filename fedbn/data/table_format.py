@@ -9,7 +9,7 @@ from fedbn.errors import ConfigError
 __all__ = ["DECIMALS", "ENCODINGS", "HEADERS", "SEPARATORS", "TableFormat"]
 
 SEPARATORS = {",": ",", ";": ";", "|": "|", "tab": "\t", "\t": "\t", "space": " "}
-ENCODINGS = ("utf-8", "latin-1", "cp1252")
+ENCODINGS = ("utf-8", "latin-1", "cp1252", "utf-16")
 DECIMALS = (".", ",")
 HEADERS = ("yes", "no")
 
@@ -22,7 +22,7 @@ class TableFormat:
     ----------
     separator : ",", ";", "|", "tab" or "space".
     decimal : "." or ",", of numbers.
-    encoding : "utf-8", "latin-1" or "cp1252".
+    encoding : "utf-8", "latin-1", "cp1252" or "utf-16" (which then has a byte order mark).
     header : "yes": the first line names the columns; "no": they are V1, V2, ... by their places.
     skip_lines : lines before the header, or before the first row, that are not of the table.
 

@@ -170,7 +170,7 @@ def test_other_dialects(csv_file):
         read_dataset(path, "gaussian", half)
     whole = Preparation(columns=("größe",), form=TableFormat(";", ",", "latin-1"))
     assert read_dataset(path, "gaussian", whole).values.tolist() == [[1.5], [2.0]]
-    for wrong in (("",), (",", "'"), (",", ".", "utf-16"), (",", ",")):
+    for wrong in (("",), (",", "'"), (",", ".", "utf-7"), (",", ",")):
         with pytest.raises(ConfigError):
             TableFormat(*wrong)
 
@@ -242,3 +242,31 @@ def test_spaces_between_cells_and_a_table_without_a_header(csv_file):
         data = read_dataset(path, "gaussian", Preparation(form=TableFormat("space")))
     assert data.values.tolist() == [[1.0, 48.0], [2.0, 50.0]]
     assert read_dataset(csv_file("0,1\na,x\nb,y\n"), "categorical").names == ("0", "1")
+
+
+def test_a_first_line_that_tells_sizes_is_no_header(csv_file):
+    """As in scikit-learn's iris.csv: rows, columns, and the names of the classes."""
+    path = csv_file("150,4,setosa\n5.1,3.5,0\n4.9,3.0,1\n")
+    words = "2 of 3 names of columns are numbers, such as '150'.*--header no.*--skip-lines 1"
+    with pytest.warns(FedbnWarning, match=words):
+        read_dataset(path, "categorical")
+
+
+@pytest.mark.parametrize("text", ["age;jöb\n1;x\n2;y\n", "a,b\n1,x\n2,y\n"])
+@pytest.mark.parametrize("bytes_first", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_read_if_said_and_known_if_not(tmp_path, text, bytes_first):
+    path = tmp_path / "t.csv"
+    separator = ";" if ";" in text else ","
+    plain, wide = (TableFormat(separator, encoding=name) for name in ("utf-8", "utf-16"))
+    path.write_bytes(("\ufeff" + text).encode(bytes_first))
+    for form in (plain, TableFormat(separator, encoding="latin-1")):
+        with pytest.raises(DataError, match="is UTF-16: say --encoding utf-16"):
+            read_dataset(path, "categorical", Preparation(form=form))
+    found = read_dataset(path, "categorical", Preparation(form=wide))
+    path.write_bytes(text.encode("utf-8"))
+    assert found == read_dataset(path, "categorical", Preparation(form=plain))
+    with pytest.raises(DataError, match="no byte order mark of UTF-16: convert it to UTF-8"):
+        read_dataset(path, "categorical", Preparation(form=wide))
+    path.write_bytes(text.encode(bytes_first))
+    with pytest.raises(DataError, match="many NUL bytes.*convert it to UTF-8"):
+        read_dataset(path, "categorical", Preparation(form=plain))
