@@ -202,6 +202,9 @@ def simulate(
     Every client learns from its own table, the server fuses the structures. The result is a folder:
     the consensus as CSV, JSON, GraphML, DOT and BIF, tables, figures.
     """
+    from simulations.progress import say_start
+
+    say_start("starting: reading settings, loading the learners", not (quiet or as_json))
     from fedbn.federation.private_runs import guarantee_of
     from simulations.commands.simulate import run_and_report
     from simulations.experiment import experiment_from
@@ -531,6 +534,7 @@ def fuse(
         out=out,
         as_json=as_json,
         quiet=quiet,
+        files=tuple(files),
     )
     fuse_and_report(inputs, options, gold)
 

@@ -1,8 +1,9 @@
 """What a long command says while it works, on standard error: what, k of n, and the time left.
 
-On a terminal that is a bar. Elsewhere it is a plain line, after two seconds and then every few
-seconds in the first minute, every half minute later. The first run on a machine compiles kernels,
-which is seen from the files that the compiler leaves, whichever process it runs in.
+A command that loads much says at once that it starts. On a terminal the rest is a bar. Elsewhere it
+is a plain line, after two seconds and then every few seconds in the first minute, every half minute
+later. The first run on a machine compiles kernels, which is seen from the files that the compiler
+leaves, whichever process it runs in.
 """
 
 from __future__ import annotations
@@ -21,7 +22,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from simulations.study_cases import Tick
 
-__all__ = ["Compilation", "Count", "Stages", "progress_bars", "stages", "study_line", "time_left"]
+__all__ = [
+    "Compilation",
+    "Count",
+    "Stages",
+    "progress_bars",
+    "say_start",
+    "stages",
+    "study_line",
+    "time_left",
+]
 
 FIRST_SECONDS = 2.0
 """Nothing is said of what takes less."""
@@ -166,6 +176,12 @@ class _Lines:
             self._said = now
             more = f" ({compiling})" if compiling else ""
             print(f"fedbn: {task.text(now)}{more}", file=sys.stderr, flush=True)
+
+
+def say_start(words: str, shown: bool) -> None:
+    """A line at once, before the imports and kernels that a long command loads first."""
+    if shown:
+        print(f"fedbn: {words}", file=sys.stderr, flush=True)
 
 
 @contextmanager

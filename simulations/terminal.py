@@ -130,12 +130,16 @@ def times_line(*, fusion: float, wall: float, searches: float | None = None) -> 
 
 def print_written(folder: Path) -> None:
     """Where the results are, and every file that is there."""
+    from fedbn.results.placement import LARGE
+
     here = Path.cwd()
     shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")
                    if path.is_file())  # fmt: skip
     print(f"Results are in {shown}; open {shown / 'report.html'}. Its files:")
     print(fill(", ".join(names), 100, initial_indent="  ", subsequent_indent="  "))
+    if "figures/smhd.png" in names and "figures/consensus.png" not in names:
+        print(f"Above {LARGE} variables there is no figure of the network: report.html shows it.")
 
 
 def warn_of_replacing(folder: Path) -> None:

@@ -19,7 +19,7 @@ from fedbn.data.tables import TABLE_SUFFIXES
 from fedbn.federation.run_config import run_config_keys, to_run_config, typed_values
 from fedbn.federation.settings import Experiment
 
-__all__ = ["command_line", "fractions_told", "repeat_line", "sendable"]
+__all__ = ["command_line", "fractions_told", "hash_files", "repeat_line", "sendable"]
 
 FILES = ("network", "table", "sites", "sites-dir", "schema", "network-dir", "knowledge")
 """Settings that may name files or folders."""
@@ -34,7 +34,7 @@ def sendable(run: Mapping[str, Any]) -> dict[str, Any]:
         return dict(run)
     if set(settings) <= set(run_config_keys()):
         settings = typed_values(settings)
-    inputs = [each for key in FILES for each in _hash_files(key, settings.get(key))]
+    inputs = [each for key in FILES for each in hash_files(key, settings.get(key))]
     plain = {key: _without_folders(key, value) for key, value in settings.items()}
     return {**run, "settings": plain, "inputs": [*run.get("inputs", ()), *inputs]}
 
@@ -50,7 +50,7 @@ def _without_folders(key: str, value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _hash_files(key: str, value: Any) -> Iterator[dict[str, str]]:
+def hash_files(key: str, value: Any) -> Iterator[dict[str, str]]:
     """The files that a setting names, with their hashes."""
     texts = value if isinstance(value, (list, tuple)) else [value]
     for text in texts:

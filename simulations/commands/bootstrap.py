@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -71,6 +72,10 @@ def bootstrap(
     quiet: Quiet = False,
 ) -> None:
     """Learn from resampled rows: the strength of every edge, and the averaged network."""
+    from simulations.progress import say_start
+
+    began = time.monotonic()
+    say_start("starting: reading the table, loading the learners", not (quiet or as_json))
     from fedbn.graphs.files import require_structure_file, write_structure
     from fedbn.learners import LearnerSettings
     from simulations.commands.learn import read_table
@@ -88,7 +93,9 @@ def bootstrap(
         knowledge=None if knowledge is None else str(knowledge),
     )
     dataset = read_table(table, score, schema, experiment_from(given).tables)
+    worked = time.process_time()
     found = _replicates(dataset, settings, replicates, workers, seed, quiet or as_json)
+    searched = time.process_time() - worked
     least = found.threshold() if threshold is None else threshold
     averaged = found.average(least)
     if strengths is not None:
@@ -96,6 +103,9 @@ def bootstrap(
     if out is not None:
         write_structure(averaged, out)
     _report(found, averaged, float(least), as_json=as_json, quiet=quiet)
+    if not (quiet or as_json):
+        wall = time.monotonic() - began
+        typer.echo(f"searches {searched:.2f} s (CPU), {wall:.2f} s in all by the clock", err=True)
 
 
 def _replicates(

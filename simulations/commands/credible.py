@@ -162,12 +162,14 @@ def credible(
     is left out without proof, and numbers say "at least" where a limit was met. Edges go to
     standard output as CSV with their posteriors, counts to standard error.
     """
+    from simulations.progress import say_start, stages
+
+    say_start("starting: reading the table, loading kernels", not (quiet or as_json))
     from fedbn.credible.coverage import MAX_VARIABLES, covered_share
     from fedbn.scores import make_score
     from simulations.commands.credible_output import show, write_files
     from simulations.commands.learn import read_table
     from simulations.experiment import experiment_from
-    from simulations.progress import stages
     from simulations.terminal import print_json
 
     wanted = _Wanted(count, most, k_best, per_class, ancestors, v_structures, samples, seed, paper)
@@ -185,13 +187,14 @@ def credible(
             stacklevel=2,
         )
     prepared = experiment_from(given).tables
-    began = time.monotonic()
+    began, worked = time.monotonic(), time.process_time()
     allowed = None if memory is None else int(memory * 2**30)
     with stages(not quiet and not as_json) as notify:
         candidates = _candidates(
             table, score, bf, ess, schema, prepared, max_parents, allowed, seconds, notify
         )
         found = _find(candidates, allowed, began, seconds, notify)
+        searched = time.process_time() - worked
         content = {"table": str(table), "score": score, "bayes_factor": bf}
         content |= _content(found, wanted, allowed, notify)
     if table.suffix not in SCORE_FILES and len(found.names) <= MAX_VARIABLES:
@@ -199,6 +202,7 @@ def credible(
         content["posterior_covered"] = covered_share(found, make_score(score, dataset, ess=ess))
     if paper and table.suffix not in SCORE_FILES:
         content["paper_parent_sets"] = _paper_sets(table, score, bf, ess, schema, prepared)
+    content["search_seconds"] = searched
     content["seconds"] = time.monotonic() - began
     write_files(found, content, out=out, threshold=threshold, figures=figures, scores=scores)
     if as_json:

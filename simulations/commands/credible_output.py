@@ -132,7 +132,8 @@ def _counts(content: Mapping[str, Any]) -> list[str]:
     lines = [
         f"OPT {content['opt']:.6f}; {content['parent_sets']} parent sets; {least}{content['dags']} "
         f"graphs in {classes} classes within a Bayes factor of {content['bayes_factor']:g}; "
-        f"{content['seconds']:.2f} s",
+        f"search {content['search_seconds']:.2f} s (CPU), {content['seconds']:.2f} s in all by the "
+        "clock",
         f"complete: {str(content['complete']).lower()}; {content['proof']}",
     ]
     if "posterior_covered" in content:

@@ -153,7 +153,7 @@ def _outcome(
 
 
 def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> None:
-    from fedbn.results.record import command_line
+    from fedbn.results.record import command_line, hash_files
     from fedbn.results.report import versions, write_results
 
     assert options.out is not None
@@ -161,6 +161,7 @@ def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> N
         "command": "fuse",
         "command_line": command_line(),
         "settings": settings_of(options),
+        "inputs": list(hash_files("inputs", [str(file) for file in options.files])),
         "seed": options.seed if options.random_ties else None,
         "versions": versions(),
         "timings": times,

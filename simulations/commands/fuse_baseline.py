@@ -18,7 +18,7 @@ from fedbn.fusion.median import descend_to_median
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.graphs.files import NamedDAG
-from fedbn.results.record import command_line
+from fedbn.results.record import command_line, hash_files
 from fedbn.results.report import versions, write_voted
 from fedbn.spreadsheet import written_cells
 from simulations.commands.fuse_options import FuseOptions, settings_of
@@ -89,6 +89,7 @@ def _write(
         "command": "fuse",
         "command_line": command_line(),
         "settings": settings_of(options),
+        "inputs": list(hash_files("inputs", [str(file) for file in options.files])),
         "seed": options.seed,
         "versions": versions(),
         **facts,

@@ -28,6 +28,7 @@ class FuseOptions:
     out: Path | None = None
     as_json: bool = False
     quiet: bool = False
+    files: tuple[Path, ...] = ()
 
 
 def settings_of(options: FuseOptions) -> dict[str, Any]:

@@ -44,8 +44,11 @@ def parameters(
 ) -> None:
     """Count in the sites' tables and write network.json and consensus.bif into the results.
 
+    The report there is written anew, with them.
+
     The columns are read as the run read them, under the schema that was agreed.
     """
+    from fedbn.results.page.files import CONTENT_FILE, refresh_parameters
     from fedbn.results.report import write_network
     from simulations.terminal import print_json
 
@@ -58,6 +61,8 @@ def parameters(
     weighted = _weigh(checkpoint, tables) if average else ""
     try:
         write_network(network, results)
+        if (results / CONTENT_FILE).exists():
+            refresh_parameters(results, network)
         if average:
             write_whole(results / AVERAGE_FILE, weighted)
     except OSError as error:

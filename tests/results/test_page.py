@@ -1,5 +1,6 @@
 """The report without a browser: what its content says, and that the page is safe and repeatable."""
 
+import base64
 import csv
 import json
 import re
@@ -19,16 +20,24 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.results.dictionary import COLUMNS
-from fedbn.results.outcome import Client, ClientRow, EdgeRow, Outcome, PathRow, client_rows
+from fedbn.results.outcome import (
+    Client,
+    ClientRow,
+    EdgeRow,
+    Outcome,
+    PathRow,
+    PooledReference,
+    client_rows,
+)
 from fedbn.results.page.content import report_content
-from fedbn.results.page.files import read_content, write_report
+from fedbn.results.page.files import read_content, refresh_parameters, write_report
 from fedbn.results.page.html import page_html
 from fedbn.results.page.public import public_content
 from fedbn.results.page.states import BACKWARD, FORWARD, NONE, OPEN
 from fedbn.results.page.svg import codes_at
 from fedbn.results.palette import SHADES
 from fedbn.results.record import sendable
-from fedbn.results.report import write_results
+from fedbn.results.report import write_network, write_results
 from tests.results.report_cases import RUN, hostile, ordinary, outcome_of, parameters
 
 CSS = Path(__file__).parents[2] / "fedbn" / "results" / "page" / "report.css"
@@ -117,7 +126,8 @@ def test_hostile_names_are_text_and_nothing_is_loaded(public: bool) -> None:
             name for name in attributes if name.startswith("on") or name in ("src", "style")
         ]
     links = [each["href"] for tag, each in tags if tag == "a"]
-    assert [str(link)[:13] for link in links] == ["data:text/csv"]
+    kinds = [str(link).partition(";")[0] for link in links]
+    assert kinds == ["data:text/csv", "data:text/plain"][: 1 if public else 2]
     outside = re.sub(r'(?s)<script type="application/json".*?</script>|href="data:[^"]*"', "", html)
     outside = outside.replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"https?:|//[a-z]|@import|url\((?!#|&#)|\$\{location", outside)
@@ -167,6 +177,71 @@ def test_the_public_page_names_no_site_and_no_rare_edge() -> None:
     kept = {frozenset((names[i], names[j])) for i, j in common}
     assert all(frozenset((line["from"], line["to"])) in kept for line in lines)
     assert public_content(content, 99)["pairs"] == []
+
+
+def told_by(html: str) -> str:
+    """A page as its reader can search it: the text, and the files that its links hold, opened."""
+    links = re.findall(r'href="data:[^,]*,([^"]*)"', html)
+    return html + "".join(base64.b64decode(link).decode("utf-8") for link in links)
+
+
+def test_no_site_and_no_rare_edge_is_anywhere_in_the_public_file() -> None:
+    outcome = ordinary()
+    run = {**RUN, "inputs": [{"setting": "sites", "name": "site 0.csv", "sha256": "0" * 64}],
+           "settings": {**RUN["settings"], "sites": ["site 0.csv"]}}  # fmt: skip
+    content = report_content(outcome, run, parameters(outcome))
+    told, shown = told_by(page_html(public_content(content))), told_by(page_html(content))
+    found = json.loads(re.search(r'(?s)id="data">(.*?)</script>', told).group(1))
+    assert not [c.label for c in outcome.clients if c.label in told]
+    assert all(c.label in shown for c in outcome.clients)
+    names = outcome.consensus.dag.names
+    joined = [outcome.clients[k].dags[0].adjacency for k in range(5)]
+    count = sum((own | own.T).astype(int) for own in joined)
+    rare = [(i, j) for i in range(len(names)) for j in range(i) if count[i, j] < 3]
+    assert rare
+    assert not {frozenset(row[:2]) for row in found["pairs"]} & {frozenset(pair) for pair in rare}
+    assert len(found["paths"]) == len(found["pairs"])
+    assert all(max(s["changes"][::2], default=-1) < len(found["pairs"])
+               for reading in found["readings"] for s in reading["states"])  # fmt: skip
+    words = re.sub(r'(?s)<script type="application/json".*?</script>', "", told)
+    for i, j in rare:
+        for a, b in ((names[i], names[j]), (names[j], names[i])):
+            assert not re.search(rf"{a}\W{{1,3}}{b}|{a}</td><td>{b}|{a} (→|-|to|and) {b}", words)
+
+
+def test_links_hold_the_files_of_the_folder(tmp_path: Path) -> None:
+    outcome = ordinary()
+    network = parameters(outcome)
+    out = write_results(outcome, tmp_path / "out", run=RUN, network=network, figures=False)
+    html = (out / "report.html").read_text("utf-8")
+    saved = dict(re.findall(r'download="([^"]*)" href="data:[^,]*,([^"]*)"', html))
+    assert base64.b64decode(saved["consensus.bif"]) == (out / "consensus.bif").read_bytes()
+    assert "consensus.bif" not in page_html(report_content(outcome, RUN))
+
+
+def test_parameters_found_later_are_in_the_report(tmp_path: Path) -> None:
+    outcome = ordinary()
+    network = parameters(outcome)
+    whole = write_results(outcome, tmp_path / "1", run=RUN, network=network, figures=False)
+    late = write_results(outcome, tmp_path / "2", run=RUN, figures=False)
+    write_network(network, late)
+    refresh_parameters(late, network)
+    assert (late / "report.html").read_bytes() == (whole / "report.html").read_bytes()
+
+
+def test_what_pooling_would_have_given_is_told_where_it_is_known() -> None:
+    outcome = ordinary()
+    title = "What pooling would have given"
+    assert title not in page_html(report_content(outcome, RUN))
+    assert outcome.gold is not None
+    known = replace(outcome, pooled=PooledReference(outcome.gold, 0.5))
+    content = report_content(known, RUN)
+    html = page_html(content)
+    assert title in html
+    assert f"to the consensus is {smhd(outcome.gold, outcome.consensus.dag)}" in html
+    assert "goes 50 %" in html
+    assert '<td>GES on all rows pooled</td><td class="n">0</td>' in html
+    assert title in page_html(report_content(replace(known, gold=None), RUN))
 
 
 def test_one_variable_no_edge_and_no_theta_have_reports() -> None:

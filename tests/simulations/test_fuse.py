@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 
@@ -138,6 +139,8 @@ def test_results_are_written_and_read_back(fedbn: Fedbn, files: list[Path], tmp_
     run = json.loads((out / "run.json").read_text())
     assert run["command"] == "fuse"
     assert run["summary"]["inputs"] == 3
+    hashed = [(each["name"], each["sha256"]) for each in run["inputs"]]
+    assert hashed == [(file.name, sha256(file.read_bytes()).hexdigest()) for file in files]
     assert (out / "figures" / "consensus.svg").stat().st_size > 1000
 
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
 from fedbn.graphs.files import structure_text
 from fedbn.results.outcome import Outcome, Summary, client_rows, edge_rows, edge_status, summarise
-from fedbn.results.page.parameters import parameters_of
+from fedbn.results.page.parameters import told_parameters
 from fedbn.results.page.states import Pairs, decimal, readings_of, site_distances
 from fedbn.results.page.words import headline, sentences
 from fedbn.results.placement import (
@@ -79,6 +80,7 @@ def report_content(
         "remarks": list(summary.remarks),
         "lone_states": [list(map(printable_name, triple)) for triple in outcome.lone_states],
         "gold": _gold(summary),
+        "pooled": _pooled(outcome),
     }
     return content | _tail(run, dag, network, hashes)
 
@@ -152,7 +154,7 @@ def _tail(
     settings = run.get("settings") or {}
     given = {key: value for key, value in settings.items() if value is not None}
     return {
-        "parameters": parameters_of(network),
+        **told_parameters(network),
         "settings": {key: _text(value) for key, value in given.items()},
         "versions": dict(run.get("versions") or {}),
         "inputs": list(run.get("inputs") or ()),
@@ -272,6 +274,18 @@ def _start_state(outcome: Outcome) -> list[int]:
         return [len(readings), 0]
     some = [state.theta for state in consensus.states if state.reading == consensus.reading]
     return [readings.index(consensus.reading), some.index(consensus.theta)]
+
+
+def _pooled(outcome: Outcome) -> dict[str, Any] | None:
+    """What was learned from all rows together, where a simulation did so."""
+    if outcome.pooled is None:
+        return None
+    dag = outcome.pooled.dag
+    return {
+        "edges": dag.n_edges,
+        "smhd": smhd(dag, outcome.consensus.dag),
+        "closed": decimal(outcome.pooled.closed),
+    }
 
 
 def _gold(summary: Summary) -> dict[str, Any] | None:

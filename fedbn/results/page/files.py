@@ -2,27 +2,53 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import ResultsError
 from fedbn.results.page.content import FORMAT
 from fedbn.results.page.html import page_html
+from fedbn.results.page.parameters import told_parameters
 from fedbn.results.page.public import public_content
 from fedbn.whole_file import write_whole
 
-__all__ = ["CONTENT_FILE", "PAGE_FILE", "PUBLIC_FILE", "read_content", "write_page", "write_report"]
+if TYPE_CHECKING:
+    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+
+__all__ = [
+    "CONTENT_FILE",
+    "PAGE_FILE",
+    "PUBLIC_FILE",
+    "read_content",
+    "refresh_parameters",
+    "write_page",
+    "write_report",
+]
 
 CONTENT_FILE, PAGE_FILE, PUBLIC_FILE = "report.json", "report.html", "report-public.html"
 
 
 def write_page(content: Mapping[str, Any], place: Path) -> None:
-    """Both files, into a folder that is being made."""
+    """Both files, into a folder; raises ResultsError when one cannot be written."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
-    (place / CONTENT_FILE).write_bytes(text.encode("utf-8"))
-    (place / PAGE_FILE).write_bytes(page_html(content).encode("utf-8"))
+    write_whole(place / CONTENT_FILE, text)
+    write_whole(place / PAGE_FILE, page_html(content))
+
+
+def refresh_parameters(folder: Path, network: BayesianNetwork | LinearGaussianNetwork) -> None:
+    """Write the report of a results folder anew, with the network that is in network.json now.
+
+    Raises
+    ------
+    ResultsError : the folder has no report's content, or the page cannot be written.
+    """
+    content = read_content(folder)
+    digest = hashlib.sha256((folder / "network.json").read_bytes()).hexdigest()
+    hashes = {**content["hashes"], "network.json": digest}
+    write_page({**content, **told_parameters(network), "hashes": hashes}, folder)
 
 
 def write_report(folder: Path, out: Path | None = None, *, public: bool = False) -> Path:

@@ -23,7 +23,8 @@ from fedbn.results.page.words import number
 __all__ = ["page_html", "page_of"]
 
 
-UNSCRIPTED = ("settings", "versions", "inputs", "hashes", "command", "consensus", "sentences")
+UNSCRIPTED = ("settings", "versions", "inputs", "hashes", "command", "consensus", "bif",
+              "sentences")  # fmt: skip
 """Parts of the content that the script does not need."""
 
 
@@ -38,6 +39,7 @@ def page_html(content: Mapping[str, Any]) -> str:
         _sites(content),
         _section("edges", "Edges", edge_table(content)),
         _parameters(content),
+        _pooled(content),
         _warnings(content),
         _origin(content),
         "</main>",
@@ -199,6 +201,31 @@ def _parameters(content: Mapping[str, Any]) -> str:
     return _section("parameters", "Parameters", text + parameter_tables(content))
 
 
+def _pooled(content: Mapping[str, Any]) -> str:
+    """What only a simulation knows: a network learned from all rows together."""
+    pooled, gold = content.get("pooled"), content["gold"]
+    if pooled is None:
+        return ""
+    texts = [
+        "A simulation can also put all rows together, which real sites cannot. GES found a network "
+        f"of {pooled['edges']} edges from them; its SMHD to the consensus is {pooled['smhd']}."
+    ]
+    if pooled["closed"] is not None:
+        texts[0] += (
+            f" Of the way from a site alone to there, the consensus goes "
+            f"{number(100 * pooled['closed'])} %."
+        )
+    table = "" if gold is None else _distances_to(gold)
+    return _section("pooled", "What pooling would have given", _paragraphs(texts) + table)
+
+
+def _distances_to(gold: Mapping[str, Any]) -> str:
+    words = {"inputs": "A site alone, on average", "fusion": "Union of the sites' structures",
+             "consensus": "The consensus", "pooled": "GES on all rows pooled"}  # fmt: skip
+    rows = [[words[key], gold[key]] for key in words if gold[key] is not None]
+    return page_table(["Network", "SMHD to gold"], rows)
+
+
 def _warnings(content: Mapping[str, Any]) -> str:
     parts = []
     if content["remarks"]:
@@ -225,7 +252,11 @@ def _origin(content: Mapping[str, Any]) -> str:
     if content["hashes"]:
         rows = [list(pair) for pair in sorted(content["hashes"].items())]
         parts.append(f"<h3>Results</h3>{page_table(['File', 'SHA-256'], rows)}")
-    parts.append(_link("consensus.csv", "text/csv", content["consensus"]))
+    edges = ("Save the edges of the consensus", "consensus.csv", "text/csv")
+    parts.append(_link(*edges, content["consensus"]))
+    if content.get("bif") is not None:
+        tables = ("Save the consensus with its tables", "consensus.bif", "text/plain")
+        parts.append(_link(*tables, content["bif"]))
     parts.append(_details("Settings", ["Setting", "Value"], settings))
     parts.append(_details("Versions", ["Package", "Version"], versions))
     return _section("origin", "Where it comes from", "".join(parts))
@@ -237,9 +268,8 @@ def _details(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -
     return f"<details><summary>{title}</summary>{page_table(header, rows)}</details>"
 
 
-def _link(name: str, kind: str, text: str) -> str:
+def _link(words: str, name: str, kind: str, text: str) -> str:
     data = base64.b64encode(text.encode("utf-8")).decode()
     return (
-        f'<p><a download="{name}" href="data:{kind};base64,{data}">Save the edges of the consensus '
-        f"({name})</a></p>"
+        f'<p><a download="{name}" href="data:{kind};base64,{data}">{escape(words)} ({name})</a></p>'
     )

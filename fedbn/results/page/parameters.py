@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from fedbn.errors import QueryError
+from fedbn.errors import FedbnWarning, QueryError
 from fedbn.results.placement import printable_name
 
 if TYPE_CHECKING:
     from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
 
-__all__ = ["ROWS", "parameters_of"]
+__all__ = ["ROWS", "parameters_of", "told_parameters"]
 
 ROWS = 50
 """Rows of a table that are shown."""
@@ -21,6 +22,28 @@ STATES = 20
 
 CELLS = 2_000_000
 """Marginals are computed while the tables of their elimination have at most so many cells."""
+
+
+BIF_BYTES = 1_000_000
+"""A longer BIF is not in the page, only in the folder."""
+
+
+def told_parameters(network: BayesianNetwork | LinearGaussianNetwork | None) -> dict[str, Any]:
+    """What the report has of a network: `parameters`, and `bif`, the text of consensus.bif."""
+    return {"parameters": parameters_of(network), "bif": _bif_of(network)}
+
+
+def _bif_of(network: BayesianNetwork | LinearGaussianNetwork | None) -> str | None:
+    """None where there are no tables, or where they are too long for a page."""
+    from fedbn.networks.bif import bif_text
+    from fedbn.networks.network import BayesianNetwork
+
+    if not isinstance(network, BayesianNetwork):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FedbnWarning)  # renamed states: told with the file itself
+        text = bif_text(network)
+    return text if len(text.encode("utf-8")) <= BIF_BYTES else None
 
 
 def parameters_of(

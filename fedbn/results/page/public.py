@@ -30,6 +30,7 @@ def public_content(content: Mapping[str, Any], least: int = LEAST) -> dict[str, 
     kept = [k for k, row in enumerate(content["pairs"]) if _is_common(row, least)]
     place = {k: number for number, k in enumerate(kept)}
     hidden = {frozenset(row[:2]) for k, row in enumerate(content["pairs"]) if k not in place}
+    parameters = _families(content["parameters"], hidden)
     settings = {k: v for k, v in content["settings"].items() if k not in TELLING}
     return {
         **content,
@@ -40,7 +41,8 @@ def public_content(content: Mapping[str, Any], least: int = LEAST) -> dict[str, 
         "pairs": [content["pairs"][k] for k in kept],
         "paths": [content["paths"][k] for k in kept],
         "readings": [_without(reading, place) for reading in content["readings"]],
-        "parameters": _families(content["parameters"], hidden),
+        "parameters": parameters,
+        "bif": None if parameters is None else content.get("bif"),
         "sites": None,
         "distances": None,
         "refused": [],
