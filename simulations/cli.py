@@ -321,6 +321,7 @@ def learn(
         "fedbn report results/alarm --public --out alarm.html",
     )
 )
+@with_quiet
 def report(
     folder: Annotated[Path, typer.Argument(help="A results folder.")],
     out: Annotated[
@@ -334,14 +335,20 @@ def report(
             "(FOLDER/report-public.html).",
         ),
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Write a run's report as one HTML file, which asks nothing of any other machine.
 
     Every run leaves report.html in its folder; this makes it anew, or the one for the public.
     """
     from fedbn.results.page.files import write_report
+    from simulations.terminal import print_json
 
-    print(write_report(folder, out, public=public))
+    file = write_report(folder, out, public=public)
+    if as_json:
+        print_json({"report": str(file)})
+    else:
+        print(file)
 
 
 # --- audit --------------------------------------------------------------------------------------

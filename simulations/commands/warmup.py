@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simulations.options import Quiet
+from simulations.options import Json, Quiet
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
@@ -93,6 +93,7 @@ def warmup(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes at once.", show_default="one per core")
     ] = None,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Compile for this machine, once, what learn and fuse need; else they do when first called."""
@@ -100,9 +101,15 @@ def warmup(
     if not quiet:
         words = f"Compiling for this machine, once: {', '.join(wanted)}."
         typer.echo(words if wanted else "All is compiled for this machine.", err=True)
+    took: dict[str, float] = {}
     for door, seconds in _compile(wanted, jobs or os.cpu_count() or 1):
+        took[door] = seconds
         if not quiet:
             typer.echo(f"{door} {seconds:.0f} s", err=True)
+    if as_json:
+        from simulations.terminal import print_json
+
+        print_json({"seconds": took})
 
 
 def _compile(doors: Sequence[str], jobs: int) -> Iterator[tuple[str, float]]:
