@@ -30,6 +30,9 @@ from fedbn.networks.network import BayesianNetwork, ConditionalTable
 
 __all__ = ["bif_text", "from_pgmpy", "read_bif", "to_pgmpy", "write_bif"]
 
+_SIGNS = (("<=", "le_"), (">=", "ge_"), ("<", "lt_"), (">", "gt_"))
+"""So that "<=50K" and ">50K" stay apart for whoever reads them."""
+
 _NOT_IN_A_WORD = re.compile(r"[^A-Za-z0-9_.-]")
 _WORD = re.compile(r"(?![0-9]+[eE])(?:[A-Za-z_]|[0-9]+[A-Za-z_])[A-Za-z0-9_.-]*|-?[0-9]+")
 """What pgmpy, pyAgrum and bnlearn read as one word without quotes."""
@@ -192,7 +195,9 @@ def _as_word(text: str) -> str:
     """The text, or the nearest word.
 
     >>> [_as_word(text) for text in ("1: (-inf, 30]", "<=50K", "0-3", "1e5", "10th", "7")]
-    ['1___-inf__30_', '__50K', '_0-3', '_1e5', '10th', '7']
+    ['1___-inf__30_', 'le_50K', '_0-3', '_1e5', '10th', '7']
     """
+    for sign, word in _SIGNS:
+        text = text.replace(sign, word)
     word = _NOT_IN_A_WORD.sub("_", text)
     return word if _WORD.fullmatch(word) else f"_{word}"

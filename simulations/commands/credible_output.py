@@ -103,12 +103,18 @@ def _draw(found: CredibleSet, edges: list[dict[str, Any]], folder: Path) -> None
     save_figure(rank_figure(-found.opt, profile.value, profile.count), folder / "ranks")
 
 
+def _csv_line(cells: list[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(written_cells(cells))
+    return text.getvalue()
+
+
 def show(content: Mapping[str, Any]) -> None:
     """Posteriors and lists as CSV on standard output, the counts as text on standard error."""
     if "edges" in content:
         print("parent,child,posterior")
         for edge in content["edges"]:
-            print(f"{edge['parent']},{edge['child']},{edge['posterior']:.6g}")
+            print(_csv_line([edge["parent"], edge["child"], f"{edge['posterior']:.6g}"]))
     for row in content.get("ancestors", []):
         print(f"{row['ancestor']} => {row['descendant']},{row['posterior']:.6g}")
     for row in content.get("v_structures", []):

@@ -1,5 +1,6 @@
 """From tables with identifiers, numbers and empty cells to a network that answers questions."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.networks.bif import read_bif
 from fedbn.networks.json_file import read_json_network
+from fedbn.networks.network import BayesianNetwork
 from server.cut_points import find_cuts
 from simulations.in_process_grid import InProcessGrid
 from tests.simulations.conftest import Fedbn
@@ -49,6 +51,55 @@ def simulate(fedbn: Fedbn, files: list[Path], out: Path) -> Path:
     return out
 
 
+def require_tables_by_definition(
+    network: BayesianNetwork, rows: list[tuple[str, ...]], cuts: list[int], ess: float
+) -> None:
+    """P = (N_ijk + ess / (r q)) / (N_ij + ess / q), counted row by row."""
+    ages = network.schema.states[network.names.index("age")]
+    cells = []
+    for row in rows:
+        named = dict(zip(COLUMNS, row, strict=True))
+        named["age"] = ages[sum(int(row[1]) > cut for cut in cuts)]
+        named["job"] = "missing" if row[2] == "?" else row[2]
+        cells.append(named)
+    assert set(network.names) == set(COLUMNS[1:])
+    for node, name in enumerate(network.names):
+        own = network.schema.states[node]
+        parents = network.dag.parents(node)
+        grid = list(product(*(network.schema.states[parent] for parent in parents)))
+        assert network.cpts[node].shape == (len(grid), len(own))
+        for j, given in enumerate(grid):
+            wanted = {network.names[p]: state for p, state in zip(parents, given, strict=True)}
+            case = [c[name] for c in cells if all(c[p] == state for p, state in wanted.items())]
+            for k, state in enumerate(own):
+                share = (case.count(state) + ess / (len(own) * len(grid))) / (
+                    len(case) + ess / len(grid)
+                )
+                assert network.cpts[node][j, k] == pytest.approx(share, rel=1e-12)
+
+
+def require_pgmpy_reads(network: BayesianNetwork, bif: Path) -> None:
+    """States have other words in BIF, sorted anew; age's keep their places, as does job's."""
+    from pgmpy.readwrite import BIFReader
+
+    words = {"<=50K": "le_50K", ">50K": "gt_50K"}
+    model = BIFReader(str(bif)).get_model()
+    assert model.check_model()
+    assert set(model.nodes()) == set(network.names)
+    for node, name in enumerate(network.names):
+        found = model.get_cpds(name)
+        assert found.variables[1:] == [network.names[p] for p in network.dag.parents(node)]
+        assert "income" not in found.variables[1:]
+        states = list(network.schema.states[node])
+        if name != "age":
+            there = found.state_names[name]
+            places = [there.index(words.get(state, state)) for state in states]
+        else:
+            places = list(range(3))
+        cells = found.get_values().T[:, places]
+        np.testing.assert_allclose(cells, network.cpts[node], rtol=0, atol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("always::fedbn.errors.FedbnWarning")
 def test_three_site_files_to_a_network_in_one_command(tmp_path: Path, fedbn: Fedbn) -> None:
@@ -72,10 +123,28 @@ def test_three_site_files_to_a_network_in_one_command(tmp_path: Path, fedbn: Fed
     words = read_bif(one / "consensus.bif")
     assert words.dag == network.dag
     assert words.schema.to_dict()["age"][0] == f"1___-inf__{cuts[0]}_"
+    require_tables_by_definition(network, rows, cuts.tolist(), ess=1)
+    require_pgmpy_reads(network, one / "consensus.bif")
     for name in ("network.json", "consensus.bif"):
         (two / name).unlink()
     assert fedbn("parameters", two, "--sites", *changed).status == 0
     assert (two / "network.json").read_bytes() == (one / "network.json").read_bytes()
+    # Another split of the same rows: the cuts and, given the structure, the sums stay.
+    (third := tmp_path / "third").mkdir()
+    divided = [write_site(third, f"s{i}", rows[i::2], other) for i in range(2)]
+    prepared = ["--leave-out", "id", "--discretise", "age:3", "--missing", "?"]
+    drafted = fedbn(
+        "schema", *(file.with_suffix(".csv") for file in divided), *prepared,
+        "--missing-cells", "state", "--out", third / "schema.json", "--quiet",
+    )  # fmt: skip
+    assert drafted.status == 0, drafted.err
+    assert (third / "schema.json").read_bytes() == (one / "schema.json").read_bytes()
+    assert fedbn("parameters", two, "--sites", *divided).status == 0
+    assert (two / "network.json").read_bytes() == (one / "network.json").read_bytes()
+    assert fedbn("parameters", two, "--sites", *divided, "--parameter-ess", 10).status == 0
+    smoothed = read_json_network(two / "network.json")
+    assert smoothed.dag == network.dag
+    require_tables_by_definition(smoothed, rows, cuts.tolist(), ess=10)
     asked = fedbn("query", one, "--ask", "income", "--given", "job=Exec", "--json").json
     assert sum(asked["income"].values()) == pytest.approx(1)
     assert fedbn("parameters", two, "--sites", *changed, "--average").status == 0

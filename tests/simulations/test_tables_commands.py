@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fedbn.graphs.files import read_structures
 from tests.simulations.conftest import Fedbn
 
 ROWS = [
@@ -77,3 +78,19 @@ def test_check_says_what_would_leave(fedbn: Fedbn, table: Path) -> None:
     site.write_text('table = "north.csv"\n[policy]\nmin-rows = 500\n')
     refused = fedbn("check", site, "--columns", "smoke,job")
     assert "Nothing would leave: min-rows: 60 rows" in refused.out
+
+
+def test_names_that_are_formulas_are_written_safely(fedbn: Fedbn, tmp_path: Path) -> None:
+    table, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    names = ("=1+1", "+cmd|' /C x'!A0", "-a", "@b")
+    rows = [["x" if i % 2 else "y"] * 4 for i in range(40)]
+    table.write_text("\n".join(",".join(row) for row in [names, *rows]) + "\n")
+    assert fedbn("learn", table, "--out", out, "--quiet").status == 0
+    cells = [cell for line in out.read_text().splitlines()[1:] for cell in line.split(",")]
+    assert len(cells) >= 6
+    assert {cell[0] for cell in cells} == {"'"}
+    assert set(cells) == {f"'{name}" for name in names}
+    assert set(read_structures(out, nodes=names)[0].dag.names) == set(names)
+    shown = fedbn("credible", table, "--leave-out", "-a,@b", "--quiet").out.splitlines()
+    assert shown[0] == "parent,child,posterior"
+    assert {line[:5] for line in shown[1:]} == {"'=1+1", "'+cmd"}
