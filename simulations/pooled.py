@@ -46,8 +46,8 @@ def pooled_reference(
     dag = learn(table, plain, np.random.default_rng(0)).dags[0].reorder(result.schema.names)
     if gold is None:
         return PooledReference(dag, None)
-    least = min(result.replies[0].row_weights)
-    sites = [_mean_smhd(reply.of_class(least), gold) for reply in result.replies]
+    min_weight = min(result.replies[0].row_weights)
+    sites = [_mean_smhd(reply.of_class(min_weight), gold) for reply in result.replies]
     site = sum(sites) / len(sites)
     return PooledReference(
         dag, share_closed(site, smhd(result.consensus.dag, gold), smhd(dag, gold))

@@ -315,11 +315,11 @@ def schema_from_text(
     return schema
 
 
-def _require_short(content: object, most: int) -> None:
+def _require_short(content: object, max_bytes: int) -> None:
     """Names and states that can be shown and written, and no more columns than a DAG can have."""
     if not isinstance(content, dict):
         raise MessageError("a schema must be JSON, {column: [states]}")
-    if len(content) ** 2 > most:
+    if len(content) ** 2 > max_bytes:
         raise MessageError(f"{len(content)} columns are more than a message can join")
     for name, states in content.items():
         if len(name) > MAX_NAME or any(unicodedata.category(c) == "Cc" for c in name):
@@ -456,9 +456,9 @@ def _check_sizes(
     within = bool(((indptr >= 0) & (indptr <= len(edges))).all())
     if not within or indptr[0] != 0 or indptr[-1] != len(edges) or (np.diff(indptr) < 0).any():
         raise MessageError(f"indptr must rise from 0 to the number of edges, {len(edges)}")
-    most = int(np.diff(indptr).max())
-    if most > 2 * limits.max_edges:  # a class may have each of its edges twice
-        raise MessageError(f"a DAG must have at most {limits.max_edges} edges, not {most}")
+    largest = int(np.diff(indptr).max())
+    if largest > 2 * limits.max_edges:  # a class may have each of its edges twice
+        raise MessageError(f"a DAG must have at most {limits.max_edges} edges, not {largest}")
 
 
 def _check_edges(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int) -> None:
@@ -478,9 +478,9 @@ def _check_graphs(
     edges: npt.NDArray[Any], indptr: npt.NDArray[np.int64], n: int, limits: Limits
 ) -> None:
     """Number of edges and in-degrees of DAGs."""
-    most = int(np.diff(indptr).max())
-    if most > limits.max_edges:
-        raise MessageError(f"a DAG must have at most {limits.max_edges} edges, not {most}")
+    largest = int(np.diff(indptr).max())
+    if largest > limits.max_edges:
+        raise MessageError(f"a DAG must have at most {limits.max_edges} edges, not {largest}")
     dag = _dag_of_edge(indptr)
     in_degrees = np.bincount(dag * n + edges[:, 1], minlength=1)
     if int(in_degrees.max()) > limits.max_in_degree:

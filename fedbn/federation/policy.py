@@ -196,13 +196,13 @@ class SitePolicy:
 
     def require_budget(self, in_run: int, in_day: int) -> None:
         """Raise PolicyError where so many answers, to this run and in a day, are enough."""
-        for given, most, key, words in (
+        for given, limit, key, words in (
             (in_run, self.max_messages, "max-messages", "to this run"),
             (in_day, self.max_messages_a_day, "max-messages-a-day", "in 24 hours"),
         ):
-            if most is not None and given >= most:
+            if limit is not None and given >= limit:
                 raise refusal(
-                    "max-messages", f"{given} answers {words}; {key} = {most} under [policy]"
+                    "max-messages", f"{given} answers {words}; {key} = {limit} under [policy]"
                 )
 
     def require_rows(self, rows: int) -> None:

@@ -22,9 +22,9 @@ def counts(text: str) -> list[int]:
     return [count(part) for part in text.split(",")]
 
 
-def _at_least(least: int, text: str) -> int:
-    if not text.strip().isdecimal() or int(text) < least:
+def _at_least(minimum: int, text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < minimum:
         raise argparse.ArgumentTypeError(
-            f"must be a whole number of at least {least}, not {text!r}"
+            f"must be a whole number of at least {minimum}, not {text!r}"
         )
     return int(text)

@@ -143,15 +143,15 @@ def fuse(replies: Sequence[ClientReply]) -> tuple[FederationResult, float]:
     """The round with the default settings, and the least CPU seconds of it."""
     names = replies[0].dags[0].names
     schema = Schema.categorical(dict.fromkeys(names, ("0", "1")))
-    least = float("inf")
+    min_seconds = float("inf")
     for _ in range(TIMES):
         began = time.process_time()
         state = server_round(ServerState(schema, len(replies)), replies, [], ConsensusSettings())
-        least = min(least, time.process_time() - began)
-        if least > 1:
+        min_seconds = min(min_seconds, time.process_time() - began)
+        if min_seconds > 1:
             break
     assert state.result is not None
-    return state.result, least
+    return state.result, min_seconds
 
 
 def attack(
@@ -191,9 +191,9 @@ def attack(
         )
 
 
-def honest_structures(network: str, most: int, rows: int, seed: int) -> list[DAG]:
+def honest_structures(network: str, sites: int, rows: int, seed: int) -> list[DAG]:
     """What GES learns at so many sites, names sorted."""
-    dags = learn(network, None, most, rows, seed).dags
+    dags = learn(network, None, sites, rows, seed).dags
     return [dag.reorder(sorted(dag.names)) for dag in dags]
 
 

@@ -62,11 +62,11 @@ def _program(problem: PricingProblem) -> tuple[Any, dict[int, Any]]:
     m: Any = scip.Model("pricing")
     m.hideOutput()
     R, others = problem.model.correlation, [int(j) for j in problem.others]
-    least = 1.0 / float(np.linalg.inv(R)[problem.node, problem.node])
+    smallest = 1.0 / float(np.linalg.inv(R)[problem.node, problem.node])
     largest = float(np.sqrt(1.0 / np.linalg.eigvalsh(R)[0]))
     z = {j: m.addVar(vtype="B") for j in others}
     b = {j: m.addVar(lb=-largest, ub=largest) for j in others}
-    s = m.addVar(lb=0.5 * least, ub=1.0)
+    s = m.addVar(lb=0.5 * smallest, ub=1.0)
     fit = m.addVar(lb=None, ub=0.0)
     square = pyscipopt.quicksum(float(R[j, k]) * b[j] * b[k] for j in others for k in others)
     linear = pyscipopt.quicksum(float(R[j, problem.node]) * b[j] for j in others)

@@ -94,12 +94,12 @@ def _clients(part: str, some: Settings, network: str, seed: int) -> dict[str, An
 
 def inputs_of(wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The inputs that these cases need, each once; the first ones of every network first."""
-    most: dict[tuple[str, int, int], int] = {}
+    max_r: dict[tuple[str, int, int], int] = {}
     for case in wanted:
         if "r" in case and "network" in case:
             at = (case["network"], case["rows"], case["seed"])
-            most[at] = max(most.get(at, 0), case["r"])
-    found = [case for at, r in most.items() for case in input_cases(*at, r)]
+            max_r[at] = max(max_r.get(at, 0), case["r"])
+    found = [case for at, r in max_r.items() for case in input_cases(*at, r)]
     return sorted(found, key=lambda case: case["k"])
 
 

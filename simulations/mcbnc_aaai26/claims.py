@@ -131,9 +131,9 @@ def stable(at: Evidence, rule: Rule) -> Found:
 
 def _near_width(cell: Cell, reading: str, factor: float) -> float:
     curve = cell.curve(reading, "smhd_gold")
-    least = min(value for _, value in curve)
+    minimum = min(value for _, value in curve)
     grid = np.linspace(0.0, 1.0, 201)
-    return mean([value_at(curve, theta) <= factor * least + 1 for theta in grid])
+    return mean([value_at(curve, theta) <= factor * minimum + 1 for theta in grid])
 
 
 def regret(at: Evidence, rule: Rule) -> Found:

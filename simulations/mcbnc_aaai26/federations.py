@@ -96,9 +96,9 @@ def _hostile(kind: str, dag: DAG, rng: np.random.Generator) -> DAG:
     """A complete DAG, one of 3 n random edges, or the input with every edge reversed."""
     if kind == "reversed":
         return DAG(dag.names, dag.adjacency.T)
-    most = dag.n * (dag.n - 1) // 2
+    max_edges = dag.n * (dag.n - 1) // 2
     return random_dag(
-        dag.names, edges=most if kind == "complete" else min(3 * dag.n, most), rng=rng
+        dag.names, edges=max_edges if kind == "complete" else min(3 * dag.n, max_edges), rng=rng
     )
 
 

@@ -68,10 +68,10 @@ def recovery(at: Evidence, rule: Rule) -> Found:
     large = [key for key in worst if key[0] >= rule["n"] and key[1] >= rule["r"]]
     if not large:
         return None, ""
-    most = max(worst[key] for key in large)
+    largest = max(worst[key] for key in large)
     middle = max(at_half[key] for key in large)
-    return most <= rule["smhd"], (
-        f"largest median {most:g} over the range, {middle:g} at θ = 1/2 (n, r >= 30)"
+    return largest <= rule["smhd"], (
+        f"largest median {largest:g} over the range, {middle:g} at θ = 1/2 (n, r >= 30)"
     )
 
 

@@ -57,13 +57,13 @@ def _alike_criteria(rows: Sequence[Row]) -> list[Criterion]:
     usual = [row for row in rows if row["rows"] >= MIN_ROWS]
     cells = [own for _, own in groups(usual, ("network", "rows"))]
     counts, climb, ladder = (_shares(cells, way) for way in ("counts", "climb", "ladder"))
-    least = min(climb, default=1.0)
+    minimum = min(climb, default=1.0)
     requests = max((row["requests"] - 1 for row in usual), default=0)
     worse = max((_mean(own, "ladder") - _mean(own, "today") for own in cells), default=0.0)
     return [
         Criterion("counts close 75 % in the mean", *_mean_at_least(counts, 0.75)),
         Criterion("a climb closes 92 % in the mean", *_mean_at_least(climb, 0.92)),
-        Criterion("and none below 75 %", f"least {100 * least:.0f} %", least >= 0.75),
+        Criterion("and none below 75 %", f"least {100 * minimum:.0f} %", minimum >= 0.75),
         Criterion("in at most ten further requests", f"{requests}", requests <= 10),
         *_scores(usual),
         Criterion("structures alone close 45 % in the mean", *_mean_at_least(ladder, 0.45)),
@@ -121,13 +121,13 @@ def _shares(cells: Sequence[Sequence[Row]], way: str) -> list[float]:
     return [share for own in cells if (share := way_share(own, way)) is not None]
 
 
-def _mean_at_least(shares: Sequence[float], least: float) -> tuple[str, bool]:
+def _mean_at_least(shares: Sequence[float], minimum: float) -> tuple[str, bool]:
     """Words and verdict; judged is the mean in which no share counts for more than 1."""
     if not shares:
         return "no distance", True
     capped = float(np.mean(np.minimum(shares, 1.0)))
     text = f"{100 * capped:.0f} % ({100 * float(np.mean(shares)):.0f} % uncapped)"
-    return f"{text}, {len(shares)} cases", capped >= least
+    return f"{text}, {len(shares)} cases", capped >= minimum
 
 
 def _mean(rows: Sequence[Row], name: str) -> float:

@@ -88,7 +88,7 @@ def _shares(rows: Sequence[Row]) -> Section:
     usual = [r for r in rows if r["rows"] >= 500]
     means = [_mean_share(usual, way) for way in SENT]
     table.append(["mean of those with 500 rows or more", "", *means])
-    capped = [_mean_share(usual, way, most=1.0) for way in SENT]
+    capped = [_mean_share(usual, way, cap=1.0) for way in SENT]
     table.append(["the same, none counted above 100 %", "", *capped])
     text = (
         "Share of the distance from today's consensus to pooled GES that is closed, of mean SMHD "
@@ -109,9 +109,9 @@ def _share_and_bytes(share: float | None, size: float) -> str:
     return f"{100 * (share or 0.0):.0f} %, {size / 1000:,.1f} kB"
 
 
-def _mean_share(rows: Sequence[Row], way: str, most: float = np.inf) -> str:
+def _mean_share(rows: Sequence[Row], way: str, cap: float = np.inf) -> str:
     found = [way_share(own, way) for _, own in groups(rows, ("network", "rows"))]
-    shares = [min(share, most) for share in found if share is not None]
+    shares = [min(share, cap) for share in found if share is not None]
     return f"{100 * float(np.mean(shares)):.0f} %" if shares else "-"
 
 

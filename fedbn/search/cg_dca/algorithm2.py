@@ -184,17 +184,17 @@ class _ColumnGeneration:
         constant = -float(self.master.pi[i]) - float(clusters.duals.sum())
         problem = PricingProblem(self.model, i, self.score.n, constant, clusters)
         start = self.start.point(self.master, i, self.rng)
-        most = self.score.n if self.limits.max_parents is None else self.limits.max_parents
-        least = 0.0
+        max_parents = self.score.n if self.limits.max_parents is None else self.limits.max_parents
+        min_cost = 0.0
         for found in self.pricing.columns(problem, start, self.rng):
-            if found.parents.sum() > most:
+            if found.parents.sum() > max_parents:
                 self.met.add(Limit.PARENTS)
             elif not self.pool.has(i, found.parents):
                 cost = -self.score.local_score(i, np.flatnonzero(found.parents)) - self.empty[i]
                 self.pool.add(i, found.parents, cost)
-                least = min(least, found.reduced_cost)
+                min_cost = min(min_cost, found.reduced_cost)
         self.counters["pricings"] += 1
-        return least
+        return min_cost
 
     def row_phase(self) -> bool:
         """Add rows until the heuristics find none; whether there were any."""

@@ -40,7 +40,7 @@ def compare(
     label: str, dags: Sequence[DAG], gold: DAG | None, methods: Sequence[str]
 ) -> Iterator[MethodRow]:
     """One row per method: MCBNC by reading and pooling, polished, and the baselines."""
-    least = lower_bound(votes_of(merge_inputs(dags)))
+    bound = lower_bound(votes_of(merge_inputs(dags)))
 
     def row(method: str, dag: DAG, seconds: float) -> MethodRow:
         distance = mean_smhd(dag, dags)
@@ -49,7 +49,7 @@ def compare(
             r=len(dags),
             method=method,
             smhd_inputs=round(float(distance), 3),
-            gap=round(float(distance - least), 3),
+            gap=round(float(distance - bound), 3),
             smhd_gold="" if gold is None else str(smhd(dag, gold)),
             shd_gold="" if gold is None else str(shd(dag, gold)),
             edges=dag.n_edges,
