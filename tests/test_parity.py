@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,8 +67,10 @@ def test_flower_gives_the_bytes_of_the_in_process_grid_and_compiles_nothing(
     here = run_experiment(ASIA)
     logs = []
 
-    def outcome_and_log(running: Runtime, run_id: str) -> Federated:
-        outcome = outcome_of(running, run_id)
+    def outcome_and_log(
+        running: Runtime, run_id: str, count: Callable[[int, int], None]
+    ) -> Federated:
+        outcome = outcome_of(running, run_id, count)
         logs.append(app_log(running.home, run_id))
         return outcome
 

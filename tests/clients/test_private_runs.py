@@ -108,10 +108,8 @@ def test_the_noise_of_a_site_is_not_that_of_the_runs_seed(tmp_path: Path) -> Non
     No structure has more than 0.7 of the probability (0.68 of 300 runs was the most), so honest
     noise fails once in 10^9 runs.
     """
-    answers = {
-        tuple(structures(SiteNode(tmp_path, 'schema = "states.json"').ask("train", 1)))
-        for _ in range(60)
-    }
+    file = 'schema = "states.json"\n[policy]\nmax-messages = 60'
+    answers = {tuple(structures(SiteNode(tmp_path, file).ask("train", 1))) for _ in range(60)}
     assert len(answers) > 1
 
 

@@ -54,6 +54,11 @@ def test_the_demo_agrees_with_the_simulation_and_leaves_nothing(tmp_path: Path) 
     assert processes_of(tmp_path) == []
 
 
+def heed_ctrl_c() -> None:
+    """A shell starts what it runs in the background deaf to Ctrl-C, and its children stay so."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.slow
 def test_interrupted_it_stops_everything_that_it_started(tmp_path: Path) -> None:
     demo = subprocess.Popen(
@@ -64,6 +69,7 @@ def test_interrupted_it_stops_everything_that_it_started(tmp_path: Path) -> None
         stderr=subprocess.STDOUT,
         text=True,
         bufsize=1,
+        preexec_fn=heed_ctrl_c,
     )
     assert demo.stdout is not None
     for line in demo.stdout:
