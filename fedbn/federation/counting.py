@@ -126,7 +126,7 @@ def open_dialogue(
 
     Parameters
     ----------
-    classes : what may be counted_choice.
+    classes : what may be chosen.
     schema : the agreed one.
     pairs : bool [n, n], symmetric: the pairs that some site joined, over which a climb goes.
     choose : "counts" makes one request, "climb" as many more as `count_rounds`.

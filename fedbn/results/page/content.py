@@ -80,7 +80,7 @@ def report_content(
         "remarks": list(summary.remarks),
         "lone_states": [list(map(printable_name, triple)) for triple in outcome.lone_states],
         "gold": _gold(summary),
-        "pooled": _pooled(outcome),
+        "pooled": _pooled_reference(outcome),
     }
     return content | _tail(run, dag, network, hashes)
 
@@ -276,7 +276,7 @@ def _start_state(outcome: Outcome) -> list[int]:
     return [readings.index(consensus.reading), some.index(consensus.theta)]
 
 
-def _pooled(outcome: Outcome) -> dict[str, Any] | None:
+def _pooled_reference(outcome: Outcome) -> dict[str, Any] | None:
     """What was learned from all rows together, where a simulation did so."""
     if outcome.pooled is None:
         return None

@@ -39,7 +39,7 @@ def page_html(content: Mapping[str, Any]) -> str:
         _sites(content),
         _section("edges", "Edges", edge_table(content)),
         _parameters(content),
-        _pooled(content),
+        _pooled_text(content),
         _warnings(content),
         _origin(content),
         "</main>",
@@ -201,7 +201,7 @@ def _parameters(content: Mapping[str, Any]) -> str:
     return _section("parameters", "Parameters", text + parameter_tables(content))
 
 
-def _pooled(content: Mapping[str, Any]) -> str:
+def _pooled_text(content: Mapping[str, Any]) -> str:
     """What only a simulation knows: a network learned from all rows together."""
     pooled, gold = content.get("pooled"), content["gold"]
     if pooled is None:
