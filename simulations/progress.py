@@ -169,7 +169,8 @@ class _Lines:
         if task is None:
             return
         passed = now - task.began
-        if passed < FIRST_SECONDS or now - self._said < SOON:
+        silent = self._said == -math.inf  # short stages one after the other are a long silence
+        if (silent and passed < FIRST_SECONDS) or now - self._said < SOON:
             return
         compiling = self._compilation.words(now)
         if passed < EARLY or compiling or now - self._said >= LATER:
