@@ -41,6 +41,9 @@ SOON, LATER = 4.0, 30.0
 
 EARLY = 60.0
 
+WIDE = 110
+"""Columns of a terminal that has room for words, a bar and the time left in one line."""
+
 Count = Callable[[int, int], None]
 Tracker = Callable[[str], Count]
 
@@ -209,13 +212,14 @@ def _bars() -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
+    console = Console(stderr=True)
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=24 if console.width >= WIDE else 4),
         TextColumn("{task.fields[told]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=console, transient=True) as bars:
         compilation = _compilation()
 
         def tick() -> None:

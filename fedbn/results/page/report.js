@@ -309,7 +309,7 @@ function refresh() {
   const state = stateNow(), theta = state.theta === null ? "G+, everything kept" : `θ = ${fraction(state.theta)}`;
   const chosen = now.reading === data.chosen[0] && now.state === data.chosen[1];
   if (find("bar")) {
-    const text = `${theta}: ${state.edges} edges, mean SMHD ${number(state.smhd)}${chosen ? ", the consensus" : ""}`;
+    const text = `${theta}: ${state.edges} ${state.edges === 1 ? "edge" : "edges"}, mean SMHD ${number(state.smhd)}${chosen ? ", the consensus" : ""}`;
     find("slider").value = now.state;
     find("slider").setAttribute("aria-valuetext", text);
     find("state").textContent = data.n_hidden ? `${text} (edges of few sites are not drawn)` : text;

@@ -9,7 +9,7 @@ from typing import Any
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 
-__all__ = ["headline", "number", "sentences"]
+__all__ = ["counted", "headline", "number", "sentences"]
 
 
 def headline(run: Mapping[str, Any], clients: int) -> str:
@@ -30,7 +30,8 @@ def sentences(facts: Mapping[str, Any], dag: DAG, run: Mapping[str, Any]) -> lis
     opened = list(words.values()).count("open")
     who = f"{clients} sites" if clients else "The inputs"
     found = [
-        f"{who} agreed on a network of {dag.n} variables and {dag.n_edges} edges; "
+        f"{who} agreed on a network of {counted(dag.n, 'variable')} and "
+        f"{counted(dag.n_edges, 'edge')}; "
         f"the direction of {opened} of them is not determined.",
         _certificate(float(facts["mean_smhd"]), float(facts["lower_bound"])),
     ]
@@ -62,6 +63,15 @@ def _against_gold(facts: Mapping[str, Any]) -> str:
     if facts.get("pooled_to_gold") is not None:
         text += f", and learning from all rows pooled would have {number(facts['pooled_to_gold'])}"
     return f"{text}."
+
+
+def counted(many: int, word: str) -> str:
+    """So many of a thing.
+
+    >>> counted(1, "edge"), counted(2, "edge")
+    ('1 edge', '2 edges')
+    """
+    return f"{many} {word}" if many == 1 else f"{many} {word}s"
 
 
 def number(value: Any) -> str:
