@@ -74,6 +74,13 @@ def bootstrap(
     """Learn from resampled rows: the strength of every edge, and the averaged network."""
     from simulations.progress import say_start
 
+    if threshold is not None and not 0.0 <= threshold <= 1.0:
+        raise ConfigError(f"--threshold must be between 0 and 1, not {threshold}")
+    if learner not in ("ges", "xges0", "xges", "hc"):
+        raise ConfigError(
+            f"the bootstrap repeats ges, xges0, xges or hc, which give one structure each, not "
+            f"{learner!r}"
+        )
     began = time.monotonic()
     say_start("starting: reading the table, loading the learners", not (quiet or as_json))
     from fedbn.graphs.files import require_structure_file, write_structure
@@ -81,8 +88,6 @@ def bootstrap(
     from simulations.commands.learn import read_table
     from simulations.experiment import experiment_from
 
-    if threshold is not None and not 0.0 <= threshold <= 1.0:
-        raise ConfigError(f"--threshold must be between 0 and 1, not {threshold}")
     if out is not None:
         require_structure_file(out)
     settings = LearnerSettings(
@@ -122,11 +127,6 @@ def _replicates(
     from fedbn.search.bootstrap import bootstrap as resample
     from simulations.progress import progress_bars
 
-    if settings.learner not in ("ges", "xges0", "xges", "hc"):
-        raise ConfigError(
-            f"the bootstrap repeats ges, xges0, xges or hc, which give one structure each, not "
-            f"{settings.learner!r}"
-        )
     learn_one = find_learner(settings.learner).run
     warm = replace(settings, knowledge=None)  # compiles, or loads what is compiled, in one thread
     learn_one(dataset.take(range(1)), warm, np.random.default_rng(0), None)

@@ -18,7 +18,7 @@ from typing import Any
 
 from fedbn.results.page.svg import curve_svg, network_svg
 from fedbn.results.page.tables import edge_table, page_table, parameter_tables, site_table
-from fedbn.results.page.words import counted, number
+from fedbn.results.page.words import count_of, number
 
 __all__ = ["page_html", "page_of"]
 
@@ -208,7 +208,7 @@ def _pooled_text(content: Mapping[str, Any]) -> str:
         return ""
     texts = [
         "A simulation can also put all rows together, which real sites cannot. GES found a network "
-        f"of {counted(pooled['edges'], 'edge')} from them; its SMHD to the consensus is "
+        f"of {count_of(pooled['edges'], 'edge')} from them; its SMHD to the consensus is "
         f"{pooled['smhd']}."
     ]
     if pooled["closed"] is not None:

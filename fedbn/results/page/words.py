@@ -9,7 +9,7 @@ from typing import Any
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 
-__all__ = ["counted", "headline", "number", "sentences"]
+__all__ = ["count_of", "headline", "number", "sentences"]
 
 
 def headline(run: Mapping[str, Any], clients: int) -> str:
@@ -30,8 +30,8 @@ def sentences(facts: Mapping[str, Any], dag: DAG, run: Mapping[str, Any]) -> lis
     opened = list(words.values()).count("open")
     who = f"{clients} sites" if clients else "The inputs"
     found = [
-        f"{who} agreed on a network of {counted(dag.n, 'variable')} and "
-        f"{counted(dag.n_edges, 'edge')}; "
+        f"{who} agreed on a network of {count_of(dag.n, 'variable')} and "
+        f"{count_of(dag.n_edges, 'edge')}; "
         f"the direction of {opened} of them is not determined.",
         _certificate(float(facts["mean_smhd"]), float(facts["lower_bound"])),
     ]
@@ -65,10 +65,10 @@ def _against_gold(facts: Mapping[str, Any]) -> str:
     return f"{text}."
 
 
-def counted(many: int, word: str) -> str:
+def count_of(many: int, word: str) -> str:
     """So many of a thing.
 
-    >>> counted(1, "edge"), counted(2, "edge")
+    >>> count_of(1, "edge"), count_of(2, "edge")
     ('1 edge', '2 edges')
     """
     return f"{many} {word}" if many == 1 else f"{many} {word}s"
