@@ -291,6 +291,7 @@ def secret() -> str:
     return "a,b\n" + "".join(f"{a},{b}\n" * count for (a, b), count in cells.items())
 
 
+@pytest.mark.slow
 def test_answers_of_one_bit_rebuild_a_table_only_where_the_budget_lets_them(tmp_path: Path) -> None:
     """Without a budget a handful of tables is left of 10,000; with it, many are."""
     unlimited = "[policy]\nmax-messages = 100000\nmax-messages-a-day = 100000\n"

@@ -122,6 +122,7 @@ def installed(program: str) -> str:
     return script(program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ["caddy", "nginx"])
 def test_a_stranger_gets_nothing_but_fleet(program: str, tmp_path: Path) -> None:
     installed(program)

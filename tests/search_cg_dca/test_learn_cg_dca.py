@@ -155,6 +155,7 @@ def test_few_and_many_variables(n: int) -> None:
         assert result.dag.adjacency[0, n - 1] or result.dag.adjacency[n - 1, 0]
 
 
+@pytest.mark.slow
 def test_restricted_optimum_is_exact_on_every_component() -> None:
     rng = np.random.default_rng(4)
     for _ in range(3):

@@ -97,6 +97,7 @@ def test_the_smoke_run_reports_every_claim(smoke: Path) -> None:
     assert len(points) > 50
 
 
+@pytest.mark.slow
 def test_the_smoke_run_gives_our_own_values(smoke: Path) -> None:
     found = own_values(cells_of(Study(smoke).rows, list(golden()["table 1"])[1:]))
     assert set(found) == {"asia", "child", "alarm"}
