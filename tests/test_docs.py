@@ -38,11 +38,12 @@ def test_the_pages_are_made_without_a_warning(tmp_path: Path) -> None:
     assert "credible_set" in (tmp_path / "fedbn.html").read_text("utf-8")
 
 
-def test_the_index_names_every_page_of_the_folder() -> None:
+def test_the_index_names_every_page() -> None:
     docs = ROOT / "docs"
     links = re.findall(r"\]\(([^)]+)\)", (docs / "README.md").read_text("utf-8"))
     assert all((docs / link).is_file() for link in links)
-    assert {page.name for page in docs.glob("*.md")} - {"README.md"} <= set(links)
+    pages = {str(page.relative_to(docs)) for page in docs.rglob("*.md")}
+    assert pages - {"README.md"} <= set(links)
 
 
 def test_the_design_page_names_every_room_and_nothing_else() -> None:
