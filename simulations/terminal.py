@@ -36,12 +36,16 @@ def show_error(error: FedbnError | MemoryError) -> None:
 
 @contextmanager
 def show_warnings() -> Iterator[None]:
-    """Inside, fedbn's own warnings are single lines on standard error."""
+    """Inside, fedbn's own warnings are single lines on standard error, each said once."""
     usual = warnings.showwarning
+    said = set[str]()
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, FedbnWarning):
-            print(f"fedbn: warning: {' '.join(str(message).split())}", file=sys.stderr)
+            line = " ".join(str(message).split())
+            if line not in said:
+                print(f"fedbn: warning: {line}", file=sys.stderr)
+            said.add(line)
         else:
             usual(message, category, *place, **more)
 
