@@ -12,6 +12,7 @@ from simulations.terminal import show_warnings
 
 def test_a_warning_is_said_once_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with show_warnings():
+        warnings.simplefilter("always")
         for text in ("two\n lines", "another", "two\n lines"):
             warnings.warn_explicit(text, FedbnWarning, "place", len(text), registry={})
     told = capsys.readouterr().err.splitlines()
