@@ -5,14 +5,16 @@
 # library's pages.
 PYTHON ?= python3.11
 BIN := .venv/bin
+SAY := $(PYTHON) tools/say_progress.py
 
 .PHONY: demo test check lint docs install browser clean
 
 install: .venv/installed
 
 .venv/installed: pyproject.toml setup.py constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]'
+	@$(SAY) "making .venv" $(PYTHON) -m venv .venv
+	@$(SAY) "installing packages" $(BIN)/python -m pip install --progress-bar off \
+	  --constraint constraints.txt --editable '.[all,dev]'
 	$(BIN)/fedbn warmup
 	touch $@
 

@@ -1,29 +1,27 @@
 """What a long command says while it works, on standard error: what, k of n, and the time left.
 
 A command that loads much says at once that it starts. On a terminal the rest is a bar. Elsewhere it
-is a plain line, after two seconds and then every few seconds in the first minute, every half minute
-later. The first run on a machine compiles kernels, which is seen from the files that the compiler
+is a plain line, after two seconds and then every few seconds in the first two minutes, every half
+minute later. The first run on a machine compiles kernels, which is seen from the files that the compiler
 leaves, whichever process it runs in.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Protocol
+
+from simulations.compilation import compilation
 
 if TYPE_CHECKING:
     from simulations.study_cases import Tick
 
 __all__ = [
-    "Compilation",
     "Count",
     "Stages",
     "progress_bars",
@@ -36,10 +34,10 @@ __all__ = [
 FIRST_SECONDS = 2.0
 """Nothing is said of what takes less."""
 
-SOON, LATER = 4.0, 30.0
-"""Seconds between plain lines: in the first minute, or while kernels are compiled; after."""
+SOON, LATER = 3.0, 30.0
+"""Seconds between plain lines: in the first two minutes, or while kernels are compiled; after."""
 
-EARLY = 60.0
+EARLY = 120.0
 
 WIDE = 110
 """Columns of a terminal that has room for words, a bar and the time left in one line."""
@@ -56,54 +54,6 @@ class Stages(Protocol):
 
     def count(self, done: int, total: int) -> None:
         """So much of the stage is done."""
-
-
-class Compilation:
-    """Which kernels have been compiled for this machine, by the files of numba's cache.
-
-    Parameters
-    ----------
-    root : the package's folder.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._writable = os.access(root, os.W_OK) and "NUMBA_CACHE_DIR" not in os.environ
-        self._first = self._last = self.count_compiled()
-        self._changed = -math.inf
-
-    def count_compiled(self) -> int:
-        """Kernels with a file that is not older than their source."""
-        found = 0
-        for index in self._root.glob("**/__pycache__/*_kernels.*.nbi"):
-            source = index.parent.parent / f"{index.name.partition('.')[0]}.py"
-            try:
-                found += index.stat().st_mtime >= source.stat().st_mtime
-            except OSError:
-                continue
-        return found
-
-    def total(self) -> int:
-        """All kernels; a run needs only some of them."""
-        sources = self._root.glob("**/_*_kernels.py")
-        return sum(len(re.findall(r"(?m)^@njit", file.read_text("utf-8"))) for file in sources)
-
-    def words(self, now: float) -> str:
-        """What to say at a time; empty unless something is being compiled."""
-        if not self._writable:
-            return ""
-        compiled = self.count_compiled()
-        if compiled != self._last:
-            self._last, self._changed = compiled, now
-        if now - self._changed > 60.0 and self._last > 0:
-            return ""
-        return f"compiling for this machine, once: {compiled} of at most {self.total()} kernels"
-
-
-def _compilation() -> Compilation:
-    import fedbn
-
-    return Compilation(Path(fedbn.__file__).parent)
 
 
 class _Task:
@@ -124,10 +74,8 @@ class _Task:
         if not self.total:
             return f"{self.words}, {clock(passed)}"
         left = time_left(self.done, self.total, passed)
-        told = "" if left is None else f", {clock(left)} left"
-        if self.counted_out:
-            told = f", {clock(passed)}"
-        return f"{self.words} {self.done}/{self.total}{told}"
+        told = clock(passed) if left is None or self.counted_out else f"{clock(left)} left"
+        return f"{self.words} {self.done}/{self.total}, {told}"
 
 
 def time_left(done: int, total: int, passed: float) -> float | None:
@@ -149,11 +97,17 @@ def clock(seconds: float) -> str:
     return f"{minutes}:{rest:02d}"
 
 
+def _words_of_compilation(compiles: bool) -> Callable[[float], str]:
+    """What is said beside a task; nothing where the task itself is to compile."""
+    return (lambda now: "") if compiles else compilation().words
+
+
 class _Lines:
     """Plain lines of the task that runs."""
 
-    def __init__(self) -> None:
-        self._compilation = _compilation()
+    def __init__(self, compiles: bool = False) -> None:
+        self._compiles = compiles
+        self._words = _words_of_compilation(compiles)
         self._tasks: list[_Task] = []
         self._said = -math.inf
 
@@ -175,8 +129,8 @@ class _Lines:
         silent = self._said == -math.inf  # short stages one after the other are a long silence
         if (silent and passed < FIRST_SECONDS) or now - self._said < SOON:
             return
-        compiling = self._compilation.words(now)
-        if passed < EARLY or compiling or now - self._said >= LATER:
+        compiling = self._words(now)
+        if passed < EARLY or compiling or self._compiles or now - self._said >= LATER:
             self._said = now
             more = f" ({compiling})" if compiling else ""
             print(f"fedbn: {task.text(now)}{more}", file=sys.stderr, flush=True)
@@ -207,7 +161,7 @@ def _ticking(tick: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def _bars() -> Iterator[Any]:
+def _bars(compiles: bool = False) -> Iterator[Any]:
     """Rich's bars, with what is compiled beside them."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
@@ -220,10 +174,10 @@ def _bars() -> Iterator[Any]:
         TextColumn("{task.fields[told]}"),
     )
     with Progress(*columns, console=console, transient=True) as bars:
-        compilation = _compilation()
+        words = _words_of_compilation(compiles)
 
         def tick() -> None:
-            compiling = compilation.words(time.monotonic())
+            compiling = words(time.monotonic())
             for task in bars.tasks:
                 if not task.finished:
                     bars.update(task.id, told=_task_text(task, compiling))
@@ -237,8 +191,8 @@ def _task_text(task: Any, compiling: str) -> str:
     told = clock(passed)
     if task.total:
         left = time_left(int(task.completed), int(task.total), passed)
-        told = f"{task.completed:.0f}/{task.total:.0f}"
-        told += "" if left is None else f", {clock(left)} left"
+        told = clock(passed) if left is None else f"{clock(left)} left"
+        told = f"{task.completed:.0f}/{task.total:.0f}, {told}"
     return f"{told}  {compiling}" if compiling else told
 
 
@@ -296,12 +250,15 @@ class _Stages:
 
 
 @contextmanager
-def stages(shown: bool) -> Iterator[Stages]:
-    """Yield what says which stage has begun, and with `count` how far it is."""
+def stages(shown: bool, compiles: bool = False) -> Iterator[Stages]:
+    """Yield what says which stage has begun, and with `count` how far it is.
+
+    compiles : whether the stages compile kernels and count them; then plain lines stay frequent.
+    """
     if not shown:
         yield _Silent()
     elif sys.stderr.isatty():
-        with _bars() as bars:
+        with _bars(compiles) as bars:
 
             def begin(words: str) -> tuple[Count, Callable[[], None]]:
                 task = bars.add_task(words, total=None, told="")
@@ -313,7 +270,7 @@ def stages(shown: bool) -> Iterator[Stages]:
 
             yield _Stages(begin)
     else:
-        lines = _Lines()
+        lines = _Lines(compiles)
 
         def start(words: str) -> tuple[Count, Callable[[], None]]:
             task = lines.add(words)

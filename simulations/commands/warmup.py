@@ -10,12 +10,14 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, wait
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from simulations.compilation import kernels_below, tell_of_kernels
 from simulations.options import Json, Quiet
+from simulations.progress import Count, say_start, stages
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
@@ -75,18 +77,50 @@ DOORS: dict[str, Callable[[], None]] = {
 """What is compiled at the same time; every function runs its kernels on a tiny case."""
 
 
-def doors_to_compile() -> list[str]:
-    """The doors whose kernels are not compiled for this machine yet."""
-    from fedbn.consensus import _best_deletion_kernels, _state_kernels
-    from fedbn.kernel_cache import is_compiled
+def kernels_of_doors() -> dict[str, list[Any]]:
+    """Per door the kernels that Python calls behind it; the last one is compiled last."""
+    from fedbn.consensus import _best_deletion_kernels, _direction_kernels, _state_kernels
+    from fedbn.fusion import _imap_kernels, _order_kernels
+    from fedbn.graphs import _bit_kernels, _cpdag_kernels
+    from fedbn.scores import _preparation_kernels
     from fedbn.search import _greedy_kernels
 
-    last: dict[str, Callable[..., Any]] = {
-        "learn": _greedy_kernels.climb,
-        "fuse: deletions": _best_deletion_kernels.advance,
-        "fuse: readings": _state_kernels.refusion_states,
+    return {
+        "learn": [
+            _preparation_kernels.merge_rows,
+            _preparation_kernels.state_bitmaps,
+            _preparation_kernels.rows_outside_modes,
+            _cpdag_kernels.cpdag_bits,
+            _greedy_kernels.settle,
+            _greedy_kernels.total,
+            _greedy_kernels.climb,
+        ],
+        "fuse: deletions": [
+            _bit_kernels.transpose_bits,
+            _cpdag_kernels.cpdag_bits,
+            _imap_kernels.imaps_bits,
+            _order_kernels.extend_order,
+            _best_deletion_kernels.prepare,
+            _best_deletion_kernels.advance,
+        ],
+        "fuse: readings": [
+            _direction_kernels.reverse_covered,
+            _state_kernels.moral_votes,
+            _state_kernels.vote_sums,
+            _state_kernels.search_states,
+            _state_kernels.smhd_sums,
+            _state_kernels.class_votes,
+            _state_kernels.shd_sums,
+            _state_kernels.refusion_states,
+        ],
     }
-    return [door for door in DOORS if not is_compiled(last[door])]
+
+
+def doors_to_compile() -> list[str]:
+    """The doors whose kernels are not compiled for this machine yet."""
+    from fedbn.kernel_cache import is_compiled
+
+    return [door for door, kernels in kernels_of_doors().items() if not is_compiled(kernels[-1])]
 
 
 def warmup(
@@ -97,32 +131,60 @@ def warmup(
     quiet: Quiet = False,
 ) -> None:
     """Compile for this machine, once, what learn and fuse need; else they do when first called."""
+    started = time.monotonic()
+    say_start("looking for what is compiled for this machine", not (quiet or as_json))
     wanted = doors_to_compile()
-    if not quiet:
-        words = f"Compiling for this machine, once: {', '.join(wanted)}."
-        typer.echo(words if wanted else "All is compiled for this machine.", err=True)
     took: dict[str, float] = {}
-    for door, seconds in _compile(wanted, jobs or os.cpu_count() or 1):
-        took[door] = seconds
-        if not quiet:
-            typer.echo(f"{door} {seconds:.0f} s", err=True)
+    with stages(not (quiet or as_json), compiles=True) as notify:
+        if wanted:
+            notify("compiling for this machine, once: kernels")
+        for door, seconds in _compile(wanted, jobs or os.cpu_count() or 1, notify.count):
+            took[door] = seconds
     if as_json:
         from simulations.terminal import print_json
 
         print_json({"seconds": took})
+    elif not quiet:
+        seconds = time.monotonic() - started
+        words = f"Compiled for this machine in {seconds:.0f} s: {', '.join(took)}."
+        typer.echo(words if took else "All is compiled for this machine.", err=True)
 
 
-def _compile(doors: Sequence[str], jobs: int) -> Iterator[tuple[str, float]]:
-    """Every door as it is done, and its seconds."""
+def _compile(doors: Sequence[str], jobs: int, count: Count) -> Iterator[tuple[str, float]]:
+    """Every door as it is done, and its seconds; `count` hears of kernels meanwhile."""
     if not doors:
         return
+    calls = kernels_of_doors()
+    sizes = [len(kernels_below(calls[door])) for door in doors]
     spawning = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(doors)), mp_context=spawning) as pool:
-        for done in as_completed([pool.submit(_seconds_of, door) for door in doors]):
-            yield done.result()
+    done = spawning.Array("i", len(doors))
+    with ProcessPoolExecutor(
+        min(jobs, len(doors)), mp_context=spawning, initializer=_share, initargs=(done,)
+    ) as pool:
+        waiting = {pool.submit(_seconds_of, place, door) for place, door in enumerate(doors)}
+        while waiting:
+            ended, waiting = wait(waiting, timeout=0.5)
+            count(sum(map(min, done, sizes)), sum(sizes))
+            for each in ended:
+                place, seconds = each.result()
+                done[place] = sizes[place]
+                yield doors[place], seconds
 
 
-def _seconds_of(door: str) -> tuple[str, float]:
+_counts: Any = None
+"""In a process that compiles: how many kernels of every door are done, shared with the parent."""
+
+
+def _share(counts: Any) -> None:
+    global _counts
+    _counts = counts
+
+
+def _seconds_of(place: int, door: str) -> tuple[int, float]:
+    def tell(n_kernels: int) -> None:
+        _counts[place] = n_kernels
+
     began = time.perf_counter()
-    DOORS[door]()
-    return door, time.perf_counter() - began
+    with tell_of_kernels(tell):
+        DOORS[door]()
+    return place, time.perf_counter() - began

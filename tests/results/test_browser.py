@@ -184,6 +184,19 @@ def test_nothing_overflows_and_labels_fit_their_boxes(tab: Tab) -> None:
               const box = node.querySelector("rect").getBoundingClientRect();
               return text.left >= box.left && text.right <= box.right; })"""
         )
+    tab.require_quiet()
+
+
+def test_on_paper_there_is_what_can_be_read_and_nothing_to_click(tab: Tab) -> None:
+    outcome = ordinary()
+    page = tab.show(report_content(outcome, RUN, parameters(outcome)))
+    page.emulate_media(media="print")
+    assert page.locator("#state").is_visible()
+    assert page.locator("#origin details td").first.is_visible()
+    assert not page.locator("input:visible, select:visible, .hint:visible, .tools:visible").count()
+    assert not page.locator("#panel").is_visible()
+    page.evaluate("pickSite(0)")
+    assert page.locator("#panel").is_visible()
     assert page.pdf()[:4] == b"%PDF"
     tab.require_quiet()
 

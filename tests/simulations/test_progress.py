@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from simulations import progress
-from simulations.progress import Compilation, stages
+from simulations.compilation import Compilation
+from simulations.progress import stages
 
 
 class Clock:
@@ -34,15 +35,15 @@ def test_lines_say_what_how_far_and_how_long(
     lines.tick()
     lines.end(quick)
     task = lines.add("sites")
-    for second in range(120):
+    for second in range(240):
         clock.now += 1.0
-        task.done, task.total = (second + 1) // 12, 10
+        task.done, task.total = (second + 1) // 24, 10
         lines.tick()
     told = capsys.readouterr().err.splitlines()
     assert "quick" not in " ".join(told)
-    assert told[0] == "fedbn: sites 0/10"
-    assert "fedbn: sites 3/10, 1:38 left" in told
-    assert len(told) == 15 + 2  # every four seconds for a minute, then every thirty
+    assert told[0] == "fedbn: sites 0/10, 0:02"
+    assert "fedbn: sites 3/10, 2:53 left" in told
+    assert len(told) == 40 + 4  # every three seconds for two minutes, then every thirty
 
 
 def test_the_first_run_says_that_it_compiles(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from fedbn.results.page.svg import curve_svg, network_svg
+from fedbn.results.page.svg import curve_svg, legend, network_svg
 from fedbn.results.page.tables import edge_table, page_table, parameter_tables, site_table
 from fedbn.results.page.words import count_of, number
 
@@ -96,7 +96,8 @@ def _paragraphs(texts: Iterable[str], kind: str = "") -> str:
 
 def _header(content: Mapping[str, Any]) -> str:
     public = "<p class='note'>For the public: no site is named, and edges that fewer than "
-    public += f"{content.get('least', 3)} sites have are left out.</p>"
+    public += f"{content.get('least', 3)} sites have, warnings, names of files and the command line "
+    public += "are left out.</p>"
     reading, state = content["chosen"]
     chosen = content["readings"][reading]["states"][state]
     facts = {
@@ -141,7 +142,7 @@ def _curve(content: Mapping[str, Any]) -> str:
         return ""
     text = (
         "A small θ keeps what few sites have, a large one only what many insist on. Each point is "
-        "a network; click one to see it."
+        "a network<span class='hint'>; click one to see it</span>."
     )
     return _section("curve", "Distance to the sites over θ", f"<p>{text}</p>{curve_svg(content)}")
 
@@ -157,30 +158,34 @@ def _network(content: Mapping[str, Any]) -> str:
     )
     if gold:
         tools += '<label><input type="checkbox" id="status"> Compare with the gold network</label>'
+    wider = "Wider and darker: more sites have the edge. " if _has_support(content) else ""
+    choose = f"Choose an edge, a variable{'' if content['sites'] is None else ' or a site'}."
     return _section(
         "network",
         "Network",
-        "<p>Wider and darker: more sites have the edge. An arrowhead stands only where the "
-        "direction is determined.</p>"
-        f"{_legend(gold)}{tools}</p>"
+        f"<p>{wider}An arrowhead stands only where the direction is determined.</p>"
+        f"{_keys(content, gold)}{tools}</p>"
         f'<div class="stage"><div class="drawing" tabindex="0" role="region" '
         f'aria-label="Drawing of the network">{network_svg(content)}</div>'
-        '<aside id="panel" aria-live="polite"><p>Choose an edge or a site.</p></aside></div>',
+        f'<aside id="panel" aria-live="polite"><p class="hint">{choose}</p></aside></div>',
     )
 
 
-def _legend(gold: bool) -> str:
-    words = [("few", "few sites"), ("many", "all sites")]
-    words += [("lacks", "chosen site lacks it"), ("beyond", "only at the chosen site")]
+def _has_support(content: Mapping[str, Any]) -> bool:
+    return any(row[2] is not None for row in content["pairs"])
+
+
+def _keys(content: Mapping[str, Any], gold: bool) -> str:
+    """What the lines of the drawing mean, as far as they can be in it."""
+    words = []
+    if _has_support(content):
+        words += [("few", "few sites"), ("many", "all sites")]
+    if content["sites"] is not None:
+        words += [("lacks", "chosen site lacks it"), ("beyond", "only at the chosen site")]
     if gold:
         words += [("true", "as in the gold network"), ("reversed", "other direction"),
                   ("extra", "not in the gold network")]  # fmt: skip
-    keys = "".join(
-        f'<li class="k-{kind}"><svg width="34" height="10" aria-hidden="true">'
-        f'<path d="M1,5H33" class="{kind}"/></svg> {escape(text)}</li>'
-        for kind, text in words
-    )
-    return f'<ul class="legend">{keys}</ul>'
+    return legend(words)
 
 
 def _sites(content: Mapping[str, Any]) -> str:
@@ -188,7 +193,7 @@ def _sites(content: Mapping[str, Any]) -> str:
         return ""
     text = (
         "<p>SMHD: how many pairs differ between the site's moral graph and that of the network at "
-        "the slider. Choose a site to see where.</p>"
+        "the slider. <span class='hint'>Choose a site to see where.</span></p>"
     )
     return _section("sites", "Sites", text + site_table(content))
 
@@ -197,7 +202,7 @@ def _parameters(content: Mapping[str, Any]) -> str:
     if content["parameters"] is None:
         text = "<p>This report has no parameters: they are not known, or were left out.</p>"
         return _section("parameters", "Parameters", text)
-    text = "<p>Choose a variable here or in the drawing.</p>"
+    text = "<p class='hint'>Choose a variable here or in the drawing.</p>"
     return _section("parameters", "Parameters", text + parameter_tables(content))
 
 
@@ -228,6 +233,8 @@ def _distances_to(gold: Mapping[str, Any]) -> str:
 
 
 def _warnings(content: Mapping[str, Any]) -> str:
+    if content["public"]:
+        return ""
     parts = []
     if content["remarks"]:
         items = "".join(f"<li>{escape(text)}</li>" for text in content["remarks"])

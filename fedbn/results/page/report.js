@@ -215,7 +215,10 @@ function table(box, header, rows, options) {
     const cells = row.cells.map((cell, column) => {
       if (column === 0 && options.pick) {
         const button = make("button", { type: "button" }, String(cell));
-        button.addEventListener("click", () => options.pick(row.key));
+        button.addEventListener("click", () => {
+          options.pick(row.key);
+          find("panel").scrollIntoView({ block: "nearest" });
+        });
         return make("td", {}, button);
       }
       return make("td", typeof cell === "number" ? { class: "n" } : {}, number(cell));
@@ -340,7 +343,7 @@ function pickPair(k) {
 function pickSite(site) {
   now.site = now.site === site ? null : site;
   now.pair = now.node = null;
-  find("panel").replaceChildren(make("p", {}, "Choose an edge or a site."));
+  find("panel").replaceChildren(make("p", { class: "hint" }, "Choose an edge, a variable or a site."));
   refresh();
 }
 function pickNode(node) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -10,7 +10,7 @@ from fedbn.results.page.states import BACKWARD, FORWARD, NONE, OPEN
 from fedbn.results.page.words import number
 from fedbn.results.palette import shade_of
 
-__all__ = ["codes_at", "curve_svg", "network_svg"]
+__all__ = ["codes_at", "curve_svg", "legend", "network_svg"]
 
 WIDTH, HEIGHT = 720, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 14, 46
@@ -25,6 +25,16 @@ def codes_at(content: Mapping[str, Any], reading: int, state: int) -> list[int]:
         for k, code in zip(listed[::2], listed[1::2], strict=True):
             codes[k] = code
     return codes
+
+
+def legend(keys: Iterable[tuple[str, str]]) -> str:
+    """A list of lines, each drawn by its classes, and what they mean."""
+    listed = "".join(
+        f'<li><svg width="34" height="10" aria-hidden="true"><path d="M1,5H33" class="{kind}"/>'
+        f"</svg> {escape(words)}</li>"
+        for kind, words in keys
+    )
+    return f'<ul class="legend">{listed}</ul>'
 
 
 # --- the network --------------------------------------------------------------------------------
@@ -109,15 +119,15 @@ def curve_svg(content: Mapping[str, Any]) -> str:
             drawn = _point(r, s, reading["reading"], state, thetas, top, chosen)
             points.append((chosen, drawn))
     parts += [drawn for _, drawn in sorted(points, key=lambda point: point[0])]
-    keys = [f'<li class="r{r}"><i></i> to the sites, reading {escape(reading["reading"])}</li>'
+    keys = [(f"line r{r}", f"to the sites, reading {reading['reading']}")
             for r, reading in enumerate(content["readings"])]  # fmt: skip
     if known:
-        keys.append('<li class="rg"><i></i> to the gold network</li>')
-    keys.append('<li class="rb"><i></i> no network is below</li>')
+        keys.append(("line gold", "to the gold network"))
+    keys.append(("bound", "no network is below"))
     return (
         f'<div class="scroll"><svg id="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" '
         f'aria-label="Mean SMHD over θ">{"".join(parts)}</svg></div>'
-        f'<ul class="legend">{"".join(keys)}</ul>'
+        f"{legend(keys)}"
     )
 
 

@@ -15,7 +15,7 @@ __all__ = ["count_of", "headline", "number", "sentences"]
 def headline(run: Mapping[str, Any], clients: int) -> str:
     """What was fused, in a few words."""
     settings = run.get("settings") or {}
-    many = f"{clients} sites" if clients else ""
+    many = count_of(clients, "site") if clients else ""
     learner, score = settings.get("learner"), settings.get("score")
     how = f"{learner} with {score}" if learner and score else str(settings.get("method") or "")
     source = settings.get("network") or settings.get("table")
@@ -28,11 +28,10 @@ def sentences(facts: Mapping[str, Any], dag: DAG, run: Mapping[str, Any]) -> lis
     """What happened, for a reader who reads nothing else."""
     clients, words = int(facts.get("clients", 0)), directed_words(dag)
     opened = list(words.values()).count("open")
-    who = f"{clients} sites" if clients else "The inputs"
+    who = f"{count_of(clients, 'site')} agreed on" if clients else "The inputs give"
     found = [
-        f"{who} agreed on a network of {count_of(dag.n, 'variable')} and "
-        f"{count_of(dag.n_edges, 'edge')}; "
-        f"the direction of {opened} of them is not determined.",
+        f"{who} a network of {count_of(dag.n, 'variable')} and "
+        f"{count_of(dag.n_edges, 'edge')}{_open_words(opened, dag.n_edges)}.",
         _certificate(float(facts["mean_smhd"]), float(facts["lower_bound"])),
     ]
     if facts.get("smhd_to_gold") is not None:
@@ -42,6 +41,17 @@ def sentences(facts: Mapping[str, Any], dag: DAG, run: Mapping[str, Any]) -> lis
         words_of = privacy.get("words") or "differentially private"
         found.append(f"The structures of the sites are {words_of}.")
     return found
+
+
+def _open_words(opened: int, edges: int) -> str:
+    """How many edges have no direction, as the end of a sentence."""
+    if not edges:
+        return ""
+    if edges == 1:
+        return f"; its direction is {'not ' if opened else ''}determined"
+    if not opened:
+        return "; all directions are determined"
+    return f"; the direction of {opened} of them is not determined"
 
 
 def _certificate(distance: float, bound: float) -> str:
