@@ -1,7 +1,6 @@
 """How far the compilation of kernels is: in other processes by their files, in this one by events.
 
-A door is a kernel that Python calls. Numba keeps a file of every door; the kernels that a door calls
-are compiled with it.
+A door is a kernel that Python calls, and the kernels below it are compiled with it.
 """
 
 from __future__ import annotations

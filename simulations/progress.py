@@ -2,8 +2,8 @@
 
 A command that loads much says at once that it starts. On a terminal the rest is a bar. Elsewhere it
 is a plain line, after two seconds and then every few seconds in the first two minutes, every half
-minute later. The first run on a machine compiles kernels, which is seen from the files that the compiler
-leaves, whichever process it runs in.
+minute later. The first run on a machine compiles kernels, of which `simulations/compilation.py`
+knows.
 """
 
 from __future__ import annotations
