@@ -164,7 +164,7 @@ def _compile(doors: Sequence[str], jobs: int, count: Count) -> Iterator[tuple[st
         waiting = {pool.submit(_seconds_of, place, door) for place, door in enumerate(doors)}
         while waiting:
             ended, waiting = wait(waiting, timeout=0.5)
-            count(sum(map(min, done, sizes)), sum(sizes))
+            count(sum(map(min, done[:], sizes)), sum(sizes))
             for each in ended:
                 place, seconds = each.result()
                 done[place] = sizes[place]
