@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 import gzip
+import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 __all__ = ["MAX_SETTINGS", "MAX_TABLE", "MAX_TEXT", "json_value", "read_bounded"]
 
@@ -23,6 +24,8 @@ MAX_TEXT = 1 << 28
 MAX_TABLE = 1 << 32
 """Bytes of a table, unpacked."""
 
+_PIECE = 1 << 18
+
 
 def read_bounded(path: str | Path, most: int = MAX_TEXT, *, gzipped: bool = False) -> bytes:
     """The content of a file, unpacked if it is `gzipped`.
@@ -33,14 +36,20 @@ def read_bounded(path: str | Path, most: int = MAX_TEXT, *, gzipped: bool = Fals
     EOFError, zlib.error : as `gzip.decompress`.
     """
     with Path(path).open("rb") as file:
-        if gzipped:
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                content = unpacked.read(most + 1)
-        else:
-            content = file.read(most + 1)
-    if len(content) > most:
-        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
-    return content
+        if not gzipped:
+            return _read_all(file, most)
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            return _read_all(unpacked, most)
+
+
+def _read_all(file: IO[bytes] | gzip.GzipFile, most: int) -> bytes:
+    """In pieces: `read(most + 1)` would ask for so much memory before it looks at the file."""
+    content = io.BytesIO()
+    while piece := file.read(_PIECE):
+        content.write(piece)
+        if content.tell() > most:
+            raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+    return content.getvalue()
 
 
 def json_value(text: str | bytes, **how: Any) -> Any:

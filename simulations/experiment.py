@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fedbn.bounded_file import MAX_SETTINGS, read_bounded
 from fedbn.errors import ConfigError
 from fedbn.federation.run_config import NOT_GIVEN, from_run_config, to_run_config
 from fedbn.federation.settings import Experiment, all_settings
@@ -96,10 +97,10 @@ def result_name(experiment: Experiment) -> str:
 
 def _read_config(path: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_bounded(path, MAX_SETTINGS).decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of long numbers
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
     for key, value in content.items():
         if isinstance(value, dict):

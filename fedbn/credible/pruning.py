@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fedbn.bounded_file import read_bounded
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError
 from fedbn.limits import NOTHING_MET, Limit
@@ -194,7 +195,10 @@ def read_scores(path: str | Path) -> Families:
     ------
     DataError : naming the line that is not as it must be.
     """
-    lines = Path(path).read_text(encoding="utf-8").split("\n")
+    try:
+        lines = read_bounded(path).decode("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from None
     rows = [(k + 1, line.split()) for k, line in enumerate(lines) if line.strip()]
     try:
         at, blocks = 1, {}

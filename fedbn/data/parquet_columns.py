@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from fedbn.bounded_file import MAX_TABLE
 from fedbn.data.column import Column, require_header, require_rows
 from fedbn.errors import DataError
 
@@ -37,18 +38,20 @@ def parquet_columns(
         raise DataError(f"{source}: column {names.index('') + 1} has no name")
     require_rows(source, file.metadata.num_rows)
     wanted = list(chosen(names))
+    if 4 * file.metadata.num_rows * len(wanted) > MAX_TABLE:
+        raise DataError(f"{source}: {file.metadata.num_rows} rows are more than can be read")
     try:
         table = file.read(columns=wanted)
-    except (OSError, pa.ArrowException) as error:
+        return {name: _parquet_column(source, name, table[name]) for name in wanted}
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         reason = str(error).partition("\n")[0]
         raise DataError(f"{source}: its columns cannot be read: {reason}") from error
-    return {name: _parquet_column(source, name, table[name]) for name in wanted}
 
 
 def _parquet(source: str, content: bytes) -> Any:
     try:
         return pyarrow.parquet.ParquetFile(io.BytesIO(content))
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         reason = str(error).partition("\n")[0]
         raise DataError(f"{source} is not a Parquet file: {reason}") from error
 

@@ -210,7 +210,7 @@ def read_site_file(path: str | Path) -> SiteFile:
         content = tomllib.loads(read_bounded(path, MAX_SETTINGS).decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of long numbers
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
     try:
         return _site(content, Path(path).absolute().parent)

@@ -180,9 +180,7 @@ def checked_graph(
 ) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
     """Names and a read-only copy of the adjacency, or a StructureError."""
     kept = tuple(names)
-    if len(set(kept)) != len(kept):
-        repeated = next(name for name in kept if kept.count(name) > 1)
-        raise StructureError(f"node names must be unique, {repeated!r} is repeated")
+    require_distinct(kept)
     if any(not isinstance(name, str) or not name for name in kept):
         raise StructureError(f"node names must be non-empty text, got {kept!r}")
     matrix = np.array(adjacency, dtype=np.bool_)
@@ -204,9 +202,17 @@ def require_size(n: int) -> None:
         raise StructureError(f"a graph must have at most {MAX_NODES} nodes, got {n}")
 
 
+def require_distinct(names: Sequence[str]) -> None:
+    """Refuse names of which one is there twice."""
+    if len(set(names)) != len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise StructureError(f"node names must be unique, {repeated!r} is repeated")
+
+
 def adjacency_of_edges(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> NDArray[np.bool_]:
-    """bool [n, n] of (parent, child) pairs; unknown names and repeated edges are refused."""
+    """bool [n, n] of (parent, child) pairs; names or edges given twice, or unknown, are refused."""
     require_size(len(names))
+    require_distinct(names)
     position = {name: i for i, name in enumerate(names)}
     matrix = np.zeros((len(position), len(position)), dtype=np.bool_)
     for parent, child in edges:

@@ -202,7 +202,11 @@ def _stem(path: Path) -> str:
 
 
 def _from_edge_csv(text: str, path: Path, nodes: Sequence[str] | None) -> NamedDAG:
-    rows = [(n, row) for n, row in enumerate(csv.reader(io.StringIO(text)), 1) if any(row)]
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        rows = [(n, row) for n, row in enumerate(reader, 1) if any(row)]
+    except csv.Error as error:
+        raise StructureError(f"line {reader.line_num}: {error}") from None
     columns = (0, 1)
     if rows:
         head = [cell.strip().lower() for cell in rows[0][1]]

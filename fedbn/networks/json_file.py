@@ -104,7 +104,7 @@ def weighted_from_json(
 ) -> tuple[list[BayesianNetwork | LinearGaussianNetwork], list[float]]:
     """The inverse of `weighted_to_json`; raises NetworkError naming the source."""
     try:
-        document = json.loads(text)
+        document = json_value(text)
         weights, found = document["weights"], document["networks"]
         numbers = [float(weight) for weight in weights]
         networks = [network_from_json(json.dumps(each), source) for each in found]

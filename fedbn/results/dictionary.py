@@ -64,7 +64,7 @@ COLUMNS = {
         "in_consensus": "whether the consensus does, in this direction",
         "directed": "compelled or open, for edges of the consensus",
         "status": "against the gold network: true, reversed, extra, missing",
-        "supporters": "the sites, with semicolons",
+        "supporters": "the sites, with semicolons; in a name \\; and \\\\",
     },
     "clients.csv": {
         "client": "the site's name in this run",

@@ -34,6 +34,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import write_class
@@ -139,7 +140,7 @@ def _sibling(target: Path, role: str) -> Path:
 
 def _is_result(folder: Path) -> bool:
     try:
-        content = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        content = json_value(read_bounded(folder / "run.json").decode("utf-8"))
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and content.get("program") == PROGRAM
@@ -305,7 +306,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return ";".join(text.replace("\\", "\\\\").replace(";", "\\;") for text in value)
+        value = ";".join(text.replace("\\", "\\\\").replace(";", "\\;") for text in value)
     if isinstance(value, str):
         return str(*written_cells([value]))
     return repr(value) if isinstance(value, float) else str(value)

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from fedbn.bounded_file import read_bounded
 from fedbn.errors import ConfigError, DataError
 from fedbn.inference.elimination import MAX_CELLS
 from simulations.commands.answers import (
@@ -91,7 +92,7 @@ def query(
         raise ConfigError("--average is for one results folder, which says the weights, too")
     read = [read_network(source) for source in networks]
     observed = _parse_evidence(given or [])
-    cases = [observed] if given_file is None else list(_cases(given_file, observed))
+    cases = [observed] if given_file is None else list(read_cases(given_file, observed))
     many = given_file is not None
     if explain:
         print_most_probable(read[0], cases, max_cells, as_json=as_json, many=many)
@@ -121,13 +122,13 @@ def _parse_evidence(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _cases(path: Path, observed: Mapping[str, str]) -> Iterator[dict[str, str]]:
+def read_cases(path: Path, observed: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """One dict per row, with what is observed in all of them."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bounded(path).decode("utf-8-sig")
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read: {error}") from None
-    rows = list(csv.reader(io.StringIO(text, newline="")))
     header = rows[0] if rows else []
     if len(set(header)) < len(header) or not all(header):
         raise DataError(f"{path}: the header must have distinct, non-empty names: {header}")

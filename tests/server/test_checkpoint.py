@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +20,8 @@ from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkp
 from fedbn.federation.rounds import FederationResult
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.results.report import results_folder
+from fedbn.whole_file import replace_file
 from server import checkpoint as files
 from server.server_app import federate, run_and_write
 from simulations.in_process_grid import Fault, InProcessGrid
@@ -173,3 +177,78 @@ def test_a_folder_that_may_not_be_replaced_is_refused_before_the_run(tmp_path: P
     with pytest.raises(ResultsError, match="is not a result of fedbn"):
         served(tmp_path)
     assert not (tmp_path / "out.checkpoint.json").exists()
+
+
+def test_two_runs_with_one_checkpoint_are_one_too_many(tmp_path: Path) -> None:
+    """Before, the second wrote over the state of the first, and either resumed from the other's."""
+    experiment = kept_in(tmp_path)
+    with files.hold(experiment):
+        text = "another run writes .*state.json just now: give this one another out-dir"
+        with pytest.raises(ConfigError, match=text):
+            run(experiment)
+        beside = experiment.change(checkpoint=str(tmp_path / "other.json"))
+        assert run(beside).rounds > 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.json"]
+    assert run(experiment).rounds > 2
+
+
+HOLDER = """
+import sys
+from fedbn.federation.settings import Experiment
+from server.checkpoint import hold
+with hold(Experiment.of(checkpoint=sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_lock_is_between_processes_and_ends_with_the_one_that_is_killed(tmp_path: Path) -> None:
+    experiment = kept_in(tmp_path)
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "state.json")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(ConfigError, match="another run writes"), files.hold(experiment):
+            pass
+        holder.kill()
+    with files.hold(experiment):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def _same_process_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in two containers: the first process of each has the number 1."""
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+
+
+@pytest.mark.usefixtures("_same_process_number")
+def test_two_containers_on_one_volume_write_no_file_of_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both wrote to one temporary name, and one of them renamed what the other had half written."""
+    file, written = tmp_path / "state.json", []
+    sync = os.fsync
+
+    def other_comes_between(handle: int) -> None:
+        if not written:
+            written.append(b"theirs" * 1000)
+            replace_file(file, written[0])
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", other_comes_between)
+    replace_file(file, b"ours")
+    assert file.read_bytes() == b"ours"
+    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
+
+
+@pytest.mark.usefixtures("_same_process_number")
+def test_two_containers_on_one_volume_write_whole_results(tmp_path: Path) -> None:
+    """The second removed the folder in which the first was writing."""
+    with results_folder(tmp_path / "out") as ours:
+        (ours / "a").write_text("ours")
+        with results_folder(tmp_path / "out") as theirs:
+            (theirs / "run.json").write_text(json.dumps({"program": "fedbn"}))
+        (ours / "b").write_text("ours")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a", "b"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import ResultsError
 from fedbn.results.page.content import FORMAT
 from fedbn.results.page.html import page_html
@@ -65,7 +66,12 @@ def write_report(folder: Path, out: Path | None = None, *, public: bool = False)
     """
     content = read_content(folder)
     file = out or folder / (PUBLIC_FILE if public else PAGE_FILE)
-    write_whole(file, page_html(public_content(content) if public else content))
+    try:
+        page = page_html(public_content(content) if public else content)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        words = " ".join(repr(error).split())[:200]
+        raise ResultsError(f"{folder / CONTENT_FILE} is not as fedbn wrote it: {words}") from None
+    write_whole(file, page)
     return file
 
 
@@ -73,7 +79,7 @@ def read_content(folder: Path) -> dict[str, Any]:
     """The content of the report in a results folder; raises ResultsError where there is none."""
     file = folder / CONTENT_FILE
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json_value(read_bounded(file).decode("utf-8"))
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError(f"the format must be {FORMAT!r}")
     except (OSError, ValueError) as error:
