@@ -8,6 +8,7 @@ error. Exit status: 0, or 1 after an error of fedbn (one line), or 2 after wrong
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,6 +53,7 @@ from simulations.options import (
 )
 from simulations.pooling.reproduce import reproduce_pooling
 from simulations.privacy.reproduce import reproduce_privacy
+from simulations.progress import say_start, stages, starting
 
 if TYPE_CHECKING:
     from fedbn.federation.settings import Experiment
@@ -202,8 +204,6 @@ def simulate(
     Every client learns from its own table, the server fuses the structures. The result is a folder:
     the consensus as CSV, JSON, GraphML, DOT and BIF, tables, figures.
     """
-    from simulations.progress import say_start
-
     say_start("starting: reading settings, loading the learners", not (quiet or as_json))
     from fedbn.federation.private_runs import guarantee_of
     from simulations.commands.simulate import run_and_report
@@ -296,7 +296,8 @@ def learn(
     The private learners (dp-climb, dp-ges) give a structure that is (ε, δ)-differentially private
     per row, one row added or removed. Before they draw, what they spend is written to the ledger.
     """
-    from simulations.commands.learn import learn_and_report
+    with starting("loading the learners", not (quiet or as_json)):
+        from simulations.commands.learn import learn_and_report
 
     learn_and_report(
         table,
@@ -520,11 +521,12 @@ def fuse(
     least supported first, down to the empty graph; of all states on that path the one nearest to
     the inputs (SMHD) is the consensus, with a bound that no other graph can be below.
     """
-    from simulations.commands.fuse import fuse_and_report
-    from simulations.commands.fuse_options import FuseOptions
-    from simulations.inputs import read_inputs
+    with starting("reading the structures", not (quiet or as_json)):
+        from simulations.commands.fuse import fuse_and_report
+        from simulations.commands.fuse_options import FuseOptions
+        from simulations.inputs import read_inputs
 
-    inputs = read_inputs(files, nodes=nodes, first=first, weights=weights)
+        inputs = read_inputs(files, nodes=nodes, first=first, weights=weights)
     options = FuseOptions(
         method=method,
         reading=reading,
@@ -568,31 +570,33 @@ def sample(
     quiet: Quiet = False,
 ) -> None:
     """Sample a table from a Bayesian network, exactly (forward sampling)."""
-    from tempfile import TemporaryDirectory
-
-    import numpy as np
-
-    from fedbn.data.tables import write_table
-    from fedbn.networks.catalog import load_network
-    from simulations.progress import stages
-    from simulations.terminal import print_json
-
+    began = time.monotonic()
     if as_json and out is None:
         raise typer.BadParameter("--json needs --out: the table would go to standard output, too")
-    loaded = load_network(network, network_dir)
     with stages(not (quiet or as_json)) as notify:
-        notify(f"sampling {rows} rows")
-        dataset = loaded.sample(rows, np.random.default_rng(seed))
-    if out is None:
-        with TemporaryDirectory() as folder:
-            write_table(dataset, Path(folder) / "table.csv")
-            print((Path(folder) / "table.csv").read_text(encoding="utf-8"), end="")
-        return
-    write_table(dataset, out)
-    if as_json:
+        notify("reading the network")
+        import numpy as np
+
+        from fedbn.data.tables import csv_text, write_table
+        from fedbn.networks.catalog import load_network
+        from simulations.terminal import print_json
+
+        loaded = load_network(network, network_dir)
+        notify(f"sampling {rows} rows: columns")
+        dataset = loaded.sample(rows, np.random.default_rng(seed), progress=notify.count)
+        notify(f"writing {rows} rows")
+        text = None
+        if out is None:
+            text = csv_text(dataset)
+        else:
+            write_table(dataset, out)
+    if text is not None:
+        print(text, end="")
+    elif as_json:
         print_json({"rows": dataset.n_rows, "columns": list(dataset.names), "out": str(out)})
     elif not quiet:
-        typer.echo(f"{dataset.n_rows} rows of {dataset.n} columns in {out}", err=True)
+        words = f"{dataset.n_rows} rows of {dataset.n} columns in {out}"
+        typer.echo(f"{words}, {time.monotonic() - began:.1f} s in all", err=True)
 
 
 @app.command(

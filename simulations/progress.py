@@ -14,12 +14,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from simulations.compilation import compilation
-
-if TYPE_CHECKING:
-    from simulations.study_cases import Tick
 
 __all__ = [
     "Count",
@@ -27,7 +24,7 @@ __all__ = [
     "progress_bars",
     "say_start",
     "stages",
-    "study_line",
+    "starting",
     "time_left",
 ]
 
@@ -42,7 +39,14 @@ EARLY = 120.0
 WIDE = 110
 """Columns of a terminal that has room for words, a bar and the time left in one line."""
 
-Count = Callable[[int, int], None]
+
+class Count(Protocol):
+    """Hears how much is done."""
+
+    def __call__(self, done: int, total: int, left: float | None = None) -> None:
+        """So much, and the seconds left where they are known better than by proportion."""
+
+
 Tracker = Callable[[str], Count]
 
 
@@ -60,22 +64,37 @@ class _Task:
     """A stage: its words, when it began, how far it is."""
 
     def __init__(self, words: str) -> None:
-        self.words, self.began = words, time.monotonic()
+        self.words, self._began = words, time.monotonic()
         self.done, self.total = 0, 0
+        self._end: float | None = None
         self.ends_itself = False  # or else when the next stage begins
+
+    def count(self, done: int, total: int, left: float | None = None) -> None:
+        self.done, self.total = done, total
+        self._end = None if left is None else time.monotonic() + left
 
     @property
     def counted_out(self) -> bool:
         """Whether all is done that was to be counted."""
         return 0 < self.total <= self.done
 
-    def text(self, now: float) -> str:
-        passed = now - self.began
+    def passed(self, now: float) -> float:
+        return now - self._began
+
+    def told(self, now: float) -> str:
+        """How much is done, and the time left, or the time passed where that is not known."""
+        passed = self.passed(now)
         if not self.total:
-            return f"{self.words}, {clock(passed)}"
+            return clock(passed)
         left = time_left(self.done, self.total, passed)
-        told = clock(passed) if left is None or self.counted_out else f"{clock(left)} left"
-        return f"{self.words} {self.done}/{self.total}, {told}"
+        if self._end is not None:
+            left = max(self._end - now, 0.0)
+        if left is None or left == math.inf or self.counted_out:
+            return f"{self.done}/{self.total}, {clock(passed)}"
+        return f"{self.done}/{self.total}, {clock(left)} left"
+
+    def text(self, now: float) -> str:
+        return f"{self.words}{' ' if self.total else ', '}{self.told(now)}"
 
 
 def time_left(done: int, total: int, passed: float) -> float | None:
@@ -88,13 +107,14 @@ def time_left(done: int, total: int, passed: float) -> float | None:
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds.
+    """Minutes and seconds; with hours where there are some.
 
     >>> clock(40.2), clock(3700)
-    ('0:40', '61:40')
+    ('0:40', '1:01:40')
     """
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02d}"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def _words_of_compilation(compiles: bool) -> Callable[[float], str]:
@@ -111,12 +131,11 @@ class _Lines:
         self._tasks: list[_Task] = []
         self._said = -math.inf
 
-    def add(self, words: str) -> _Task:
-        self._tasks.append(_Task(words))
-        return self._tasks[-1]
+    def add(self, task: _Task) -> None:
+        self._tasks.append(task)
 
     def end(self, task: _Task) -> None:
-        self._tasks = [each for each in self._tasks if each is not task]
+        self._tasks.remove(task)
 
     def tick(self) -> None:
         """Say a line if it is time."""
@@ -125,7 +144,7 @@ class _Lines:
         task = running[-1] if running else None
         if task is None:
             return
-        passed = now - task.began
+        passed = task.passed(now)
         silent = self._said == -math.inf  # short stages one after the other are a long silence
         if (silent and passed < FIRST_SECONDS) or now - self._said < SOON:
             return
@@ -134,6 +153,30 @@ class _Lines:
             self._said = now
             more = f" ({compiling})" if compiling else ""
             print(f"fedbn: {task.text(now)}{more}", file=sys.stderr, flush=True)
+
+
+class _Bars:
+    """Rich's bars, with what is compiled beside them."""
+
+    def __init__(self, bars: Any, compiles: bool) -> None:
+        self._bars, self._words = bars, _words_of_compilation(compiles)
+        self._tasks: dict[_Task, Any] = {}
+
+    def add(self, task: _Task) -> None:
+        self._tasks[task] = self._bars.add_task(task.words, total=None, told="")
+
+    def end(self, task: _Task) -> None:
+        self._bars.remove_task(self._tasks.pop(task))
+
+    def tick(self) -> None:
+        """Move every bar that has not ended."""
+        now = time.monotonic()
+        compiling = self._words(now)
+        for task, bar in list(self._tasks.items()):
+            told = task.told(now) + (f"  {compiling}" if compiling else "")
+            self._bars.update(bar, completed=task.done, total=task.total or None, told=told)
+            if task.ends_itself and task.counted_out:
+                del self._tasks[task]
 
 
 def say_start(words: str, shown: bool) -> None:
@@ -161,8 +204,13 @@ def _ticking(tick: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def _bars(compiles: bool = False) -> Iterator[Any]:
-    """Rich's bars, with what is compiled beside them."""
+def _display(compiles: bool) -> Iterator[_Lines | _Bars]:
+    """What shows tasks: bars on a terminal, else lines."""
+    if not sys.stderr.isatty():
+        lines = _Lines(compiles)
+        with _ticking(lines.tick):
+            yield lines
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
@@ -173,56 +221,27 @@ def _bars(compiles: bool = False) -> Iterator[Any]:
         BarColumn(bar_width=24 if console.width >= WIDE else 4),
         TextColumn("{task.fields[told]}"),
     )
-    with Progress(*columns, console=console, transient=True) as bars:
-        words = _words_of_compilation(compiles)
-
-        def tick() -> None:
-            compiling = words(time.monotonic())
-            for task in bars.tasks:
-                if not task.finished:
-                    bars.update(task.id, told=_task_text(task, compiling))
-
-        with _ticking(tick):
+    with Progress(*columns, console=console, transient=True) as progress:
+        bars = _Bars(progress, compiles)
+        with _ticking(bars.tick):
             yield bars
-
-
-def _task_text(task: Any, compiling: str) -> str:
-    passed = task.elapsed or 0.0
-    told = clock(passed)
-    if task.total:
-        left = time_left(int(task.completed), int(task.total), passed)
-        told = clock(passed) if left is None else f"{clock(left)} left"
-        told = f"{task.completed:.0f}/{task.total:.0f}, {told}"
-    return f"{told}  {compiling}" if compiling else told
 
 
 @contextmanager
 def progress_bars(shown: bool) -> Iterator[Tracker]:
     """Yield a function that names a task and returns its `progress(done, total)` callback."""
     if not shown:
-        yield lambda name: lambda done, total: None
-    elif sys.stderr.isatty():
-        with _bars() as bars:
+        yield lambda name: lambda done, total, left=None: None
+        return
+    with _display(compiles=False) as display:
 
-            def bar(name: str) -> Count:
-                task = bars.add_task(name, total=None, told="")
-                return lambda done, total: bars.update(task, completed=done, total=total)
-
-            yield bar
-    else:
-        lines = _Lines()
-
-        def line(name: str) -> Count:
-            task = lines.add(name)
+        def begin(name: str) -> Count:
+            task = _Task(name)
             task.ends_itself = True
+            display.add(task)
+            return task.count
 
-            def count(done: int, total: int) -> None:
-                task.done, task.total = done, total
-
-            return count
-
-        with _ticking(lines.tick):
-            yield line
+        yield begin
 
 
 class _Silent:
@@ -234,19 +253,21 @@ class _Silent:
 
 
 class _Stages:
-    """Stages one after the other, shown by whatever shows tasks."""
+    """Stages one after the other, on a display."""
 
-    def __init__(self, begin: Callable[[str], tuple[Count, Callable[[], None]]]) -> None:
-        self._begin = begin
-        self._count: Count = lambda done, total: None
-        self._end: Callable[[], None] = lambda: None
+    def __init__(self, display: _Lines | _Bars) -> None:
+        self._display = display
+        self._task: _Task | None = None
 
     def __call__(self, words: str) -> None:
-        self._end()
-        self._count, self._end = self._begin(words)
+        if self._task is not None:
+            self._display.end(self._task)
+        self._task = _Task(words)
+        self._display.add(self._task)
 
     def count(self, done: int, total: int) -> None:
-        self._count(done, total)
+        if self._task is not None:
+            self._task.count(done, total)
 
 
 @contextmanager
@@ -257,52 +278,14 @@ def stages(shown: bool, compiles: bool = False) -> Iterator[Stages]:
     """
     if not shown:
         yield _Silent()
-    elif sys.stderr.isatty():
-        with _bars(compiles) as bars:
-
-            def begin(words: str) -> tuple[Count, Callable[[], None]]:
-                task = bars.add_task(words, total=None, told="")
-
-                def count(done: int, total: int) -> None:
-                    bars.update(task, completed=done, total=total)
-
-                return count, lambda: bars.remove_task(task)
-
-            yield _Stages(begin)
-    else:
-        lines = _Lines(compiles)
-
-        def start(words: str) -> tuple[Count, Callable[[], None]]:
-            task = lines.add(words)
-
-            def count(done: int, total: int) -> None:
-                task.done, task.total = done, total
-
-            return count, lambda: lines.end(task)
-
-        with _ticking(lines.tick):
-            yield _Stages(start)
+        return
+    with _display(compiles) as display:
+        yield _Stages(display)
 
 
-def study_line(shown: bool) -> Callable[[Tick], None]:
-    """A study's progress on standard error: cases done, and hours and minutes left.
-
-    One line that is written over on a terminal; elsewhere a new line, every half minute at most.
-    """
-    last = -math.inf
-
-    def tell(tick: Tick) -> None:
-        nonlocal last
-        ended = tick.done == tick.total
-        terminal = sys.stderr.isatty()
-        if not shown or (not terminal and not ended and time.monotonic() - last < LATER):
-            return
-        last = time.monotonic()
-        text = f"{tick.done} of {tick.total} cases"
-        if tick.seconds_left is not None and not ended:
-            hours, minutes = divmod(round(tick.seconds_left / 60.0), 60)
-            text += f", {hours:02d}:{minutes:02d} left"
-        end = "" if terminal and not ended else "\n"
-        print(f"\r{text:<60}" if terminal else text, end=end, file=sys.stderr, flush=True)
-
-    return tell
+@contextmanager
+def starting(words: str, shown: bool) -> Iterator[None]:
+    """Say what a command loads inside, if that takes long."""
+    with stages(shown) as notify:
+        notify(f"starting: {words}")
+        yield

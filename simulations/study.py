@@ -13,6 +13,7 @@ line yet.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from warnings import warn
 
 from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.whole_file import write_whole
+from simulations.progress import Count
 from simulations.study_cases import Case, Cost, Row, Run, Tick, run_cases
 
 Progress = Callable[[Tick], None]
@@ -32,6 +34,7 @@ __all__ = [
     "Study",
     "Tick",
     "cell_text",
+    "end_line",
     "show_on",
     "write_study_report",
 ]
@@ -45,6 +48,10 @@ class Study:
     folder : made if it is not there.
     name : of the file of rows.
 
+    Attributes
+    ----------
+    n_run, cpu_seconds : cases that this object has run, and what they took.
+
     Raises
     ------
     ResultsError : the folder cannot be written, or a line of its rows is not a JSON object
@@ -53,6 +60,7 @@ class Study:
 
     def __init__(self, folder: Path, name: str = "rows.jsonl") -> None:
         self.path = folder / name
+        self.n_run, self.cpu_seconds = 0, 0.0
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._rows = _read_rows(self.path)
@@ -113,11 +121,26 @@ class Study:
         except OSError as error:
             raise ResultsError(f"{self.path} cannot be written: {error}") from error
         self._rows.append(json.loads(json.dumps(row)))
+        self.n_run += 1
+        self.cpu_seconds += row["cpu_seconds"]
 
 
-def show_on(bar: Callable[[int, int], None]) -> Progress:
-    """A bar of done and total as a study's progress."""
-    return lambda tick: bar(tick.done, tick.total)
+def show_on(bar: Count) -> Progress:
+    """A bar of done, total and seconds left as a study's progress."""
+
+    def tell(tick: Tick) -> None:
+        bar(tick.done, tick.total, math.inf if tick.seconds_left is None else tick.seconds_left)
+
+    return tell
+
+
+def end_line(report: Path, wall: float, *studies: Study) -> str:
+    """Where the report is, and what this call took: CPU seconds of its cases, and by the clock."""
+    n_run = sum(study.n_run for study in studies)
+    spent = sum(study.cpu_seconds for study in studies)
+    cases = "case" if n_run == 1 else "cases"
+    took = f"{n_run} {cases} run in {spent:.1f} s (CPU), {wall:.1f} s in all by the clock"
+    return f"report: {report}; {took}"
 
 
 def _read_rows(path: Path) -> list[Row]:

@@ -7,7 +7,7 @@ between one thread and two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,13 +124,19 @@ class BayesianNetwork:
         """Number of free parameters: the sum of q (r - 1)."""
         return sum(cpt.shape[0] * (cpt.shape[1] - 1) for cpt in self.cpts)
 
-    def sample(self, n_rows: int, rng: np.random.Generator) -> Dataset:
+    def sample(
+        self,
+        n_rows: int,
+        rng: np.random.Generator,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Dataset:
         """Independent rows from the joint distribution.
 
         Parameters
         ----------
         n_rows : at least 1.
         rng : one uniform number per row and variable is taken from it.
+        progress : called with how many of how many columns are drawn.
 
         Raises
         ------
@@ -139,10 +145,12 @@ class BayesianNetwork:
         _require_rows(n_rows)
         codes = np.empty((n_rows, self.dag.n), dtype=np.int32, order="F")
         sizes = self.schema.cardinalities
-        for node in self.dag.topological_order():
+        for done, node in enumerate(self.dag.topological_order(), start=1):
             parents = self.dag.parents(node)
             row = configuration_index(codes[:, parents], sizes[list(parents)])
             codes[:, node] = _draw(self.cpts[node], row, rng)
+            if progress is not None:
+                progress(done, self.dag.n)
         return Dataset(self.schema, codes)
 
     def __eq__(self, other: object) -> bool:
@@ -243,13 +251,19 @@ class LinearGaussianNetwork:
         """The Gaussian schema of these names."""
         return Schema.gaussian(self.names)
 
-    def sample(self, n_rows: int, rng: np.random.Generator) -> Dataset:
+    def sample(
+        self,
+        n_rows: int,
+        rng: np.random.Generator,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Dataset:
         """Independent rows from the joint distribution.
 
         Parameters
         ----------
         n_rows : at least 1.
         rng : one standard normal number per row and variable is taken from it.
+        progress : called with how many of how many columns are drawn.
 
         Raises
         ------
@@ -257,12 +271,14 @@ class LinearGaussianNetwork:
         """
         _require_rows(n_rows)
         values = np.empty((n_rows, self.dag.n), order="F")
-        for node in self.dag.topological_order():
+        for done, node in enumerate(self.dag.topological_order(), start=1):
             noise = rng.standard_normal(n_rows)
             column = self.intercepts[node] + self.standard_deviations[node] * noise
             for parent in self.dag.parents(node):
                 column += self.coefficients[parent, node] * values[:, parent]
             values[:, node] = column
+            if progress is not None:
+                progress(done, self.dag.n)
         return Dataset(self.schema, values)
 
     def __eq__(self, other: object) -> bool:

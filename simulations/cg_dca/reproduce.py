@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 
 from fedbn.errors import FedbnWarning
 from simulations.options import Minutes, Quiet, require_known
+from simulations.progress import progress_bars, say_start, stages
 
 if TYPE_CHECKING:
     from simulations.cg_dca.cases import Settings
@@ -51,9 +53,10 @@ def reproduce_cg_dca(
     One line of rows.jsonl a case: a study that was stopped goes on where it was. The report has
     what there is so far.
     """
+    began = time.monotonic()
+    say_start("starting: loading the study", not quiet)
     from simulations.cg_dca.cases import METHODS, settings
-    from simulations.progress import study_line
-    from simulations.study import Study
+    from simulations.study import Study, end_line, show_on
 
     run = settings(smoke)
     require_known("--part", part, PARTS)
@@ -63,14 +66,19 @@ def reproduce_cg_dca(
     }  # fmt: skip
     run["gaussian"] |= {key: value for key, value in limits.items() if value}
     study = Study(out)
-    study.collect(
-        _wanted_cases(run, network_dir, part, method),
-        partial(_result, run=run, network_dir=network_dir),
-        study_line(not quiet),
-        seconds=None if minutes is None else 60.0 * minutes,
-        jobs=jobs,
-    )
-    print(_write_report(study, out))
+    wanted = _wanted_cases(run, network_dir, part, method)
+    with progress_bars(not quiet) as tracker:
+        study.collect(
+            wanted,
+            partial(_result, run=run, network_dir=network_dir),
+            show_on(tracker("cases")),
+            seconds=None if minutes is None else 60.0 * minutes,
+            jobs=jobs,
+        )
+    with stages(not quiet) as notify:
+        notify("writing the report")
+        path = _write_report(study, out)
+    typer.echo(end_line(path, time.monotonic() - began, study), err=True)
 
 
 def _wanted_cases(

@@ -197,14 +197,17 @@ def credible(
         searched = time.process_time() - worked
         content = {"table": str(table), "score": score, "bayes_factor": bf}
         content |= _content(found, wanted, allowed, notify)
-    if table.suffix not in SCORE_FILES and len(found.names) <= MAX_VARIABLES:
-        dataset = read_table(table, score, schema, prepared)
-        content["posterior_covered"] = covered_share(found, make_score(score, dataset, ess=ess))
-    if paper and table.suffix not in SCORE_FILES:
-        content["paper_parent_sets"] = _paper_sets(table, score, bf, ess, schema, prepared)
-    content["search_seconds"] = searched
-    content["seconds"] = time.monotonic() - began
-    write_files(found, content, out=out, threshold=threshold, figures=figures, scores=scores)
+        if table.suffix not in SCORE_FILES and len(found.names) <= MAX_VARIABLES:
+            notify("the share of the posterior that is covered")
+            dataset = read_table(table, score, schema, prepared)
+            content["posterior_covered"] = covered_share(found, make_score(score, dataset, ess=ess))
+        if paper and table.suffix not in SCORE_FILES:
+            notify("the paper's parent sets")
+            content["paper_parent_sets"] = _paper_sets(table, score, bf, ess, schema, prepared)
+        notify("writing")
+        content["search_seconds"] = searched
+        content["seconds"] = time.monotonic() - began
+        write_files(found, content, out=out, threshold=threshold, figures=figures, scores=scores)
     if as_json:
         print_json(content)
     else:

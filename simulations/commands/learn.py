@@ -97,7 +97,9 @@ def learn_and_report(
         _require_start(settings.learner)
     if not private:
         require_ess_of(settings.score, settings.ess)
-    dataset = read_table(table, settings.score, schema, experiment.tables)
+    with stages(not (quiet or as_json)) as notify:
+        notify("reading the table")
+        dataset = read_table(table, settings.score, schema, experiment.tables)
     if private:
         shown_as = {"as_json": as_json, "quiet": quiet}
         learn_private(table, dataset, settings, ledger=ledger, out=out, seed=seed, **shown_as)

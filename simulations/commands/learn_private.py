@@ -15,6 +15,7 @@ from fedbn.learners import learn
 from fedbn.learners.private import promise
 from fedbn.privacy.guarantee import ADJACENCY, THREATS, UNIT, Guarantee
 from fedbn.privacy.ledger import Reservation, ledger_beside, reserve, table_digest
+from simulations.progress import stages
 from simulations.terminal import print_json
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ def learn_private(
                 "noise": settings.noise,
             },
         )
-    dag = learn(dataset, settings, np.random.default_rng(seed)).dags[0]
+    with stages(not (quiet or as_json)) as notify:
+        notify(f"learning from the table with {settings.learner}")
+        dag = learn(dataset, settings, np.random.default_rng(seed)).dags[0]
     if out is not None:
         write_structure(dag, out)
     if as_json:

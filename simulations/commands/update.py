@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from fedbn.bounded_file import read_bounded
 from fedbn.data.dataset import Schema
@@ -55,28 +56,21 @@ def update_and_report(
     target = check_results_folder(out or folder.with_name(f"{folder.resolve().name}-updated"))
     if out is None:
         warn_of_replacing(target)
-    before = _read(folder)
-    newcomers = [_reply(file, before.state.schema) for file in add]
     with stages(not (quiet or as_json)) as notify:
+        notify("reading what the run kept")
+        before = _read(folder)
+        newcomers = [_reply(file, before.state.schema) for file in add]
         notify("fusing anew")
         load_kernels()
         began = time.process_time()
         settings = before.experiment.consensus
         after = update_clients(before.state, settings, added=newcomers, removed=remove)
         seconds = time.process_time() - began
-    assert after.result is not None
-    run = {
-        "command": "update",
-        "command_line": command_line(),
-        "added": [reply.client for reply in newcomers],
-        "removed": list(remove),
-        "settings": to_run_config(before.experiment),
-        "seed": before.experiment.seed,
-        "versions": versions(),
-        "timings": {"seconds": seconds},
-    }
-    outcome = Outcome.of_federation(after.result)
-    write_results(outcome, target, run=run, more=result_files(after.result, before.experiment))
+        assert after.result is not None
+        run = _record(before, newcomers, remove, seconds)
+        outcome = Outcome.of_federation(after.result)
+        notify("writing tables, figures and report")
+        write_results(outcome, target, run=run, more=result_files(after.result, before.experiment))
     clients = [client.label for client in outcome.clients]
     warn_of(outcome.path, outcome.consensus)
     if as_json:
@@ -87,6 +81,22 @@ def update_and_report(
         print_table(summary_table(summarise(outcome), title, ""))
         print(times_line(fusion=seconds, wall=time.monotonic() - started))
         print_written(target)
+
+
+def _record(
+    before: Checkpoint, newcomers: Sequence[ClientReply], remove: Sequence[str], seconds: float
+) -> dict[str, Any]:
+    """What `run.json` says besides the figures."""
+    return {
+        "command": "update",
+        "command_line": command_line(),
+        "added": [reply.client for reply in newcomers],
+        "removed": list(remove),
+        "settings": to_run_config(before.experiment),
+        "seed": before.experiment.seed,
+        "versions": versions(),
+        "timings": {"seconds": seconds},
+    }
 
 
 def _read(folder: Path) -> Checkpoint:

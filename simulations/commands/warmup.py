@@ -17,7 +17,7 @@ import typer
 
 from simulations.compilation import kernels_below, tell_of_kernels
 from simulations.options import Json, Quiet
-from simulations.progress import Count, say_start, stages
+from simulations.progress import say_start, stages
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
@@ -150,7 +150,9 @@ def warmup(
         typer.echo(words if took else "All is compiled for this machine.", err=True)
 
 
-def _compile(doors: Sequence[str], jobs: int, count: Count) -> Iterator[tuple[str, float]]:
+def _compile(
+    doors: Sequence[str], jobs: int, count: Callable[[int, int], None]
+) -> Iterator[tuple[str, float]]:
     """Every door as it is done, and its seconds; `count` hears of kernels meanwhile."""
     if not doors:
         return

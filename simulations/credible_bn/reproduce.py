@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +11,7 @@ import typer
 
 from fedbn.errors import ConfigError
 from simulations.options import StudyFolder
+from simulations.progress import progress_bars, say_start, stages
 
 if TYPE_CHECKING:
     from simulations.credible_bn.cases import Settings
@@ -43,33 +45,40 @@ def credible(
     Rows are written one by one; a run that was stopped goes on where it was. The report is
     report.md in the folder.
     """
+    began = time.monotonic()
+    say_start("starting: loading the study", not quiet)
     from simulations.credible_bn.cases import cases, run_case, settings
     from simulations.credible_bn.federation import federation_cases, run_federation
     from simulations.credible_bn.report import federation_sections, table_sections
-    from simulations.progress import progress_bars
-    from simulations.study import Section, Study, show_on, write_study_report
+    from simulations.study import Row, Section, Study, end_line, show_on, write_study_report
 
     if data_dir is not None and not data_dir.is_dir():
         raise ConfigError(f"--data-dir must be a folder, {data_dir} is none")
     run = settings(smoke)
     study = Study(out)
-    sections: list[Section] = []
+    tables: list[Row] | None = None
+    federation: list[Row] | None = None
     with progress_bars(not quiet) as tracker:
         if part is not Part.federation:
             wanted = [case for case in cases(run, data_dir) if _at_hand(case, network_dir)]
-            rows = study.collect(
+            tables = study.collect(
                 wanted,
                 lambda case: run_case(case, data_dir, network_dir),
                 show_on(tracker("tables")),
             )
-            sections += table_sections(rows, out, _missing(run, data_dir, network_dir))
         if part is not Part.tables:
-            rows = study.collect(
+            federation = study.collect(
                 federation_cases(run), run_federation, show_on(tracker("federation"))
             )
-            sections += federation_sections(rows, out)
-    path = write_study_report(out, "All credible structures", sections)
-    typer.echo(f"report: {path}", err=True)
+    with stages(not quiet) as notify:
+        notify("writing the report")
+        sections: list[Section] = []
+        if tables is not None:
+            sections += table_sections(tables, out, _missing(run, data_dir, network_dir))
+        if federation is not None:
+            sections += federation_sections(federation, out)
+        path = write_study_report(out, "All credible structures", sections)
+    typer.echo(end_line(path, time.monotonic() - began, study), err=True)
 
 
 def _at_hand(case: dict[str, object], network_dir: Path | None) -> bool:

@@ -12,6 +12,7 @@ import typer
 
 from fedbn.errors import ConfigError, FedbnError, ResultsError
 from simulations.options import Json, Quiet
+from simulations.progress import starting
 
 if TYPE_CHECKING:
     from fedbn.federation.disclosure import Disclosure
@@ -196,7 +197,8 @@ def update(
     No client is asked again. A new client learns with the run's schema first:
     fedbn learn new.csv --schema FOLDER/schema.json --out new.json
     """
-    from simulations.commands.update import update_and_report
+    with starting("reading what the run kept", not (quiet or as_json)):
+        from simulations.commands.update import update_and_report
 
     update_and_report(folder, add or [], remove or [], out, as_json=as_json, quiet=quiet)
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simulations.options import Minutes, NetworkDir, Quiet, require_known
+from simulations.progress import progress_bars, say_start, stages
 
 if TYPE_CHECKING:
-    from simulations.study import Row
+    from simulations.study import Row, Study
 
 ROWS = "rows.jsonl"
 PARTS = (
@@ -50,7 +51,10 @@ def reproduce_mcbnc(
     The inputs are learned once (inputs.jsonl). One line of rows.jsonl a case: a study that was
     stopped goes on where it was. report.md and report.html have what there is so far.
     """
+    began = time.monotonic()
+    say_start("starting: loading the study", not quiet)
     from simulations.mcbnc_aaai26.cases import cases, settings
+    from simulations.study import end_line
 
     run = settings(smoke)
     require_known("--part", part, PARTS)
@@ -63,8 +67,12 @@ def reproduce_mcbnc(
         for case in cases(run)
         if (not part or case["part"] in part) and (not r or case.get("r", r[0]) in r)
     ]
-    collect_rows(wanted, run, out, minutes, jobs or os.cpu_count() or 1, network_dir, quiet)
-    print(_write_report(out, wanted))
+    jobs = jobs or os.cpu_count() or 1
+    studies = collect_rows(wanted, run, out, minutes, jobs, network_dir, quiet)
+    with stages(not quiet) as notify:
+        notify("writing the report")
+        path = _write_report(out, wanted)
+    typer.echo(end_line(path, time.monotonic() - began, *studies), err=True)
 
 
 def _restrict(run: dict[str, Any], key: str, names: list[str]) -> None:
@@ -83,23 +91,28 @@ def collect_rows(
     jobs: int,
     network_dir: Path | None,
     quiet: bool,
-) -> None:
+) -> list[Study]:
     """Run what is missing: the inputs, then the cases that have all of theirs."""
     from simulations.mcbnc_aaai26.cases import cost, inputs_of, run_case
     from simulations.mcbnc_aaai26.inputs import FILE
-    from simulations.progress import study_line
-    from simulations.study import Study
+    from simulations.study import Study, show_on
 
+    studies: list[Study] = []
     end = None if minutes is None else time.monotonic() + 60.0 * minutes
     one = partial(run_case, folder=out, run=run, network_dir=network_dir)
 
     def collect(name: str, some: list[dict[str, Any]]) -> list[Row]:
         left = None if end is None else max(0.0, end - time.monotonic())
-        study, line = Study(out, name), study_line(not quiet)
-        return study.collect(some, one, line, is_cut_short, jobs=jobs, cost=cost, seconds=left)
+        studies.append(Study(out, name))
+        with progress_bars(not quiet) as tracker:
+            tell = show_on(tracker(name.partition(".")[0]))
+            return studies[-1].collect(
+                some, one, tell, is_cut_short, jobs=jobs, cost=cost, seconds=left
+            )
 
     learned = {_place(row) for row in collect(FILE, inputs_of(wanted))}
     collect(ROWS, [case for case in wanted if learned >= {*map(_place, inputs_of([case]))}])
+    return studies
 
 
 def is_cut_short(row: Row) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from simulations.options import MinutesOfPart, Quiet, StudyFolder
+from simulations.progress import progress_bars, say_start, stages
 
 
 class Part(StrEnum):
@@ -48,14 +50,15 @@ def reproduce_pooling(
     Rows are written one by one; a run that was stopped goes on where it was. The report is
     report.md in the folder.
     """
+    began = time.monotonic()
+    say_start("starting: loading the study", not quiet)
     from simulations.pooling.cases import PARTS, cases
     from simulations.pooling.report import sections
     from simulations.pooling.runs import run_case
-    from simulations.progress import progress_bars
-    from simulations.study import Section, Study, show_on, write_study_report
+    from simulations.study import Row, Study, end_line, show_on, write_study_report
 
     study = Study(out)
-    found: list[Section] = []
+    found: dict[str, list[Row]] = {}
     with progress_bars(not quiet) as tracker:
         for name in PARTS:
             if part in (Part(name), Part.everything):
@@ -65,13 +68,14 @@ def reproduce_pooling(
                     if (not network or case["network"] in network)
                     and (not rows or case["rows"] in rows)
                 ]
-                found_rows = study.collect(
+                found[name] = study.collect(
                     wanted,
                     run_case,
                     show_on(tracker(name)),
                     seconds=None if minutes is None else 60 * minutes,
                 )
-                if found_rows:
-                    found += sections(name, found_rows, out)
-    path = write_study_report(out, "As good as pooling", found)
-    typer.echo(f"report: {path}", err=True)
+    with stages(not quiet) as notify:
+        notify("writing the report")
+        parts = [part for name, some in found.items() if some for part in sections(name, some, out)]
+        path = write_study_report(out, "As good as pooling", parts)
+    typer.echo(end_line(path, time.monotonic() - began, study), err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simulations.options import MinutesOfPart, Quiet, StudyFolder
+from simulations.progress import progress_bars, say_start, stages
 
 if TYPE_CHECKING:
     from simulations.study import Row, Section
@@ -40,12 +42,13 @@ def reproduce_privacy(
     Rows are written one by one; a run that was stopped goes on where it was. The report is
     report.md in the folder.
     """
+    began = time.monotonic()
+    say_start("starting: loading the study", not quiet)
     from simulations.privacy.cases import settings
-    from simulations.progress import progress_bars
-    from simulations.study import Study, show_on, write_study_report
+    from simulations.study import Study, end_line, show_on, write_study_report
 
     study, run = Study(out), settings(smoke)
-    sections: list[Section] = []
+    found: list[tuple[Callable[[Sequence[Row]], list[Section]], list[Row]]] = []
     with progress_bars(not quiet) as tracker:
         for name, cases, run_case, report in _parts(run, out):
             if part in (name, Part.everything):
@@ -55,9 +58,12 @@ def reproduce_privacy(
                     show_on(tracker(name)),
                     seconds=None if minutes is None else 60 * minutes,
                 )
-                sections += report(rows)
-    path = write_study_report(out, "Privacy of structures", sections)
-    typer.echo(f"report: {path}", err=True)
+                found.append((report, rows))
+    with stages(not quiet) as notify:
+        notify("writing the report")
+        parts = [section for report, rows in found for section in report(rows)]
+        path = write_study_report(out, "Privacy of structures", parts)
+    typer.echo(end_line(path, time.monotonic() - began, study), err=True)
 
 
 def _parts(

@@ -1,5 +1,6 @@
 """Progress without a terminal: lines by a clock that the test moves."""
 
+import math
 import os
 from pathlib import Path
 
@@ -30,20 +31,32 @@ def test_lines_say_what_how_far_and_how_long(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = progress._Lines()
-    quick = lines.add("quick")
+    quick = progress._Task("quick")
+    lines.add(quick)
     clock.now += 1.0
     lines.tick()
     lines.end(quick)
-    task = lines.add("sites")
+    task = progress._Task("sites")
+    lines.add(task)
     for second in range(240):
         clock.now += 1.0
-        task.done, task.total = (second + 1) // 24, 10
+        task.count((second + 1) // 24, 10)
         lines.tick()
     told = capsys.readouterr().err.splitlines()
     assert "quick" not in " ".join(told)
     assert told[0] == "fedbn: sites 0/10, 0:02"
     assert "fedbn: sites 3/10, 2:53 left" in told
     assert len(told) == 40 + 4  # every three seconds for two minutes, then every thirty
+
+
+def test_seconds_left_that_are_known_better_are_believed(clock: Clock) -> None:
+    task = progress._Task("cases")
+    task.count(70, 100, math.inf)
+    clock.now += 9.0
+    assert task.text(clock.now) == "cases 70/100, 0:09"
+    task.count(71, 100, 8000.0)
+    clock.now += 10.0
+    assert task.text(clock.now) == "cases 71/100, 2:13:10 left"
 
 
 def test_the_first_run_says_that_it_compiles(tmp_path: Path) -> None:

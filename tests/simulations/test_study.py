@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError
-from simulations.progress import study_line
-from simulations.study import Section, Study, Tick, write_study_report
+from simulations.study import Section, Study, Tick, end_line, write_study_report
 from simulations.study_cases import PROVENANCE
 
 CASES = [{"n": n, "seed": seed} for n in (3, 4) for seed in (1, 2)]
@@ -114,16 +113,15 @@ def test_a_row_says_where_it_comes_from(tmp_path: Path) -> None:
     assert row["fedbn"] == version("fedbn")
 
 
-def test_progress_is_lines_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
-    tell = study_line(True)
-    for tick in (Tick(0, 3), Tick(1, 3, 8000.0), Tick(3, 3, 0.0)):
-        tell(tick)
-    assert capsys.readouterr().err == "0 of 3 cases\n3 of 3 cases\n"
-    later = study_line(True)
-    later(Tick(1, 3, 8000.0))
-    assert capsys.readouterr().err == "1 of 3 cases, 02:13 left\n"
-    study_line(False)(Tick(1, 3))
-    assert capsys.readouterr().err == ""
+def test_the_end_says_what_this_call_took(tmp_path: Path) -> None:
+    Study(tmp_path).collect(CASES[:1], square)
+    study = Study(tmp_path)
+    study.collect(CASES, square)
+    assert study.n_run == len(CASES) - 1
+    assert study.cpu_seconds == sum(row["cpu_seconds"] for row in study.rows[1:])
+    told = end_line(tmp_path / "report.md", 2.04, study)
+    assert told.endswith("s (CPU), 2.0 s in all by the clock")
+    assert f"report.md; {len(CASES) - 1} cases run in" in told
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
