@@ -53,7 +53,7 @@ from simulations.options import (
 )
 from simulations.pooling.reproduce import reproduce_pooling
 from simulations.privacy.reproduce import reproduce_privacy
-from simulations.progress import say_start, stages, starting
+from simulations.progress import begin_command, stages, starting
 
 if TYPE_CHECKING:
     from fedbn.federation.settings import Experiment
@@ -133,7 +133,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    pass
+    begin_command()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -204,20 +204,21 @@ def simulate(
     Every client learns from its own table, the server fuses the structures. The result is a folder:
     the consensus as CSV, JSON, GraphML, DOT and BIF, tables, figures.
     """
-    say_start("starting: reading settings, loading the learners", not (quiet or as_json))
-    from fedbn.federation.private_runs import guarantee_of
-    from simulations.commands.simulate import run_and_report
-    from simulations.experiment import experiment_from
-    from simulations.inputs import set_options
-
     if more_sites and not given["sites"]:
         raise typer.BadParameter(f"unexpected argument {more_sites[0]!r}; see --help")
-    sites = [*given["sites"], *(more_sites or ())] if given["sites"] else None
-    options = {**given, "sites": sites, **set_options(setting or [])}
-    experiment = experiment_from(options, config=config)
-    if guarantee_of(experiment.learner) is None:
-        experiment = experiment_from(options, config=config, base=SIMULATED)
-    _check_source(experiment, rows=given["rows"], clients=given["clients"])
+    words = "reading settings, loading the learners"
+    with starting(words, not (quiet or as_json), at_once=True):
+        from fedbn.federation.private_runs import guarantee_of
+        from simulations.commands.simulate import run_and_report
+        from simulations.experiment import experiment_from
+        from simulations.inputs import set_options
+
+        sites = [*given["sites"], *(more_sites or ())] if given["sites"] else None
+        options = {**given, "sites": sites, **set_options(setting or [])}
+        experiment = experiment_from(options, config=config)
+        if guarantee_of(experiment.learner) is None:
+            experiment = experiment_from(options, config=config, base=SIMULATED)
+        _check_source(experiment, rows=given["rows"], clients=given["clients"])
     run_and_report(
         experiment,
         gold=gold,

@@ -21,6 +21,7 @@ from simulations.compilation import compilation
 __all__ = [
     "Count",
     "Stages",
+    "begin_command",
     "progress_bars",
     "say_start",
     "stages",
@@ -117,6 +118,16 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+_began = math.inf
+"""When the command began, if one did."""
+
+
+def begin_command() -> None:
+    """From now on the two seconds count in which nothing is said."""
+    global _began
+    _began = time.monotonic()
+
+
 def _words_of_compilation(compiles: bool) -> Callable[[float], str]:
     """What is said beside a task; nothing where the task itself is to compile."""
     return (lambda now: "") if compiles else compilation().words
@@ -145,8 +156,9 @@ class _Lines:
         if task is None:
             return
         passed = task.passed(now)
-        silent = self._said == -math.inf  # short stages one after the other are a long silence
-        if (silent and passed < FIRST_SECONDS) or now - self._said < SOON:
+        # Short stages one after the other are a long silence.
+        waited = max(passed, now - _began)
+        if (self._said == -math.inf and waited < FIRST_SECONDS) or now - self._said < SOON:
             return
         compiling = self._words(now)
         if passed < EARLY or compiling or self._compiles or now - self._said >= LATER:
@@ -284,8 +296,10 @@ def stages(shown: bool, compiles: bool = False) -> Iterator[Stages]:
 
 
 @contextmanager
-def starting(words: str, shown: bool) -> Iterator[None]:
-    """Say what a command loads inside, if that takes long."""
+def starting(words: str, shown: bool, at_once: bool = False) -> Iterator[None]:
+    """Say what a command loads inside: if that takes long, or, where it always does, at once."""
+    if at_once:
+        say_start(f"starting: {words}", shown)
     with stages(shown) as notify:
         notify(f"starting: {words}")
         yield

@@ -16,6 +16,7 @@ from fedbn.errors import ConfigError
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 from simulations.options import Json, Quiet, SchemaFile, Seed, table_settings, with_settings
+from simulations.progress import progress_bars, starting
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -72,8 +73,6 @@ def bootstrap(
     quiet: Quiet = False,
 ) -> None:
     """Learn from resampled rows: the strength of every edge, and the averaged network."""
-    from simulations.progress import say_start
-
     if threshold is not None and not 0.0 <= threshold <= 1.0:
         raise ConfigError(f"--threshold must be between 0 and 1, not {threshold}")
     if learner not in ("ges", "xges0", "xges", "hc"):
@@ -82,22 +81,23 @@ def bootstrap(
             f"{learner!r}"
         )
     began = time.monotonic()
-    say_start("starting: reading the table, loading the learners", not (quiet or as_json))
-    from fedbn.graphs.files import require_structure_file, write_structure
-    from fedbn.learners import LearnerSettings
-    from simulations.commands.learn import read_table
-    from simulations.experiment import experiment_from
+    words = "reading the table, loading the learners"
+    with starting(words, not (quiet or as_json), at_once=True):
+        from fedbn.graphs.files import require_structure_file, write_structure
+        from fedbn.learners import LearnerSettings
+        from simulations.commands.learn import read_table
+        from simulations.experiment import experiment_from
 
-    if out is not None:
-        require_structure_file(out)
-    settings = LearnerSettings(
-        learner=learner,
-        score=score,
-        ess=ess,
-        max_parents=max_parents,
-        knowledge=None if knowledge is None else str(knowledge),
-    )
-    dataset = read_table(table, score, schema, experiment_from(given).tables)
+        if out is not None:
+            require_structure_file(out)
+        settings = LearnerSettings(
+            learner=learner,
+            score=score,
+            ess=ess,
+            max_parents=max_parents,
+            knowledge=None if knowledge is None else str(knowledge),
+        )
+        dataset = read_table(table, score, schema, experiment_from(given).tables)
     worked = time.process_time()
     found = _replicates(dataset, settings, replicates, workers, seed, quiet or as_json)
     searched = time.process_time() - worked
@@ -125,19 +125,19 @@ def _replicates(
 
     from fedbn.learners import find_learner
     from fedbn.search.bootstrap import bootstrap as resample
-    from simulations.progress import progress_bars
 
     learn_one = find_learner(settings.learner).run
     warm = replace(settings, knowledge=None)  # compiles, or loads what is compiled, in one thread
-    learn_one(dataset.take(range(1)), warm, np.random.default_rng(0), None)
-    with progress_bars(not silent) as bar:
+    with progress_bars(not silent) as tracker:
+        progress = tracker("replicates")
+        learn_one(dataset.take(range(1)), warm, np.random.default_rng(0), None)
         return resample(
             dataset,
             lambda sample, rng: learn_one(sample, settings, rng, None).dags[0],
             rng=np.random.default_rng(seed),
             replicates=replicates,
             threads=workers,
-            progress=bar("replicates"),
+            progress=progress,
         )
 
 

@@ -15,6 +15,7 @@ import typer
 from fedbn.errors import ConfigError, FedbnWarning, SearchError
 from simulations.inputs import require_ess_of
 from simulations.options import SchemaFile, table_settings, with_settings
+from simulations.progress import stages, starting
 
 if TYPE_CHECKING:
     from fedbn.credible.classes import MarkovClasses
@@ -162,15 +163,13 @@ def credible(
     is left out without proof, and numbers say "at least" where a limit was met. Edges go to
     standard output as CSV with their posteriors, counts to standard error.
     """
-    from simulations.progress import say_start, stages
-
-    say_start("starting: reading the table, loading kernels", not (quiet or as_json))
-    from fedbn.credible.coverage import MAX_VARIABLES, covered_share
-    from fedbn.scores import make_score
-    from simulations.commands.credible_output import show, write_files
-    from simulations.commands.learn import read_table
-    from simulations.experiment import experiment_from
-    from simulations.terminal import print_json
+    with starting("loading kernels", not (quiet or as_json), at_once=True):
+        from fedbn.credible.coverage import MAX_VARIABLES, covered_share
+        from fedbn.scores import make_score
+        from simulations.commands.credible_output import show, write_files
+        from simulations.commands.learn import read_table
+        from simulations.experiment import experiment_from
+        from simulations.terminal import print_json
 
     wanted = _Wanted(count, most, k_best, per_class, ancestors, v_structures, samples, seed, paper)
     wanted.require_consistent(out, figures)
@@ -190,6 +189,7 @@ def credible(
     began, worked = time.monotonic(), time.process_time()
     allowed = None if memory is None else int(memory * 2**30)
     with stages(not quiet and not as_json) as notify:
+        notify("reading the table")
         candidates = _candidates(
             table, score, bf, ess, schema, prepared, max_parents, allowed, seconds, notify
         )

@@ -21,7 +21,7 @@ from simulations.commands.fuse import consensus_json, warn_of
 from simulations.commands.learn_private import promise_json
 from simulations.experiment import Experiment, result_name, with_absolute_paths
 from simulations.inputs import one_structure
-from simulations.progress import stages
+from simulations.progress import stages, starting
 from simulations.terminal import (
     print_json,
     print_table,
@@ -68,14 +68,15 @@ def run_and_report(
     ------
     FedbnError : a wrong input or setting, found before anything is started where possible.
     """
-    from fedbn.federation.checkpoint import result_files
-    from fedbn.federation.rounds import FederationResult
-    from fedbn.results.outcome import Outcome, summarise
-    from fedbn.results.report import check_results_folder, write_results
-    from server.checkpoint import forget
-    from simulations.run import run_experiment
-
     started = time.monotonic()
+    with starting("loading the server", not (quiet or as_json)):
+        from fedbn.federation.checkpoint import result_files
+        from fedbn.federation.rounds import FederationResult
+        from fedbn.results.outcome import Outcome, summarise
+        from fedbn.results.report import check_results_folder, write_results
+        from server.checkpoint import forget
+        from simulations.run import run_experiment
+
     require_private_run(experiment)
     if ledger is not None:
         _reserve(experiment, ledger)

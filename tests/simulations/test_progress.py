@@ -49,6 +49,20 @@ def test_lines_say_what_how_far_and_how_long(
     assert len(told) == 40 + 4  # every three seconds for two minutes, then every thirty
 
 
+def test_stages_of_displays_one_after_the_other_wait_two_seconds_together(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_began", math.inf)
+    progress.begin_command()
+    for words in ("loading", "reading"):
+        lines = progress._Lines()
+        lines.add(progress._Task(words))
+        for _ in range(3):
+            clock.now += 0.5
+            lines.tick()
+    assert capsys.readouterr().err == "fedbn: reading, 0:00\n"
+
+
 def test_seconds_left_that_are_known_better_are_believed(clock: Clock) -> None:
     task = progress._Task("cases")
     task.count(70, 100, math.inf)

@@ -105,7 +105,7 @@ def _header(content: Mapping[str, Any]) -> str:
         "Edges": chosen["edges"],
         "Mean SMHD": number(chosen["smhd"]),
         "No network below": number(content["bound"]),
-        "θ": _theta(chosen) if chosen["theta"] is not None else "-",
+        "θ": _theta(chosen) if chosen["theta"] is not None else "G+" if _has_path(content) else "-",
         "Reading": content["readings"][reading]["reading"],
         "Refused": content.get("n_refused", len(content["refused"])),
     }
@@ -127,7 +127,7 @@ def _theta(state: Mapping[str, Any]) -> str:
 
 def _bar(content: Mapping[str, Any]) -> str:
     """Where the script puts the slider; without a path there is nothing to slide."""
-    if sum(len(reading["states"]) for reading in content["readings"]) < 2:
+    if not _has_path(content):
         return ""
     return (
         '<div class="bar" id="bar" hidden><label for="slider">Threshold θ</label>'
@@ -137,8 +137,12 @@ def _bar(content: Mapping[str, Any]) -> str:
     )
 
 
+def _has_path(content: Mapping[str, Any]) -> bool:
+    return sum(len(reading["states"]) for reading in content["readings"]) > 1
+
+
 def _curve(content: Mapping[str, Any]) -> str:
-    if sum(len(reading["states"]) for reading in content["readings"]) < 2:
+    if not _has_path(content):
         return ""
     text = (
         "A small θ keeps what few sites have, a large one only what many insist on. Each point is "

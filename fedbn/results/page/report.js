@@ -377,6 +377,7 @@ function busiest() {
 }
 
 function start() {
+  document.documentElement.className = "scripted";
   const drawing = find("drawing");
   const chosen = (event) => event.target.closest("[data-k]") || event.target.closest("[data-v]");
   const pick = (element) => element && (element.dataset.k ? pickPair(Number(element.dataset.k)) : pickNode(Number(element.dataset.v)));

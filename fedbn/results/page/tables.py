@@ -16,10 +16,12 @@ PAGE = 200
 """Rows of a page of a long table."""
 
 
-def page_table(header: Sequence[str], rows: Sequence[Sequence[Any]], name: str = "") -> str:
+def page_table(
+    header: Sequence[str], rows: Sequence[Sequence[Any]], name: str = "", decimals: int = 2
+) -> str:
     """A table in a box of its own that scrolls; numbers to the right."""
     head = "".join(f'<th scope="col">{escape(str(cell))}</th>' for cell in header)
-    lines = "".join(f"<tr>{''.join(_cell(cell) for cell in row)}</tr>" for row in rows)
+    lines = "".join(f"<tr>{''.join(_cell(cell, decimals) for cell in row)}</tr>" for row in rows)
     marked = f' id="{name}"' if name else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(str(header[0]))}">'
@@ -27,11 +29,11 @@ def page_table(header: Sequence[str], rows: Sequence[Sequence[Any]], name: str =
     )
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, decimals: int) -> str:
     if value is None:
         return "<td>-</td>"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return f'<td class="n">{number(value)}</td>'
+        return f'<td class="n">{number(value, decimals)}</td>'
     return f"<td>{escape(str(value))}</td>"
 
 
@@ -102,11 +104,11 @@ def parameter_tables(content: Mapping[str, Any]) -> str:
 
 def _discrete(content: Mapping[str, Any], table: Mapping[str, Any]) -> str:
     header = [*(content["names"][parent] for parent in table["parents"]), *table["states"]]
-    return page_table(header, [[*values, *cells] for values, cells in table["rows"]])
+    return page_table(header, [[*values, *cells] for values, cells in table["rows"]], decimals=4)
 
 
 def _linear(content: Mapping[str, Any], equation: Mapping[str, Any]) -> str:
     names = [content["names"][parent] for parent in equation["parents"]]
-    rows = [["intercept", equation["intercept"]], ["standard deviation", equation["deviation"]]]
-    rows += [list(pair) for pair in zip(names, equation["coefficients"], strict=True)]
-    return page_table(["Term", "Value"], rows)
+    terms = {"intercept": equation["intercept"], "standard deviation": equation["deviation"]}
+    rows = [*terms.items(), *zip(names, equation["coefficients"], strict=True)]
+    return page_table(["Term", "Value"], [[term, f"{value:g}"] for term, value in rows])

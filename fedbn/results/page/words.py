@@ -84,12 +84,12 @@ def count_of(many: int, word: str) -> str:
     return f"{many} {word}" if many == 1 else f"{many} {word}s"
 
 
-def number(value: Any) -> str:
-    """A number for a reader: at most two decimals.
+def number(value: Any, decimals: int = 2) -> str:
+    """A number for a reader: with at most so many decimals.
 
-    >>> number(3.0), number(0.333), number(None)
-    ('3', '0.33', '-')
+    >>> number(3.0), number(0.333), number(0.12345, 4), number(None)
+    ('3', '0.33', '0.1235', '-')
     """
     if value is None:
         return "-"
-    return f"{float(value):,.2f}".rstrip("0").rstrip(".")
+    return f"{float(value):,.{decimals}f}".rstrip("0").rstrip(".")
