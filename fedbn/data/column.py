@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import DataError
 
-__all__ = ["LARGEST_EXACT", "Column", "mask", "require_header", "require_rows"]
+__all__ = ["LARGEST_EXACT", "Column", "index_type", "mask", "require_header", "require_rows"]
 
 LARGEST_EXACT = 2.0**53
 """Beyond this, not every integer is a float."""
@@ -23,15 +24,17 @@ class Column:
     Parameters
     ----------
     texts : distinct, in any order.
-    index : int32 [rows].
+    index : [rows], of any type of integers that holds them (see `index_type`).
     values : float [rows], instead of both, of a column of finite numbers.
+    gone : bool [rows], of a column of numbers, which cells are missing; None for no one.
     refusal : why the column cannot be states, whatever its cells; empty where it can.
     """
 
     texts: Sequence[str | None]
-    index: NDArray[np.int32]
+    index: NDArray[np.integer[Any]]
     values: NDArray[np.float64] | None = None
     refusal: str = ""
+    gone: NDArray[np.bool_] | None = None
 
     def first_row(self, text: str | None) -> int:
         """The first row, counted from 1, that has the text."""
@@ -43,6 +46,15 @@ class Column:
         return len(self.index if self.values is None else self.values)
 
 
+def index_type(texts: int) -> np.dtype[Any]:
+    """The narrowest type for an index into so many texts, so that little memory is touched.
+
+    >>> [str(index_type(count)) for count in (1, 256, 257, 70_000)]
+    ['uint8', 'uint8', 'uint16', 'int32']
+    """
+    return np.dtype(np.uint8 if texts <= 1 << 8 else np.uint16 if texts <= 1 << 16 else np.int32)
+
+
 def mask(columns: Mapping[str, Column], keep: NDArray[np.bool_]) -> dict[str, Column]:
     """The same columns with the rows to keep, and the texts that these have."""
     return {name: _mask(column, keep) for name, column in columns.items()}
@@ -50,10 +62,11 @@ def mask(columns: Mapping[str, Column], keep: NDArray[np.bool_]) -> dict[str, Co
 
 def _mask(column: Column, keep: NDArray[np.bool_]) -> Column:
     if column.values is not None:
-        return replace(column, index=column.index[keep], values=column.values[keep])
+        gone = None if column.gone is None else column.gone[keep]
+        return replace(column, index=column.index[keep], values=column.values[keep], gone=gone)
     used, index = np.unique(column.index[keep], return_inverse=True)
     texts = [column.texts[code] for code in used]
-    return replace(column, texts=texts, index=index.astype(np.int32))
+    return replace(column, texts=texts, index=index.astype(column.index.dtype))
 
 
 def require_header(source: str, header: Sequence[str]) -> None:

@@ -36,6 +36,7 @@ def read_columns(
     chosen: Callable[[Sequence[str]], Sequence[str]],
     numbers: Callable[[str], bool],
     form: TableFormat | None = None,
+    missing: Collection[str] = (),
 ) -> dict[str, Column]:
     """Some columns of a file with distinct names and at least one row.
 
@@ -45,13 +46,14 @@ def read_columns(
     chosen : the file's names -> those to be read.
     numbers : whether the column of this name is wanted as numbers, which is faster for CSV.
     form : how a CSV file is written.
+    missing : texts that a column of numbers may have in CSV, too, where they are missing cells.
 
     Raises
     ------
     DataError : the file cannot be read, or is not as above; names file, line or column.
     """
     if _is_csv(path):
-        return csv_columns(path, chosen, numbers, form or TableFormat())
+        return csv_columns(path, chosen, numbers, form or TableFormat(), missing)
     return parquet_columns(str(path), _content(path), chosen)
 
 

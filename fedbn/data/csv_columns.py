@@ -1,8 +1,8 @@
 """The columns of CSV files as text or numbers.
 
-Well-formed files are read by pyarrow, while what is between the cells is counted; whatever pyarrow
-refuses, or takes more kindly than the standard (a quote in the wrong place, blank lines), is read
-again by Python's csv module, which is slow, strict, and knows the line.
+Well-formed files are read by pyarrow (`fedbn.data.csv_arrow`); whatever it refuses, or takes more
+kindly than the standard (a quote in the wrong place, blank lines), is read again by Python's csv
+module, which is slow, strict, and knows the line.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import codecs
 import csv
 import io
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -19,13 +19,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 from numpy.typing import NDArray
 
 from fedbn.bounded_file import MAX_TABLE, read_bounded
-from fedbn.data.column import LARGEST_EXACT, Column, require_header, require_rows
-from fedbn.data.csv_scan import CsvScan, quoting_of
+from fedbn.data.column import Column, require_header, require_rows
+from fedbn.data.csv_arrow import arrow_columns
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import DataError
 
@@ -33,9 +31,6 @@ __all__ = ["csv_columns", "csv_names"]
 
 _CHUNK = 1 << 16
 """Rows that the strict reader holds as text at one time."""
-
-_BLOCK = 1 << 20
-"""Bytes that pyarrow takes at one time."""
 
 _BOM = codecs.BOM_UTF8
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -53,6 +48,7 @@ def csv_columns(
     chosen: Callable[[Sequence[str]], Sequence[str]],
     numbers: Callable[[str], bool],
     form: TableFormat,
+    missing: Collection[str] = (),
 ) -> dict[str, Column]:
     """Some columns; parameters and errors as for `fedbn.data.columns.read_columns`."""
     source = str(path)
@@ -66,7 +62,7 @@ def csv_columns(
         stream.seek(start)
         if form.header == "no" or _is_one_line(stream.readline(), names):
             floats = [name for name in wanted if numbers(name)]
-            found = _fast_columns(stream, names, wanted, floats, form)
+            found = arrow_columns(stream, names, wanted, floats, form, missing)
         if found is None:
             stream.seek(start)
             with closing(_records(source, stream, form)) as records:
@@ -191,100 +187,6 @@ def _require_separator(source: str, name: str, first: str, mark: str) -> None:
                 f"{source} has a single column, {name!r}: its cells seem to be separated by "
                 f"another mark, say --separator {word}"
             )
-
-
-# --- By pyarrow ---------------------------------------------------------------------------------
-
-
-def _fast_columns(
-    stream: BinaryIO, names: list[str], wanted: list[str], floats: list[str], form: TableFormat
-) -> dict[str, Column] | None:
-    """The wanted columns by pyarrow; None where the strict reader has to look."""
-    start = stream.tell()
-    scan = CsvScan(stream, form.mark)
-    table = _arrow_table(scan, names, wanted, floats, form)
-    if table is None or not scan.is_simply_quoted():
-        stream.seek(start)
-        content = stream.read()
-        quoting = quoting_of(content, form.mark)
-        if quoting == "wrong":
-            return None
-        if quoting == "spanning":
-            scan = CsvScan(io.BytesIO(content), form.mark)
-            table = _arrow_table(scan, names, wanted, floats, form, spanning=True)
-    if table is None and floats:
-        stream.seek(start)
-        return _fast_columns(stream, names, wanted, [], form)
-    if table is None or not scan.is_utf8():
-        return None
-    columns = {name: _arrow_column(table[name], name in floats) for name in wanted}
-    return columns if _are_full(columns) else None
-
-
-def _arrow_table(
-    scan: CsvScan,
-    names: list[str],
-    wanted: list[str],
-    floats: list[str],
-    form: TableFormat,
-    *,
-    spanning: bool = False,
-) -> Any:
-    """The table as pyarrow understands it; None where it does not."""
-    text = pa.dictionary(pa.int32(), pa.string())
-    try:
-        table = pyarrow.csv.read_csv(
-            pa.PythonFile(scan, mode="r"),
-            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK, column_names=names),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=form.mark, ignore_empty_lines=False, newlines_in_values=spanning
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types={name: pa.float64() if name in floats else text for name in wanted},
-                include_columns=wanted,
-                null_values=[],
-                strings_can_be_null=False,
-                decimal_point=form.decimal,
-            ),
-        )
-    except pa.ArrowException:
-        return None
-    return table if table.num_rows > 0 and table.column_names == wanted else None
-
-
-def _arrow_column(column: Any, as_floats: bool) -> Column:
-    """Codes or numbers of a column; through DLPack, for to_numpy would import pandas."""
-    chunks = column.chunks
-    bounds = np.cumsum([0, *map(len, chunks)]).tolist()
-    places = list(zip(chunks, bounds[:-1], bounds[1:], strict=True))
-    if as_floats:
-        values = np.empty(len(column))
-        for chunk, first, last in places:
-            values[first:last] = np.from_dlpack(chunk)
-        return Column((), np.zeros(len(values), dtype=np.int32), values)
-    dictionaries = [chunk.dictionary.to_pylist() for chunk in chunks]
-    texts = sorted(set().union(*dictionaries))
-    place = {text: code for code, text in enumerate(texts)}
-    index = np.empty(len(column), dtype=np.int32)
-    for (chunk, first, last), words in zip(places, dictionaries, strict=True):
-        recode = np.array([place[word] for word in words], dtype=np.int32)
-        codes: Any = np.from_dlpack(chunk.indices)
-        np.take(recode, codes, out=index[first:last], mode="clip")
-    return Column(texts, index)
-
-
-def _are_full(columns: dict[str, Column]) -> bool:
-    """Whether no row is blank and all numbers are exact."""
-    for column in columns.values():
-        values = column.values
-        if values is not None and not (
-            values.min() > -LARGEST_EXACT and values.max() < LARGEST_EXACT
-        ):
-            return False
-    if not all("" in column.texts for column in columns.values()):
-        return True
-    empty = [column.index == column.texts.index("") for column in columns.values()]
-    return not np.logical_and.reduce(empty).any()
 
 
 # --- By Python's csv module -----------------------------------------------------------------------

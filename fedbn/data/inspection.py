@@ -114,7 +114,7 @@ def column_numbers(
             values[present] = numbers_of(source, name, only, how.form)
             found[name] = values[column.index][~gone]
         else:
-            found[name] = column.values
+            found[name] = column.values[~gone]
     return found
 
 

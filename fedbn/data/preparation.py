@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,10 @@ class Preparation:
             raise ConfigError(f"column {both[0]!r} cannot be both chosen and left out")
         cuts = {name: checked_cuts(name, found) for name, found in self.cuts.items()}
         object.__setattr__(self, "cuts", cuts)
+
+    def refuses_missing(self, kind: Kind) -> bool:
+        """Whether a table with a missing cell is refused; states are of categories only."""
+        return self.missing_cells == "refuse" or (self.missing_cells, kind) == ("state", "gaussian")
 
     def rename(self, own: Mapping[str, str]) -> Preparation:
         """The same for a table whose columns have other names: agreed name -> own name."""
@@ -195,6 +200,8 @@ def _number(text: str | None, decimal: str) -> float:
 
 def missing_cells(column: Column, tokens: tuple[str, ...]) -> NDArray[np.bool_]:
     """Which cells are empty or one of the tokens, bool [rows]."""
+    if column.gone is not None:
+        return column.gone
     missing = {"", None, *tokens}
     if column.values is not None or missing.isdisjoint(column.texts):
         return np.zeros(column.n_rows, dtype=np.bool_)
@@ -281,7 +288,7 @@ def _require_exact(source: str, name: str, column: Column) -> None:
 
 def _states(
     source: str, name: str, column: Column, gone: NDArray[np.bool_], tokens: tuple[str, ...]
-) -> tuple[Variable, NDArray[np.int32]]:
+) -> tuple[Variable, NDArray[np.integer[Any]]]:
     if column.refusal:
         raise DataError(column.refusal)
     missing = {"", None, *tokens}

@@ -111,9 +111,12 @@ def read_prepared(
         require_columns(source, names, how.cuts)
         return chosen_columns(source, names, how.columns, how.leave_out)
 
-    columns = read_columns(
-        path, choose, lambda name: kind == "gaussian" or name in how.cuts, how.form
-    )
+    def are_numbers(name: str) -> bool:
+        return kind == "gaussian" or name in how.cuts
+
+    columns = read_columns(path, choose, are_numbers, how.form, ("", *how.missing))
+    if how.refuses_missing(kind) and any(each.gone is not None for each in columns.values()):
+        columns = read_columns(path, choose, lambda _: False, how.form)  # with the cells to show
     found = prepare(source, columns, kind, how)
     if schema is None:
         return found

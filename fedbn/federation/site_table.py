@@ -111,7 +111,7 @@ def site_numbers(path: str | Path, settings: TableSettings, site: SiteFile) -> N
     """
     settings = without_identifiers([(path, site)], settings)
     how = site_preparation(settings, site)
-    numbers = column_numbers(str(path), _columns(path, how), how)
+    numbers = column_numbers(str(path), _columns(path, how, numbers=True), how)
     return {site.mapping.columns.get(name, name): found for name, found in numbers.items()}
 
 
@@ -143,13 +143,15 @@ def without_identifiers(
     return replace(settings, leave_out=(*settings.leave_out, *left), leave_out_identifiers=False)
 
 
-def _columns(path: str | Path, how: Preparation) -> Mapping[str, Column]:
-    """The columns that take part, as text, without the rows that are dropped."""
+def _columns(path: str | Path, how: Preparation, *, numbers: bool = False) -> Mapping[str, Column]:
+    """The columns that take part, without the rows that are dropped; as text, or numbers."""
 
     def choose(names: Sequence[str]) -> tuple[str, ...]:
         return chosen_columns(str(path), names, how.columns, how.leave_out)
 
-    return without_missing_rows(read_columns(path, choose, lambda _: False, how.form), how)
+    missing = ("", *how.missing)
+    found = read_columns(path, choose, lambda _: numbers, how.form, missing)
+    return without_missing_rows(found, how)
 
 
 def many_numbers(numbers: Numbers) -> dict[str, bool]:

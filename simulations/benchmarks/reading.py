@@ -2,7 +2,8 @@
 
 All read every table in turn, in one process; the ratios are those of the medians. pyarrow makes
 columns of text and numbers, of types that it guesses; `pyarrow typed` makes what fedbn asks of it,
-dictionaries and floats; fedbn makes codes of states under a schema, and looks at every quote.
+dictionaries and floats; fedbn makes codes of states under a schema, and looks at every quote. In
+`commas` separators are inside the quotes, in `gaps` one number of a hundred is missing.
 
     python -m simulations.benchmarks.reading --rows 100000 --rows 1000000
 """
@@ -28,7 +29,7 @@ from fedbn.data.tables import read_dataset
 from fedbn.errors import FedbnWarning
 
 COLUMNS = 10
-TABLES = ("text", "digits", "numbers", "mixed", "quoted")
+TABLES = ("text", "digits", "numbers", "mixed", "gaps", "quoted", "commas")
 
 Clock = Callable[[], float]
 
@@ -41,9 +42,16 @@ def columns_of(table: str, rows: int, rng: np.random.Generator) -> dict[str, Any
     numbers = {f"x{j}": np.round(rng.normal(size=rows), 6) for j in range(COLUMNS)}
     half = COLUMNS // 2
     mixed = {**dict(list(texts.items())[:half]), **dict(list(numbers.items())[:half])}
+    commas = {name: np.char.add("a, ", cells) for name, cells in texts.items()}
+    gaps = {
+        name: pa.array(cells, mask=rng.random(rows) < 0.01) if name[0] == "x" else cells
+        for name, cells in mixed.items()
+    }
     found: Mapping[str, dict[str, Any]] = {
         "text": texts,
         "quoted": texts,
+        "commas": commas,
+        "gaps": gaps,
         "digits": digits,
         "numbers": numbers,
         "mixed": mixed,
@@ -52,9 +60,9 @@ def columns_of(table: str, rows: int, rng: np.random.Generator) -> dict[str, Any
 
 
 def write(table: str, rows: int, folder: Path) -> Path:
-    """The table as a file; only `quoted` has quotes, around every text."""
+    """The table as a file; only `quoted` and `commas` have quotes, around every text."""
     columns = pa.table(columns_of(table, rows, np.random.default_rng(rows)))
-    style: Literal["needed", "none"] = "needed" if table == "quoted" else "none"
+    style: Literal["needed", "none"] = "needed" if table in ("quoted", "commas") else "none"
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=style)
     path = folder / f"{table}{rows}.csv"
     with path.open("wb") as file:
@@ -68,7 +76,7 @@ def measure(table: str, path: Path, repeats: int) -> dict[str, Any]:
     names = pyarrow.csv.open_csv(path).schema.names
     cuts = {name: (-0.5, 0.5) for name in names if name[0] == "x"}
     kind: Literal["categorical", "gaussian"] = "gaussian" if table == "numbers" else "categorical"
-    how = Preparation(cuts={} if kind == "gaussian" else cuts)
+    how = Preparation(missing_cells="state", cuts={} if kind == "gaussian" else cuts)
     text = pa.dictionary(pa.int32(), pa.string())
     typed = pyarrow.csv.ConvertOptions(
         column_types={name: pa.float64() if name[0] == "x" else text for name in names}
