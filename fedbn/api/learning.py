@@ -107,7 +107,7 @@ def learn(
     Parameters
     ----------
     table : a Table.
-    learner : ges, xges0, xges, hc, optimal, ordering, cg-dca, credible or bootstrap.
+    learner : ges, xges0, xges, ils, hc, optimal, ordering, cg-dca, credible or bootstrap.
     score : bdeu, bic, aic, gaussian-bic, gaussian-aic or bge; by default bdeu for states and
         gaussian-bic for floats.
     seed : of learners that are random.

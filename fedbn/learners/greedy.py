@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fedbn.search.result import SearchResult
     from fedbn.search.rules import SearchRules
 
-__all__ = ["run_bootstrap", "run_ges", "run_hill_climbing", "run_xges", "run_xges0"]
+__all__ = ["run_bootstrap", "run_ges", "run_hill_climbing", "run_ils", "run_xges", "run_xges0"]
 
 HILL_CLIMBING_TABU = 10
 """Steps for which the learner `hc` leaves a changed pair alone."""
@@ -51,6 +51,15 @@ def run_xges(
     from fedbn.search.xges import xges
 
     return _over_classes(xges, dataset, settings, rng, start)
+
+
+def run_ils(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """Iterated local search: XGES-0, then kicks and climbs over DAGs."""
+    from fedbn.search.iterated_local_search import iterated_local_search
+
+    return _over_classes(partial(iterated_local_search, rng=rng), dataset, settings, rng, start)
 
 
 def run_hill_climbing(

@@ -12,6 +12,7 @@ from fedbn.learners.greedy import (
     run_bootstrap,
     run_ges,
     run_hill_climbing,
+    run_ils,
     run_xges,
     run_xges0,
 )
@@ -34,6 +35,7 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
         "ges": Learner(run_ges, _CLASSES | _PHASES, takes_start=True),
         "xges0": Learner(run_xges0, _CLASSES, takes_start=True),
         "xges": Learner(run_xges, _CLASSES, takes_start=True),
+        "ils": Learner(run_ils, _CLASSES, takes_start=True),
         "hc": Learner(run_hill_climbing, frozenset({"knowledge"}), takes_start=True),
         "cg-dca": Learner(run_cg_dca, _CG_DCA, is_isolated=True),
         "optimal": Learner(run_optimal, _EXACT, is_isolated=True),

@@ -6,6 +6,7 @@ import numpy as np
 
 from fedbn.scores._tables import Integer, inline
 from fedbn.search._path_kernels import is_valid
+from fedbn.search._random_kernels import next_random
 from fedbn.search._set_kernels import comes_before
 from fedbn.search._state import ZERO, Graph, Record, Rules
 
@@ -84,15 +85,5 @@ def _takes_the_place(
 ) -> bool:
     """Whether the operator number `ties` among equals is chosen instead of `chosen`."""
     if rules.random_ties:
-        return bool(_next_random(rules) % np.uint64(ties) == ZERO)
+        return bool(next_random(rules.random) % np.uint64(ties) == ZERO)
     return bool(chosen < 0 or comes_before(record.sets[entry], record.sets[chosen]))
-
-
-@inline
-def _next_random(rules: Rules) -> np.uint64:
-    """SplitMix64."""
-    rules.random[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = rules.random[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.uint64(z ^ (z >> np.uint64(31)))

@@ -1,8 +1,8 @@
 """Hill climbing over DAGs on bitsets: the compiled side of `hill_climbing.py`.
 
-Each node y keeps add[y, x] = s(y, Pa(y) ∪ {x}) - s(y, Pa(y)) for x outside Pa(y), and
-add[y, x] = s(y, Pa(y) \\ {x}) - s(y, Pa(y)) for x in Pa(y); a step changes one row, or two for a
-reversal. Acyclicity is read from the sets of descendants.
+Each node y keeps change[y, x] = s(y, Pa(y) ∪ {x}) - s(y, Pa(y)) for candidates x outside Pa(y),
+and change[y, x] = s(y, Pa(y) \\ {x}) - s(y, Pa(y)) for x in Pa(y); a step changes one row, or two
+for a reversal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit
-from fedbn.graphs._cpdag_kernels import topological_bits
 from fedbn.scores._joint_kernels import joint_pairs, local
 from fedbn.scores._tables import Integer, Tables, inner
 from fedbn.search._set_kernels import first, members, size_of
@@ -30,11 +29,13 @@ class Hill(NamedTuple):
     pa: Bits  # [n, W]
     ch: Bits  # [n, W]
     best_pa: Bits  # [n, W]
+    candidates: Bits  # [n, W] symmetric, with all adjacent pairs: who may become adjacent to whom
     change: NDArray[np.float64]  # [n, n]: of row y by x -> y, added or removed
+    bound: NDArray[np.float64]  # [n]: no move on an edge into y gains more
     score: NDArray[np.float64]  # [2]: present and best
     state: NDArray[np.int64]  # [2]: steps, and steps since the best
     tabu: NDArray[np.int64]  # [n, n]: the step until which a pair is left alone
-    hit: NDArray[np.int64]  # [1]: how often max_parents left a move out
+    hit: NDArray[np.int64]  # [1]: steps in which max_parents left a better move out
 
 
 class HillRules(NamedTuple):
@@ -48,17 +49,26 @@ class HillRules(NamedTuple):
 
 
 @inner
-def _refresh_row(t: Tables, hill: Hill, y: Integer) -> None:
-    """change[y, :] for the present parents of y."""
+def tolerance_at(score: float) -> float:
+    """What two scores near `score` may differ by and count as equal."""
+    return 1e-9 * (1.0 + abs(score))
+
+
+@inner
+def refresh_row(t: Tables, hill: Hill, y: Integer) -> None:
+    """change[y, :] for the present parents and the candidates of y, which moves on its children
+    depend on, too."""
     pa, change = hill.pa, hill.change
     n = pa.shape[0]
     parents, xs = np.empty(n + 2, dtype=np.int64), np.empty(n, dtype=np.int64)
     full, part = np.empty(n), np.empty(n)
     k = members(pa[y], parents)
     m = np.int64(0)
-    for x in range(n):
-        if x != y and not has_bit(pa[y], x):
-            xs[m] = x
+    for w in range(pa.shape[1]):
+        word = hill.candidates[y, w] & ~pa[y, w]
+        while word != ZERO:
+            xs[m] = first(w, word)
+            word &= word - np.uint64(1)
             m += 1
     here = local(t, y, parents, k)
     if m > 0:
@@ -70,100 +80,96 @@ def _refresh_row(t: Tables, hill: Hill, y: Integer) -> None:
         others[:a] = parents[:a]
         others[a : k - 1] = parents[a + 1 : k]
         change[y, parents[a]] = local(t, y, others, k - 1) - here
+    hill.bound[y] = np.inf
+    k = members(hill.ch[y], xs)
+    for a in range(k):
+        hill.bound[xs[a]] = np.inf
 
 
 @inner
-def _descendants(pa: Bits, ch: Bits) -> Bits:
-    """below[v] = the nodes that v reaches by a directed path."""
-    n, words = pa.shape
-    below = np.zeros((n, words), dtype=np.uint64)
-    children = np.empty(n, dtype=np.int64)
-    order = topological_bits(pa, ch)
-    for i in range(n - 1, -1, -1):
-        v = order[i]
-        k = members(ch[v], children)
-        for a in range(k):
-            set_bit(below[v], children[a])
-            for w in range(words):
-                below[v, w] |= below[children[a], w]
-    return below
-
-
-@inner
-def _reaches_otherwise(ch: Bits, below: Bits, x: Integer, y: Integer) -> bool:
-    """Whether x reaches y by a path other than the edge x -> y."""
-    for w in range(ch.shape[1]):
-        word = ch[x, w]
-        while word != ZERO:
-            c = first(w, word)
-            word &= word - np.uint64(1)
-            if c != y and has_bit(below[c], y):
-                return True
+def _reaches(ch: Bits, x: Integer, y: Integer, directly: bool) -> bool:
+    """Whether a directed path leads from x to y; without `directly` the edge x -> y is no path."""
+    words = ch.shape[1]
+    waiting, seen = ch[x].copy(), ch[x].copy()
+    if not directly:
+        clear_bit(waiting, y)
+        clear_bit(seen, y)
+    w: Integer = np.int64(0)
+    while w < words:
+        if waiting[w] == ZERO:
+            w += 1
+            continue
+        v = first(w, waiting[w])
+        waiting[w] &= waiting[w] - np.uint64(1)
+        if v == y:
+            return True
+        for u in range(words):
+            waiting[u] |= ch[v, u] & ~seen[u]
+            seen[u] |= ch[v, u]
+        w = np.int64(0)
     return False
 
 
 @inner
-def _is_allowed(
-    hill: Hill,
-    rules: HillRules,
-    below: Bits,
-    option: Integer,
-    y: Integer,
-    x: Integer,
-    gain: float,
+def _is_permitted(
+    pa: Bits, ch: Bits, rules: HillRules, option: Integer, y: Integer, x: Integer
 ) -> bool:
-    """Whether a move on x -> y keeps the knowledge, closes no cycle, and keeps the in-degree; a
-    gain that is lost to the in-degree alone is counted."""
+    """Whether a move on x -> y keeps the knowledge and closes no cycle."""
     if option == ADD:
-        if has_bit(rules.forbidden[y], x) or has_bit(hill.pa[x], y) or has_bit(below[y], x):
-            return False
-    elif has_bit(rules.required[y], x):
+        return not (has_bit(rules.forbidden[y], x) or _reaches(ch, y, x, True))
+    if has_bit(rules.required[y], x):
         return False
-    if option == REVERSE and (
-        has_bit(rules.forbidden[x], y) or _reaches_otherwise(hill.ch, below, x, y)
-    ):
-        return False
-    if option == REMOVE:
-        return True
-    fits = size_of(hill.pa[y if option == ADD else x]) < rules.max_parents
-    if not fits and gain > 0.0:
-        hill.hit[0] += 1
-    return fits
+    return option == REMOVE or not (has_bit(rules.forbidden[x], y) or _reaches(ch, x, y, False))
 
 
 @inner
 def _best_move(
-    hill: Hill, rules: HillRules, below: Bits, aspired: float, least: float
+    hill: Hill, rules: HillRules, aspired: float, floor: float, first_of: bool
 ) -> tuple[int, int, int, float]:
-    """(kind, y, x, gain) of the best permitted move on x -> y, kind -1 if there is none; with a
-    finite `least` the first by (kind, y, x) that gains so much.
+    """(kind, y, x, gain) of the best permitted move on x -> y that gains more than `floor`, kind -1
+    if there is none; with `first_of` the first of them by (kind, y, x).
 
     A pair is tabu until step tabu[x, y], except for a move that gains more than `aspired`.
     """
-    n = hill.pa.shape[0]
-    kind, best_y, best_x, best = -1, -1, -1, -np.inf
-    for option in range(3):
-        for y in range(n):
-            for x in range(n):
-                if x == y or has_bit(hill.pa[y], x) != (option != ADD):
-                    continue
-                gain = hill.change[y, x]
-                if option == REVERSE:
-                    gain += hill.change[x, y]
-                if gain <= best or gain < least:
-                    continue
-                if hill.tabu[x, y] > hill.state[0] and gain <= aspired:
-                    continue
-                if not _is_allowed(hill, rules, below, option, y, x, gain):
-                    continue
-                kind, best_y, best_x, best = option, y, x, gain
-                if least > -np.inf:
-                    return kind, best_y, best_x, best
+    pa, ch, change, tabu, step = hill.pa, hill.ch, hill.change, hill.tabu, hill.state[0]
+    kind, best_y, best_x, best, bar, lost = -1, -1, -1, floor, floor, 0.0
+    for y in range(pa.shape[0]):
+        if hill.bound[y] <= bar:
+            continue
+        hill.bound[y] = -np.inf
+        for w in range(pa.shape[1]):
+            word, parents = hill.candidates[y, w] & ~ch[y, w], pa[y, w]
+            while word != ZERO:
+                x = first(w, word)
+                bit = word & (~word + np.uint64(1))
+                word ^= bit
+                begin, end = (REMOVE, REVERSE + 1) if parents & bit != ZERO else (ADD, ADD + 1)
+                for option in range(begin, end):
+                    gain = change[y, x]
+                    if option == REVERSE:
+                        gain += change[x, y]
+                    hill.bound[y] = max(hill.bound[y], gain)
+                    if gain <= bar or (first_of and 0 <= kind <= option):
+                        continue
+                    if tabu[x, y] > step and gain <= aspired:
+                        continue
+                    if not _is_permitted(pa, ch, rules, option, y, x):
+                        continue
+                    grown = pa[y if option == ADD else x]
+                    if option != REMOVE and size_of(grown) >= rules.max_parents:
+                        lost = max(lost, gain)
+                        continue
+                    kind, best_y, best_x, best = option, y, x, gain
+                    bar = floor if first_of else gain
+    if not first_of and lost > max(best, 0.0):
+        hill.hit[0] += 1
     return kind, best_y, best_x, best
 
 
 @inner
-def _move(t: Tables, hill: Hill, rules: HillRules, kind: Integer, y: Integer, x: Integer) -> None:
+def make_move(
+    t: Tables, hill: Hill, rules: HillRules, kind: Integer, y: Integer, x: Integer
+) -> None:
     """Make a move on x -> y and count it."""
     if kind == ADD:
         set_bit(hill.pa[y], x)
@@ -171,14 +177,36 @@ def _move(t: Tables, hill: Hill, rules: HillRules, kind: Integer, y: Integer, x:
     else:
         clear_bit(hill.pa[y], x)
         clear_bit(hill.ch[x], y)
-    _refresh_row(t, hill, y)
+    refresh_row(t, hill, y)
     if kind == REVERSE:
         set_bit(hill.pa[x], y)
         set_bit(hill.ch[y], x)
-        _refresh_row(t, hill, x)
+        refresh_row(t, hill, x)
     hill.state[0] += 1
     hill.state[1] += 1
     hill.tabu[x, y] = hill.tabu[y, x] = hill.state[0] + rules.tabu_length
+
+
+@inner
+def climb(t: Tables, hill: Hill, rules: HillRules, budget: int) -> bool:
+    """At most `budget` steps of `climb_hill`, from a state of which all rows are up to date."""
+    score = hill.score
+    for _ in range(budget):
+        tolerance = tolerance_at(score[0])
+        aspired = score[1] - score[0] + tolerance
+        floor = tolerance if hill.state[1] >= rules.patience else -np.inf
+        kind, y, x, gain = _best_move(hill, rules, aspired, floor, False)
+        if kind < 0:
+            return True
+        floor = max(floor, gain - tolerance)
+        kind, y, x, gain = _best_move(hill, rules, aspired, floor, True)
+        make_move(t, hill, rules, kind, y, x)
+        score[0] += gain
+        if score[0] > score[1] + tolerance:
+            score[1] = score[0]
+            hill.best_pa[:] = hill.pa
+            hill.state[1] = 0
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -189,23 +217,6 @@ def climb_hill(t: Tables, hill: Hill, rules: HillRules, budget: int) -> bool:
     Everything goes on from where it is, so the search may be stopped after `budget` steps.
     Returns whether it is finished.
     """
-    score = hill.score
     for y in range(hill.pa.shape[0]):
-        _refresh_row(t, hill, y)
-    for _ in range(budget):
-        tolerance = 1e-9 * (1.0 + abs(score[0]))
-        below = _descendants(hill.pa, hill.ch)
-        aspired = score[1] - score[0] + tolerance
-        least = -np.inf
-        for _ in range(2):
-            kind, y, x, gain = _best_move(hill, rules, below, aspired, least)
-            least = gain - tolerance
-        if kind < 0 or (gain <= tolerance and hill.state[1] >= rules.patience):
-            return True
-        _move(t, hill, rules, kind, y, x)
-        score[0] += gain
-        if score[0] > score[1] + tolerance:
-            score[1] = score[0]
-            hill.best_pa[:] = hill.pa
-            hill.state[1] = 0
-    return False
+        refresh_row(t, hill, y)
+    return bool(climb(t, hill, rules, budget))

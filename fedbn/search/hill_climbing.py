@@ -27,7 +27,9 @@ from fedbn.search.rules import FREE, SearchRules
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["hill_climbing"]
+    from fedbn.search._hill_kernels import Hill, HillRules
+
+__all__ = ["begin_hill", "best_of", "hill_climbing", "hill_rules"]
 
 _NO_LIMIT = 1 << 40
 _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 200
@@ -111,41 +113,65 @@ class _Climber:
         deadline: float | None,
         hit: NDArray[np.int64],
     ) -> None:
-        from fedbn.graphs._bit_kernels import pack
-        from fedbn.search._hill_kernels import HillRules
-
         self.score = score
-        self.rules = HillRules(
-            forbidden=pack(rules.known.forbidden_matrix(score.names).T),
-            required=pack(rules.known.required_matrix(score.names).T),
-            max_parents=_NO_LIMIT if rules.max_parents is None else rules.max_parents,
-            tabu_length=tabu,
-            patience=0 if tabu == 0 else (tabu if patience is None else patience),
-        )
+        length = tabu if patience is None else patience
+        self.rules = hill_rules(score, rules, tabu, length if tabu else 0)
         self.deadline = deadline
         self.hit = hit
 
     def run(self, dag: DAG) -> tuple[DAG, bool, int]:
         """The best DAG met from `dag`, whether the climb came to its end, and its steps."""
-        from fedbn.graphs._bit_kernels import pack, unpack
-        from fedbn.search._hill_kernels import Hill, climb_hill
+        from fedbn.search._hill_kernels import climb_hill
 
-        n = self.score.n
-        hill = Hill(
-            pa=pack(dag.adjacency.T),
-            ch=pack(dag.adjacency),
-            best_pa=pack(dag.adjacency.T),
-            change=np.zeros((n, n)),
-            score=np.full(2, total_score(self.score, dag)),
-            state=np.zeros(2, dtype=np.int64),
-            tabu=np.zeros((n, n), dtype=np.int64),
-            hit=self.hit,
-        )
+        hill = begin_hill(self.score, dag, self.hit)
         budget = _NO_LIMIT if self.deadline is None else _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK
         finished = False
         while not finished and (self.deadline is None or time.monotonic() < self.deadline):
             finished = climb_hill(self.score.tables, hill, self.rules, budget)
-        return DAG(self.score.names, unpack(hill.best_pa, n).T), finished, int(hill.state[0])
+        return best_of(hill, self.score), finished, int(hill.state[0])
+
+
+def hill_rules(
+    score: TabulatedScore, rules: SearchRules, tabu_length: int = 0, patience: int = 0
+) -> HillRules:
+    """The limits and the knowledge of `rules` for the kernels."""
+    from fedbn.graphs._bit_kernels import pack
+    from fedbn.search._hill_kernels import HillRules
+
+    return HillRules(
+        forbidden=pack(rules.known.forbidden_matrix(score.names).T),
+        required=pack(rules.known.required_matrix(score.names).T),
+        max_parents=_NO_LIMIT if rules.max_parents is None else rules.max_parents,
+        tabu_length=tabu_length,
+        patience=patience,
+    )
+
+
+def begin_hill(score: TabulatedScore, dag: DAG, hit: NDArray[np.int64]) -> Hill:
+    """The state of the kernels at a DAG, all pairs being candidates."""
+    from fedbn.graphs._bit_kernels import pack
+    from fedbn.search._hill_kernels import Hill
+
+    n = score.n
+    return Hill(
+        pa=pack(dag.adjacency.T),
+        ch=pack(dag.adjacency),
+        best_pa=pack(dag.adjacency.T),
+        candidates=pack(~np.eye(n, dtype=bool)),
+        change=np.zeros((n, n)),
+        bound=np.full(n, np.inf),
+        score=np.full(2, total_score(score, dag)),
+        state=np.zeros(2, dtype=np.int64),
+        tabu=np.zeros((n, n), dtype=np.int64),
+        hit=hit,
+    )
+
+
+def best_of(hill: Hill, score: TabulatedScore) -> DAG:
+    """The best DAG that the kernels met."""
+    from fedbn.graphs._bit_kernels import unpack
+
+    return DAG(score.names, unpack(hill.best_pa, score.n).T)
 
 
 def _require_settings(

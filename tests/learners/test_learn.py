@@ -97,7 +97,10 @@ def test_unknown_names_are_refused_with_the_known_ones() -> None:
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"learner": "hc", "random_ties": True}, "random-ties is for ges, xges0, xges, bootstrap"),
+        (
+            {"learner": "hc", "random_ties": True},
+            "random-ties is for ges, xges0, xges, ils, bootstrap",
+        ),
         ({"learner": "xges0", "turning": True}, "turning is for ges, bootstrap"),
         ({"learner": "ges", "bayes_factor": 3.0}, "bf is for credible"),
         ({"learner": "optimal", "pricing": "dca"}, "pricing is for cg-dca"),

@@ -63,7 +63,7 @@ def test_a_cap_that_no_better_set_exceeds_is_no_limit(learner: str) -> None:
     assert found.status == "complete"
 
 
-@pytest.mark.parametrize("learner", ["ges", "xges0", "xges", "bootstrap"])
+@pytest.mark.parametrize("learner", ["ges", "xges0", "xges", "ils", "bootstrap"])
 def test_a_cap_on_the_set_of_an_insert_that_binds_is_told(learner: str) -> None:
     assert learned(learner, max_t=0).status == "set limit"
 

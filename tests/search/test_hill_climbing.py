@@ -1,52 +1,51 @@
-"""Hill climbing: every step by the book, tabu, restarts, knowledge."""
+"""Hill climbing: every step is that of a naive twin; tabu, restarts, knowledge."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fedbn.errors import ConfigError
-from fedbn.graphs.dag import DAG, find_cycle
-from fedbn.scores import make_score, total_score
+from fedbn.graphs.dag import DAG
+from fedbn.limits import Limit
+from fedbn.scores import make_score
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.knowledge import Knowledge
 from fedbn.search.rules import SearchRules
+from tests.naive_hill import NaiveClimb
 from tests.search.test_class_search import NAMES, sample
 
-
-def neighbours(dag: DAG) -> list[tuple[tuple[int, int, int], DAG]]:
-    """All DAGs one move away, with their place (kind, y, x) in the order of ties."""
-    found = []
-    for x, y in np.argwhere(~np.eye(dag.n, dtype=bool)).tolist():
-        for present in (False, True):
-            matrix = dag.adjacency.copy()
-            if present == dag.adjacency[x, y] or (not present and dag.adjacency[y, x]):
-                continue
-            kind = 1 if not present else (2 if dag.adjacency[y, x] else 0)
-            place = (kind, x, y) if kind == 2 else (kind, y, x)
-            matrix[x, y], matrix[y, x] = present, False
-            if find_cycle(matrix) is None:
-                found.append((place, DAG(dag.names, matrix)))
-    return found
+KNOWLEDGE = (
+    None,
+    Knowledge(required=(("v5", "v0"),), tiers=(("v5", "v4"), ("v3", "v2", "v1", "v0"))),
+    Knowledge(forbidden=(("v0", "v1"), ("v1", "v0"), ("v2", "v3"))),
+)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_plain_climbing_takes_best_steps_to_a_local_optimum(seed: int) -> None:
-    score = make_score("bdeu", sample("categorical", seed))
-    value = total_score(score, DAG.empty(NAMES))
-    dag = DAG.empty(NAMES)
-    while True:
-        tolerance = 1e-9 * (1 + abs(value))
-        scored = [(place, total_score(score, other), other) for place, other in neighbours(dag)]
-        best = max(total for _, total, _ in scored)
-        if best <= value + tolerance:
-            break
-        tied = [entry for entry in scored if entry[1] >= best - tolerance]
-        _, value, dag = min(tied, key=lambda entry: entry[0])
-    found = hill_climbing(score)
-    assert found.dag == dag
-    assert found.score == pytest.approx(value, rel=1e-9)
-    assert found.score == pytest.approx(total_score(score, found.dag), rel=1e-12)
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(["categorical", "gaussian"]),
+    tabu=st.integers(0, 6),
+    patience=st.integers(0, 8),
+    max_parents=st.sampled_from([None, 1, 2]),
+    knowledge=st.sampled_from(KNOWLEDGE),
+)
+def test_every_step_is_that_of_the_naive_twin(
+    seed: int, kind: str, tabu: int, patience: int, max_parents: int | None, knowledge
+) -> None:
+    name = "bdeu" if kind == "categorical" else "gaussian-bic"
+    score = make_score(name, sample(kind, seed, density=0.7))
+    rules = SearchRules(max_parents=max_parents, knowledge=knowledge)
+    found = hill_climbing(score, rules, tabu=tabu, patience=patience)
+    begun = rules.known.with_required(DAG.empty(NAMES))
+    twin = NaiveClimb(score, begun, rules, tabu, patience if tabu else 0)
+    assert found.dag == twin.climb()
+    assert found.counters["steps"] == twin.steps
+    assert (Limit.PARENTS in found.met) == twin.parents_met
+    assert found.score == pytest.approx(twin.best_total, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,0 +1,169 @@
+"""Kicks between climbs: the compiled side of `iterated_local_search.py`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fedbn.arrays import Bits
+from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit
+from fedbn.scores._tables import Integer, Tables, inner
+from fedbn.search._hill_kernels import (
+    REMOVE,
+    REVERSE,
+    Hill,
+    HillRules,
+    climb,
+    make_move,
+    refresh_row,
+    tolerance_at,
+)
+from fedbn.search._random_kernels import next_random
+from fedbn.search._set_kernels import first, members
+from fedbn.search._state import ALL, ZERO
+
+NEVER = 1 << 60  # a step that does not come
+
+
+class Kicks(NamedTuple):
+    """The DAG that is kicked, and what the kicks keep to."""
+
+    pa: Bits  # [n, W]
+    ch: Bits  # [n, W]
+    change: NDArray[np.float64]  # [n, n]
+    bound: NDArray[np.float64]  # [n]
+    tried: Bits  # [n, W] symmetric: pairs that were kicked since the last better DAG
+    state: NDArray[np.int64]  # [2]: kicks, and kicks since the best
+    random: Bits  # [1]: SplitMix64
+    patience: int
+    reversals: int
+    candidates: int
+
+
+@inner
+def _choose_candidates(t: Tables, hill: Hill, number: Integer) -> None:
+    """candidates := adjacent pairs, and for every y the `number` of x that would gain most as a
+    further parent, of equals the first; all rows are up to date then."""
+    n, words = hill.pa.shape
+    tolerance = tolerance_at(hill.score[0])
+    chosen = hill.pa | hill.ch
+    for y in range(n):
+        hill.candidates[y] = ALL
+        clear_bit(hill.candidates[y], y)
+        for x in range(n, 64 * words):
+            clear_bit(hill.candidates[y], x)
+        refresh_row(t, hill, y)
+        left = hill.candidates[y] & ~hill.pa[y]
+        for _ in range(number):
+            best = -1
+            for x in range(n):
+                gain = hill.change[y, x]
+                if has_bit(left, x) and (best < 0 or gain > hill.change[y, best] + tolerance):
+                    best = x
+            if best < 0:
+                break
+            clear_bit(left, best)
+            set_bit(chosen[y], best)
+            set_bit(chosen[best], y)
+    hill.candidates[:] = chosen
+
+
+@inner
+def _cheapest_edge(hill: Hill, rules: HillRules, kicks: Kicks) -> tuple[int, int]:
+    """(y, x) of the edge x -> y that costs least, of equals the first, among those that are not
+    required and not tried; (-1, -1) if there is none."""
+    least, best_y, best_x = np.inf, -1, -1
+    tolerance = tolerance_at(hill.score[0])
+    for y in range(hill.pa.shape[0]):
+        for w in range(hill.pa.shape[1]):
+            word = hill.pa[y, w] & ~rules.required[y, w] & ~kicks.tried[y, w]
+            while word != ZERO:
+                x = first(w, word)
+                word &= word - np.uint64(1)
+                if -hill.change[y, x] < least - tolerance:
+                    least, best_y, best_x = -hill.change[y, x], y, x
+    return best_y, best_x
+
+
+@inner
+def _is_covered(hill: Hill, y: Integer, x: Integer) -> bool:
+    """Whether Pa(y) without x is Pa(x)."""
+    differ = ZERO
+    clear_bit(hill.pa[y], x)
+    for w in range(hill.pa.shape[1]):
+        differ |= hill.pa[y, w] ^ hill.pa[x, w]
+    set_bit(hill.pa[y], x)
+    return bool(differ == ZERO)
+
+
+@inner
+def _walk(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks) -> None:
+    """Draw `reversals` edges, a node and one of its parents each, and reverse those that are
+    covered, where knowledge allows it."""
+    n = hill.pa.shape[0]
+    parents = np.empty(n, dtype=np.int64)
+    for _ in range(kicks.reversals):
+        y: Integer = np.int64(next_random(kicks.random) % np.uint64(n))
+        k = members(hill.pa[y], parents)
+        if k == 0:
+            continue
+        x: Integer = parents[np.int64(next_random(kicks.random) % np.uint64(k))]
+        if has_bit(rules.required[y], x) or has_bit(rules.forbidden[x], y):
+            continue
+        if _is_covered(hill, y, x):
+            gain = hill.change[y, x] + hill.change[x, y]
+            make_move(t, hill, rules, np.int64(REVERSE), y, x)
+            hill.score[0] += gain
+
+
+@inner
+def _kick(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, y: Integer, x: Integer) -> None:
+    """Take x -> y away, climb while the pair is tabu, climb again; both times from a member of the
+    class that a walk leads to."""
+    hill.score[0] += hill.change[y, x]
+    make_move(t, hill, rules, np.int64(REMOVE), y, x)
+    for until in (NEVER, 0):
+        hill.tabu[x, y] = hill.tabu[y, x] = until
+        _walk(t, hill, rules, kicks)
+        climb(t, hill, rules, NEVER)
+
+
+@njit(cache=True, nogil=True)
+def iterate(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, budget: int) -> bool:
+    """Kick, and go back unless the score is at least the best, until `patience` kicks in a row
+    bring no better DAG; hill.best_pa has the best.
+
+    Everything goes on from where it is, so the search may be stopped after `budget` kicks.
+    Returns whether it is finished.
+    """
+    if kicks.state[0] == 0:
+        _choose_candidates(t, hill, kicks.candidates)
+        climb(t, hill, rules, NEVER)
+    for _ in range(budget):
+        if kicks.state[1] >= kicks.patience:
+            return True
+        y, x = _cheapest_edge(hill, rules, kicks)
+        if y < 0:
+            if not kicks.tried.any():
+                return True
+            kicks.tried[:] = ZERO
+            continue
+        set_bit(kicks.tried[y], x)
+        set_bit(kicks.tried[x], y)
+        kicks.pa[:], kicks.ch[:] = hill.pa, hill.ch
+        kicks.change[:], kicks.bound[:] = hill.change, hill.bound
+        present, best = hill.score[0], hill.score[1]
+        _kick(t, hill, rules, kicks, y, x)
+        kicks.state[0] += 1
+        kicks.state[1] += 1
+        if hill.score[0] < hill.score[1] - tolerance_at(hill.score[1]):
+            hill.pa[:], hill.ch[:] = kicks.pa, kicks.ch
+            hill.change[:], hill.bound[:] = kicks.change, kicks.bound
+            hill.score[0] = present
+        if hill.score[1] > best:
+            kicks.state[1] = 0
+            kicks.tried[:] = ZERO
+    return False

@@ -1,0 +1,187 @@
+"""Slow, obvious twins of hill climbing and of the iterated local search."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fedbn.graphs.dag import DAG, find_cycle
+from fedbn.scores import total_score
+
+ADD, REMOVE, REVERSE = range(3)
+
+
+def tolerance(total: float) -> float:
+    return 1e-9 * (1 + abs(total))
+
+
+def adjacent_dags(dag: DAG, rules, candidates: np.ndarray | None = None) -> list:
+    """(kind, y, x) and the DAG of every permitted move on an edge x -> y, but for in-degrees."""
+    names, present = dag.names, dag.adjacency
+    forbidden = rules.known.forbidden_matrix(names)
+    required = rules.known.required_matrix(names)
+    found = []
+    for x, y in np.argwhere(~np.eye(dag.n, dtype=bool)).tolist():
+        if candidates is not None and not candidates[x, y]:
+            continue
+        kinds = (REMOVE, REVERSE) if present[x, y] else () if present[y, x] else (ADD,)
+        for kind in kinds:
+            matrix = present.copy()
+            matrix[x, y], matrix[y, x] = kind == ADD, kind == REVERSE
+            known = (matrix >= required).all() and not (matrix & forbidden).any()
+            if known and find_cycle(matrix) is None:
+                found.append(((kind, y, x), DAG(names, matrix)))
+    return found
+
+
+class NaiveClimb:
+    """Tabu search on DAGs; plain hill climbing without tabu and patience."""
+
+    def __init__(self, score, dag: DAG, rules, tabu: int = 0, patience: int = 0):
+        self.score, self.rules, self.tabu, self.patience = score, rules, tabu, patience
+        self.dag = self.best = dag
+        self.best_total = self.total(dag)
+        self.until: dict[frozenset, float] = {}
+        self.steps = self.since = 0
+        self.candidates: np.ndarray | None = None
+        self.parents_met = False
+
+    def total(self, dag: DAG) -> float:
+        return total_score(self.score, dag)
+
+    def fits(self, dag: DAG, place: tuple[int, int, int]) -> bool:
+        """Whether the move that led to `dag` keeps the largest in-degree."""
+        kind, y, x = place
+        grown = {ADD: y, REMOVE: None, REVERSE: x}[kind]
+        limit = self.rules.max_parents
+        return grown is None or limit is None or dag.adjacency[:, grown].sum() <= limit
+
+    def go_to(self, dag: DAG, pair: tuple[int, int]) -> None:
+        self.dag = dag
+        self.steps += 1
+        self.since += 1
+        self.until[frozenset(pair)] = self.steps + self.tabu
+
+    def climb(self) -> DAG:
+        while True:
+            here = self.total(self.dag)
+            margin = tolerance(here)
+            aspired = self.best_total - here + margin
+            floor = margin if self.since >= self.patience else -math.inf
+            open_moves, lost = [], -math.inf
+            for place, dag in adjacent_dags(self.dag, self.rules, self.candidates):
+                gain = self.total(dag) - here
+                is_tabu = self.until.get(frozenset(place[1:]), 0) > self.steps
+                if gain <= floor or (is_tabu and gain <= aspired):
+                    continue
+                if self.fits(dag, place):
+                    open_moves.append((gain, place, dag))
+                else:
+                    lost = max(lost, gain)
+            top = max((gain for gain, _, _ in open_moves), default=floor)
+            self.parents_met |= lost > max(top, 0.0)
+            if not open_moves:
+                return self.best
+            tied = [each for each in open_moves if each[0] > top - margin]
+            _, place, dag = min(tied, key=lambda each: each[1])
+            self.go_to(dag, place[1:])
+            if self.total(dag) > self.best_total + margin:
+                self.best, self.best_total, self.since = dag, self.total(dag), 0
+
+
+class NaiveKicks(NaiveClimb):
+    """Kicks between climbs, by the words of SplitMix64."""
+
+    def __init__(self, score, dag: DAG, rules, kicks, word: int):
+        super().__init__(score, dag, rules)
+        self.kicks, self.word = kicks, word
+        self.count = 0
+
+    def draw(self, number: int) -> int:
+        mask = (1 << 64) - 1
+        self.word = (self.word + 0x9E3779B97F4A7C15) & mask
+        z = self.word
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        return (z ^ (z >> 31)) % number
+
+    def choose_candidates(self) -> np.ndarray:
+        chosen = self.dag.adjacency | self.dag.adjacency.T
+        margin = tolerance(self.total(self.dag))
+        for y in range(self.dag.n):
+            parents = self.dag.parents(y)
+            gains = {
+                x: self.score.local_score(y, sorted((*parents, x)))
+                for x in range(self.dag.n)
+                if x != y and x not in parents
+            }
+            for _ in range(min(self.kicks.candidates, len(gains))):
+                best = min(gains)
+                for x, value in gains.items():
+                    best = x if value > gains[best] + margin else best
+                chosen[best, y] = chosen[y, best] = True
+                del gains[best]
+        return chosen
+
+    def cheapest(self, tried: set) -> tuple[int, int] | None:
+        """(y, x) of the edge x -> y to kick."""
+        required = self.rules.known.required_matrix(self.dag.names)
+        least, found = math.inf, None
+        for y in range(self.dag.n):
+            whole = self.score.local_score(y, self.dag.parents(y))
+            for x in self.dag.parents(y):
+                rest = [other for other in self.dag.parents(y) if other != x]
+                loss = whole - self.score.local_score(y, rest)
+                known = required[x, y] or frozenset((x, y)) in tried
+                if not known and loss < least - tolerance(self.total(self.dag)):
+                    least, found = loss, (y, x)
+        return found
+
+    def walk(self) -> None:
+        names = self.dag.names
+        forbidden = self.rules.known.forbidden_matrix(names)
+        required = self.rules.known.required_matrix(names)
+        for _ in range(self.kicks.reversals):
+            y = self.draw(self.dag.n)
+            parents = list(self.dag.parents(y))
+            if not parents:
+                continue
+            x = parents[self.draw(len(parents))]
+            covered = set(parents) - {x} == set(self.dag.parents(x))
+            if covered and not (required[x, y] or forbidden[y, x]):
+                matrix = self.dag.adjacency.copy()
+                matrix[x, y], matrix[y, x] = False, True
+                self.go_to(DAG(names, matrix), (y, x))
+
+    def kick(self, y: int, x: int) -> None:
+        matrix = self.dag.adjacency.copy()
+        matrix[x, y] = False
+        self.go_to(DAG(self.dag.names, matrix), (y, x))
+        for until in (math.inf, 0):
+            self.until[frozenset((y, x))] = until
+            self.walk()
+            self.climb()
+
+    def run(self) -> DAG:
+        self.candidates = self.choose_candidates()
+        self.climb()
+        tried: set[frozenset] = set()
+        idle = 0
+        while idle < self.kicks.patience:
+            place = self.cheapest(tried)
+            if place is None and not tried:
+                break
+            if place is None:
+                tried = set()
+                continue
+            tried.add(frozenset(place))
+            before, record = self.dag, self.best_total
+            self.kick(*place)
+            self.count += 1
+            idle += 1
+            if self.total(self.dag) < self.best_total - tolerance(self.best_total):
+                self.dag = before
+            if self.best_total > record:
+                idle, tried = 0, set()
+        return self.best

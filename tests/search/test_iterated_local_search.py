@@ -1,0 +1,82 @@
+"""Iterated local search: a naive twin, limits, knowledge, randomness."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn.errors import ConfigError
+from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.limits import Limit
+from fedbn.scores import make_score, total_score
+from fedbn.search.ges import ges
+from fedbn.search.iterated_local_search import KickRules, iterated_local_search
+from fedbn.search.rules import SearchRules
+from fedbn.search.xges import xges0
+from tests.naive_hill import NaiveKicks
+from tests.search.test_class_search import NAMES, sample
+from tests.search.test_hill_climbing import KNOWLEDGE
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(["categorical", "gaussian"]),
+    kicks=st.builds(KickRules, st.integers(0, 8), st.integers(0, 9), st.integers(0, 5)),
+    max_parents=st.sampled_from([None, 1, 2]),
+    knowledge=st.sampled_from(KNOWLEDGE),
+)
+def test_it_ends_where_the_naive_twin_ends(
+    seed: int, kind: str, kicks: KickRules, max_parents: int | None, knowledge
+) -> None:
+    name = "bdeu" if kind == "categorical" else "gaussian-bic"
+    score = make_score(name, sample(kind, seed, density=0.7))
+    rules = SearchRules(max_parents=max_parents, knowledge=knowledge)
+    found = iterated_local_search(score, rules, rng=np.random.default_rng(seed), kicks=kicks)
+    word = int(np.random.default_rng(seed).integers(1 << 63))
+    begun = xges0(score, rules)
+    twin = NaiveKicks(score, begun.dag, rules, kicks, word)
+    best = twin.run()
+    assert found.counters["kicks"] == twin.count
+    assert found.score == pytest.approx(twin.best_total, rel=1e-9)
+    assert found.cpdag == dag_to_cpdag(best)
+    assert (Limit.PARENTS in found.met) == (Limit.PARENTS in begun.met or twin.parents_met)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_never_below_xges0_and_repeats(seed: int) -> None:
+    score = make_score("bdeu", sample("categorical", seed, density=0.9))
+    first, again = (iterated_local_search(score, rng=np.random.default_rng(seed)) for _ in range(2))
+    assert first == again
+    assert first.score >= xges0(score).score
+    assert first.score == pytest.approx(total_score(score, first.dag), rel=1e-12)
+    assert first.dag == ges(score, SearchRules(start=first.dag)).dag
+
+
+def test_a_kick_finds_what_xges0_misses() -> None:
+    better = 0
+    for seed in range(20):
+        score = make_score("gaussian-bic", sample("gaussian", seed, density=0.9))
+        found = iterated_local_search(score, rng=np.random.default_rng(seed))
+        better += found.score > xges0(score).score + 1e-6
+    assert better > 0
+
+
+@pytest.mark.parametrize("knowledge", KNOWLEDGE[1:])
+def test_knowledge_and_limits(knowledge) -> None:
+    score = make_score("gaussian-bic", sample("gaussian", 1, density=0.7))
+    rules = SearchRules(knowledge=knowledge, max_parents=2)
+    found = iterated_local_search(score, rules, rng=np.random.default_rng(1))
+    assert not (found.dag.adjacency & knowledge.forbidden_matrix(NAMES)).any()
+    assert (found.dag.adjacency >= knowledge.required_matrix(NAMES)).all()
+    assert max(map(len, found.dag.parent_sets())) <= 2
+
+
+def test_time_and_numbers_out_of_range() -> None:
+    score = make_score("bdeu", sample("categorical", 0))
+    rules = SearchRules(seconds=1e-9)
+    assert iterated_local_search(score, rules, rng=np.random.default_rng(0)).status == "time limit"
+    with pytest.raises(ConfigError, match="reversals must be at least 0, not -1"):
+        KickRules(reversals=-1)
