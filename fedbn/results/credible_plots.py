@@ -12,8 +12,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fedbn.arrays import Floats
+from fedbn.results.fonts import drawable_labels
 from fedbn.results.palette import BLUE, INK
-from fedbn.results.plots import STYLE, drawable_labels
+from fedbn.results.plots import STYLE
 
 __all__ = ["edge_posterior_figure", "rank_figure"]
 

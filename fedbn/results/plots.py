@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from matplotlib.font_manager import findfont, get_font
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
@@ -25,6 +24,7 @@ from matplotlib.ticker import MaxNLocator
 from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
+from fedbn.results.fonts import drawable_labels, font_families
 from fedbn.results.outcome import Outcome, PathRow, Summary, edge_status
 from fedbn.results.palette import (
     BLUE,
@@ -43,12 +43,10 @@ from fedbn.results.placement import (
     Placement,
     curve_through,
     place_network,
-    printable_label,
 )
 
 __all__ = [
     "complexity_figure",
-    "drawable_labels",
     "network_figure",
     "save_figure",
     "smhd_figure",
@@ -70,7 +68,7 @@ INPUTS_MEAN = (GREEN, (0, (5, 1, 1, 1)), "mean of the inputs")
 POOLED = (VERMILLION, (0, (4, 2)), "GES on the pooled rows")
 GOLD_NETWORK = (PURPLE, (0, (2, 1.5)), "gold network")
 STYLE: Any = {
-    "font.family": "DejaVu Sans",
+    "font.family": list(font_families()),
     "font.size": 8.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -263,8 +261,8 @@ def network_figure(
         lacks).
     directed : per edge "compelled" or "open"; an open edge has no arrowhead.
 
-    A name in a script that the figures' font lacks is its number, counted from 1 in `dag.names`,
-    which a FedbnWarning says. Above some hundred nodes this takes long, and nobody can read it.
+    A name in a script that no font here has is its number in `dag.names`, counted from 1, which a
+    FedbnWarning says. Above some hundred nodes this takes long, and nobody can read it.
     """
     support, status, directed = support or {}, status or {}, directed or {}
     missing = sorted(edge for edge, word in status.items() if word == "missing")
@@ -278,25 +276,6 @@ def network_figure(
         _draw_node(axis, x, y, place.widths[name], labels[name])
     _network_legend(figure, set(status.values()), bool(support), "open" in directed.values(), title)
     return figure
-
-
-def drawable_labels(names: Sequence[str]) -> dict[str, str]:
-    """Name -> what a figure writes for it: see `network_figure`."""
-    font = get_font(findfont("DejaVu Sans"))
-    found, numbered = {}, []
-    for place, name in enumerate(names, start=1):
-        label = printable_label(name)
-        if not all(font.get_char_index(ord(char)) for char in label):
-            label = f"#{place}"
-            numbered.append(name)
-        found[name] = label
-    if numbered:
-        said = (
-            f"figures show {len(numbered)} names by their numbers, for their font lacks the "
-            f"script: {printable_label(numbered[0])} is {found[numbered[0]]}; the report has names"
-        )
-        warnings.warn(said, FedbnWarning, stacklevel=3)
-    return found
 
 
 def _consensus_figure(outcome: Outcome, dag: DAG) -> Figure:

@@ -315,13 +315,30 @@ def test_shades_of_figures_and_page_are_the_same() -> None:
         assert f".w{level}{{fill:{shade.lower()}}}" in style
 
 
-def test_names_in_scripts_that_the_figures_font_lacks_are_numbers(tmp_path: Path) -> None:
-    from fedbn.results.plots import drawable_labels
+def test_names_in_scripts_that_no_font_has_are_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fedbn.results import fonts
 
-    with pytest.warns(FedbnWarning, match=r"1 names by their numbers.*#2; the report has names"):
-        labels = drawable_labels(["a", "年齢", "شدة"])
+    monkeypatch.setattr(fonts, "font_families", lambda: ("DejaVu Sans",))
+    with pytest.warns(FedbnWarning, match=r"1 name by its number.*年齢 is #2, .*has the names"):
+        labels = fonts.drawable_labels(["a", "年齢", "شدة"])
     assert labels == {"a": "a", "年齢": "#2", "شدة": "شدة"}
     outcome = outcome_of(["年齢", "性別", "b"], ["x", "y"], changes=1)
     with pytest.warns(FedbnWarning) as told:
         write_results(outcome, tmp_path / "out", run=RUN)
     assert all(warning.category is FedbnWarning for warning in told)
+
+
+def test_a_name_is_drawn_where_one_of_the_fonts_has_its_script(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from fedbn.results import fonts
+
+    assert fonts.font_families()[0] == "DejaVu Sans"
+    assert fonts.drawable_labels(["\u0505"]) == {"\u0505": "\u0505"}
+    monkeypatch.setattr(fonts, "font_families", lambda: ("DejaVu Sans Mono", "DejaVu Sans"))
+    assert fonts.drawable_labels(["\u0505"]) == {"\u0505": "\u0505"}
+    monkeypatch.setattr(fonts, "font_families", lambda: ("DejaVu Sans Mono",))
+    with pytest.warns(FedbnWarning, match="is #1"):
+        assert fonts.drawable_labels(["\u0505"]) == {"\u0505": "#1"}

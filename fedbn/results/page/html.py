@@ -163,7 +163,8 @@ def _network(content: Mapping[str, Any]) -> str:
     if gold:
         tools += '<label><input type="checkbox" id="status"> Compare with the gold network</label>'
     wider = "Wider and darker: more sites have the edge. " if _has_support(content) else ""
-    choose = f"Choose an edge, a variable{'' if content['sites'] is None else ' or a site'}."
+    sites = content["sites"] is not None
+    choose = f"Choose an edge{', a variable or a site' if sites else ' or a variable'}."
     return _section(
         "network",
         "Network",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -15,6 +17,8 @@ __all__ = ["codes_at", "curve_svg", "legend", "network_svg"]
 WIDTH, HEIGHT = 720, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 14, 46
 MAX_TICKS = 9
+FAR = 50
+"""How many times farther than the nearest state the farthest is on a logarithmic scale."""
 
 
 def codes_at(content: Mapping[str, Any], reading: int, state: int) -> list[int]:
@@ -106,17 +110,16 @@ def _node(content: Mapping[str, Any], k: int) -> str:
 def curve_svg(content: Mapping[str, Any]) -> str:
     """Mean SMHD over θ for every reading, the lower bound, and the gold network where known."""
     thetas = _places(content)
-    highest = max(s["smhd"] for r in content["readings"] for s in r["states"])
     known = [s["gold"] for r in content["readings"] for s in r["states"] if s["gold"] is not None]
-    top = max([highest, content["bound"], *known, 1])
-    parts = [*_axes(thetas, top), _level(content["bound"], top)]
+    scale = _scale_of(content, known)
+    parts = [*_axes(thetas, scale), _level(content["bound"], scale)]
     points: list[tuple[bool, str]] = []
     for r, reading in enumerate(content["readings"]):
-        parts.append(_line(content, r, thetas, top, "gold"))
-        parts.append(_line(content, r, thetas, top, "smhd"))
+        parts.append(_line(content, r, thetas, scale, "gold"))
+        parts.append(_line(content, r, thetas, scale, "smhd"))
         for s, state in enumerate(reading["states"]):
             chosen = [r, s] == list(content["chosen"])
-            drawn = _point(r, s, reading["reading"], state, thetas, top, chosen)
+            drawn = _point(r, s, reading["reading"], state, thetas, scale, chosen)
             points.append((chosen, drawn))
     parts += [drawn for _, drawn in sorted(points, key=lambda point: point[0])]
     keys = [(f"line r{r}", f"to the sites, reading {reading['reading']}")
@@ -142,15 +145,37 @@ def _x(place: int, places: Sequence[Any]) -> float:
     return round(LEFT + 12 + place * step, 1)
 
 
-def _y(value: float, top: float) -> float:
-    return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / top, 1)
+@dataclass(frozen=True)
+class _Scale:
+    """From distances to heights: in proportion, or to their logarithms where they differ much."""
+
+    top: float
+    logarithmic: bool
+
+    def y(self, value: float) -> float:
+        share = value / self.top
+        if self.logarithmic:
+            share = math.log1p(value) / math.log1p(self.top)
+        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share, 1)
+
+    def ticks(self) -> list[float]:
+        if not self.logarithmic:
+            return _rounded_ticks(self.top)
+        return [0, *(10.0**power for power in range(int(math.log10(self.top)) + 1))]
 
 
-def _axes(places: Sequence[tuple[str | None, float | None]], top: float) -> Iterator[str]:
+def _scale_of(content: Mapping[str, Any], known: Sequence[float]) -> _Scale:
+    """Logarithmic where the farthest state would leave the others on one line."""
+    found = [state["smhd"] for reading in content["readings"] for state in reading["states"]]
+    top = max([*found, content["bound"], *known, 1])
+    return _Scale(top, logarithmic=top > FAR * (1 + min(found)))
+
+
+def _axes(places: Sequence[tuple[str | None, float | None]], scale: _Scale) -> Iterator[str]:
     base = HEIGHT - BOTTOM
     yield f'<path class="axis" d="M{LEFT},{TOP}V{base}H{WIDTH - RIGHT}"/>'
-    for value in _rounded_ticks(top):
-        y = _y(value, top)
+    for value in scale.ticks():
+        y = scale.y(value)
         yield f'<path class="grid" d="M{LEFT},{y:g}H{WIDTH - RIGHT}"/>'
         yield f'<text class="tick left" x="{LEFT - 6}" y="{y + 4:g}">{value:g}</text>'
     for k in _label_places(places):
@@ -178,22 +203,24 @@ def _label_places(places: Sequence[Any]) -> list[int]:
     return list(range(0, len(places), every))
 
 
-def _level(bound: float, top: float) -> str:
-    y = _y(bound, top)
+def _level(bound: float, scale: _Scale) -> str:
+    y = scale.y(bound)
     return f'<path class="bound" d="M{LEFT},{y:g}H{WIDTH - RIGHT}"/>'
 
 
-def _line(content: Mapping[str, Any], r: int, places: Sequence[Any], top: float, key: str) -> str:
+def _line(
+    content: Mapping[str, Any], r: int, places: Sequence[Any], scale: _Scale, key: str
+) -> str:
     states = [s for s in content["readings"][r]["states"] if s[key] is not None]
     if len(states) < 2:
         return ""
     at = {place: k for k, place in enumerate(places)}
-    points = [f"{_x(at[s['theta'], s['decimal']], places):g},{_y(s[key], top):g}" for s in states]
+    points = [f"{_x(at[s['theta'], s['decimal']], places):g},{scale.y(s[key]):g}" for s in states]
     return f'<path class="line r{r} {key}" d="M{"L".join(points)}"/>'
 
 
 def _point(
-    r: int, s: int, reading: str, state: Mapping[str, Any], places: Sequence[Any], top: float,
+    r: int, s: int, reading: str, state: Mapping[str, Any], places: Sequence[Any], scale: _Scale,
     chosen: bool,
 ) -> str:  # fmt: skip
     x = _x([place[0] for place in places].index(state["theta"]), places)
@@ -201,6 +228,6 @@ def _point(
     label = f"{reading}, {name}: {state['edges']} edges, mean SMHD {number(state['smhd'])}"
     return (
         f'<circle class="point r{r}{" chosen" if chosen else ""}" data-r="{r}" data-s="{s}" '
-        f'cx="{x:g}" cy="{_y(state["smhd"], top):g}" r="{6 if chosen else 4}">'
+        f'cx="{x:g}" cy="{scale.y(state["smhd"]):g}" r="{6 if chosen else 4}">'
         f"<title>{escape(label)}</title></circle>"
     )
