@@ -125,8 +125,8 @@ def resume(experiment: Experiment) -> ServerState | None:
 
 
 def forget(experiment: Experiment) -> None:
-    """Remove the checkpoint, once the results are written."""
+    """Remove the checkpoint, once the results are written; not that of a run that came after."""
     file = checkpoint_file(experiment)
     if file is not None:
-        with suppress(OSError):
+        with suppress(OSError, ConfigError), hold(experiment):
             file.unlink(missing_ok=True)

@@ -33,12 +33,12 @@ from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.settings import Experiment
 from fedbn.learners import kind_of_score
 from fedbn.whole_file import write_whole
+from server.awaited import CountedGrid, WatchedGrid
 from server.checkpoint import forget, hold, keep, resume
 from server.counting import choose_by_counts
 from server.cut_points import find_cuts
 from server.handshake import Handshake, shake_hands, wait_for_nodes
 from server.parameters import Network, fit_parameters
-from server.progress import CountedGrid
 from server.replies import LOG
 from server.secure_sums import secure_federation
 from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
@@ -112,6 +112,7 @@ def run_and_write(grid: Grid, experiment: Experiment, run_id: int = 0) -> None:
     Raises ResultsError, before anything is run, when the folder cannot be written; else as
     `federate` does.
     """
+    grid = WatchedGrid(grid)
     if experiment.output.out_dir is None:
         federate(grid, experiment)
         return
@@ -227,9 +228,9 @@ def common_cuts(
 
 
 def handshake(grid: Grid, experiment: Experiment, before: ServerState | None) -> Handshake:
-    """Who takes part, and the agreed schema."""
+    """Who takes part, and the agreed schema; a grid that watches hears the names."""
     nodes, agreed = connected_nodes(grid, experiment), agreed_schema(experiment)
-    return shake_hands(
+    shaken = shake_hands(
         grid,
         nodes,
         experiment,
@@ -238,6 +239,9 @@ def handshake(grid: Grid, experiment: Experiment, before: ServerState | None) ->
         before=before,
         timeout=experiment.federation.reply_seconds or DAY,
     )
+    if isinstance(grid, WatchedGrid):
+        grid.names = shaken.clients
+    return shaken
 
 
 def agreed_schema(experiment: Experiment) -> Schema | None:

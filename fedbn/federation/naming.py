@@ -6,6 +6,8 @@
    of its own, so states of few rows are no secret; but a column with as many states as an
    identifier has is refused all the same, for the run could list all identifiers there are.
 3. Otherwise it tells its own, and columns that look like identifiers are refused.
+
+Why: docs/decisions/020.
 """
 
 from __future__ import annotations

@@ -103,13 +103,13 @@ def check(
     kind = "categorical" if agreed is None else agreed.kind
     cuts = None if agreed is None else agreed.cuts
     dataset = site_table(path, kind, _settings(given), decided, cuts).dataset
-    refused = _refusal(decided, dataset)
+    told, refused = _told(decided, dataset, agreed)
     content: dict[str, Any] = {
         "rows": dataset.n_rows,
         "refused": refused,
         "differs": _difference(dataset.schema, agreed),
-        "handshake": None if refused else dataset.schema.to_dict(),
-        "handshake_bytes": 0 if refused else len(schema_to_text(dataset.schema)),
+        "handshake": None if told is None else told.to_dict(),
+        "handshake_bytes": 0 if told is None else len(schema_to_text(told)),
         "structures": decided.policy.structures,
         "diagnostics": decided.policy.diagnostics,
         "counts": decided.policy.counts,
@@ -141,12 +141,22 @@ def _fact_rows(facts: TableFacts) -> list[tuple[Any, ...]]:
     ]
 
 
-def _refusal(decided: SiteFile, dataset: Dataset) -> str:
+def _told(decided: SiteFile, dataset: Dataset, agreed: Schema | None) -> tuple[Schema | None, str]:
+    """The schema that the site would tell a run, which names `agreed` if it is given, or why none.
+
+    The site goes the same way where it is deployed (`clients.admission`, `clients.private_runs`).
+    """
+    from fedbn.data.tables import read_schema
+    from fedbn.federation.naming import schema_to_tell
+
+    policy, own = decided.policy, None if decided.schema is None else read_schema(decided.schema)
     try:
-        decided.policy.require_table(dataset)
+        policy.require_kind(dataset.schema.kind)
+        policy.require_table(dataset)
+        told = schema_to_tell(dataset, policy, own=own, agreed=agreed)
     except PolicyError as error:
-        return ": ".join(map(str, error.args))
-    return ""
+        return None, ": ".join(map(str, error.args))
+    return told, ""
 
 
 def _difference(own: Schema, agreed: Schema | None) -> str:

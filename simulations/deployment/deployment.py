@@ -77,6 +77,8 @@ class Deployment:
         write_connection(self.home, self._address, self._ca)
         self.nodes: dict[str, Process] = {}
         self._superlink: Process | None = None
+        self._superexec: Process | None = None
+        self._commands: dict[str, Sequence[str]] = {}
         self._started: list[Process] = []
 
     def __enter__(self) -> Deployment:
@@ -113,7 +115,7 @@ class Deployment:
         if self.keys is not None:
             options = ["--runtime-api-address", self._address]
             options += ["--root-certificates", str(self.keys / "ca.pem"), *self._secret(SUPERLINK)]
-            self._start(self.home, "superexec", "flower-superexec", *options)
+            self._superexec = self._start(self.home, "superexec", "flower-superexec", *options)
         wait_until_healthy(self.home, SUPERLINK, self._superlink, self.port, self._ca)
 
     def start_front(self, program: str = "caddy") -> None:
@@ -129,9 +131,10 @@ class Deployment:
         wait_until_open(home, program, front, self.front)
 
     def kill_superlink(self) -> None:
-        """End the SuperLink at once, with the run that it has."""
-        assert self._superlink is not None
-        kill(self._superlink)
+        """End SuperLink and server apps at once, as on a machine that loses its power."""
+        for process in (self._superlink, self._superexec):
+            if process is not None:
+                kill(process)
 
     def register(self, sites: Iterable[str]) -> None:
         """Make the sites' public keys known to the SuperLink; raises FlowerRunError."""
@@ -161,12 +164,14 @@ class Deployment:
         options = ["--host", "127.0.0.1", "--port", str(port), "--node-config", config]
         self._start_node(name, program, options)
 
-    def start_site(self, name: str, site: Path) -> None:
+    def start_site(
+        self, name: str, site: Path, program: Sequence[str] = ("flower-supernode",)
+    ) -> None:
         """Start a site's SuperNode and, beside it, the executor with the site's file."""
         assert self.keys is not None
         (port,) = free_ports(1)
         options = ["--host", "127.0.0.1", "--port", str(port), *self._isolation(name)]
-        self._start_node(name, ("flower-supernode",), options)
+        self._start_node(name, program, options)
         secret = str(self.keys / f"{name}.executor.key")
         options = [str(site), "--supernode", f"127.0.0.1:{port}", "--secret", secret]
         self._start(self.node_home(name), EXECUTOR, "fedbn", "executor", *options)
@@ -178,6 +183,10 @@ class Deployment:
     def kill_node(self, name: str) -> None:
         """End a SuperNode at once, with whatever it is doing."""
         kill(self.nodes.pop(name))
+
+    def start_again(self, name: str) -> None:
+        """Start a SuperNode that was killed, with the same key, on the same port."""
+        self.nodes[name] = self._start(self.node_home(name), name, *self._commands[name])
 
     def node_log(self, name: str) -> str:
         """What a SuperNode and its clients printed."""
@@ -192,6 +201,12 @@ class Deployment:
         pairs = [f"{key.replace('_', '-')}={json.dumps(v)}" for key, v in run_config.items()]
         options = ["--run-config", " ".join(pairs)] if pairs else []
         return submit(self.home, bundle, *options)
+
+    def stop_run(self, run_id: str) -> None:
+        """`flwr stop`; raises FlowerRunError."""
+        answer = flwr(self.home, "stop", run_id, CONNECTION)
+        if not answer.get("success"):
+            raise FlowerRunError(f"run {run_id} cannot be stopped: {answer}")
 
     def wait_for_end(
         self, run_id: str, soon: Callable[[], bool] = lambda: False, seconds: float = 600.0
@@ -239,7 +254,8 @@ class Deployment:
         else:
             command += ["--root-certificates", str(self.keys / "ca.pem")]
             command += ["--auth-supernode-private-key", str(self.keys / f"{name}.key")]
-        self.nodes[name] = self._start(self.node_home(name), name, *command)
+        self._commands[name] = command
+        self.start_again(name)
 
     def _isolation(self, name: str) -> list[str]:
         """Options of a SuperLink or SuperNode whose apps run elsewhere."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from fedbn.errors import FedbnError, FlowerRunError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
-from server.progress import count_replies
+from server.awaited import count_replies
 from server.server_app import HANDOVER, Federated
 from simulations.flower.bundle import write_bundle
 from simulations.flower.processes import (

@@ -15,10 +15,11 @@ from clients.local_data import (
 )
 from clients.site import simulating
 from fedbn.data.dataset import Dataset
-from fedbn.errors import ConfigError, DataError, FedbnWarning, SchemaError
+from fedbn.errors import ConfigError, DataError, FedbnWarning, QuorumError, SchemaError
 from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
 from fedbn.networks.catalog import load_network
+from simulations.run import run_experiment
 
 
 def tables_of(experiment: Experiment) -> list[Dataset]:
@@ -137,6 +138,30 @@ def test_what_a_deployed_site_would_refuse_is_said_in_a_simulation(tmp_path: Pat
         simulation(Experiment.of(sites=files))
     words = "a deployed site would refuse: column 'id' has 30 states in 30 rows; to name it"
     assert any(words in str(each.message) for each in said)
+
+
+@pytest.mark.filterwarnings("always::fedbn.errors.FedbnWarning")
+def test_a_site_s_own_file_binds_in_a_simulation_as_where_it_is_deployed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Decision 020: a bare table has nobody who decides, so it is warned of, and goes on."""
+    files = []
+    for name in ("north", "south"):
+        rows = [f"{name}{i},{'yn'[i % 2]}" for i in range(30)]
+        files.append(csv(tmp_path / f"{name}.csv", "\n".join(["id,b", *rows])))
+        (tmp_path / f"{name}.toml").write_text(f"table = '{name}.csv'\n")
+    bare = Experiment.of(sites=tuple(files), engine="in-process")
+    with pytest.warns(FedbnWarning, match="a deployed site would refuse"):
+        assert len(run_experiment(bare).result.refused) == 0
+    decided = bare.change(sites=tuple(file.replace(".csv", ".toml") for file in files))
+    words = "handshake: client 1: refused by this site's policy: states"
+    with pytest.raises(QuorumError, match=words):
+        run_experiment(decided)
+    assert 'allow-states = ["id"] under [policy]' in caplog.text
+    mixed = bare.change(sites=(files[0], decided.data.sites[1]))
+    with pytest.warns(FedbnWarning, match=r"north\.csv: a deployed site would refuse: column 'id'"):
+        (refused,) = run_experiment(mixed).result.refused
+    assert refused[1].endswith("policy: states")
 
 
 def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:

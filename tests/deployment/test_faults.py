@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import time
@@ -29,23 +30,58 @@ def test_a_lying_a_lost_and_a_restarted_process(
 ) -> None:
     bundle = tmp_path / "app"
     write_bundle(bundle, to_run_config(PLAN.change(schema=schema)))
-    with Deployment(tmp_path / "flower") as deployment:
+    with Deployment(tmp_path / "flower", tmp_path / "keys") as deployment:
+        deployment.make_keys([*SITES, "west"])
         deployment.start_superlink()
+        deployment.start_front()
+        deployment.register([*SITES, "west"])
         for site in SITES:
-            deployment.start_node(site, tables[site], program=HOSTILE)
+            file = tables[site].with_suffix(".toml")
+            file.write_text(f'table = "{tables[site].name}"\n')
+            deployment.start_site(site, file, program=HOSTILE)
             behave(deployment, site, "plain")
-        answers_twice_and_replays(deployment, bundle, tmp_path / "twice", simulated)
+        is_stopped_and_a_site_comes_back(deployment, bundle, tmp_path / "stopped")
+        answers_twice_and_replays(deployment, bundle, tmp_path / "stopped", simulated)
         superlink_is_killed(deployment, bundle, tmp_path / "resumed", simulated)
         (tmp_path / "private").mkdir()
         shutil.copy(tables["east"], tmp_path / "private")
         is_killed_mid_round(deployment, bundle, tmp_path / "killed", simulated)
 
 
+def is_stopped_and_a_site_comes_back(deployment: Deployment, bundle: Path, out: Path) -> None:
+    """`flwr stop` ends a run, though a site hangs; that site is started again, and is the same.
+
+    The next run is for the same results, and for all three sites.
+    """
+    behave(deployment, "south", "late 600")
+    run = deployment.submit(bundle, out_dir=str(out), min_replies=3)
+    wait_for(lambda: "hostile: waiting" in deployment.node_log("south"))
+    deployment.stop_run(run)
+    assert deployment.wait_for_end(run)[0] == "finished:stopped"
+    assert not out.exists()
+    before = node_id(deployment, "south")
+    deployment.kill_node("south")
+    behave(deployment, "south", "twice")
+    wait_for(lambda: comes_back(deployment, "south"))
+    assert node_id(deployment, "south") == before
+
+
+def comes_back(deployment: Deployment, site: str) -> bool:
+    """Start it again, as its unit does, until the SuperLink has missed it and takes it back."""
+    process = deployment.nodes.get(site)
+    if process is None or process.poll() is not None:
+        deployment.start_again(site)
+    return deployment.node_log(site).count("SuperNode ID") == 2
+
+
+def node_id(deployment: Deployment, site: str) -> str:
+    return re.findall(r"SuperNode ID: (\w+)", deployment.node_log(site))[-1]
+
+
 def answers_twice_and_replays(
     deployment: Deployment, bundle: Path, out: Path, simulated: Simulated
 ) -> None:
     """A site answers each request twice and replays its old answers: nothing changes."""
-    behave(deployment, "south", "twice")
     run = deployment.submit(bundle, out_dir=str(out), min_replies=3, rounds_limit=1)
     deployment.require_completed(run, out.is_dir)
     assert consensus(out) == simulated(ONE_SHOT, list(SITES))
@@ -74,7 +110,7 @@ def is_killed_mid_round(
         reply_seconds=90,
         rounds_limit=1,
     )
-    wait_for(lambda: "hostile: waiting" in deployment.node_log("south"))
+    wait_for(lambda: deployment.node_log("south").count("hostile: waiting") == 2)
     deployment.kill_node("south")
     deployment.require_completed(run, out.is_dir)
     assert consensus(out) == simulated(ONE_SHOT, ["east", "north"])

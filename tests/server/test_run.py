@@ -20,7 +20,7 @@ from server.strategy import StructuralConsensus
 from simulations.in_process_grid import Fault, InProcessGrid
 from simulations.run import node_configs
 
-ASIA = Experiment.of(network="asia", clients=4, rows=100, seed=2, rounds_limit=2)
+ASIA = Experiment.of(network="asia", clients=4, rows=100, seed=2, rounds_limit=2, reply_seconds=1.0)
 
 
 @contextmanager

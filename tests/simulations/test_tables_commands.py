@@ -80,6 +80,27 @@ def test_check_says_what_would_leave(fedbn: Fedbn, table: Path) -> None:
     assert "Nothing would leave: min-rows: 60 rows" in refused.out
 
 
+@pytest.mark.filterwarnings("always::fedbn.errors.FedbnWarning")
+def test_check_refuses_the_identifiers_that_a_deployed_site_refuses(
+    fedbn: Fedbn, table: Path
+) -> None:
+    """It listed all 60 of them as what would leave, while the site would have refused."""
+    site = table.with_suffix(".toml")
+    site.write_text('table = "north.csv"\n')
+    for what in (site, table):
+        printed = fedbn("check", what, "--columns", "id,smoke").out
+        assert printed.startswith("Nothing would leave: states: column 'id' has 60 states, more")
+        assert 'allow-states = ["id"]' in printed
+        assert "p17" not in printed
+    site.write_text('table = "north.csv"\n[policy]\nallow-states = ["id"]\n')
+    assert "p17" in fedbn("check", site, "--columns", "id,smoke").out
+    agreed = table.with_name("states.json")
+    agreed.write_text('{"smoke": ["never", "no", "yes"]}')
+    site.write_text('table = "north.csv"\nschema = "states.json"\n')
+    told = fedbn("check", site, "--columns", "smoke", "--json").json["handshake"]
+    assert told == {"smoke": ["never", "no", "yes"]}
+
+
 def test_names_that_are_formulas_are_written_safely(fedbn: Fedbn, tmp_path: Path) -> None:
     table, out = tmp_path / "t.csv", tmp_path / "out.csv"
     names = ("=1+1", "+cmd|' /C x'!A0", "-a", "@b")
