@@ -28,6 +28,12 @@ def inner(function: Function) -> Function:
     return cast(Function, njit(**UNCOUNTED)(function))
 
 
+def inlined(function: Function) -> Function:
+    """`inner` for a part of few kernels that is called so often that passing its arguments counts:
+    LLVM puts it where it is called."""
+    return cast(Function, njit(**UNCOUNTED, forceinline=True)(function))
+
+
 def inner_with_arrays(function: Function) -> Function:
     """njit for kernels that only kernels call."""
     return cast(Function, njit(**DOORLESS)(function))

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.scores._tables import Integer, Tables, inner
+from fedbn.graphs._bit_kernels import inner
+from fedbn.scores._tables import COUNTED, Integer, Tables
 
 RELATIVE_FLOOR = 1e-12  # of a variance: what is left of a column that others determine
 ABSOLUTE_FLOOR = 1e-300
@@ -60,7 +61,7 @@ def gaussian_pairs(
     whole = factorise(t, t.members, k + 1)
     base = whole - 2.0 * math.log(t.factor[k, k])
     row = t.factor[k + 1]
-    t.counters[1] += 2 * m
+    t.counters[COUNTED] += 2 * m
     for i in range(m):
         x = xs[i]
         own = t.gram[x, x]

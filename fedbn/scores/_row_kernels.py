@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.scores._tables import Integer, Tables, inline, inner
+from fedbn.graphs._bit_kernels import inner
+from fedbn.scores._tables import CLASSES, RADIX, WITH_BITMAPS, WITH_ROWS, Integer, Tables
 
 
 @inner
@@ -39,6 +40,13 @@ def _hash_column(t: Tables, column: NDArray[np.uint16], arity: Integer) -> int:
 
 
 @inner
+def _append(row_class: NDArray[np.int32], column: NDArray[np.uint16], arity: Integer) -> None:
+    """row_class := (row_class, column) by mixed radix."""
+    for i in range(row_class.shape[0]):
+        row_class[i] = row_class[i] * np.int32(arity) + np.int32(column[i])
+
+
+@inner
 def index_rows(t: Tables, members: NDArray[np.int64], k: Integer) -> int:
     """row_class := configuration of the first k members for every merged row; returns the range."""
     size: Integer = np.int64(1)
@@ -49,8 +57,7 @@ def index_rows(t: Tables, members: NDArray[np.int64], k: Integer) -> int:
         if size * arity > t.cells.shape[0]:
             size = np.int64(_hash_column(t, column, arity))
         else:
-            for i in range(t.row_class.shape[0]):
-                t.row_class[i] = t.row_class[i] * np.int32(arity) + np.int32(column[i])
+            _append(t.row_class, column, arity)
             size *= arity
     return int(size)
 
@@ -58,31 +65,55 @@ def index_rows(t: Tables, members: NDArray[np.int64], k: Integer) -> int:
 @inner
 def split_rows(t: Tables, y: Integer, parents: NDArray[np.int64], k: Integer) -> None:
     """row_class := class (observed configuration of P, state of y) of every merged row, and
-    row_counts := rows per class."""
-    size = index_rows(t, parents, k)
-    for c in range(size):
-        t.cells[c] = -1
-    number = 0
-    for i in range(t.row_class.shape[0]):
-        if t.cells[t.row_class[i]] < 0:
-            t.cells[t.row_class[i]] = number
-            number += 1
-        t.row_class[i] = t.cells[t.row_class[i]]
-    t.context[0] = number
-    t.context[2] = 1
-    arity = np.int32(t.arities[y])
-    counted = number * arity <= t.row_counts.shape[0]
-    if counted:
-        for c in range(number * arity):
+    row_counts := rows per class; both are known where the context has bitmaps."""
+    size = np.int64(index_rows(t, parents, k))
+    arity = t.arities[y]
+    t.context[WITH_ROWS] = 1
+    known = t.context[WITH_BITMAPS] != 0 and t.context[RADIX] == size
+    if known:
+        for c in range(t.context[CLASSES] // arity):
+            t.cells[t.configurations[0, c]] = np.int32(c)
+    else:
+        t.context[CLASSES] = _number_classes(t.row_class, t.cells, size) * arity
+    _divide(t.row_class, t.cells, t.codes[y], arity)
+    if known:
+        for c in range(t.context[CLASSES]):
+            t.row_counts[c] = t.class_counts[c]
+    elif t.context[CLASSES] <= t.row_counts.shape[0]:
+        for c in range(t.context[CLASSES]):
             t.row_counts[c] = 0
-    column = t.codes[y]
-    for i in range(t.row_class.shape[0]):
-        t.row_class[i] = t.row_class[i] * arity + np.int32(column[i])
-        if counted:
+        for i in range(t.row_class.shape[0]):
             t.row_counts[t.row_class[i]] += t.weights[i]
 
 
-@inline
+@inner
+def _divide(
+    row_class: NDArray[np.int32],
+    number: NDArray[np.int32],
+    column: NDArray[np.uint16],
+    arity: Integer,
+) -> None:
+    """row_class := (number of the class, state of y)."""
+    for i in range(row_class.shape[0]):
+        row_class[i] = number[row_class[i]] * np.int32(arity) + np.int32(column[i])
+
+
+@inner
+def _number_classes(
+    row_class: NDArray[np.int32], number: NDArray[np.int32], size: Integer
+) -> Integer:
+    """Number the classes that occur, in the order in which they do; returns how many."""
+    for c in range(size):
+        number[c] = -1
+    found = np.int64(0)
+    for i in range(row_class.shape[0]):
+        if number[row_class[i]] < 0:
+            number[row_class[i]] = found
+            found += 1
+    return found
+
+
+@inner
 def count_by_rows(t: Tables, x: Integer, classes: Integer) -> None:
     """cells[class, state of x] by visiting the rows where x is not in its mode; the mode gets
     what they leave."""
@@ -104,7 +135,7 @@ def count_by_rows(t: Tables, x: Integer, classes: Integer) -> None:
 
 
 @inner
-def count_hashed(t: Tables, x: Integer, divisor: Integer) -> int:
+def count_hashed(t: Tables, x: Integer, divisor: Integer) -> Integer:
     """hash_labels[:size] := counts of the cells (row class // divisor, state of x), for tables
     that would be too large; returns their number."""
     mask = t.hash_keys.shape[0] - 1
@@ -118,4 +149,4 @@ def count_hashed(t: Tables, x: Integer, divisor: Integer) -> int:
             slot = (slot + 1) & mask
         t.hash_keys[slot] = key
         t.hash_labels[slot] += t.weights[i]
-    return int(mask + 1)
+    return np.int64(mask + 1)

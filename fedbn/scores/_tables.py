@@ -33,12 +33,21 @@ from numpy.typing import NDArray
 
 __all__ = [
     "BDEU",
+    "CLASSES",
+    "COUNTED",
+    "EMPTIED",
     "GAUSSIAN",
     "INFORMATION",
-    "TABLE_COUNTS",
+    "LOOKED_UP",
+    "RADIX",
+    "SIZE",
+    "STORED",
+    "WITH_BITMAPS",
+    "WITH_ROWS",
     "ZERO",
     "Integer",
     "Tables",
+    "Terms",
     "inline",
     "inner",
 ]
@@ -46,7 +55,9 @@ __all__ = [
 Integer = Any  # int64 in compiled code, int or a numpy integer for the type checker
 
 BDEU, INFORMATION, GAUSSIAN = 0, 1, 2
-TABLE_COUNTS = 128  # counts below this have their term looked up
+STORED, COUNTED, EMPTIED, SIZE = 0, 1, 2, 3  # of `counters`
+CLASSES, WITH_BITMAPS, WITH_ROWS, RADIX = 0, 1, 2, 3  # of `context`
+LOOKED_UP = 128  # the terms of counts below this are made before they are needed
 ZERO = np.uint64(0)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -63,12 +74,28 @@ def inline(function: Function) -> Function:
     return cast(Function, njit(inline="always")(function))
 
 
+class Terms(NamedTuple):
+    """What the cells of a table add to J, for sets by their Π r; R rungs."""
+
+    kind: int  # BDEU or INFORMATION
+    parameter: float  # BDeu: ess
+    row_weight: NDArray[np.float64]  # [R]: k ≥ 1
+    penalty: NDArray[np.float64]  # [R]: INFORMATION: per free parameter
+    units: NDArray[np.float64]  # [R]: how many units are a nat, a power of two
+    size: NDArray[np.float64]  # [slots]: ln Π r that a slot belongs to, or -1
+    alpha: NDArray[np.float64]  # [slots]: BDeu: ess / Π r
+    base: NDArray[np.float64]  # [slots, R]: BDeu: ln Γ(α)
+    known: NDArray[np.int64]  # [slots, counts, R]: terms in units, 0 where not known
+    sums: NDArray[np.int64]  # [R]: of one set
+
+
 class Tables(NamedTuple):
-    """What the kernels read and the scratch they write; n variables, M merged rows."""
+    """What the kernels read and the scratch they write; n variables, M merged rows, R rungs."""
 
     kind: int  # BDEU, INFORMATION or GAUSSIAN
     n_rows: int
-    row_weight: float  # k ≥ 1
+    rung: int  # which of the row weights, for which all J are stored, is asked for
+    row_weight: float  # k ≥ 1 of this rung
     parameter: float  # BDeu: ess; INFORMATION: penalty per free parameter
     codes: NDArray[np.uint16]  # [n, M]
     weights: NDArray[np.int32]  # [M] how many rows were merged
@@ -84,19 +111,20 @@ class Tables(NamedTuple):
     constant: NDArray[np.float64]  # [n + 1] by size of the set
     exponent: NDArray[np.float64]  # [n + 1] by size of the set
     signs: NDArray[np.uint64]  # [n, 2]: a set's key is the exclusive or of its members' signs
-    keys: NDArray[np.uint64]  # [capacity, 2]: the store of J
-    values: NDArray[np.float64]  # [capacity]
-    counters: NDArray[np.int64]  # [4]: stored, counted sets, store emptied, spare
-    term_size: NDArray[np.float64]  # [slots]: ln Π r that a row of `terms` belongs to, or -1
-    terms: NDArray[np.float64]  # [slots, TABLE_COUNTS + 2]: terms, then α and ln Γ(α)
-    context: NDArray[np.int64]  # [4]: configurations, whether bitmaps and rows are ready
+    keys: NDArray[np.uint64]  # [2 capacity, 2]: the store of J
+    values: NDArray[np.float64]  # [2 capacity, R]
+    counters: NDArray[np.int64]  # [4]: stored, counted sets, store emptied, its present size
+    terms: Terms
+    context: NDArray[np.int64]  # [4]: number of classes (configuration of P, state of y); which
+    # ways of counting are ready; how many `configurations` could be
     row_class: NDArray[np.int32]  # [M]: class of each row
     row_counts: NDArray[np.int32]  # [limit]: rows in each of these classes
     cells: NDArray[np.int32]  # [limit]: a dense table of counts
-    margin: NDArray[np.int32]  # [largest arity]
+    margin: NDArray[np.int32]  # [limit]: a table of counts without y
     hash_keys: NDArray[np.int64]  # [H]
     hash_labels: NDArray[np.int32]  # [H]
     classes: NDArray[np.uint64]  # [3, max_classes, words]: result and two steps of its making
-    class_counts: NDArray[np.int64]  # [max_classes]
+    class_counts: NDArray[np.int32]  # [max_classes]
+    configurations: NDArray[np.int64]  # [3, max_classes]: which configurations of P, by mixed radix
     factor: NDArray[np.float64]  # [n + 1, n + 1]: Cholesky factor
     members: NDArray[np.int64]  # [n + 2]

@@ -16,7 +16,7 @@ from fedbn.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
-    from fedbn.scores._tables import Tables
+    from fedbn.scores._tables import Tables, Terms
 
 __all__ = [
     "MEMORY_MB",
@@ -30,11 +30,16 @@ __all__ = [
 
 MEMORY_MB = 512
 _LARGEST_ARITY = 65_535
-_BYTES_PER_STORED_SET = 24
-_TERM_SLOTS = 1024
+_BYTES_OF_A_KEY = 16
+_BYTES_OF_A_VALUE = 8
+_TERM_SLOTS = 256
+_TERM_BYTES = 4 << 20
+_WORDS_TOGETHER = 8
 _MOST_CLASSES = 192
 _CLASS_BYTES = 8 << 20
 _LEAST_CELLS = 4096
+_LEAST_SETS = 1024
+_MOST_UNITS = 44.0
 
 
 def require_kind(dataset: Dataset, kind: str, score: str) -> None:
@@ -86,15 +91,16 @@ def categorical_tables(
     require_row_weight(row_weight)
     arities = _checked_arities(dataset)
     codes = np.ascontiguousarray(dataset.codes.T, dtype=np.uint16)
-    first, weights = merge_rows(codes)
+    bits = np.ceil(np.log2(np.maximum(arities, 1))).astype(np.int64)
+    first, weights = merge_rows(codes, bits)
     first_state = np.concatenate(([0], np.cumsum(arities)[:-1])).astype(np.int64)
-    words = (dataset.n_rows + 63) // 64
+    words = -(-dataset.n_rows // (64 * _WORDS_TOGETHER)) * _WORDS_TOGETHER
     if arities.sum() * words * 8 <= memory_mb * (1 << 18):
-        bitmaps = state_bitmaps(codes, first_state, int(arities.sum()))
+        bitmaps = state_bitmaps(codes, arities, words)
     else:
         bitmaps = np.zeros((0, 0), dtype=np.uint64)
     merged = first.size < dataset.n_rows
-    kept = np.ascontiguousarray(codes[:, first]) if merged else codes
+    kept = np.take(codes, first, axis=1) if merged else codes
     modes, other_start, other_rows, other_codes = rows_outside_modes(kept, arities)
     return _tables(
         dataset.n,
@@ -103,6 +109,7 @@ def categorical_tables(
         n_rows=dataset.n_rows,
         row_weight=float(row_weight),
         parameter=float(parameter),
+        terms=_terms(kind, dataset.n_rows, arities, float(parameter), np.array([row_weight])),
         codes=kept,
         weights=weights,
         merged=merged,
@@ -187,14 +194,18 @@ def tables_over(t: Tables, nodes: NDArray[np.intp]) -> Tables:
 
 def _tables(n: int, *, bytes_of_store: int, **given: Any) -> Tables:
     """Fill in the empty parts and the scratch."""
-    from fedbn.scores._tables import TABLE_COUNTS, Tables
+    from fedbn.scores._tables import SIZE, Tables
 
     categorical = "codes" in given
     rows = given["weights"].size if categorical else 0
     words = given["bitmaps"].shape[1] if categorical else 0
     classes = max(0, min(_MOST_CLASSES, _CLASS_BYTES // max(1, 8 * words)))
-    capacity = _store_capacity(n, bytes_of_store)
-    slots = _TERM_SLOTS if categorical else 1
+    rungs = given["terms"].row_weight.size if categorical else 0
+    capacity = _store_capacity(n, rungs, bytes_of_store)
+    counters = np.zeros(4, dtype=np.int64)
+    counters[SIZE] = _LEAST_SETS
+    keys = np.empty((2 * capacity, 2), dtype=np.uint64)
+    keys[_LEAST_SETS : 2 * _LEAST_SETS] = 0
     limit = max(4 * rows, _LEAST_CELLS) if categorical else 0
     hash_size = 1 << max(4, (2 * rows - 1).bit_length()) if rows else 1
     parts: dict[str, Any] = {
@@ -208,34 +219,82 @@ def _tables(n: int, *, bytes_of_store: int, **given: Any) -> Tables:
         "other_codes": np.zeros(0, dtype=np.uint16),
         "first_state": np.zeros(n, dtype=np.int64),
         "bitmaps": np.zeros((0, 0), dtype=np.uint64),
+        "terms": None if categorical else _no_terms(),
         "gram": np.zeros((0, 0)),
         "constant": np.zeros(0),
         "exponent": np.zeros(0),
         "signs": _signs(n),
-        "keys": np.zeros((capacity, 2), dtype=np.uint64),
-        "values": np.empty(capacity),
-        "counters": np.zeros(4, dtype=np.int64),
-        "term_size": np.full(slots, -1.0),
-        "terms": np.empty((slots, TABLE_COUNTS + 2)),
+        "rung": 0,
+        "keys": keys,
+        "values": np.empty((2 * capacity, rungs)),
+        "counters": counters,
         "context": np.zeros(4, dtype=np.int64),
-        "row_class": np.zeros(rows, dtype=np.int32),
-        "row_counts": np.zeros(limit, dtype=np.int32),
-        "cells": np.zeros(limit, dtype=np.int32),
-        "margin": np.zeros(given["arities"].max() if categorical else 0, dtype=np.int32),
-        "hash_keys": np.zeros(hash_size, dtype=np.int64),
-        "hash_labels": np.zeros(hash_size, dtype=np.int32),
+        "row_class": np.empty(rows, dtype=np.int32),
+        "row_counts": np.empty(limit, dtype=np.int32),
+        "cells": np.empty(limit, dtype=np.int32),
+        "margin": np.empty(limit, dtype=np.int32),
+        "hash_keys": np.empty(hash_size, dtype=np.int64),
+        "hash_labels": np.empty(hash_size, dtype=np.int32),
         "classes": np.empty((3, classes, words), dtype=np.uint64),
-        "class_counts": np.zeros(classes, dtype=np.int64),
+        "class_counts": np.zeros(classes, dtype=np.int32),
+        "configurations": np.zeros((3, classes), dtype=np.int64),
         "factor": np.empty((0, 0)) if categorical else np.empty((n + 1, n + 1)),
         "members": np.zeros(n + 2, dtype=np.int64),
     }
     return Tables(**(parts | given))
 
 
-def _store_capacity(n: int, available: int) -> int:
+def _terms(
+    kind: int, rows: int, arities: NDArray[np.int64], parameter: float, weights: NDArray[np.float64]
+) -> Terms:
+    """The terms of no set yet, for each row weight; `parameter` as in `Tables`."""
+    from fedbn.scores._tables import BDEU, LOOKED_UP, Terms
+
+    rungs = weights.size
+    largest = weights * (np.log(weights * rows + 2.0))
+    if kind == BDEU:
+        largest = weights * np.log(weights * rows + parameter + 2.0)
+        largest += abs(math.log(parameter)) + np.log(arities).sum()
+    exponent = np.floor(62.0 - np.log2(rows * largest + 1.0))
+    limit = max(LOOKED_UP, _TERM_BYTES // (8 * _TERM_SLOTS * rungs))
+    return Terms(
+        kind=kind,
+        parameter=parameter,
+        row_weight=weights,
+        penalty=np.full(rungs, parameter),
+        units=np.exp2(np.minimum(exponent, _MOST_UNITS)),
+        size=np.full(_TERM_SLOTS, -1.0),
+        alpha=np.zeros(_TERM_SLOTS),
+        base=np.zeros((_TERM_SLOTS, rungs)),
+        known=np.empty((_TERM_SLOTS, min(rows + 1, limit), rungs), dtype=np.int64),
+        sums=np.zeros(rungs, dtype=np.int64),
+    )
+
+
+def _no_terms() -> Terms:
+    """Of Gaussian tables."""
+    from fedbn.scores._tables import GAUSSIAN, Terms
+
+    none = np.zeros(0)
+    return Terms(
+        GAUSSIAN,
+        0.0,
+        none,
+        none,
+        none,
+        none,
+        none,
+        np.zeros((0, 0)),
+        np.zeros((0, 0, 0), dtype=np.int64),
+        np.zeros(0, dtype=np.int64),
+    )
+
+
+def _store_capacity(n: int, rungs: int, available: int) -> int:
     """A power of two: room for 64 n² sets, within the bytes available, 1024 at least."""
-    capacity = 1024
-    while capacity < 64 * n * n and 2 * capacity * _BYTES_PER_STORED_SET <= available:
+    capacity = _LEAST_SETS
+    bytes_of_a_set = 2 * (_BYTES_OF_A_KEY + rungs * _BYTES_OF_A_VALUE)
+    while capacity < 64 * n * n and 2 * capacity * bytes_of_a_set <= available:
         capacity *= 2
     return capacity
 

@@ -82,8 +82,8 @@ def test_batched_counting_knows_the_weight(rows: int, weight: float, seed: int) 
     full, part = np.empty(2), np.empty(2)
     joint_pairs(batched, 1, np.array([0, 0]), 1, np.array([2, 3]), 2, full, part)
     for i, x in enumerate((2, 3)):
-        assert part[i] == pytest.approx(joint(alone, np.array([0, x]), 2), rel=1e-12)
-        assert full[i] == pytest.approx(joint(alone, np.array([0, x, 1]), 3), rel=1e-12)
+        assert part[i] == joint(alone, np.array([0, x]), 2)
+        assert full[i] == joint(alone, np.array([0, x, 1]), 3)
 
 
 def _optimal(score: TabulatedScore) -> object:

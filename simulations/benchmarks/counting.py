@@ -1,0 +1,104 @@
+"""CPU seconds of GES in two versions of fedbn, and of a ladder of row weights, warm.
+
+    python -m simulations.benchmarks.counting
+    python -m simulations.benchmarks.counting --against ../old/.venv/bin/python
+    python -m simulations.benchmarks.counting --ladder --networks child,alarm,hepar2 --rows 500,1000
+
+Every version makes the score of the same table and runs GES on it, in a process of its own, in turn
+with the other; the least of the repetitions counts. `same` says whether both found the same DAG.
+With --ladder both ways are this version's: a score for each weight, or one that counts for all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+WEIGHTS = (1.0, 1.5, 2.0, 2.5, 3.0)
+HEADER = f"{'network':<10} {'rows':>7} {'first':>9} {'second':>9} {'ratio':>6}  same"
+
+
+def measure(network: str, rows: int, seed: int) -> dict[str, Any]:
+    """CPU seconds of one warm GES with this interpreter's fedbn, and a hash of its DAG."""
+    from fedbn.scores import make_score
+    from fedbn.search.ges import ges
+
+    data = _table(network, rows, seed)
+    ges(make_score("bdeu", _table("asia", 50, 0)))
+    began = time.process_time()
+    dag = ges(make_score("bdeu", data)).dag
+    seconds = time.process_time() - began
+    return {"seconds": seconds, "dag": hashlib.sha256(repr(dag.edges).encode()).hexdigest()}
+
+
+def _table(network: str, rows: int, seed: int) -> Any:
+    import numpy as np
+
+    from fedbn.networks.catalog import load_network
+
+    return load_network(network).sample(rows, np.random.default_rng([seed, 0]))
+
+
+def measure_with(python: str, network: str, rows: int, seed: int) -> dict[str, Any]:
+    """`measure` with another interpreter and its fedbn."""
+    command = [python, str(Path(__file__)), "--one", network, str(rows), str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def compare(
+    ways: Sequence[Callable[[], dict[str, Any]]], repetitions: int
+) -> tuple[list[float], bool]:
+    """The least CPU seconds of each way, taken in turn, and whether all DAGs are the same."""
+    found = [[way() for way in ways] for _ in range(repetitions)]
+    least = [min(row[i]["seconds"] for row in found) for i in range(len(ways))]
+    return least, len({one["dag"] for row in found for one in row}) == 1
+
+
+def line_of(network: str, rows: int, least: Sequence[float], same: bool) -> str:
+    """A row of the table; `ratio` is how many times as fast the last way is."""
+    seconds = " ".join(f"{1e3 * value:7.1f}ms" for value in (least[0], least[-1]))
+    return f"{network:<10} {rows:>7} {seconds} {least[0] / least[-1]:>6.2f}  {same}"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--networks", default="alarm,hepar2,win95pts")
+    options.add_argument("--rows", default="5000,100000")
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--repetitions", type=int, default=5)
+    options.add_argument("--against", help="another interpreter, with the fedbn to compare with")
+    options.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table, or with --one the measurement of one search as JSON."""
+    chosen = parser().parse_args(arguments)
+    if chosen.one:
+        print(json.dumps(measure(chosen.one[0], int(chosen.one[1]), int(chosen.one[2]))))
+        return
+    print(HEADER)
+    pythons = [chosen.against or sys.executable, sys.executable]
+    for network in chosen.networks.split(","):
+        for rows in map(int, chosen.rows.split(",")):
+            ways = [
+                lambda p=python, w=network, r=rows: measure_with(p, w, r, chosen.seed)
+                for python in pythons
+            ]
+            print(line_of(network, rows, *compare(ways, chosen.repetitions)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
