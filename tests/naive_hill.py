@@ -108,6 +108,9 @@ class NaiveKicks(NaiveClimb):
 
     def choose_candidates(self) -> np.ndarray:
         chosen = self.dag.adjacency | self.dag.adjacency.T
+        for family in self.dag.parent_sets():
+            for x in family:
+                chosen[x, [other for other in family if other != x]] = True
         margin = tolerance(self.total(self.dag))
         for y in range(self.dag.n):
             parents = self.dag.parents(y)

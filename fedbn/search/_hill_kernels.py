@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit
+from fedbn.graphs._cpdag_kernels import topological_bits
 from fedbn.scores._joint_kernels import joint_pairs, local
 from fedbn.scores._tables import Integer, Tables, inner
 from fedbn.search._set_kernels import first, members, size_of
@@ -28,6 +29,7 @@ class Hill(NamedTuple):
 
     pa: Bits  # [n, W]
     ch: Bits  # [n, W]
+    below: Bits  # [n, W]: descendants
     best_pa: Bits  # [n, W]
     candidates: Bits  # [n, W] symmetric, with all adjacent pairs: who may become adjacent to whom
     change: NDArray[np.float64]  # [n, n]: of row y by x -> y, added or removed
@@ -87,39 +89,57 @@ def refresh_row(t: Tables, hill: Hill, y: Integer) -> None:
 
 
 @inner
-def _reaches(ch: Bits, x: Integer, y: Integer, directly: bool) -> bool:
-    """Whether a directed path leads from x to y; without `directly` the edge x -> y is no path."""
-    words = ch.shape[1]
-    waiting, seen = ch[x].copy(), ch[x].copy()
-    if not directly:
-        clear_bit(waiting, y)
-        clear_bit(seen, y)
-    w: Integer = np.int64(0)
-    while w < words:
-        if waiting[w] == ZERO:
-            w += 1
-            continue
-        v = first(w, waiting[w])
-        waiting[w] &= waiting[w] - np.uint64(1)
-        if v == y:
-            return True
-        for u in range(words):
-            waiting[u] |= ch[v, u] & ~seen[u]
-            seen[u] |= ch[v, u]
-        w = np.int64(0)
+def find_descendants(hill: Hill) -> None:
+    """below[v] := the nodes that v reaches by a directed path, of all v."""
+    below, ch = hill.below, hill.ch
+    below[:] = ZERO
+    order = topological_bits(hill.pa, ch)
+    for i in range(order.size - 1, -1, -1):
+        v = order[i]
+        for w in range(ch.shape[1]):
+            word = ch[v, w]
+            below[v, w] |= word
+            while word != ZERO:
+                c = first(w, word)
+                word &= word - np.uint64(1)
+                for u in range(ch.shape[1]):
+                    below[v, u] |= below[c, u]
+
+
+@inner
+def _add_descendants(hill: Hill, y: Integer, x: Integer) -> None:
+    """below, after x -> y was added."""
+    below = hill.below
+    for v in range(below.shape[0]):
+        if v == x or has_bit(below[v], x):
+            set_bit(below[v], y)
+            for w in range(below.shape[1]):
+                below[v, w] |= below[y, w]
+
+
+@inner
+def _reaches_otherwise(ch: Bits, below: Bits, x: Integer, y: Integer) -> bool:
+    """Whether x reaches y by a path other than the edge x -> y."""
+    for w in range(ch.shape[1]):
+        word = ch[x, w]
+        while word != ZERO:
+            c = first(w, word)
+            word &= word - np.uint64(1)
+            if c != y and has_bit(below[c], y):
+                return True
     return False
 
 
 @inner
-def _is_permitted(
-    pa: Bits, ch: Bits, rules: HillRules, option: Integer, y: Integer, x: Integer
-) -> bool:
+def _is_permitted(hill: Hill, rules: HillRules, option: Integer, y: Integer, x: Integer) -> bool:
     """Whether a move on x -> y keeps the knowledge and closes no cycle."""
     if option == ADD:
-        return not (has_bit(rules.forbidden[y], x) or _reaches(ch, y, x, True))
+        return not (has_bit(rules.forbidden[y], x) or has_bit(hill.below[y], x))
     if has_bit(rules.required[y], x):
         return False
-    return option == REMOVE or not (has_bit(rules.forbidden[x], y) or _reaches(ch, x, y, False))
+    return option == REMOVE or not (
+        has_bit(rules.forbidden[x], y) or _reaches_otherwise(hill.ch, hill.below, x, y)
+    )
 
 
 @inner
@@ -153,7 +173,7 @@ def _best_move(
                         continue
                     if tabu[x, y] > step and gain <= aspired:
                         continue
-                    if not _is_permitted(pa, ch, rules, option, y, x):
+                    if not _is_permitted(hill, rules, option, y, x):
                         continue
                     grown = pa[y if option == ADD else x]
                     if option != REMOVE and size_of(grown) >= rules.max_parents:
@@ -174,6 +194,7 @@ def make_move(
     if kind == ADD:
         set_bit(hill.pa[y], x)
         set_bit(hill.ch[x], y)
+        _add_descendants(hill, y, x)
     else:
         clear_bit(hill.pa[y], x)
         clear_bit(hill.ch[x], y)
@@ -182,6 +203,8 @@ def make_move(
         set_bit(hill.pa[x], y)
         set_bit(hill.ch[y], x)
         refresh_row(t, hill, x)
+    if kind != ADD:
+        find_descendants(hill)
     hill.state[0] += 1
     hill.state[1] += 1
     hill.tabu[x, y] = hill.tabu[y, x] = hill.state[0] + rules.tabu_length
@@ -217,6 +240,7 @@ def climb_hill(t: Tables, hill: Hill, rules: HillRules, budget: int) -> bool:
     Everything goes on from where it is, so the search may be stopped after `budget` steps.
     Returns whether it is finished.
     """
+    find_descendants(hill)
     for y in range(hill.pa.shape[0]):
         refresh_row(t, hill, y)
     return bool(climb(t, hill, rules, budget))

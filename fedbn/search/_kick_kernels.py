@@ -17,6 +17,7 @@ from fedbn.search._hill_kernels import (
     Hill,
     HillRules,
     climb,
+    find_descendants,
     make_move,
     refresh_row,
     tolerance_at,
@@ -33,6 +34,7 @@ class Kicks(NamedTuple):
 
     pa: Bits  # [n, W]
     ch: Bits  # [n, W]
+    below: Bits  # [n, W]
     change: NDArray[np.float64]  # [n, n]
     bound: NDArray[np.float64]  # [n]
     tried: Bits  # [n, W] symmetric: pairs that were kicked since the last better DAG
@@ -44,12 +46,28 @@ class Kicks(NamedTuple):
 
 
 @inner
+def _markov_blankets(hill: Hill) -> Bits:
+    """Row y has the parents of y, its children, and the other parents of these."""
+    n, words = hill.pa.shape
+    blankets = hill.pa | hill.ch
+    parents = np.empty(n, dtype=np.int64)
+    for v in range(n):
+        k = members(hill.pa[v], parents)
+        for a in range(k):
+            for w in range(words):
+                blankets[parents[a], w] |= hill.pa[v, w]
+    for y in range(n):
+        clear_bit(blankets[y], y)
+    return blankets
+
+
+@inner
 def _choose_candidates(t: Tables, hill: Hill, number: Integer) -> None:
-    """candidates := adjacent pairs, and for every y the `number` of x that would gain most as a
+    """candidates := for every y its Markov blanket, and the `number` of x that would gain most as a
     further parent, of equals the first; all rows are up to date then."""
     n, words = hill.pa.shape
     tolerance = tolerance_at(hill.score[0])
-    chosen = hill.pa | hill.ch
+    chosen = _markov_blankets(hill)
     for y in range(n):
         hill.candidates[y] = ALL
         clear_bit(hill.candidates[y], y)
@@ -140,6 +158,7 @@ def iterate(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, budget: int) 
     Returns whether it is finished.
     """
     if kicks.state[0] == 0:
+        find_descendants(hill)
         _choose_candidates(t, hill, kicks.candidates)
         climb(t, hill, rules, NEVER)
     for _ in range(budget):
@@ -153,14 +172,14 @@ def iterate(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, budget: int) 
             continue
         set_bit(kicks.tried[y], x)
         set_bit(kicks.tried[x], y)
-        kicks.pa[:], kicks.ch[:] = hill.pa, hill.ch
+        kicks.pa[:], kicks.ch[:], kicks.below[:] = hill.pa, hill.ch, hill.below
         kicks.change[:], kicks.bound[:] = hill.change, hill.bound
         present, best = hill.score[0], hill.score[1]
         _kick(t, hill, rules, kicks, y, x)
         kicks.state[0] += 1
         kicks.state[1] += 1
         if hill.score[0] < hill.score[1] - tolerance_at(hill.score[1]):
-            hill.pa[:], hill.ch[:] = kicks.pa, kicks.ch
+            hill.pa[:], hill.ch[:], hill.below[:] = kicks.pa, kicks.ch, kicks.below
             hill.change[:], hill.bound[:] = kicks.change, kicks.bound
             hill.score[0] = present
         if hill.score[1] > best:

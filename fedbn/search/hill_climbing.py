@@ -156,6 +156,7 @@ def begin_hill(score: TabulatedScore, dag: DAG, hit: NDArray[np.int64]) -> Hill:
     return Hill(
         pa=pack(dag.adjacency.T),
         ch=pack(dag.adjacency),
+        below=pack(np.zeros((n, n), dtype=bool)),
         best_pa=pack(dag.adjacency.T),
         candidates=pack(~np.eye(n, dtype=bool)),
         change=np.zeros((n, n)),

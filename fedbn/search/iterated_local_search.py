@@ -8,9 +8,9 @@ equivalence class (Chickering 1995; Castelo & Kočka 2003 climb between such wal
 from there if its score is at least the best one, else from where it was kicked. The search ends
 when `patience` kicks in a row bring no better DAG.
 
-A step asks for few new counts, as it looks only at *candidates*: pairs that are adjacent at the
-start, and for each node those that would gain most there as a further parent (Friedman, Nachman &
-Pe'er 1999 restrict parents so). Ties within 1e-9 (1 + |score|) as in hill climbing; of edges that
+A step asks for few new counts, as it looks only at *candidates*: for each node its Markov blanket
+in the DAG at the start, and those that would gain most there as a further parent (Friedman, Nachman
+& Pe'er 1999 restrict parents so). Ties within 1e-9 (1 + |score|) as in hill climbing; of edges that
 cost the same, the first by (child, parent).
 """
 
@@ -57,7 +57,7 @@ class KickRules:
     """
 
     patience: int = 200
-    reversals: int = 20
+    reversals: int = 60
     candidates: int = 10
 
     def __post_init__(self) -> None:
@@ -127,12 +127,14 @@ def _state(n: int, kicks: KickRules, rng: np.random.Generator) -> Kicks:
     from fedbn.search._kick_kernels import Kicks
 
     words = (n + 63) // 64
+    pa, ch, below, tried = np.zeros((4, n, words), dtype=np.uint64)
     return Kicks(
-        pa=np.zeros((n, words), dtype=np.uint64),
-        ch=np.zeros((n, words), dtype=np.uint64),
+        pa=pa,
+        ch=ch,
+        below=below,
         change=np.zeros((n, n)),
         bound=np.zeros(n),
-        tried=np.zeros((n, words), dtype=np.uint64),
+        tried=tried,
         state=np.zeros(2, dtype=np.int64),
         random=np.array([rng.integers(1 << 63)], dtype=np.uint64),
         patience=kicks.patience,
