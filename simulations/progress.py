@@ -1,7 +1,7 @@
 """What a long command says while it works, on standard error: what, k of n, and the time left.
 
 A command that loads much says at once that it starts. On a terminal the rest is a bar. Elsewhere it
-is a plain line, after two seconds and then every few seconds in the first two minutes, every half
+is a plain line, after two seconds and then every few seconds in the first five minutes, every half
 minute later. The first run on a machine compiles kernels, of which `simulations/compilation.py`
 knows.
 """
@@ -33,9 +33,9 @@ FIRST_SECONDS = 2.0
 """Nothing is said of what takes less."""
 
 SOON, LATER = 3.0, 30.0
-"""Seconds between plain lines: in the first two minutes, or while kernels are compiled; after."""
+"""Seconds between plain lines: in the first five minutes, or while kernels are compiled; after."""
 
-EARLY = 120.0
+EARLY = 300.0
 
 WIDE = 110
 """Columns of a terminal that has room for words, a bar and the time left in one line."""
@@ -298,7 +298,7 @@ def stages(shown: bool, compiles: bool = False) -> Iterator[Stages]:
 @contextmanager
 def starting(words: str, shown: bool, at_once: bool = False) -> Iterator[None]:
     """Say what a command loads inside: if that takes long, or, where it always does, at once."""
-    if at_once:
+    if at_once and not sys.stderr.isatty():  # a bar is there at once
         say_start(f"starting: {words}", shown)
     with stages(shown) as notify:
         notify(f"starting: {words}")

@@ -38,15 +38,15 @@ def test_lines_say_what_how_far_and_how_long(
     lines.end(quick)
     task = progress._Task("sites")
     lines.add(task)
-    for second in range(240):
+    for second in range(600):
         clock.now += 1.0
-        task.count((second + 1) // 24, 10)
+        task.count((second + 1) // 60, 10)
         lines.tick()
     told = capsys.readouterr().err.splitlines()
     assert "quick" not in " ".join(told)
     assert told[0] == "fedbn: sites 0/10, 0:02"
-    assert "fedbn: sites 3/10, 2:53 left" in told
-    assert len(told) == 40 + 4  # every three seconds for two minutes, then every thirty
+    assert "fedbn: sites 3/10, 7:05 left" in told
+    assert len(told) == 100 + 10  # every three seconds for five minutes, then every thirty
 
 
 def test_stages_of_displays_one_after_the_other_wait_two_seconds_together(
