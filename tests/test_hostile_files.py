@@ -34,7 +34,6 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 # --- The command that tries a million: a few of each ---------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:Reading `.npy`")
 def test_mutated_messages_are_refused_or_right() -> None:
     assert set(hostile_messages(600, seed=2)) == {"refused", "accepted"}
 

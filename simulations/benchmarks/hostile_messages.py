@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 from itertools import pairwise, product
 from typing import Any
 
@@ -169,7 +170,8 @@ def arrays_as_numpy_reads_them(parts: dict[str, bytes]) -> dict[str, Any] | None
     arrays = {}
     for key, data in parts.items():
         try:
-            arrays[key] = np.load(io.BytesIO(data), allow_pickle=False)
+            with warnings.catch_warnings(action="ignore"):
+                arrays[key] = np.load(io.BytesIO(data), allow_pickle=False)
         except Exception:  # numpy's reader raises whatever comes
             return None
         if npy(arrays[key]) != data:
