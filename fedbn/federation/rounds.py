@@ -32,7 +32,7 @@ from fedbn.federation.message import StructureMessage
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG
-from fedbn.learners import LearnedStructures, LearnerSettings, learn, learner_for
+from fedbn.learners import LearnedStructures, LearnerSettings, learn_ladder, learner_for
 from fedbn.limits import status_of
 
 Progress = Callable[[int, int], None]
@@ -188,7 +188,7 @@ def client_round(
     agreed = dataset.with_schema(schema)
     table = agreed if given or learner_for(settings).is_private else dataset
     ladder = settings.ladder
-    rungs = tuple(learn(table, replace(settings, row_weight=k), rng, start) for k in ladder)
+    rungs = learn_ladder(table, settings, rng, start)
     met = frozenset(limit for learned in rungs for limit in learned.met)
     message = StructureMessage(
         schema.hash,

@@ -1,6 +1,6 @@
 """Learners: a data set and settings in, weighted DAGs out."""
 
-from fedbn.learners.learn import LearnedStructures, learn
+from fedbn.learners.learn import LearnedStructures, learn, learn_ladder
 from fedbn.learners.learner import Certificate, Found, Learner
 from fedbn.learners.settings import LearnerSettings
 from fedbn.learners.table import LEARNERS, find_learner, kind_of_score, learner_for
@@ -15,5 +15,6 @@ __all__ = [
     "find_learner",
     "kind_of_score",
     "learn",
+    "learn_ladder",
     "learner_for",
 ]

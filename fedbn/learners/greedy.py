@@ -16,63 +16,68 @@ from fedbn.learners.settings import LearnerSettings
 from fedbn.limits import Limit
 
 if TYPE_CHECKING:
+    from fedbn.scores.base import TabulatedScore
     from fedbn.search.result import SearchResult
     from fedbn.search.rules import SearchRules
 
-__all__ = ["run_bootstrap", "run_ges", "run_hill_climbing", "run_ils", "run_xges", "run_xges0"]
+__all__ = [
+    "run_bootstrap",
+    "search_ges",
+    "search_hill_climbing",
+    "search_ils",
+    "search_xges",
+    "search_xges0",
+]
 
 HILL_CLIMBING_TABU = 10
 """Steps for which the learner `hc` leaves a changed pair alone."""
 
 
-def run_ges(
-    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+def search_ges(
+    score: TabulatedScore, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
     """Chickering's greedy equivalence search; its CPDAG's canonical extension."""
     from fedbn.search.ges import ges
 
     search = partial(ges, turning=settings.turning, repeat=settings.repeat)
-    return _over_classes(search, dataset, settings, rng, start)
+    return _over_classes(search, score, settings, rng, start)
 
 
-def run_xges0(
-    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+def search_xges0(
+    score: TabulatedScore, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
     """XGES-0: the best Delete, else the best Turn, else the best Insert."""
     from fedbn.search.xges import xges0
 
-    return _over_classes(xges0, dataset, settings, rng, start)
+    return _over_classes(xges0, score, settings, rng, start)
 
 
-def run_xges(
-    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+def search_xges(
+    score: TabulatedScore, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
     """XGES: XGES-0, then again from where an edge is taken away, until that brings nothing."""
     from fedbn.search.xges import xges
 
-    return _over_classes(xges, dataset, settings, rng, start)
+    return _over_classes(xges, score, settings, rng, start)
 
 
-def run_ils(
-    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+def search_ils(
+    score: TabulatedScore, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
     """Iterated local search: XGES-0, then kicks and climbs over DAGs."""
     from fedbn.search.iterated_local_search import iterated_local_search
 
-    return _over_classes(partial(iterated_local_search, rng=rng), dataset, settings, rng, start)
+    return _over_classes(partial(iterated_local_search, rng=rng), score, settings, rng, start)
 
 
-def run_hill_climbing(
-    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+def search_hill_climbing(
+    score: TabulatedScore, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
     """Hill climbing over DAGs with a tabu list, the baseline."""
     from fedbn.search.hill_climbing import hill_climbing
 
-    return _one(
-        hill_climbing(
-            score_of(dataset, settings), _rules(settings, start, None), tabu=HILL_CLIMBING_TABU
-        )
-    )
+    rules = _rules(settings, start, None)
+    return _one(hill_climbing(score, rules, tabu=HILL_CLIMBING_TABU))
 
 
 def run_bootstrap(
@@ -88,7 +93,8 @@ def run_bootstrap(
     met: set[Limit] = set()
 
     def one(sample: Dataset, generator: np.random.Generator) -> DAG:
-        found = run_ges(sample, replace(settings, seconds=each), generator, start)
+        shorter = replace(settings, seconds=each)
+        found = search_ges(score_of(sample, shorter), shorter, generator, start)
         met.update(found.met)
         return found.dags[0]
 
@@ -100,14 +106,14 @@ def run_bootstrap(
 
 def _over_classes(
     search: Callable[..., SearchResult],
-    dataset: Dataset,
+    score: TabulatedScore,
     settings: LearnerSettings,
     rng: np.random.Generator,
     start: DAG | None,
 ) -> Found:
     """A search over equivalence classes with the settings that all of them have."""
     rules = _rules(settings, start, rng if settings.random_ties else None)
-    return _one(search(score_of(dataset, settings), rules))
+    return _one(search(score, rules))
 
 
 def _one(result: SearchResult) -> Found:

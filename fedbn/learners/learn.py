@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.graphs.dag import DAG
-from fedbn.learners.learner import Certificate
+from fedbn.learners.learner import Certificate, Found, Learner, scores_of
 from fedbn.learners.settings import LearnerSettings
 from fedbn.learners.table import kind_of_score, learner_for
 from fedbn.limits import Limit, status_of
 
-__all__ = ["LearnedStructures", "learn", "warm_up"]
+if TYPE_CHECKING:
+    from fedbn.scores import TabulatedScore
+
+__all__ = ["LearnedStructures", "learn", "learn_ladder", "warm_up"]
 
 
 @dataclass(frozen=True)
@@ -69,11 +74,46 @@ def learn(
         learner has no use for a setting that is given.
     """
     learner = learner_for(settings)
+    return _measure(learner, settings, lambda: learner.run(dataset, settings, rng, start))
+
+
+def learn_ladder(
+    dataset: Dataset,
+    settings: LearnerSettings,
+    rng: np.random.Generator,
+    start: DAG | None = None,
+) -> tuple[LearnedStructures, ...]:
+    """Learn once for each row weight of the settings, which may be a ladder or one number.
+
+    The same structures and scores as `learn` gives for each row weight by itself, one after the
+    other. Where the learner sees the table through its score alone, what one search counts the
+    next ones know. Raises what `learn` raises.
+    """
+    rungs = [replace(settings, row_weight=k) for k in settings.ladder]
+    search = learner_for(settings).search
+    if search is None:
+        return tuple(learn(dataset, rung, rng, start) for rung in rungs)
+    scores: list[TabulatedScore] = []
+
+    def climb(place: int) -> Found:
+        if not scores:
+            scores.extend(scores_of(dataset, settings))
+        return search(scores[place], rungs[place], rng, start)
+
+    return tuple(
+        _measure(learner_for(rung), rung, partial(climb, place)) for place, rung in enumerate(rungs)
+    )
+
+
+def _measure(
+    learner: Learner, settings: LearnerSettings, run: Callable[[], Found]
+) -> LearnedStructures:
+    """What a run finds, with the CPU seconds that it takes and those of its start."""
     began = _cpu_seconds()
     if not learner.is_isolated:
         warm_up(settings.learner, settings.score, settings.turning)
     ready = _cpu_seconds()
-    found = learner.run(dataset, settings, rng, start)
+    found = run()
     seconds, startup = _cpu_seconds() - ready, ready - began
     if found.spent is not None:
         seconds = found.spent.seconds

@@ -16,7 +16,18 @@ from fedbn.limits import NOTHING_MET, Limit
 if TYPE_CHECKING:
     from fedbn.scores import TabulatedScore
 
-__all__ = ["HEURISTIC", "Certificate", "Found", "Learner", "Run", "Spent", "score_of"]
+__all__ = [
+    "HEURISTIC",
+    "Certificate",
+    "Found",
+    "Learner",
+    "Run",
+    "Search",
+    "Spent",
+    "run_search",
+    "score_of",
+    "scores_of",
+]
 
 
 @dataclass(frozen=True)
@@ -72,6 +83,9 @@ class Found:
 Run = Callable[[Dataset, LearnerSettings, np.random.Generator, DAG | None], Found]
 """(table, settings, rng, start) -> what was found."""
 
+Search = Callable[["TabulatedScore", LearnerSettings, np.random.Generator, DAG | None], Found]
+"""(score, settings, rng, start) -> what was found."""
+
 
 @dataclass(frozen=True)
 class Learner:
@@ -84,6 +98,8 @@ class Learner:
     takes_start : whether its search can begin at a given DAG.
     is_isolated : whether it loads its kernels in a process of its own.
     is_private : whether its structures are differentially private (`fedbn.privacy`).
+    search : where the learner sees the table through its score alone, what it does with the score:
+        then a ladder of row weights counts once for all of them.
     """
 
     run: Run
@@ -91,6 +107,18 @@ class Learner:
     takes_start: bool = False
     is_isolated: bool = False
     is_private: bool = False
+    search: Search | None = None
+
+
+def run_search(search: Search) -> Run:
+    """The run that makes the score of the settings and searches with it."""
+
+    def run(
+        dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+    ) -> Found:
+        return search(score_of(dataset, settings), settings, rng, start)
+
+    return run
 
 
 def score_of(dataset: Dataset, settings: LearnerSettings) -> TabulatedScore:
@@ -102,5 +130,18 @@ def score_of(dataset: Dataset, settings: LearnerSettings) -> TabulatedScore:
         dataset,
         ess=settings.ess,
         row_weight=settings.single_row_weight,
+        memory_mb=settings.memory_mb,
+    )
+
+
+def scores_of(dataset: Dataset, settings: LearnerSettings) -> tuple[TabulatedScore, ...]:
+    """The score that the settings name, for each row weight of the ladder, counted once."""
+    from fedbn.scores import make_scores
+
+    return make_scores(
+        settings.score,
+        dataset,
+        settings.ladder,
+        ess=settings.ess,
         memory_mb=settings.memory_mb,
     )

@@ -10,13 +10,13 @@ from fedbn.errors import ConfigError, did_you_mean
 from fedbn.learners.exact import run_cg_dca, run_optimal, run_ordering
 from fedbn.learners.greedy import (
     run_bootstrap,
-    run_ges,
-    run_hill_climbing,
-    run_ils,
-    run_xges,
-    run_xges0,
+    search_ges,
+    search_hill_climbing,
+    search_ils,
+    search_xges,
+    search_xges0,
 )
-from fedbn.learners.learner import Learner
+from fedbn.learners.learner import Learner, Search, run_search
 from fedbn.learners.private import run_dp_climb, run_dp_ges
 from fedbn.learners.sets import run_credible
 from fedbn.learners.settings import LearnerSettings
@@ -30,13 +30,19 @@ _EXACT = frozenset({"search_memory_mb"})
 _PRIVATE = frozenset({"epsilon", "delta", "dp_edges", "noise"})
 _CG_DCA = _EXACT | {"pricing", "inner", "start_point"}
 
+
+def _on_score(search: Search, uses: frozenset[str]) -> Learner:
+    """A learner that sees the table through its score alone."""
+    return Learner(run_search(search), uses, takes_start=True, search=search)
+
+
 LEARNERS: Mapping[str, Learner] = MappingProxyType(
     {
-        "ges": Learner(run_ges, _CLASSES | _PHASES, takes_start=True),
-        "xges0": Learner(run_xges0, _CLASSES, takes_start=True),
-        "xges": Learner(run_xges, _CLASSES, takes_start=True),
-        "ils": Learner(run_ils, _CLASSES, takes_start=True),
-        "hc": Learner(run_hill_climbing, frozenset({"knowledge"}), takes_start=True),
+        "ges": _on_score(search_ges, _CLASSES | _PHASES),
+        "xges0": _on_score(search_xges0, _CLASSES),
+        "xges": _on_score(search_xges, _CLASSES),
+        "ils": _on_score(search_ils, _CLASSES),
+        "hc": _on_score(search_hill_climbing, frozenset({"knowledge"})),
         "cg-dca": Learner(run_cg_dca, _CG_DCA, is_isolated=True),
         "optimal": Learner(run_optimal, _EXACT, is_isolated=True),
         "ordering": Learner(run_ordering, _EXACT, is_isolated=True),

@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from fedbn.errors import ConfigError
 from fedbn.scores.base import LocalScore, TabulatedScore, total_score
-from fedbn.scores.bdeu import bdeu
-from fedbn.scores.bic import aic, bic
+from fedbn.scores.bdeu import bdeu_ladder
+from fedbn.scores.bic import aic_ladder, bic_ladder
 from fedbn.scores.counts import MEMORY_MB
-from fedbn.scores.gaussian import bge, gaussian_aic, gaussian_bic
+from fedbn.scores.gaussian import bge_ladder, gaussian_ladder
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -28,27 +28,28 @@ __all__ = [
     "TabulatedScore",
     "dag_score",
     "make_score",
+    "make_scores",
     "total_score",
 ]
 
 
 @dataclass(frozen=True)
 class ScoreEntry:
-    """A score that can be chosen by name: the kind of data, and how it is made from (data, ess,
-    row weight, MB of memory)."""
+    """A score that can be chosen by name: the kind of data, and how it is made for each of some
+    row weights from (data, ess, row weights, MB of memory)."""
 
     kind: Literal["categorical", "gaussian"]
-    make: Callable[[Dataset, float, float, float], TabulatedScore]
+    make: Callable[[Dataset, float, Sequence[float], float], tuple[TabulatedScore, ...]]
 
 
 SCORES: Mapping[str, ScoreEntry] = MappingProxyType(
     {
-        "bdeu": ScoreEntry("categorical", bdeu),
-        "bic": ScoreEntry("categorical", lambda dataset, _, k, mb: bic(dataset, k, mb)),
-        "aic": ScoreEntry("categorical", lambda dataset, _, k, mb: aic(dataset, k, mb)),
-        "gaussian-bic": ScoreEntry("gaussian", lambda dataset, _, k, __: gaussian_bic(dataset, k)),
-        "gaussian-aic": ScoreEntry("gaussian", lambda dataset, _, k, __: gaussian_aic(dataset, k)),
-        "bge": ScoreEntry("gaussian", lambda dataset, _, k, __: bge(dataset, k)),
+        "bdeu": ScoreEntry("categorical", bdeu_ladder),
+        "bic": ScoreEntry("categorical", lambda data, _, ks, mb: bic_ladder(data, ks, mb)),
+        "aic": ScoreEntry("categorical", lambda data, _, ks, mb: aic_ladder(data, ks, mb)),
+        "gaussian-bic": ScoreEntry("gaussian", lambda d, _, ks, __: gaussian_ladder(d, "bic", ks)),
+        "gaussian-aic": ScoreEntry("gaussian", lambda d, _, ks, __: gaussian_ladder(d, "aic", ks)),
+        "bge": ScoreEntry("gaussian", lambda data, _, ks, __: bge_ladder(data, ks)),
     }
 )
 
@@ -85,9 +86,26 @@ def make_score(
     >>> round(score.local_score(0, []), 4), round(score.local_score(0, [1]), 4)
     (-2.4588, -1.0986)
     """
+    return make_scores(name, dataset, (row_weight,), ess=ess, memory_mb=memory_mb)[0]
+
+
+def make_scores(
+    name: str,
+    dataset: Dataset,
+    row_weights: Sequence[float],
+    *,
+    ess: float = 1.0,
+    memory_mb: float = MEMORY_MB,
+) -> tuple[TabulatedScore, ...]:
+    """The score `name` for each row weight, as `make_score` gives it, to the last bit.
+
+    The table is prepared once, and a set of variables is counted once: a categorical score keeps
+    its values for all row weights together (16 bytes a set and 8 for each weight, within
+    `memory_mb`). So the scores serve one thread together. Raises what `make_score` raises.
+    """
     if name not in SCORES:
         raise ConfigError(f"the score must be one of {', '.join(SCORES)}, not {name!r}")
-    return SCORES[name].make(dataset, ess, row_weight, memory_mb)
+    return SCORES[name].make(dataset, ess, row_weights, memory_mb)
 
 
 def dag_score(dag: DAG, dataset: Dataset, name: str = "bdeu", ess: float = 1.0) -> float:

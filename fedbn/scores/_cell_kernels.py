@@ -72,12 +72,12 @@ def _begin_bdeu(terms: Terms, slot: Integer, rung: Integer, log_size: float) -> 
     k, units = float(terms.row_weight[rung]), float(terms.units[rung])
     log_alpha = math.log(terms.parameter) - log_size
     alpha = math.exp(log_alpha)
-    total = log_alpha
+    total, from_one = log_alpha, math.lgamma(1.0 + alpha)
     for count in range(1, LOOKED_UP):
         if count > 1 and k == 1.0:
             total += math.log(count - 1 + alpha)
         elif k != 1.0:
-            total = log_alpha + (math.lgamma(k * count + alpha) - math.lgamma(1.0 + alpha))
+            total = log_alpha + (math.lgamma(k * count + alpha) - from_one)
         if count < terms.known.shape[1]:
             terms.known[slot, count, rung] = np.int64(np.rint(total * units))
     terms.alpha[slot] = alpha

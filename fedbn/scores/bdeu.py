@@ -7,6 +7,7 @@ product of the *agreed* arities of the parents; states that nobody saw count.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fedbn.errors import ConfigError
@@ -16,7 +17,7 @@ from fedbn.scores.counts import MEMORY_MB, categorical_tables, label_with, requi
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
 
-__all__ = ["bdeu"]
+__all__ = ["bdeu", "bdeu_ladder"]
 
 
 def bdeu(
@@ -36,10 +37,21 @@ def bdeu(
     DataError : the data are not categorical.
     ConfigError : ess is not a positive number, or the row weight is below 1.
     """
+    return bdeu_ladder(dataset, ess, (row_weight,), memory_mb)[0]
+
+
+def bdeu_ladder(
+    dataset: Dataset, ess: float, row_weights: Sequence[float], memory_mb: float = MEMORY_MB
+) -> tuple[TabulatedScore, ...]:
+    """`bdeu` for each row weight; what one of them counts the others know."""
     from fedbn.scores._tables import BDEU
 
     require_kind(dataset, "categorical", "bdeu")
     if not (ess > 0 and math.isfinite(ess)):
         raise ConfigError(f"the equivalent sample size must be a positive number, not {ess}")
-    tables = categorical_tables(dataset, BDEU, ess, row_weight, memory_mb)
-    return TabulatedScore(dataset.names, label_with(f"bdeu, ess {ess:g}", row_weight), tables)
+    parameters = [ess] * len(row_weights)
+    tables = categorical_tables(dataset, BDEU, parameters, row_weights, memory_mb)
+    return tuple(
+        TabulatedScore(dataset.names, label_with(f"bdeu, ess {ess:g}", k), t)
+        for k, t in zip(row_weights, tables, strict=True)
+    )

@@ -8,6 +8,7 @@ and N by k, as if every row were there k times.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fedbn.scores.base import TabulatedScore
@@ -22,27 +23,50 @@ from fedbn.scores.counts import (
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
 
-__all__ = ["aic", "bic", "criterion"]
+__all__ = ["aic", "aic_ladder", "bic", "bic_ladder", "criterion"]
 
 
 def bic(dataset: Dataset, row_weight: float = 1.0, memory_mb: float = MEMORY_MB) -> TabulatedScore:
     """BIC of categorical data; raises DataError for Gaussian data."""
-    require_row_weight(row_weight)
-    penalty = 0.5 * math.log(row_weight * dataset.n_rows)
-    return criterion(dataset, "bic", penalty, row_weight, memory_mb)
+    return bic_ladder(dataset, (row_weight,), memory_mb)[0]
 
 
 def aic(dataset: Dataset, row_weight: float = 1.0, memory_mb: float = MEMORY_MB) -> TabulatedScore:
     """AIC of categorical data; raises DataError for Gaussian data."""
-    return criterion(dataset, "aic", 1.0, row_weight, memory_mb)
+    return aic_ladder(dataset, (row_weight,), memory_mb)[0]
+
+
+def bic_ladder(
+    dataset: Dataset, row_weights: Sequence[float], memory_mb: float = MEMORY_MB
+) -> tuple[TabulatedScore, ...]:
+    """`bic` for each row weight; what one of them counts the others know."""
+    for row_weight in row_weights:
+        require_row_weight(row_weight)
+    penalties = [0.5 * math.log(row_weight * dataset.n_rows) for row_weight in row_weights]
+    return criterion(dataset, "bic", penalties, row_weights, memory_mb)
+
+
+def aic_ladder(
+    dataset: Dataset, row_weights: Sequence[float], memory_mb: float = MEMORY_MB
+) -> tuple[TabulatedScore, ...]:
+    """`aic` for each row weight; what one of them counts the others know."""
+    return criterion(dataset, "aic", [1.0] * len(row_weights), row_weights, memory_mb)
 
 
 def criterion(
-    dataset: Dataset, name: str, penalty: float, row_weight: float, memory_mb: float
-) -> TabulatedScore:
-    """Log-likelihood - penalty × free parameters, called `name`; raises DataError for floats."""
+    dataset: Dataset,
+    name: str,
+    penalties: Sequence[float],
+    row_weights: Sequence[float],
+    memory_mb: float,
+) -> tuple[TabulatedScore, ...]:
+    """Log-likelihood - penalty × free parameters, called `name`, for each row weight and its
+    penalty; raises DataError for floats."""
     from fedbn.scores._tables import INFORMATION
 
     require_kind(dataset, "categorical", name)
-    tables = categorical_tables(dataset, INFORMATION, penalty, row_weight, memory_mb)
-    return TabulatedScore(dataset.names, label_with(name, row_weight), tables)
+    tables = categorical_tables(dataset, INFORMATION, penalties, row_weights, memory_mb)
+    return tuple(
+        TabulatedScore(dataset.names, label_with(name, k), t)
+        for k, t in zip(row_weights, tables, strict=True)
+    )

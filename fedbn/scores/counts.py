@@ -7,16 +7,18 @@ than a quarter of the memory allowed.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError, DataError
+from fedbn.scores.terms import no_terms, terms_of
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
-    from fedbn.scores._tables import Tables, Terms
+    from fedbn.scores._tables import Tables
 
 __all__ = [
     "MEMORY_MB",
@@ -32,14 +34,11 @@ MEMORY_MB = 512
 _LARGEST_ARITY = 65_535
 _BYTES_OF_A_KEY = 16
 _BYTES_OF_A_VALUE = 8
-_TERM_SLOTS = 256
-_TERM_BYTES = 4 << 20
 _WORDS_TOGETHER = 8
 _MOST_CLASSES = 192
 _CLASS_BYTES = 8 << 20
 _LEAST_CELLS = 4096
 _LEAST_SETS = 1024
-_MOST_UNITS = 44.0
 
 
 def require_kind(dataset: Dataset, kind: str, score: str) -> None:
@@ -66,61 +65,74 @@ def label_with(label: str, row_weight: float) -> str:
 def categorical_tables(
     dataset: Dataset,
     kind: int,
-    parameter: float,
-    row_weight: float = 1.0,
+    parameters: Sequence[float],
+    row_weights: Sequence[float],
     memory_mb: float = MEMORY_MB,
-) -> Tables:
-    """Tables of categorical data.
+) -> tuple[Tables, ...]:
+    """Tables of categorical data, one for each row weight; they share everything, so what one
+    counts the others know.
 
     Parameters
     ----------
     dataset : categorical.
-    kind, parameter : `_kernels.BDEU` with ess, or `_kernels.INFORMATION` with the penalty.
-    row_weight : k ≥ 1, by which every count is multiplied.
+    kind : `_tables.BDEU` or `_tables.INFORMATION`.
+    parameters : ess, or the penalty per free parameter, for each row weight.
+    row_weights : k ≥ 1, by which every count is multiplied.
     memory_mb : bound in MB on the store of scores (emptied when full) and the bitmaps.
 
     Raises
     ------
     DataError : a variable has more than 65,535 states, or rows × states reach 2^31.
-    ConfigError : `memory_mb` or `row_weight` is below 1.
+    ConfigError : `memory_mb` or a row weight is below 1.
     """
-    from fedbn.scores._preparation_kernels import merge_rows, rows_outside_modes, state_bitmaps
-
     if not memory_mb >= 1:
         raise ConfigError(f"the memory of a score must be at least 1 MB, not {memory_mb}")
-    require_row_weight(row_weight)
+    for row_weight in row_weights:
+        require_row_weight(row_weight)
     arities = _checked_arities(dataset)
-    codes = np.ascontiguousarray(dataset.codes.T, dtype=np.uint16)
-    bits = np.ceil(np.log2(np.maximum(arities, 1))).astype(np.int64)
-    first, weights = merge_rows(codes, bits)
-    first_state = np.concatenate(([0], np.cumsum(arities)[:-1])).astype(np.int64)
-    words = -(-dataset.n_rows // (64 * _WORDS_TOGETHER)) * _WORDS_TOGETHER
-    if arities.sum() * words * 8 <= memory_mb * (1 << 18):
-        bitmaps = state_bitmaps(codes, arities, words)
-    else:
-        bitmaps = np.zeros((0, 0), dtype=np.uint64)
-    merged = first.size < dataset.n_rows
-    kept = np.take(codes, first, axis=1) if merged else codes
-    modes, other_start, other_rows, other_codes = rows_outside_modes(kept, arities)
-    return _tables(
+    first = _tables(
         dataset.n,
         bytes_of_store=int(memory_mb * (1 << 20)) // 2,
         kind=kind,
         n_rows=dataset.n_rows,
-        row_weight=float(row_weight),
-        parameter=float(parameter),
-        terms=_terms(kind, dataset.n_rows, arities, float(parameter), np.array([row_weight])),
-        codes=kept,
-        weights=weights,
-        merged=merged,
+        row_weight=float(row_weights[0]),
+        parameter=float(parameters[0]),
+        terms=terms_of(kind, dataset.n_rows, arities, parameters, row_weights),
         arities=arities,
-        modes=modes,
-        other_start=other_start,
-        other_rows=other_rows,
-        other_codes=other_codes,
-        first_state=first_state,
-        bitmaps=bitmaps,
+        **_prepared(dataset, arities, memory_mb),
     )
+    pairs = enumerate(zip(row_weights, parameters, strict=True))
+    return tuple(
+        first._replace(rung=rung, row_weight=float(k), parameter=float(parameter))
+        for rung, (k, parameter) in pairs
+    )
+
+
+def _prepared(dataset: Dataset, arities: NDArray[np.int64], memory_mb: float) -> dict[str, Any]:
+    """Merged rows, bitmaps, and the rows outside the modes."""
+    from fedbn.scores._preparation_kernels import merge_rows, rows_outside_modes, state_bitmaps
+
+    codes = np.ascontiguousarray(dataset.codes.T, dtype=np.uint16)
+    bits = np.ceil(np.log2(np.maximum(arities, 1))).astype(np.int64)
+    first, weights = merge_rows(codes, bits)
+    words = -(-dataset.n_rows // (64 * _WORDS_TOGETHER)) * _WORDS_TOGETHER
+    bitmaps = np.zeros((0, 0), dtype=np.uint64)
+    if arities.sum() * words * 8 <= memory_mb * (1 << 18):
+        bitmaps = state_bitmaps(codes, arities, words)
+    merged = first.size < dataset.n_rows
+    kept = np.take(codes, first, axis=1) if merged else codes
+    modes, other_start, other_rows, other_codes = rows_outside_modes(kept, arities)
+    return {
+        "codes": kept,
+        "weights": weights,
+        "merged": merged,
+        "modes": modes,
+        "other_start": other_start,
+        "other_rows": other_rows,
+        "other_codes": other_codes,
+        "first_state": np.concatenate(([0], np.cumsum(arities)[:-1])).astype(np.int64),
+        "bitmaps": bitmaps,
+    }
 
 
 def _checked_arities(dataset: Dataset) -> NDArray[np.int64]:
@@ -219,7 +231,7 @@ def _tables(n: int, *, bytes_of_store: int, **given: Any) -> Tables:
         "other_codes": np.zeros(0, dtype=np.uint16),
         "first_state": np.zeros(n, dtype=np.int64),
         "bitmaps": np.zeros((0, 0), dtype=np.uint64),
-        "terms": None if categorical else _no_terms(),
+        "terms": None if categorical else no_terms(),
         "gram": np.zeros((0, 0)),
         "constant": np.zeros(0),
         "exponent": np.zeros(0),
@@ -242,52 +254,6 @@ def _tables(n: int, *, bytes_of_store: int, **given: Any) -> Tables:
         "members": np.zeros(n + 2, dtype=np.int64),
     }
     return Tables(**(parts | given))
-
-
-def _terms(
-    kind: int, rows: int, arities: NDArray[np.int64], parameter: float, weights: NDArray[np.float64]
-) -> Terms:
-    """The terms of no set yet, for each row weight; `parameter` as in `Tables`."""
-    from fedbn.scores._tables import BDEU, LOOKED_UP, Terms
-
-    rungs = weights.size
-    largest = weights * (np.log(weights * rows + 2.0))
-    if kind == BDEU:
-        largest = weights * np.log(weights * rows + parameter + 2.0)
-        largest += abs(math.log(parameter)) + np.log(arities).sum()
-    exponent = np.floor(62.0 - np.log2(rows * largest + 1.0))
-    limit = max(LOOKED_UP, _TERM_BYTES // (8 * _TERM_SLOTS * rungs))
-    return Terms(
-        kind=kind,
-        parameter=parameter,
-        row_weight=weights,
-        penalty=np.full(rungs, parameter),
-        units=np.exp2(np.minimum(exponent, _MOST_UNITS)),
-        size=np.full(_TERM_SLOTS, -1.0),
-        alpha=np.zeros(_TERM_SLOTS),
-        base=np.zeros((_TERM_SLOTS, rungs)),
-        known=np.empty((_TERM_SLOTS, min(rows + 1, limit), rungs), dtype=np.int64),
-        sums=np.zeros(rungs, dtype=np.int64),
-    )
-
-
-def _no_terms() -> Terms:
-    """Of Gaussian tables."""
-    from fedbn.scores._tables import GAUSSIAN, Terms
-
-    none = np.zeros(0)
-    return Terms(
-        GAUSSIAN,
-        0.0,
-        none,
-        none,
-        none,
-        none,
-        none,
-        np.zeros((0, 0)),
-        np.zeros((0, 0, 0), dtype=np.int64),
-        np.zeros(0, dtype=np.int64),
-    )
 
 
 def _store_capacity(n: int, rungs: int, available: int) -> int:

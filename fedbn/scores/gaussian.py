@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "bge",
+    "bge_ladder",
     "gaussian_aic",
     "gaussian_bic",
     "gaussian_from_covariance",
+    "gaussian_ladder",
     "require_regular",
     "rounding",
 ]
@@ -44,19 +46,25 @@ ABSOLUTE_VARIANCE = 1e-300
 
 def gaussian_bic(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
     """Gaussian BIC; raises DataError for categorical data."""
-    require_kind(dataset, "gaussian", "gaussian-bic")
-    covariance = _scatter(dataset) / dataset.n_rows
-    return gaussian_from_covariance(
-        dataset.names, covariance, dataset.n_rows, row_weight=row_weight
-    )
+    return gaussian_ladder(dataset, "bic", (row_weight,))[0]
 
 
 def gaussian_aic(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
     """Gaussian AIC; raises DataError for categorical data."""
-    require_kind(dataset, "gaussian", "gaussian-aic")
-    covariance = _scatter(dataset) / dataset.n_rows
-    return gaussian_from_covariance(
-        dataset.names, covariance, dataset.n_rows, criterion="aic", row_weight=row_weight
+    return gaussian_ladder(dataset, "aic", (row_weight,))[0]
+
+
+def gaussian_ladder(
+    dataset: Dataset, criterion: Literal["bic", "aic"], row_weights: Sequence[float]
+) -> tuple[TabulatedScore, ...]:
+    """Gaussian BIC or AIC for each row weight; the rows are read once."""
+    require_kind(dataset, "gaussian", f"gaussian-{criterion}")
+    covariance, rows = _scatter(dataset) / dataset.n_rows, dataset.n_rows
+    return tuple(
+        gaussian_from_covariance(
+            dataset.names, covariance, rows, criterion=criterion, row_weight=row_weight
+        )
+        for row_weight in row_weights
     )
 
 
@@ -112,7 +120,18 @@ def gaussian_from_covariance(
 
 def bge(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
     """BGe with α_μ = 1 and α_w = n + 2; raises DataError for categorical data."""
+    return bge_ladder(dataset, (row_weight,))[0]
+
+
+def bge_ladder(dataset: Dataset, row_weights: Sequence[float]) -> tuple[TabulatedScore, ...]:
+    """`bge` for each row weight; the rows are read once."""
     require_kind(dataset, "gaussian", "bge")
+    scatter = _scatter(dataset)
+    return tuple(_bge(dataset, scatter, row_weight) for row_weight in row_weights)
+
+
+def _bge(dataset: Dataset, scatter: NDArray[np.float64], row_weight: float) -> TabulatedScore:
+    """BGe from the cross products of the centred columns."""
     require_row_weight(row_weight)
     rows, n = row_weight * dataset.n_rows, dataset.n
     mean_weight, degrees = 1.0, n + 2.0
@@ -126,7 +145,7 @@ def bge(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
         constant[size] = size * (log_ratio - 0.5 * rows * math.log(math.pi) + prior * math.log(t))
         for j in range(size):
             constant[size] += math.lgamma(exponent[size] - 0.5 * j) - math.lgamma(prior - 0.5 * j)
-    gram = row_weight * _scatter(dataset) + t * np.eye(n)
+    gram = row_weight * scatter + t * np.eye(n)
     tables = gaussian_tables(dataset.n_rows, gram, constant, exponent, row_weight=row_weight)
     return TabulatedScore(dataset.names, label_with("bge", row_weight), tables)
 

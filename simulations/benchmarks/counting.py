@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,22 @@ def _table(network: str, rows: int, seed: int) -> Any:
     from fedbn.networks.catalog import load_network
 
     return load_network(network).sample(rows, np.random.default_rng([seed, 0]))
+
+
+def climb_ladder(network: str, rows: int, seed: int, *, warm: bool) -> dict[str, Any]:
+    """CPU seconds of GES with each of WEIGHTS on one table, in this process; warm: counted once."""
+    from fedbn.scores import make_score, make_scores
+    from fedbn.search.ges import ges
+
+    data = _table(network, rows, seed)
+    began = time.process_time()
+    if warm:
+        dags = [ges(score).dag for score in make_scores("bdeu", data, WEIGHTS)]
+    else:
+        dags = [ges(make_score("bdeu", data, row_weight=k)).dag for k in WEIGHTS]
+    seconds = time.process_time() - began
+    edges = repr([dag.edges for dag in dags])
+    return {"seconds": seconds, "dag": hashlib.sha256(edges.encode()).hexdigest()}
 
 
 def measure_with(python: str, network: str, rows: int, seed: int) -> dict[str, Any]:
@@ -79,6 +96,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--repetitions", type=int, default=5)
     options.add_argument("--against", help="another interpreter, with the fedbn to compare with")
+    options.add_argument("--ladder", action="store_true", help="cold and warm ladders of weights")
     options.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     return options
 
@@ -93,10 +111,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     pythons = [chosen.against or sys.executable, sys.executable]
     for network in chosen.networks.split(","):
         for rows in map(int, chosen.rows.split(",")):
-            ways = [
-                lambda p=python, w=network, r=rows: measure_with(p, w, r, chosen.seed)
-                for python in pythons
-            ]
+            ways = [partial(measure_with, p, network, rows, chosen.seed) for p in pythons]
+            if chosen.ladder:
+                ways = [
+                    partial(climb_ladder, network, rows, chosen.seed, warm=warm)
+                    for warm in (False, True)
+                ]
             print(line_of(network, rows, *compare(ways, chosen.repetitions)), flush=True)
 
 
