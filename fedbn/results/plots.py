@@ -65,7 +65,7 @@ STATUS = {
 }
 LOWER_BOUND = (GREY, ":", "no DAG can be below")
 INPUTS_MEAN = (GREEN, (0, (5, 1, 1, 1)), "mean of the inputs")
-POOLED = (VERMILLION, (0, (4, 2)), "GES on the pooled rows")
+POOLED = (VERMILLION, (0, (4, 2)), "GES on all rows pooled")
 GOLD_NETWORK = (PURPLE, (0, (2, 1.5)), "gold network")
 STYLE: Any = {
     "font.family": list(font_families()),
@@ -363,7 +363,7 @@ def _network_legend(
         if status in present
     ]
     if weighted:
-        handles.append(Line2D([], [], color=GREY, lw=2.3, label="wider: more clients"))
+        handles.append(Line2D([], [], color=GREY, lw=2.3, label="wider: more sites"))
     if undirected:
         handles.append(Line2D([], [], color=INK, lw=1.0, label="no head: direction open"))
     if handles:

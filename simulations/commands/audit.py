@@ -27,6 +27,7 @@ from fedbn.privacy.climb import climbing
 from fedbn.privacy.draws import Budget, Mechanism, run_privately
 from simulations.commands.learn import read_table
 from simulations.experiment import experiment_from
+from simulations.progress import stages
 from simulations.terminal import print_json, print_table, rows_table
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ def audit_and_report(
     else:
         table, population = _of_network(source, rows or 1000, rng)
     setting = _Setting(table, population, settings, _learner(settings), sizes, rng)
-    found = _GAMES[game](setting)
+    with stages(not as_json) as notify:
+        notify(f"playing the game {game.value} against {settings.learner}")
+        found = _GAMES[game](setting)
     content = {"game": game.value, "learner": settings.learner, "rows": table.n_rows, **found}
     if as_json:
         print_json(content)

@@ -10,6 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG
@@ -23,6 +25,7 @@ from simulations.terminal import (
     readable,
     rows_table,
     summary_table,
+    times_line,
 )
 
 if TYPE_CHECKING:
@@ -60,6 +63,7 @@ def fuse_and_report(
     from fedbn.results.outcome import summarise
     from fedbn.results.report import check_results_folder
 
+    started = time.monotonic()
     truth = None if gold is None else one_structure(str(gold), nodes=inputs[0].dag.names)
     if options.out is not None:
         check_results_folder(options.out)
@@ -77,7 +81,9 @@ def fuse_and_report(
     warn_of(path, consensus)
     outcome = _outcome(inputs, path, consensus, truth)
     if options.out is not None:
-        _write(outcome, options, times)
+        with stages(not (options.quiet or options.as_json)) as notify:
+            notify("writing tables, figures and report")
+            _write(outcome, options, times)
     if options.as_json:
         content = {**consensus_json(path, consensus), **times}
         if before is not None:
@@ -93,6 +99,8 @@ def fuse_and_report(
             after = readable(float(consensus.mean_smhd))
             print(f"Polished: mean SMHD {readable(float(before))} before, {after} after.")
         _print_structure(outcome, options)
+        wall = time.monotonic() - started
+        typer.echo(times_line(fusion=times["seconds"], wall=wall), err=True)
 
 
 def _search(

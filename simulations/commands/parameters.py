@@ -14,6 +14,7 @@ from fedbn.errors import ConfigError, ResultsError
 from fedbn.whole_file import write_whole
 from simulations.commands.answers import AVERAGE_FILE
 from simulations.options import Json
+from simulations.progress import stages
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -48,30 +49,46 @@ def parameters(
 
     The columns are read as the run read them, under the schema that was agreed.
     """
-    from fedbn.results.page.files import CONTENT_FILE, refresh_parameters
-    from fedbn.results.report import write_network
     from simulations.terminal import print_json
 
-    checkpoint = _read_kept(results)
-    if parameter_ess is not None:
-        experiment = checkpoint.experiment.change(parameter_ess=parameter_ess)
-        checkpoint = replace(checkpoint, experiment=experiment)
-    tables = [_table(site, checkpoint) for site in sites]
-    network = _fit(checkpoint, tables)
-    weighted = _weigh(checkpoint, tables) if average else ""
-    try:
-        write_network(network, results)
-        if (results / CONTENT_FILE).exists():
-            refresh_parameters(results, network)
-        if average:
-            write_whole(results / AVERAGE_FILE, weighted)
-    except OSError as error:
-        raise ResultsError(f"cannot write to {results}: {error.strerror or error}") from None
+    with stages(not as_json) as notify:
+        notify("reading what the run kept")
+        checkpoint = _read_kept(results)
+        if parameter_ess is not None:
+            experiment = checkpoint.experiment.change(parameter_ess=parameter_ess)
+            checkpoint = replace(checkpoint, experiment=experiment)
+        notify("reading the sites' tables:")
+        tables: list[Dataset] = []
+        for done, site in enumerate(sites, start=1):
+            tables.append(_table(site, checkpoint))
+            notify.count(done, len(sites))
+        notify("counting")
+        network = _fit(checkpoint, tables)
+        weighted = _weigh(checkpoint, tables) if average else None
+        notify("writing network and report")
+        _write(network, weighted, results)
     rows = sum(table.n_rows for table in tables)
     if as_json:
         print_json({"rows": rows, "parameters": network.n_parameters, "out": str(results)})
     else:
         print(f"{results}: {network.n_parameters} parameters from {rows} rows")
+
+
+def _write(
+    network: BayesianNetwork | LinearGaussianNetwork, weighted: str | None, results: Path
+) -> None:
+    """The network, the report with it, and the text of AVERAGE_FILE if there is one."""
+    from fedbn.results.page.files import CONTENT_FILE, refresh_parameters
+    from fedbn.results.report import write_network
+
+    try:
+        write_network(network, results)
+        if (results / CONTENT_FILE).exists():
+            refresh_parameters(results, network)
+        if weighted is not None:
+            write_whole(results / AVERAGE_FILE, weighted)
+    except OSError as error:
+        raise ResultsError(f"cannot write to {results}: {error.strerror or error}") from None
 
 
 def _read_kept(folder: Path) -> Checkpoint:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 from fedbn.errors import ConfigError, FedbnError, ResultsError
 from simulations.options import Json, Quiet
-from simulations.progress import starting
+from simulations.progress import stages, starting
 
 if TYPE_CHECKING:
     from fedbn.federation.disclosure import Disclosure
@@ -240,10 +241,6 @@ def deploy_demo(
     if out is None:
         warn_of_replacing(target)
 
-    def say(words: str) -> None:
-        if not quiet:
-            typer.echo(f"deploy-demo: {words}", err=as_json)
-
     experiment = Experiment.of(
         network=network,
         rows=rows,
@@ -252,7 +249,14 @@ def deploy_demo(
         aggregation=aggregation,
         look_ahead=look_ahead,
     )
-    result = demo.deploy_demo(experiment, secure=not insecure, out=target, say=say)
+    with stages(not quiet) as notify:
+
+        def say(words: str) -> None:
+            notify(f"deploy-demo: {words}")
+            if not quiet and not sys.stderr.isatty():  # a bar says it itself
+                typer.echo(f"deploy-demo: {words}", err=as_json)
+
+        result = demo.deploy_demo(experiment, secure=not insecure, out=target, say=say)
     if as_json:
         print_json(demo.as_json(result))
     else:

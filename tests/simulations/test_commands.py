@@ -41,7 +41,7 @@ def test_no_command_shows_the_help(fedbn: Fedbn) -> None:
 
 
 def test_the_installed_command_gives_one_line_and_status_1() -> None:
-    program = "from simulations.cli import main; main(['learn', 'nowhere.csv'])"
+    program = "from simulations.cli import main; main(['learn', 'nowhere.csv', '--quiet'])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stdout == ""
@@ -152,7 +152,7 @@ def test_too_little_memory_is_one_line(
 
     monkeypatch.setattr(catalog, "load_network", greedy)
     with pytest.raises(SystemExit) as ended:
-        main(["sample", "asia"])
+        main(["sample", "asia", "--quiet"])
     assert ended.value.code == 1
     assert capsys.readouterr().err == (
         "fedbn: error: memory is not enough: Unable to allocate 9.9 TiB\n"
