@@ -57,7 +57,7 @@ def parameters(
         if parameter_ess is not None:
             experiment = checkpoint.experiment.change(parameter_ess=parameter_ess)
             checkpoint = replace(checkpoint, experiment=experiment)
-        notify("reading the sites' tables:")
+        notify("reading the sites' tables")
         tables: list[Dataset] = []
         for done, site in enumerate(sites, start=1):
             tables.append(_table(site, checkpoint))

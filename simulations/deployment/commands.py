@@ -232,10 +232,11 @@ def deploy_demo(
     Starts a SuperLink and three SuperNodes on 127.0.0.1, with TLS and authenticated nodes, runs a
     federation, stops everything, and compares both consensus files by their SHA-256.
     """
-    from fedbn.federation.settings import Experiment
-    from fedbn.results.report import check_results_folder
-    from simulations.deployment import demo
-    from simulations.terminal import print_json, print_written, warn_of_replacing
+    with starting("loading the server", not quiet):
+        from fedbn.federation.settings import Experiment
+        from fedbn.results.report import check_results_folder
+        from simulations.deployment import demo
+        from simulations.terminal import print_json, print_written, warn_of_replacing
 
     target = check_results_folder(out or Path("results/deploy-demo"))
     if out is None:

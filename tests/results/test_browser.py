@@ -132,6 +132,12 @@ def test_an_edge_tells_who_has_it_and_a_site_where_it_differs(tab: Tab) -> None:
         ours, theirs = dag.adjacency | dag.adjacency.T, own.adjacency | own.adjacency.T
         assert page.locator(".edge.lacks").count() == int((ours & ~theirs).sum()) // 2
         assert page.locator("#edges .beyond").count() == int((theirs & ~ours).sum()) // 2
+    button = page.locator("#site-table tbody button").nth(2)
+    button.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#panel h3").inner_text() == outcome.clients[2].label
+    assert page.evaluate("document.activeElement.textContent") == outcome.clients[2].label
+    page.evaluate("pickSite(2)")
     cells = page.locator("#site-table tbody tr td:nth-child(5)").all_inner_texts()
     assert [float(text) for text in cells] == [r.smhd_to_consensus for r in client_rows(outcome)]
     tab.require_quiet()

@@ -154,8 +154,9 @@ def _curve(content: Mapping[str, Any]) -> str:
 def _network(content: Mapping[str, Any]) -> str:
     gold = any(row[5] for row in content["pairs"])
     tools = (
-        '<p class="tools" id="tools" hidden><button type="button" id="smaller">−</button>'
-        '<button type="button" id="larger">+</button>'
+        '<p class="tools" id="tools" hidden>'
+        '<button type="button" id="smaller" aria-label="Smaller">−</button>'
+        '<button type="button" id="larger" aria-label="Larger">+</button>'
         '<button type="button" id="fit">Fit the width</button>'
         '<input type="search" id="finder" list="names" aria-label="Find a variable" '
         'placeholder="Find a variable"><datalist id="names"></datalist>'

@@ -196,12 +196,13 @@ function table(box, header, rows, options) {
     return downwards ? -less : less;
   }
   function step(text, to, able) {
-    const button = make("button", { type: "button" }, text);
+    const button = make("button", { type: "button", "data-held": text }, text);
     button.disabled = !able;
     button.addEventListener("click", () => { page = to; fill(); });
     return button;
   }
   function fill() {
+    const held = box.contains(document.activeElement) ? document.activeElement.dataset.held : undefined;
     let some = rows().filter((row) => row.cells.some((cell) => typeof cell === "string" && cell.toLowerCase().includes(wanted)));
     if (sorted !== null) some = [...some].sort(compare);
     const last = Math.max(0, Math.ceil(some.length / PAGE) - 1);
@@ -210,11 +211,13 @@ function table(box, header, rows, options) {
     body.replaceChildren(...some.slice(page * PAGE, (page + 1) * PAGE).map(line));
     pages.replaceChildren(step("Before", page - 1, page > 0), `${page + 1} of ${last + 1}, ${some.length} rows`, step("Next", page + 1, page < last));
     pages.hidden = last === 0;
+    if (held !== undefined) for (const each of box.querySelectorAll("[data-held]"))
+      if (each.dataset.held === held) each.focus({ preventScroll: true });
   }
   function line(row) {
     const cells = row.cells.map((cell, column) => {
       if (column === 0 && options.pick) {
-        const button = make("button", { type: "button" }, String(cell));
+        const button = make("button", { type: "button", "data-held": row.key }, String(cell));
         button.addEventListener("click", () => {
           options.pick(row.key);
           find("panel").scrollIntoView({ block: "nearest" });
