@@ -7,7 +7,7 @@
    identifier has is refused all the same, for the run could list all identifiers there are.
 3. Otherwise it tells its own, and columns that look like identifiers are refused.
 
-Why: docs/decisions/020.
+Why: docs/decisions/021.
 """
 
 from __future__ import annotations

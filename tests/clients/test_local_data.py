@@ -144,7 +144,7 @@ def test_what_a_deployed_site_would_refuse_is_said_in_a_simulation(tmp_path: Pat
 def test_a_site_s_own_file_binds_in_a_simulation_as_where_it_is_deployed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Decision 020: a bare table has nobody who decides, so it is warned of, and goes on."""
+    """Decision 021: a bare table has nobody who decides, so it is warned of, and goes on."""
     files = []
     for name in ("north", "south"):
         rows = [f"{name}{i},{'yn'[i % 2]}" for i in range(30)]
