@@ -62,7 +62,8 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="fedbn",
     help="Federated learning of Bayesian-network structure: every table stays where it is, "
-    "only structures travel, and a server fuses them into one consensus network.",
+    "only structures, column names and states leave a site, and a server fuses the structures into "
+    "one consensus network.",
     epilog=examples(
         "fedbn simulate --network alarm --clients 10 --rows 5000",
         "fedbn simulate --sites a.csv b.csv c.csv --score bic",

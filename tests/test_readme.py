@@ -17,6 +17,14 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
+def test_what_leaves_a_site_is_said_in_full() -> None:
+    from simulations.cli import app
+
+    words = "structures, column names and states leave a site"
+    for text in (README, str(app.info.help)):
+        assert words in " ".join(text.split())
+
+
 @pytest.mark.slow
 def test_the_commands_run_in_order_in_an_empty_folder(tmp_path: Path) -> None:
     lines = [line for block in blocks("sh") for line in block.splitlines() if line]
