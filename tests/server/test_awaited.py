@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,15 +20,6 @@ from simulations.run import node_configs
 
 PLAN = Experiment.of(network="asia", clients=3, rows=60, seed=2, reply_seconds=3600.0)
 SOUTH = 4
-
-
-@pytest.fixture(autouse=True)
-def _silent_flower() -> Iterator[None]:
-    log = logging.getLogger("flwr")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    yield
-    log.setLevel(level)
 
 
 @pytest.fixture

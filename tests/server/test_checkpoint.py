@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -28,11 +27,6 @@ from simulations.in_process_grid import Fault, InProcessGrid
 from simulations.run import node_configs
 
 PLAN = Experiment.of(network="asia", clients=4, rows=100, seed=2, rounds_limit=4)
-
-
-@pytest.fixture(autouse=True)
-def _silent_flower() -> None:
-    logging.getLogger("flwr").setLevel(logging.ERROR)
 
 
 def kept_in(folder: Path, **changes: Any) -> Experiment:

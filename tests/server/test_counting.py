@@ -10,9 +10,7 @@ from fedbn.errors import ConfigError
 from fedbn.federation.policy import SitePolicy
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import SiteFile
-from tests.server.test_strategy import ASIA, Lie, failed, on, run, silent_flower
-
-__all__ = ["silent_flower"]
+from tests.server.test_strategy import ASIA, Lie, failed, on, run
 
 COUNTS = ASIA.change(row_weight="ladder", row_weights="1 2", choose="counts")
 CLIMB = COUNTS.change(choose="climb")

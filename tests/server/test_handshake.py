@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,6 @@ from simulations.in_process_grid import InProcessGrid
 
 PLAN = Experiment.of(connect_seconds=0.0)
 ROWS = ("x,1\n", "y,2\n", "x,2\n", "y,1\n")
-
-
-@pytest.fixture(autouse=True)
-def _silent_flower() -> None:
-    logging.getLogger("flwr").setLevel(logging.ERROR)
 
 
 def site(folder: Path, name: str, header: str = "a,b", rows: tuple[str, ...] = ROWS) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 from flwr.app import ConfigRecord, Message
@@ -22,15 +21,6 @@ LIAR = 3
 """Node 3 is client 2: node ids count from 2."""
 
 LONG = 4_000_000
-
-
-@pytest.fixture(autouse=True)
-def _silent_flower() -> Iterator[None]:
-    log = logging.getLogger("flwr")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    yield
-    log.setLevel(level)
 
 
 def columns_of(count: int) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -30,15 +29,6 @@ LIAR = 3
 """Node 3 is client 2: node ids count from 2."""
 
 Lie = Callable[[Message], Message | None]
-
-
-@pytest.fixture(autouse=True)
-def silent_flower() -> Iterator[None]:
-    log = logging.getLogger("flwr")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    yield
-    log.setLevel(level)
 
 
 def run(experiment: Experiment = ASIA, fault: Fault | None = None) -> FederationResult:
