@@ -2,10 +2,11 @@
 
     PYTHON peers.py PROGRAM TABLE.npz
 
-TABLE.npz has `codes` (int [rows, n]) or `values` (float [rows, n]). One JSON object is printed:
-`seconds` (CPU, without imports; of the second of two runs where the program compiles itself) and
-`adjacency` (0/1 rows, [i][j] = i -> j, both ways undirected), or `missing` if the program is not
-installed. It imports nothing of fedbn, so that any interpreter that has the program can run it.
+TABLE.npz has `table` (int or float [rows, n]) and `arities` (of categories [n], else [0]). One JSON
+object is printed: `seconds` (CPU, without imports; of the second of two runs where the program
+compiles itself) and `adjacency` (0/1 rows, [i][j] = i -> j, both ways undirected), or `missing` if
+the program is not installed. It imports nothing of fedbn, so that any interpreter that has the
+program can run it.
 
 causal-learn takes minutes to hours for 30 nodes and more: nearly all in its BDeu (pandas, 30
 milliseconds a family), and, where a node has many undirected neighbours, in looking for the subsets
@@ -23,7 +24,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from itertools import chain, combinations
 from typing import Any
@@ -199,6 +200,27 @@ def pgmpy_hill_climbing(table: Table) -> np.ndarray:
     return matrix
 
 
+def pyagrum(table: Table, arities: Sequence[int], search: str) -> np.ndarray:
+    """pyAgrum's learner with BDeu (its weight 1) and no further prior, one thread; `search` is the
+    method of it that chooses the search."""
+    import pandas as pd
+    import pyagrum as gum
+
+    names = [f"v{i}" for i in range(table.shape[1])]
+    states = gum.BayesNet()
+    for name, arity in zip(names, arities, strict=True):
+        states.add(gum.LabelizedVariable(name, "", [str(state) for state in range(arity)]))
+    learner = gum.BNLearner(pd.DataFrame(table, columns=names).astype(str), states)
+    learner.setNumberOfThreads(1)
+    learner.useScoreBDeu()
+    learner.useNoPrior()
+    getattr(learner, search)()
+    matrix = np.zeros((len(names), len(names)), dtype=bool)
+    for parent, child in learner.learnDAG().arcs():
+        matrix[parent, child] = True
+    return matrix
+
+
 def ges_package(table: Table) -> np.ndarray:
     """The package `ges`: forward and backward phase."""
     import ges
@@ -226,30 +248,40 @@ def xges_package(table: Table) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Program:
-    """A search; the module that it needs and what else is done before its clock begins."""
+    """A search of a table with arities; the module that it needs and what else is done before its
+    clock begins."""
 
-    search: Callable[[Table], np.ndarray]
+    search: Callable[[Table, Sequence[int]], np.ndarray]
     module: str
     prepare: Callable[[Table], object] = lambda table: None
 
 
+def on_table(search: Callable[[Table], np.ndarray]) -> Callable[[Table, Sequence[int]], np.ndarray]:
+    """A search that finds the states by itself."""
+    return lambda table, arities: search(table)
+
+
 _CAUSAL_LEARN = "causallearn.search.ScoreBased.GES"
 PROGRAMS: dict[str, Program] = {
-    "causal-learn ges (bdeu, prior)": Program(causal_learn_bdeu, _CAUSAL_LEARN),
+    "causal-learn ges (bdeu, prior)": Program(on_table(causal_learn_bdeu), _CAUSAL_LEARN),
     "causal-learn ges (bdeu, prior), vectorised": Program(
-        causal_learn_vectorised, _CAUSAL_LEARN, require_equal
+        on_table(causal_learn_vectorised), _CAUSAL_LEARN, require_equal
     ),
-    "pgmpy hill climbing": Program(pgmpy_hill_climbing, "pgmpy.estimators"),
-    "causal-learn ges": Program(causal_learn_bic, _CAUSAL_LEARN),
-    "ges": Program(ges_package, "ges"),
-    "xges (xges-0)": Program(xges_package, "xges", lambda table: xges_package(table[:, :5])),
+    "pgmpy hill climbing": Program(on_table(pgmpy_hill_climbing), "pgmpy.estimators"),
+    "causal-learn ges": Program(on_table(causal_learn_bic), _CAUSAL_LEARN),
+    "ges": Program(on_table(ges_package), "ges"),
+    "xges (xges-0)": Program(
+        on_table(xges_package), "xges", lambda table: xges_package(table[:, :5])
+    ),
+    "pyagrum hill climbing": Program(partial(pyagrum, search="useGreedyHillClimbing"), "pyagrum"),
+    "pyagrum tabu": Program(partial(pyagrum, search="useLocalSearchWithTabuList"), "pyagrum"),
 }
 
 
 def main(program: str, path: str) -> dict[str, Any]:
     """Run and measure one program."""
     with np.load(path) as arrays:
-        table = arrays[arrays.files[0]]
+        table, arities = arrays["table"], arrays["arities"].tolist()
     chosen = PROGRAMS[program]
     try:
         import_module(chosen.module)
@@ -257,7 +289,7 @@ def main(program: str, path: str) -> dict[str, Any]:
         return {"missing": str(error)}
     chosen.prepare(table)
     began = time.process_time()
-    adjacency = chosen.search(table)
+    adjacency = chosen.search(table, arities)
     seconds = time.process_time() - began
     return {"seconds": seconds, "adjacency": adjacency.astype(int).tolist()}
 

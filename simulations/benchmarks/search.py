@@ -6,11 +6,12 @@
         --score gaussian-bic --rows 300 --samples 100 --peers ges
     python -m simulations.benchmarks.search --networks alarm --rows 1000,5000,20000,100000
 
-Programs that are not installed (`pip install 'fedbn[bench]'`) are named and left out;
+Programs that are not installed (`pip install 'fedbn[bench]'`) are named and left out.
 `--peer-python` names further interpreters to look for them (xges needs an older numpy than fedbn),
-`--peers` chooses among them. {sample} in the name of a random network is its seed. Every structure
-is scored by fedbn with one and the same score. What pgmpy finds depends on the order of its sets:
-PYTHONHASHSEED is 0 unless the environment has another.
+RSCRIPT an Rscript with bnlearn, XGES_PROGRAM the C++ program of XGES; `--peers` chooses among them.
+{sample} in the name of a random network is its seed. Every structure is scored by fedbn with one
+and the same score. What pgmpy finds depends on the order of its sets: PYTHONHASHSEED is 0 unless
+the environment has another.
 
 Written to `--output`: rows.jsonl, a line as soon as it is known; at the end search.csv, report.md,
 and seconds.png (CPU seconds over rows and over nodes). A run that is started again in the same
@@ -46,8 +47,10 @@ from fedbn.networks.catalog import load_network
 from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
 from fedbn.search.ges import ges
 from fedbn.search.hill_climbing import hill_climbing
+from fedbn.search.iterated_local_search import iterated_local_search
 from fedbn.search.xges import xges, xges0
 from simulations.benchmarks.arguments import count, counts, seed
+from simulations.benchmarks.other_languages import OTHER_LANGUAGES, answer_of
 from simulations.benchmarks.search_report import (
     HEADER,
     REFERENCE,
@@ -64,6 +67,7 @@ OWN: dict[str, Callable[[TabulatedScore], DAG]] = {
     "fedbn ges, turning": lambda score: ges(score, turning=True, repeat=True).dag,
     "fedbn xges0": lambda score: xges0(score).dag,
     "fedbn xges": lambda score: xges(score).dag,
+    "fedbn ils": lambda score: iterated_local_search(score, rng=np.random.default_rng(1)).dag,
     "fedbn hill climbing": lambda score: hill_climbing(score).dag,
 }
 PEERS = {
@@ -71,8 +75,12 @@ PEERS = {
         "causal-learn ges (bdeu, prior)",
         "causal-learn ges (bdeu, prior), vectorised",
         "pgmpy hill climbing",
+        "bnlearn hc",
+        "bnlearn tabu",
+        "pyagrum hill climbing",
+        "pyagrum tabu",
     ),
-    "gaussian-bic": ("causal-learn ges", "ges", "xges (xges-0)"),
+    "gaussian-bic": ("causal-learn ges", "ges", "xges (xges-0)", "xges in C++ (xges-0)"),
 }
 _TOO_LONG = "more than"
 _MISSING = "not installed"
@@ -121,19 +129,25 @@ def _known_facts(sample: Sample, dag: DAG) -> dict[str, Any]:
 def peer_result(
     sample: Sample, program: str, pythons: Sequence[str], limit: float
 ) -> dict[str, Any]:
-    """Another program, by the first interpreter that has it, each ended after `limit` seconds."""
+    """Another program, by the first interpreter that has it; a note if none has, or it failed."""
     found: dict[str, Any] = {}
     for python in pythons:
-        found = _run_peer(sample, program, python, limit)
+        try:
+            found = _facts_of(sample, _answer(sample, program, python, limit))
+        except subprocess.TimeoutExpired:
+            return {"note": f"{_TOO_LONG} {limit:g} s"}
         if not found.get("note", "").startswith(_MISSING):
             break
     return found
 
 
-def _run_peer(sample: Sample, program: str, python: str, limit: float) -> dict[str, Any]:
+def _answer(sample: Sample, program: str, python: str, limit: float) -> dict[str, Any]:
+    """`seconds` and `adjacency` of a program, or `missing`, or a `note` why there is nothing."""
+    if program in OTHER_LANGUAGES:
+        return answer_of(program, sample.data, limit)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.npz"
-        np.savez(path, sample.data.table)
+        np.savez(path, table=sample.data.table, arities=_arities(sample.data))
         try:
             done = subprocess.run(
                 [python, str(_PEERS_FILE), program, str(path)],
@@ -143,17 +157,26 @@ def _run_peer(sample: Sample, program: str, python: str, limit: float) -> dict[s
                 check=False,
                 env=_PEER_SETTINGS | os.environ,
             )
-        except subprocess.TimeoutExpired:
-            return {"note": f"{_TOO_LONG} {limit:g} s"}
         except OSError as error:
             raise ConfigError(f"{python} cannot be run: {error.strerror}") from error
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
         return {"note": f"failed: {last[0]}"}
-    answer = json.loads(done.stdout.strip().splitlines()[-1])
+    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return answer
+
+
+def _arities(data: Dataset) -> np.ndarray:
+    return data.cardinalities if data.kind == "categorical" else np.zeros(0, dtype=np.int64)
+
+
+def _facts_of(sample: Sample, answer: dict[str, Any]) -> dict[str, Any]:
+    """What the table says of an answer."""
     if "missing" in answer:
         return {"note": f"{_MISSING}: {answer['missing']}"}
-    found = PDAG(sample.data.names, np.array(answer["adjacency"], dtype=bool))
+    if "note" in answer:
+        return answer
+    found = PDAG(sample.data.names, np.array(answer["adjacency"], dtype=np.int64) == 1)
     try:
         return {"seconds": answer["seconds"]} | _known_facts(sample, consistent_extension(found))
     except StructureError:
