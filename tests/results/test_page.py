@@ -190,6 +190,11 @@ def test_no_site_and_no_rare_edge_is_anywhere_in_the_public_file() -> None:
     run = {**RUN, "inputs": [{"setting": "sites", "name": "site 0.csv", "sha256": "0" * 64}],
            "settings": {**RUN["settings"], "sites": ["site 0.csv"]}}  # fmt: skip
     content = report_content(outcome, run, parameters(outcome))
+    named = report_content(outcome, {**run, "settings": {"table": "north.csv"}})
+    assert "north.csv" in page_html(named)
+    assert "north.csv" not in page_html(public_content(named))
+    alone = replace(outcome, lone_states=(("site 0", "v00", "1"),))
+    assert public_content(report_content(alone, run, parameters(alone)))["parameters"] is None
     told, shown = told_by(page_html(public_content(content))), told_by(page_html(content))
     found = json.loads(re.search(r'(?s)id="data">(.*?)</script>', told).group(1))
     assert not [c.label for c in outcome.clients if c.label in told]

@@ -2,8 +2,9 @@
 
 Who supports what is for the owner of the server. Sites, their distances, refused replies, states
 that one site alone has, files and the command line are left out; so is every pair of variables that
-fewer than k sites join, in whatever direction, with the tables that would tell of it. Numbers of
-edges and mean distances stay: they are of all sites together.
+fewer than k sites join, in whatever direction. All tables of parameters are left out where one
+would tell of such a pair, or where one site alone has a state. Numbers of edges and mean distances
+stay: they are of all sites together.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from fedbn.spreadsheet import written_cells
@@ -30,11 +32,13 @@ def public_content(content: Mapping[str, Any], least: int = LEAST) -> dict[str, 
     kept = [k for k, row in enumerate(content["pairs"]) if _is_common(row, least)]
     place = {k: number for number, k in enumerate(kept)}
     hidden = {frozenset(row[:2]) for k, row in enumerate(content["pairs"]) if k not in place}
-    parameters = _families(content["parameters"], hidden)
+    tables = None if content["lone_states"] else content["parameters"]
+    parameters = _families(tables, hidden)
     settings = {k: v for k, v in content["settings"].items() if k not in TELLING}
     return {
         **content,
         "public": True,
+        "title": _without_file(content),
         "least": least,
         "n_hidden": len(content["pairs"]) - len(kept),
         "n_refused": content.get("n_refused", len(content["refused"])),
@@ -54,6 +58,12 @@ def public_content(content: Mapping[str, Any], least: int = LEAST) -> dict[str, 
         "settings": settings,
         "consensus": _edges_of(content, kept),
     }
+
+
+def _without_file(content: Mapping[str, Any]) -> str:
+    """The title, which begins with the table's name where all rows came from one."""
+    table = PurePath(str(content["settings"].get("table", ""))).name
+    return str(content["title"]).removeprefix(f"{table}: ")
 
 
 def _is_common(row: Sequence[Any], least: int) -> bool:
