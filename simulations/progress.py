@@ -79,12 +79,12 @@ class _Task:
         """Whether all is done that was to be counted."""
         return 0 < self.total <= self.done
 
-    def passed(self, now: float) -> float:
+    def age(self, now: float) -> float:
         return now - self._began
 
-    def told(self, now: float) -> str:
+    def amount(self, now: float) -> str:
         """How much is done, and the time left, or the time passed where that is not known."""
-        passed = self.passed(now)
+        passed = self.age(now)
         if not self.total:
             return clock(passed)
         left = time_left(self.done, self.total, passed)
@@ -95,7 +95,7 @@ class _Task:
         return f"{self.done}/{self.total}, {clock(left)} left"
 
     def text(self, now: float) -> str:
-        return f"{self.words}{' ' if self.total else ', '}{self.told(now)}"
+        return f"{self.words}{' ' if self.total else ', '}{self.amount(now)}"
 
 
 def time_left(done: int, total: int, passed: float) -> float | None:
@@ -155,7 +155,7 @@ class _Lines:
         task = running[-1] if running else None
         if task is None:
             return
-        passed = task.passed(now)
+        passed = task.age(now)
         # Short stages one after the other are a long silence.
         waited = max(passed, now - _began)
         if (self._said == -math.inf and waited < FIRST_SECONDS) or now - self._said < SOON:
@@ -185,7 +185,7 @@ class _Bars:
         now = time.monotonic()
         compiling = self._words(now)
         for task, bar in list(self._tasks.items()):
-            told = task.told(now) + (f"  {compiling}" if compiling else "")
+            told = task.amount(now) + (f"  {compiling}" if compiling else "")
             self._bars.update(bar, completed=task.done, total=task.total or None, told=told)
             if task.ends_itself and task.counted_out:
                 del self._tasks[task]
