@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message
 from flwr.clientapp.typing import ClientAppCallable
 
@@ -125,9 +126,9 @@ def _words(message: Message, context: Context, reply: Message) -> str:
         arrays = arrays_of_npy((key, array.data) for key, array in structures.items())
         parts.append(structure_words(arrays, n))
         parts += spent_words(from_run_config(context.run_config), context)
-    if "counts" in content:
+    if isinstance(counts := content.get("counts"), ArrayRecord):
         request = families_of_request(message, task_of(message).schema)
-        parts.append(count_words(request.tables))
+        parts.append(count_words(request, np.atleast_1d(counts["given"].numpy())))
     if isinstance(moments := content.get("moments"), ArrayRecord):
         parts.append(moments_words(moments))
     if isinstance(histogram := content.get("histogram"), ConfigRecord):

@@ -25,6 +25,7 @@ from fedbn.secure.requests import (
     from_bytes,
 )
 from fedbn.secure.session import Terms
+from fedbn.wording import count_of
 
 MAX_REPORT = 2000
 """Characters of the server's report that are shown here."""
@@ -111,7 +112,7 @@ class SumQuestion:
         """What it asks for, for people."""
         request = from_bytes(self.data)[0]
         if isinstance(request, CountRequest):
-            return f"counts of {len(request.families)} families"
+            return f"counts of {count_of(len(request.families), 'family')}"
         return _SUMS[type(request)]
 
 

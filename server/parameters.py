@@ -2,13 +2,12 @@
 
 Categorical: one request for the exact counts of the consensus' families, whose sum gives the tables
 of the pooled rows, byte for byte. Gaussian: moments of the families, put together. A site's policy
-lets neither leave unless it says so; without any answer the run ends without parameters.
+lets neither leave unless it says so; without any answer the run ends without parameters. A site may
+hold back families with small counts; then the log says which tables are without its rows.
 """
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Mapping
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
@@ -21,13 +20,16 @@ from fedbn.federation.moments_message import MOMENTS_KEYS, moments_from_arrays
 from fedbn.federation.rounds import FederationResult
 from fedbn.federation.settings import Experiment
 from fedbn.networks.family_counts import FamilyTables, families_of
-from fedbn.networks.fitting import parameters_of
+from fedbn.networks.fitting import parameters_of_sites
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
 from server.counting import answers_to
 from server.replies import LOG, arrays_in, content_of
 
 MOMENTS = f"{MessageType.QUERY}.moments"
+
+SHOWN = 8
+"""Variables that a line of the log names."""
 
 Network = BayesianNetwork | LinearGaussianNetwork
 
@@ -71,8 +73,21 @@ def _tables(
     _tell_lacking(refused, len(answers))
     if not answers:
         return None
-    counts = functools.reduce(operator.add, (answer.counts for answer in answers.values()))
-    return parameters_of(dag, counts, experiment.parameter_ess)
+    for site in sorted(answers):
+        held = [
+            repr(dag.names[family.node])
+            for family in wanted.tables.families
+            if family not in answers[site].counts.tables.place
+        ]
+        if held:
+            LOG.warning("the tables of %s are without the rows of %s: min-cell", _list(held), site)
+    counts = [answers[site].counts for site in sorted(answers)]
+    return parameters_of_sites(dag, counts, experiment.parameter_ess)
+
+
+def _list(names: list[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _equations(

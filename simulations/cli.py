@@ -17,6 +17,7 @@ import typer
 
 from fedbn import __version__
 from fedbn.errors import ConfigError, FedbnError
+from fedbn.wording import count_of
 from simulations.cg_dca.reproduce import reproduce_cg_dca
 from simulations.commands.bootstrap import bootstrap
 from simulations.commands.budget import budget
@@ -584,9 +585,9 @@ def sample(
         from simulations.terminal import print_json
 
         loaded = load_network(network, network_dir)
-        notify(f"sampling {rows} rows: columns")
+        notify(f"sampling {count_of(rows, 'row')}: columns")
         dataset = loaded.sample(rows, np.random.default_rng(seed), progress=notify.count)
-        notify(f"writing {rows} rows")
+        notify(f"writing {count_of(rows, 'row')}")
         text = None
         if out is None:
             text = csv_text(dataset)
@@ -597,7 +598,7 @@ def sample(
     elif as_json:
         print_json({"rows": dataset.n_rows, "columns": list(dataset.names), "out": str(out)})
     elif not quiet:
-        words = f"{dataset.n_rows} rows of {dataset.n} columns in {out}"
+        words = f"{count_of(dataset.n_rows, 'row')} of {count_of(dataset.n, 'column')} in {out}"
         typer.echo(f"{words}, {time.monotonic() - began:.1f} s in all", err=True)
 
 

@@ -127,9 +127,13 @@ def times_line(*, fusion: float, wall: float, searches: float | None = None) -> 
     >>> times_line(fusion=0.44, wall=24.3, searches=3.0)
     'Searches at the sites took 3 s, the fusion 0.44 s (CPU); 24.3 s in all by the clock.'
     """
-    told = "" if searches is None else f"Searches at the sites took {readable(searches)} s, the "
-    words = f"{told or 'The '}fusion {'' if told else 'took '}{readable(fusion)} s (CPU)"
+    told = "" if searches is None else f"Searches at the sites took {_seconds(searches)}, the "
+    words = f"{told or 'The '}fusion {'' if told else 'took '}{_seconds(fusion)} (CPU)"
     return f"{words}; {wall:.1f} s in all by the clock."
+
+
+def _seconds(value: float) -> str:
+    return f"{readable(value)} s" if value >= 0.005 else "less than 0.01 s"
 
 
 def print_written(folder: Path) -> None:

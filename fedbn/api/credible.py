@@ -17,6 +17,7 @@ from fedbn.credible.pruning import candidate_sets
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +110,8 @@ class Credible:
     def __repr__(self) -> str:
         least = "" if self.complete else "at least "
         return (
-            f"Credible({least}{self.count} DAGs over {len(self.found.names)} nodes, best "
+            f"Credible({least}{count_of(self.count, 'DAG')} over "
+            f"{count_of(len(self.found.names), 'node')}, best "
             f"{self.score_name} {self.score:.2f})"
         )
 

@@ -31,6 +31,7 @@ from fedbn.results.outcome import (
     path_rows,
     summarise,
 )
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +106,8 @@ class Fused:
     def __repr__(self) -> str:
         theta = "none" if self.theta is None else f"{float(self.theta):g}"
         return (
-            f"Fused({len(self.outcome.clients)} sites: {self.dag.n} nodes, {self.dag.n_edges} "
+            f"Fused({count_of(len(self.outcome.clients), 'site')}: "
+            f"{count_of(self.dag.n, 'node')}, {count_of(self.dag.n_edges, 'edge')} "
             f"edges, θ {theta}, mean SMHD {float(self.mean_smhd):g}, gap {float(self.gap):g})"
         )
 
@@ -142,7 +144,7 @@ def fuse(
     --------
     >>> edge, none = DAG.from_edges("ab", [("a", "b")]), DAG.empty("ab")
     >>> fuse({"north": edge, "south": edge, "east": none})
-    Fused(3 sites: 2 nodes, 1 edges, θ none, mean SMHD 0.333333, gap 0)
+    Fused(3 sites: 2 nodes, 1 edge, θ none, mean SMHD 0.333333, gap 0)
     """
     sites = sorted(_check(structures))
     entries = [_entry(structures[site]) for site in sites]

@@ -17,6 +17,7 @@ from fedbn.learners import LEARNERS, LearnedStructures, LearnerSettings, learner
 from fedbn.learners import learn as learn_by_name
 from fedbn.learners.learner import score_of
 from fedbn.scores import total_score
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +89,8 @@ class Learned:
     def __repr__(self) -> str:
         more = "" if len(self.dags) == 1 else f", {len(self.dags)} DAGs"
         return (
-            f"Learned({self.learner}: {self.dag.n} nodes, {self.dag.n_edges} edges, "
+            f"Learned({self.learner}: {count_of(self.dag.n, 'node')}, "
+            f"{count_of(self.dag.n_edges, 'edge')}, "
             f"{self.score_name} {self.score:.2f}, {self.status}{more})"
         )
 

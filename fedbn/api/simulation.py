@@ -29,6 +29,7 @@ from fedbn.federation.rounds import (
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.learners import LearnerSettings
 from fedbn.results.outcome import Outcome
+from fedbn.wording import count_of
 
 __all__ = ["Simulated", "simulate"]
 
@@ -41,7 +42,7 @@ class Simulated(Fused):
 
     def __repr__(self) -> str:
         return super().__repr__().replace("Fused(", "Simulated(")[:-1] + (
-            f", {self.result.rounds} rounds)"
+            f", {count_of(self.result.rounds, 'round')})"
         )
 
 

@@ -15,6 +15,7 @@ from fedbn.data.preparation import Preparation, prepare
 from fedbn.data.schema import Schema, find_kind
 from fedbn.data.tables import read_dataset
 from fedbn.errors import DataError
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +118,10 @@ class Table:
         return self.dataset.n_rows
 
     def __repr__(self) -> str:
-        return f"Table({len(self)} rows, {self.dataset.n} {self.dataset.kind} columns)"
+        return (
+            f"Table({count_of(len(self), 'row')}, "
+            f"{count_of(self.dataset.n, f'{self.dataset.kind} column')})"
+        )
 
 
 def read_table(

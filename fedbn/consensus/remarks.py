@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fedbn.consensus.path import DeletionPath
 from fedbn.consensus.threshold import Consensus
+from fedbn.wording import count_of
 
 __all__ = ["remarks"]
 
@@ -23,7 +24,7 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
     if consensus.missing_pairs:
         named = ", ".join(f"{a} - {b}" for a, b in consensus.missing_pairs[:PAIRS_NAMED])
         more = len(consensus.missing_pairs) - PAIRS_NAMED
-        rest = f" and {more} more pairs" if more > 0 else ""
+        rest = f" and {count_of(more, 'more pair')}" if more > 0 else ""
         said.append(f"every input joins {named}{rest}, and the consensus does not")
     if consensus.gap > consensus.lower_bound / 2:
         said.append(

@@ -26,6 +26,7 @@ from fedbn.data.column import Column, require_header, require_rows
 from fedbn.data.csv_arrow import arrow_columns
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import DataError
+from fedbn.wording import count_of
 
 __all__ = ["csv_columns", "csv_names"]
 
@@ -220,10 +221,13 @@ def _full_rows(source: str, records: Iterable[list[str]], width: int) -> Iterato
             blank = blank or number
             continue
         if blank:
-            raise DataError(f"{source}: row {blank} is blank, the table has {width} columns{_CURE}")
+            raise DataError(
+                f"{source}: row {blank} is blank, the table has {count_of(width, 'column')}{_CURE}"
+            )
         if len(row or [""]) != width:
             raise DataError(
-                f"{source}: row {number} has {len(row)} cells, the table has {width} columns{_CURE}"
+                f"{source}: row {number} has {count_of(len(row), 'cell')}, the table has "
+                f"{count_of(width, 'column')}{_CURE}"
             )
         yield row or [""]  # csv shows a line without any character as no cell at all
 

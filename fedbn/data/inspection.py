@@ -27,6 +27,7 @@ from fedbn.data.preparation import (
     numbers_of,
 )
 from fedbn.data.quantiles import MANY_NUMBERS, Selection, histogram
+from fedbn.wording import count_of
 
 __all__ = ["ColumnFacts", "TableFacts", "column_numbers", "identifiers", "inspect"]
 
@@ -132,12 +133,15 @@ def _facts(source: str, name: str, column: Column, how: Preparation) -> ColumnFa
     remarks = []
     for text, count in common:
         if text.strip().casefold() in NA_LIKE:
-            remarks.append(f"{text!r} in {count} rows: a missing value? --missing {text!r}")
+            remarks.append(
+                f"{text!r} in {count_of(count, 'row')}: a missing value? --missing {text!r}"
+            )
     few = IdentifierRule().min_state_rows
     rare = sum(count < few for _, count in common)
     if kind == "categories" and rare:
         remarks.append(
-            f"{rare} of its states in fewer than {few} rows: a deployed site names none of them "
+            f"{rare} of its states in fewer than {few} rows: a deployed site "
+            f"names none of them "
             "unless allow-states under [policy] of its file has the column"
         )
     if column.refusal and kind == "other":

@@ -23,6 +23,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.data.schema import MISSING_CELLS, MISSING_STATE, Kind, Schema, Variable
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import ConfigError, DataError, FedbnWarning
+from fedbn.wording import count_of
 
 __all__ = ["MISSING_CELLS", "NA_LIKE", "Preparation", "Prepared", "prepare"]
 
@@ -148,7 +149,10 @@ def prepare(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepara
         _warn_of_numbers(source, data)
     _warn_of_constants(source, data)
     if dropped > MANY_DROPPED * rows:
-        _warn(f"{source}: {dropped} of {rows} rows are left out, as a cell is missing")
+        _warn(
+            f"{source}: as a cell is missing, the run goes without {dropped} of "
+            f"{count_of(rows, 'row')}"
+        )
     return Prepared(data, dropped)
 
 
@@ -235,8 +239,9 @@ def _without_missing(
     concerned = sum(bool(found.any()) for found in gone.values())
     choices = "drop-rows" if kind == "gaussian" else "state or drop-rows"
     raise DataError(
-        f"{source}: column {name!r}, row {row + 1}: {what}; a table must be complete: "
-        f"{cells} cells in {int(lacking.sum())} rows and {concerned} columns are missing; say "
+        f"{source}: column {name!r}, row {row + 1}: {what}; a table must be complete; "
+        f"missing: {count_of(cells, 'cell')} in {count_of(int(lacking.sum()), 'row')} and "
+        f"{count_of(concerned, 'column')}; say "
         f"--missing-cells {choices}, or --leave-out {name}"
     )
 
@@ -345,7 +350,8 @@ def _warn_of_na(source: str, columns: Mapping[str, Column], how: Preparation) ->
                 count = int((column.index == column.texts.index(text)).sum())
                 if count:
                     _warn(
-                        f"{source}: column {name!r} has the state {text!r} in {count} rows; if it "
+                        f"{source}: column {name!r} has the state {text!r} in "
+                        f"{count_of(count, 'row')}; if it "
                         f"stands for a missing value, say --missing {text!r}"
                     )
 

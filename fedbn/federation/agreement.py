@@ -21,6 +21,7 @@ from fedbn.data.dataset import Schema, union_schema
 from fedbn.data.schema import MISSING_COLUMNS
 from fedbn.data.spellings import require_one_spelling
 from fedbn.errors import SchemaError
+from fedbn.wording import count_of
 
 __all__ = [
     "Agreement",
@@ -106,7 +107,7 @@ class Agreement:
             return
         sites = sorted(self.mismatches)
         shown = [f"client {site!r} {self.mismatches[site].words()}" for site in sites[:SHOWN]]
-        more = f"; and {len(sites) - SHOWN} more clients" if len(sites) > SHOWN else ""
+        more = f"; and {count_of(len(sites) - SHOWN, 'more client')}" if len(sites) > SHOWN else ""
         words = "every client must have the agreed columns: " + "; ".join(shown) + more
         if any(mismatch.missing for mismatch in self.mismatches.values()):
             words += f"; {MISSING_COLUMNS}"
@@ -174,7 +175,11 @@ def remark(alone: Mapping[str, tuple[str, ...]]) -> str:
     "no other site has 'Yes' of 'a'; '1', '2' of 'b'"
     """
     parts = [f"{_list(states)} of {name[:LONGEST]!r}" for name, states in alone.items()]
-    more = f"; and states of {len(parts) - SHOWN} more columns" if len(parts) > SHOWN else ""
+    more = (
+        f"; and states of {count_of(len(parts) - SHOWN, 'more column')}"
+        if len(parts) > SHOWN
+        else ""
+    )
     return "no other site has " + "; ".join(parts[:SHOWN]) + more
 
 

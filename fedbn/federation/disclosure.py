@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.data.dataset import Schema
-from fedbn.networks.family_counts import FamilyTables
+from fedbn.federation.family_message import FamilyRequest, tables_given
+from fedbn.wording import count_of
 
 __all__ = [
     "Content",
@@ -143,23 +144,30 @@ def structure_words(arrays: Mapping[str, NDArray[Any]], n: int) -> str:
     at = f", row weights {' '.join(f'{k:g}' for k in row_weights)}" if row_weights != [1.0] else ""
     if arrays["header"][2] == 0:
         arcs = len(arrays["edges"])
-        return f"{_many(graphs, 'DAG')} with {_many(arcs, 'arc')} over {_many(n, 'variable')}{at}"
+        what = f"{count_of(graphs, 'DAG')} with {count_of(arcs, 'arc')}"
+        return f"{what} over {count_of(n, 'variable')}{at}"
     ends, graph = np.sort(arrays["edges"], axis=1), np.diff(arrays["indptr"])
     joined = len({*zip(np.repeat(np.arange(graphs), graph), *ends.T, strict=True)})
-    classes = _many(graphs, "equivalence class", "equivalence classes")
-    return f"{classes} with {_many(joined, 'edge')} over {_many(n, 'variable')}{at}"
+    classes = count_of(graphs, "equivalence class")
+    return f"{classes} with {count_of(joined, 'edge')} over {count_of(n, 'variable')}{at}"
 
 
-def count_words(tables: FamilyTables) -> str:
-    """What an answer with counts says, for people.
+def count_words(request: FamilyRequest, given: NDArray[np.uint8]) -> str:
+    """What an answer with counts says, for people; `given` as in the answer.
 
-    >>> from fedbn.networks.family_counts import Family
+    >>> from fedbn.networks.family_counts import Family, FamilyTables
     >>> schema = Schema.categorical({"a": ["no", "yes"], "b": ["x", "y"]})
-    >>> count_words(FamilyTables(schema, (Family(0, ()), Family(1, (0,)))))
+    >>> tables = FamilyTables(schema, (Family(0, ()), Family(1, (0,))))
+    >>> count_words(FamilyRequest(tables, with_own=True), np.array([0b11000000], dtype=np.uint8))
     'exact counts and own scores of 2 families, 6 cells'
+    >>> count_words(FamilyRequest(tables, with_own=False), np.array([0b10000000], dtype=np.uint8))
+    'exact counts of 1 family, 2 cells; 1 family held back'
     """
-    families = _many(len(tables.families), "family", "families")
-    return f"exact counts and own scores of {families}, {_many(int(tables.start[-1]), 'cell')}"
+    tables = tables_given(given, request)
+    kept, asked = len(tables.families), len(request.tables.families)
+    what = "exact counts and own scores" if request.with_own else "exact counts"
+    held = f"; {count_of(asked - kept, 'family')} held back" if kept < asked else ""
+    return f"{what} of {count_of(kept, 'family')}, {count_of(int(tables.start[-1]), 'cell')}{held}"
 
 
 def schema_words(schema: Schema) -> str:
@@ -168,10 +176,10 @@ def schema_words(schema: Schema) -> str:
     >>> schema_words(Schema.categorical({"a": ["no", "yes"], "b": ["x"]}))
     'names of 2 columns and of their 3 states'
     """
-    columns = f"names of {_many(schema.n, 'column')}"
+    columns = f"names of {count_of(schema.n, 'column')}"
     if schema.kind == "gaussian":
         return columns
-    return f"{columns} and of their {_many(int(schema.cardinalities.sum()), 'state')}"
+    return f"{columns} and of their {count_of(int(schema.cardinalities.sum()), 'state')}"
 
 
 def histogram_words(text: str) -> str:
@@ -181,12 +189,8 @@ def histogram_words(text: str) -> str:
     ('counts of the numbers of 1 column in 2 buckets', 'which 1 column holds numbers')
     """
     content = json.loads(text)
-    columns = _many(len(content), "column")
+    columns = count_of(len(content), "column")
     if all(isinstance(found, bool) for found in content.values()):
         return f"which {columns} holds numbers"
     buckets = sum(len(found) for found in content.values())
-    return f"counts of the numbers of {columns} in {_many(buckets, 'bucket')}"
-
-
-def _many(count: int, one: str, more: str = "") -> str:
-    return f"{count} {one if count == 1 else more or one + 's'}"
+    return f"counts of the numbers of {columns} in {count_of(buckets, 'bucket')}"

@@ -6,9 +6,10 @@
              indptr   int64 [F + 1]  the parents of family f are parents[indptr[f] : indptr[f + 1]]
 
     answer   header   uint8 [34]     version, whether own scores are there, SHA-256 of the request
-             seen     uint8 [C / 8]  a bit per cell of the tables, family after family
+             given    uint8 [F / 8]  a bit per family: whether its counts are given, or held back
+             seen     uint8 [C / 8]  a bit per cell of the tables given, family after family
                                      (`FamilyTables`): whether it counts any row; the first cell is
-                                     the highest bit, and the last byte ends with zeros
+                                     the highest bit, and the last byte ends with zeros, as above
              cells    uint [S]       the counts of these cells, in the narrowest of uint8, uint16,
                                      uint32 and uint64 that holds the largest of them
              own      int64 [F]      own scores in fixed point (`own_scores`); [0] if not wanted
@@ -56,13 +57,14 @@ __all__ = [
     "answer_to_arrays",
     "request_from_arrays",
     "request_to_arrays",
+    "tables_given",
 ]
 
-VERSION = 2
+VERSION = 3
 """Version of both forms; another one is refused."""
 
 REQUEST_KEYS = ("header", "nodes", "parents", "indptr")
-ANSWER_KEYS = ("header", "seen", "cells", "own")
+ANSWER_KEYS = ("header", "given", "seen", "cells", "own")
 
 _WIDTHS = (np.uint8, np.uint16, np.uint32, np.uint64)
 _TYPES: Mapping[str, tuple[Any, ...]] = {
@@ -70,6 +72,7 @@ _TYPES: Mapping[str, tuple[Any, ...]] = {
     "nodes": (np.int32,),
     "parents": (np.int32,),
     "indptr": (np.int64,),
+    "given": (np.uint8,),
     "seen": (np.uint8,),
     "cells": _WIDTHS,
     "own": (np.int64,),
@@ -97,7 +100,10 @@ class FamilyRequest:
 
 @dataclass(frozen=True, eq=False)
 class FamilyAnswer:
-    """One site's counts; `own` is int64 [F], or empty where it was not wanted."""
+    """One site's counts, of the families that it gives; `own` is int64 [F], or empty.
+
+    Where own scores are wanted all families are given: they are compared with each other.
+    """
 
     counts: FamilyCounts
     own: npt.NDArray[np.int64]
@@ -148,9 +154,11 @@ def request_from_arrays(arrays: Arrays, schema: Schema, *, sender: str = "server
 def answer_to_arrays(request: FamilyRequest, answer: FamilyAnswer) -> dict[str, npt.NDArray[Any]]:
     """The arrays of an answer, in the order of ANSWER_KEYS."""
     header = bytes([VERSION, request.with_own]) + request.digest
+    place = answer.counts.tables.place
     seen, cells = _pack(answer.counts.cells)
     return {
         "header": np.frombuffer(header, dtype=np.uint8),
+        "given": np.packbits([family in place for family in request.tables.families]),
         "seen": seen,
         "cells": cells,
         "own": np.array(answer.own),
@@ -178,7 +186,8 @@ def answer_from_arrays(
         with_own = _checked_header(arrays["header"], request.digest, "request")
         if with_own != request.with_own:
             raise MessageError("own scores must be there if, and only if, they were asked for")
-        counts = FamilyCounts(request.tables, _unpack(arrays["seen"], arrays["cells"], request))
+        tables = tables_given(arrays["given"], request)
+        counts = FamilyCounts(tables, _unpack(arrays["seen"], arrays["cells"], tables))
         if counts.rows < 1:
             raise MessageError("counts must be of at least 1 row")
         _check_own(arrays["own"], counts, request, ess)
@@ -204,18 +213,42 @@ def _pack(counts: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint8], npt.NDA
     return np.packbits(counts > 0), filled.astype(_narrowest(int(filled.max(initial=0))))
 
 
+def tables_given(given: npt.NDArray[np.uint8], request: FamilyRequest) -> FamilyTables:
+    """The tables of the families that are given: all where own scores are, else at least one.
+
+    Raises
+    ------
+    MessageError : they are others, or `given` is not of the request's length.
+    """
+    families = request.tables.families
+    bits = _bits("given", given, len(families), "families")
+    if bits.all():
+        return request.tables
+    if request.with_own or not bits.any():
+        least = "all families" if request.with_own else "at least one family"
+        raise MessageError(f"the counts of {least} must be given, found {int(bits.sum())}")
+    kept = tuple(family for family, bit in zip(families, bits.tolist(), strict=True) if bit)
+    return FamilyTables(request.tables.schema, kept)
+
+
+def _bits(key: str, packed: npt.NDArray[np.uint8], size: int, what: str) -> npt.NDArray[np.bool_]:
+    """Bits that were packed; raises MessageError unless there are `size` of them."""
+    if packed.size != (size + 7) // 8:
+        raise MessageError(
+            f"{key} must have {(size + 7) // 8} bytes for {size} {what}, not {packed.size}"
+        )
+    bits = np.unpackbits(packed).astype(np.bool_)
+    if bits[size:].any():
+        raise MessageError(f"{key} must end with zeros after {size} bits")
+    return bits[:size]
+
+
 def _unpack(
-    seen: npt.NDArray[np.uint8], cells: npt.NDArray[Any], request: FamilyRequest
+    seen: npt.NDArray[np.uint8], cells: npt.NDArray[Any], tables: FamilyTables
 ) -> npt.NDArray[np.int64]:
     """The counts of all cells; raises MessageError unless `_pack` would give the same bytes."""
-    size = int(request.tables.start[-1])
-    if seen.size != (size + 7) // 8:
-        raise MessageError(
-            f"seen must have {(size + 7) // 8} bytes for {size} cells, not {seen.size}"
-        )
-    bits = np.unpackbits(seen).astype(np.bool_)
-    if bits[size:].any():
-        raise MessageError(f"seen must end with zeros after {size} bits")
+    size = int(tables.start[-1])
+    bits = _bits("seen", seen, size, "cells")
     if cells.size != bits.sum():
         raise MessageError(f"cells must be [{bits.sum()}], as seen says, not {list(cells.shape)}")
     largest = int(cells.max(initial=0))
@@ -228,7 +261,7 @@ def _unpack(
             f"cells must be {_narrowest(largest)}, as the largest is {largest}, not {cells.dtype}"
         )
     counts = np.zeros(size, dtype=np.int64)
-    counts[bits[:size]] = cells
+    counts[bits] = cells
     return counts
 
 

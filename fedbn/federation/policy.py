@@ -21,8 +21,9 @@ from fedbn.data.schema import KINDS
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.message import StructureMessage, as_classes
 from fedbn.graphs.dag import DAG
-from fedbn.networks.family_counts import Family
+from fedbn.networks.family_counts import Family, FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
+from fedbn.wording import count_of
 
 __all__ = ["FORMS", "REASONS", "SitePolicy", "refusal"]
 
@@ -103,9 +104,10 @@ class SitePolicy:
         Largest number of parents of a family whose counts leave; with any larger one in a
         request, none do.
     min_cell : int
-        A count from 1 to one less than this does not leave: then the whole answer stays, for sums
-        in which some families lack this site's rows would be of different tables. Of linear
-        equations, whose moments have no cells, the rows must be as many.
+        A count from 1 to one less than this does not leave: its family is held back whole. Where
+        counts choose between structures the whole answer stays, for scores of families are
+        compared, and must be of the same rows (decision 022). Of linear equations, whose moments
+        have no cells, the rows must be as many.
     histograms : bool
         Whether counts of a column's numbers may leave, for cut points common to all sites.
     secure_sums : bool
@@ -202,13 +204,14 @@ class SitePolicy:
         ):
             if limit is not None and given >= limit:
                 raise refusal(
-                    "max-messages", f"{given} answers {words}; {key} = {limit} under [policy]"
+                    "max-messages",
+                    f"{count_of(given, 'answer')} {words}; {key} = {limit} under [policy]",
                 )
 
     def require_rows(self, rows: int) -> None:
         """Raise PolicyError unless a table of so many rows may take part."""
         if rows < self.min_rows:
-            raise refusal("min-rows", f"{rows} rows, at least {self.min_rows} wanted")
+            raise refusal("min-rows", f"{count_of(rows, 'row')}, at least {self.min_rows} wanted")
 
     def require_names(self, names: Iterable[str]) -> None:
         """Raise PolicyError unless every one of these columns may be named."""
@@ -249,16 +252,40 @@ class SitePolicy:
         if not self.counts:
             raise refusal("counts", "this site sends no counts")
         if rows < self.counts_min_rows:
-            raise refusal("counts", f"{rows} rows, at least {self.counts_min_rows} wanted")
+            raise refusal(
+                "counts", f"{count_of(rows, 'row')}, at least {self.counts_min_rows} wanted"
+            )
         largest = max(len(family.parents) for family in families)
         if self.counts_max_parents is not None and largest > self.counts_max_parents:
-            raise refusal("counts", f"{largest} parents, limit {self.counts_max_parents}")
+            raise refusal(
+                "counts", f"{count_of(largest, 'parent')}, limit {self.counts_max_parents}"
+            )
+
+    def permit_counts(self, counts: FamilyCounts, *, compared: bool) -> FamilyCounts:
+        """The counts of the families that may leave: those without a count that is too small.
+
+        Parameters
+        ----------
+        counts : of all families that were asked for.
+        compared : whether families are compared with each other, so that all or none must leave.
+
+        Raises
+        ------
+        PolicyError : none may leave.
+        """
+        kept = [each for each in counts.tables.families if self._is_large(counts.table(each))]
+        if compared or not kept:
+            self.require_cells(counts.cells)
+        return counts if len(kept) == len(counts.tables.families) else counts.of(kept)
+
+    def _is_large(self, cells: Ints) -> bool:
+        return not ((cells > 0) & (cells < self.min_cell)).any()
 
     def require_cells(self, cells: Ints) -> None:
         """Raise PolicyError unless every one of these counts is 0 or large enough."""
         small = int(((cells > 0) & (cells < self.min_cell)).sum())
         if small:
-            raise refusal("min-cell", f"{small} counts from 1 to {self.min_cell - 1}")
+            raise refusal("min-cell", f"{count_of(small, 'count')} from 1 to {self.min_cell - 1}")
 
     def require_histograms(self) -> None:
         """Raise PolicyError unless counts of a column's numbers may leave."""
@@ -275,10 +302,14 @@ class SitePolicy:
         if self.weights == "rounded":
             allowed = replace(allowed, weights=round_weights(allowed.weights))
         if self.max_dags is not None and len(allowed.dags) > self.max_dags:
-            raise refusal("max-dags", f"{len(allowed.dags)} structures, limit {self.max_dags}")
+            raise refusal(
+                "max-dags", f"{count_of(len(allowed.dags), 'structure')}, limit {self.max_dags}"
+            )
         largest = max(_in_degree(dag) for dag in allowed.dags)
         if self.max_in_degree is not None and largest > self.max_in_degree:
-            raise refusal("max-in-degree", f"{largest} parents, limit {self.max_in_degree}")
+            raise refusal(
+                "max-in-degree", f"{count_of(largest, 'parent')}, limit {self.max_in_degree}"
+            )
         return allowed
 
 

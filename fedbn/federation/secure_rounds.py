@@ -28,6 +28,7 @@ from fedbn.secure.path import SecureBranch, SecurePath, secure_path, secure_vote
 from fedbn.secure.requests import SumRequest
 from fedbn.secure.selection import secure_consensus
 from fedbn.secure.session import Member, Terms
+from fedbn.wording import count_of
 
 __all__ = [
     "SecureResult",
@@ -245,6 +246,7 @@ def statements(result: SecureResult) -> tuple[str, ...]:
 def _words_on_counts(result: SecureResult) -> str:
     own = "" if result.choice is None else ", and the sums of the sites' own scores of them"
     return (
-        f"Of the tables it learned the counts of {result.families} families in the rows of all "
+        f"Of the tables it learned the counts of {count_of(result.families, 'family')} in the "
+        f"rows of all "
         f"sites together{own}; a cell with one row is one site's."
     )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import StructureError
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -140,7 +141,7 @@ class DAG:
         return hash((self.names, self.adjacency.tobytes()))
 
     def __repr__(self) -> str:
-        return f"DAG({self.n} nodes, {self.n_edges} edges)"
+        return f"DAG({count_of(self.n, 'node')}, {count_of(self.n_edges, 'edge')})"
 
     def to_networkx(self) -> nx.DiGraph:
         """A networkx.DiGraph with the same nodes, in order, and edges."""

@@ -41,7 +41,12 @@ def directions_line(dag: DAG) -> str:
     '2 of 2 directions are not determined'
     """
     words = list(directed_words(dag).values())
-    return f"{words.count('open')} of {len(words)} directions are not determined"
+    some = words.count("open")
+    if not words:
+        return "there is no edge, so no direction"
+    if len(words) == 1:
+        return "the only direction is " + ("not determined" if some else "determined")
+    return f"{some} of {len(words)} directions {'is' if some == 1 else 'are'} not determined"
 
 
 def class_text(cpdag: PDAG, suffix: str) -> str:

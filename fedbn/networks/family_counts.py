@@ -23,6 +23,7 @@ from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import DataError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.network import MAX_CELLS, configuration_index, configurations
+from fedbn.wording import count_of
 
 __all__ = ["MAX_ROWS", "Family", "FamilyCounts", "FamilyTables", "count_families", "families_of"]
 
@@ -152,6 +153,12 @@ class FamilyCounts:
         first, last = self.tables.start[f], self.tables.start[f + 1]
         return self.cells[first:last].reshape(-1, int(self.tables.arity[f]))
 
+    def of(self, families: Iterable[Family]) -> FamilyCounts:
+        """The counts of some of these families; raises KeyError where one was not counted."""
+        tables = FamilyTables(self.tables.schema, tuple(sorted(set(families))))
+        cells = [self.table(family).ravel() for family in tables.families]
+        return FamilyCounts(tables, np.concatenate(cells))
+
     def __add__(self, other: FamilyCounts) -> FamilyCounts:
         """The counts over the rows of both.
 
@@ -171,7 +178,10 @@ class FamilyCounts:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"FamilyCounts({len(self.tables.families)} families, {self.cells.size} cells)"
+        return (
+            f"FamilyCounts({count_of(len(self.tables.families), 'family')}, "
+            f"{count_of(self.cells.size, 'cell')})"
+        )
 
 
 def count_families(dataset: Dataset, families: Iterable[Family]) -> FamilyCounts:

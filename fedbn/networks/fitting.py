@@ -8,16 +8,18 @@ standard deviation (denominator N).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError, NetworkError
 from fedbn.graphs.dag import DAG
-from fedbn.networks.family_counts import FamilyCounts, count_families, families_of
+from fedbn.networks.family_counts import MAX_ROWS, FamilyCounts, count_families, families_of
 from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork, table_shape
 
-__all__ = ["fit_linear_gaussian", "fit_parameters", "parameters_of"]
+__all__ = ["fit_linear_gaussian", "fit_parameters", "parameters_of", "parameters_of_sites"]
 
 
 def fit_parameters(dag: DAG, dataset: Dataset, ess: float = 1.0) -> BayesianNetwork:
@@ -70,19 +72,43 @@ def parameters_of(dag: DAG, counts: FamilyCounts, ess: float = 1.0) -> BayesianN
     NetworkError : ess is negative, or a family of the DAG was not counted.
     StructureError : the variables differ.
     """
+    return parameters_of_sites(dag, [counts], ess)
+
+
+def parameters_of_sites(
+    dag: DAG, sites: Sequence[FamilyCounts], ess: float = 1.0
+) -> BayesianNetwork:
+    """The network on `dag`, every table from the rows of the sites that gave its family.
+
+    Parameters
+    ----------
+    dag, ess : as for `parameters_of`.
+    sites : at least one; the counts of each, under one schema. Whole numbers: no order matters.
+
+    Raises
+    ------
+    NetworkError : ess is negative, or no site counted some family of the DAG.
+    DataError : the schemas differ, or the rows are more than MAX_ROWS.
+    StructureError : the variables differ.
+    """
     if not (ess >= 0 and np.isfinite(ess)):
         raise NetworkError(f"the equivalent sample size must be at least 0, not {ess}")
-    schema = counts.tables.schema
+    schema = sites[0].tables.schema
+    if any(site.tables.schema != schema for site in sites):
+        raise DataError("counts can be added only under the same schema")
+    if sum(site.rows for site in sites) > MAX_ROWS:
+        raise DataError(f"the sites may have at most {MAX_ROWS} rows together")
     dag = dag.reorder(schema.names)
-    families = families_of([dag])
-    lacking = [family for family in families if family not in counts.tables.place]
+    cpts, lacking = [], []
+    for family in families_of([dag]):
+        given = [site.table(family) for site in sites if family in site.tables.place]
+        if given:
+            cpts.append(_posterior_mean(np.sum(given, axis=0), ess))
+        else:
+            lacking.append(dag.names[family.node])
     if lacking:
-        raise NetworkError(
-            f"the counts lack the family of {dag.names[lacking[0].node]!r} with parents "
-            f"{[dag.names[p] for p in lacking[0].parents]}"
-        )
-    cpts = tuple(_posterior_mean(counts.table(family), ess) for family in families)
-    return BayesianNetwork(dag, schema, cpts)
+        raise NetworkError(f"nobody counted the family of {', '.join(map(repr, lacking))}")
+    return BayesianNetwork(dag, schema, tuple(cpts))
 
 
 def fit_linear_gaussian(dag: DAG, dataset: Dataset) -> LinearGaussianNetwork:

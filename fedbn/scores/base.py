@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import StructureError
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
@@ -102,7 +103,7 @@ class TabulatedScore:
         return varying if varying.size else np.arange(1)
 
     def __repr__(self) -> str:
-        return f"TabulatedScore({self.label}; {self.n} variables)"
+        return f"TabulatedScore({self.label}; {count_of(self.n, 'variable')})"
 
 
 def total_score(score: LocalScore, dag: DAG) -> float:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fedbn.errors import QueryError, ResultsError
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     from fedbn.inference import Answer, GaussianAnswer
@@ -145,17 +146,22 @@ def print_most_probable(
         print_table(rows_table(("variable", "state"), list(each.states.items()), title))
 
 
-def print_answers(answers: Answers, *, as_json: bool, many: bool) -> None:
-    """Print all answers as a table or as JSON."""
+def print_answers(
+    answers: Answers, *, as_json: bool, many: bool, alone: Answers | None = None
+) -> None:
+    """Print all answers as a table, those of the consensus alone beside them, or as JSON."""
     from simulations.terminal import print_json, print_table, rows_table
 
     if as_json:
         contents = [answer.posteriors for answer in answers]
         print_json({"cases": contents} if many else contents[0])
         return
-    header = _header(answers)
-    rows = [row if many else row[1:] for row in _rows(answers)]
-    print_table(rows_table(header if many else header[1:], rows))
+    lines = [_header(answers), *_rows(answers)]
+    if alone is not None:
+        beside = ["consensus alone", *(row[-1] for row in _rows(alone))]
+        lines = [(*line, cell) for line, cell in zip(lines, beside, strict=True)]
+    header, *rows = lines if many else [line[1:] for line in lines]
+    print_table(rows_table(header, rows))
 
 
 def print_difference(answers: Answers, single: Answers, networks: int) -> None:
@@ -167,7 +173,8 @@ def print_difference(answers: Answers, single: Answers, networks: int) -> None:
         for key, number in numbers.items()
     )
     print(
-        f"Average of {networks} structures; the consensus alone differs by at most {largest:.6f} "
+        f"Average of {count_of(networks, 'structure')}; the consensus alone differs by at "
+        f"most {largest:.6f} "
         f"({name}: {key})."
     )
 

@@ -15,6 +15,7 @@ import typer
 from fedbn.errors import ConfigError
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
+from fedbn.wording import count_of
 from simulations.options import Json, Quiet, SchemaFile, Seed, table_settings, with_settings
 from simulations.progress import progress_bars, starting
 
@@ -188,7 +189,8 @@ def _report(
     print(structure_text(averaged, ".csv"), end="")
     if not quiet:
         typer.echo(
-            f"{len(found.dags)} replicates, {len(found.weigh()[0])} different structures, "
-            f"{averaged.n_edges} edges stronger than {threshold:.3f}",
+            f"{count_of(len(found.dags), 'replicate')}, "
+            f"{count_of(len(found.weigh()[0]), 'different structure')}, "
+            f"{count_of(averaged.n_edges, 'edge')} stronger than {threshold:.3f}",
             err=True,
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from fedbn.wording import count_of
+
 if TYPE_CHECKING:
     from fedbn.choice.by_counts import CountedChoice
     from fedbn.federation.rounds import FederationResult
@@ -69,7 +71,8 @@ def print_counts(choice: CountedChoice | None) -> None:
         return
     own = [each.variable for each in choice.mechanisms if not each.shared]
     print(
-        f"Chosen by counts of {choice.families} families at {len(choice.sites)} sites, "
+        f"Chosen by counts of {count_of(choice.families, 'family')} at "
+        f"{count_of(len(choice.sites), 'site')}, "
         f"{choice.requests} request{'s' if choice.requests > 1 else ''}. The sites share the "
         f"mechanisms of {len(choice.mechanisms) - len(own)} of {len(choice.mechanisms)} variables."
     )

@@ -15,6 +15,7 @@ import typer
 from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG
+from fedbn.wording import count_of
 from simulations.commands.fuse_options import FuseOptions, settings_of
 from simulations.inputs import one_structure
 from simulations.progress import progress_bars, stages
@@ -94,7 +95,9 @@ def fuse_and_report(
             content |= explanation_json(outcome)
         print_json(content)
     elif not options.quiet:
-        print_table(summary_table(summarise(outcome), f"{len(inputs)} structures fused", ""))
+        print_table(
+            summary_table(summarise(outcome), f"{count_of(len(inputs), 'structure')} fused", "")
+        )
         if before is not None:
             after = readable(float(consensus.mean_smhd))
             print(f"Polished: mean SMHD {readable(float(before))} before, {after} after.")

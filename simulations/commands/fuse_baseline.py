@@ -21,6 +21,7 @@ from fedbn.graphs.files import NamedDAG
 from fedbn.results.record import command_line, hash_files
 from fedbn.results.report import versions, write_voted
 from fedbn.spreadsheet import written_cells
+from fedbn.wording import count_of
 from simulations.commands.fuse_options import FuseOptions, settings_of
 from simulations.terminal import print_json, print_table, rows_table
 
@@ -51,7 +52,7 @@ def fuse_by_baseline(inputs: Sequence[NamedDAG], options: FuseOptions, truth: DA
     elif not options.quiet:
         columns = ("method", "edges", "mean_smhd", "lower_bound", "smhd_to_gold", "seconds")
         row = [dag.n_edges if column == "edges" else content.get(column, "") for column in columns]
-        print_table(rows_table(columns, [row], f"{len(inputs)} structures fused"))
+        print_table(rows_table(columns, [row], f"{count_of(len(inputs), 'structure')} fused"))
         print_table(rows_table(("parent", "child"), dag.edges, "Consensus"))
 
 

@@ -25,6 +25,7 @@ from fedbn.graphs.files import require_structure_file, structure_text, write_str
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.learners import LEARNERS, find_learner, kind_of_score, learn
 from fedbn.scores import make_score, total_score
+from fedbn.wording import count_of
 from simulations.commands.learn_private import learn_private, require_private_options
 from simulations.experiment import experiment_from
 from simulations.inputs import one_structure, require_ess_of
@@ -107,7 +108,7 @@ def learn_and_report(
     begin = None if start is None else one_structure(str(start), nodes=dataset.names)
     ready = time.process_time()
     with stages(not (quiet or as_json)) as notify:
-        notify(f"learning from {dataset.n_rows} rows with {settings.learner}")
+        notify(f"learning from {count_of(dataset.n_rows, 'row')} with {settings.learner}")
         learned = learn(dataset, settings, np.random.default_rng(seed), begin)
     dag = learned.dags[int(np.argmax(learned.weights))]
     score = _score_of(dag, learned, dataset, settings)
@@ -120,7 +121,8 @@ def learn_and_report(
         print(_text(dag, as_class), end="")
     if not quiet:
         typer.echo(
-            f"{dataset.n_rows} rows, {dag.n} columns, {dag.n_edges} edges, "
+            f"{count_of(dataset.n_rows, 'row')}, {count_of(dag.n, 'column')}, "
+            f"{count_of(dag.n_edges, 'edge')}, "
             f"{settings.score} {readable(score)}, search {learned.seconds:.2f} s of "
             f"{time.monotonic() - started:.2f} s in all"
             + ("" if learned.status == "complete" else f" ({learned.status})"),

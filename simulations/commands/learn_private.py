@@ -15,6 +15,7 @@ from fedbn.learners import learn
 from fedbn.learners.private import promise
 from fedbn.privacy.guarantee import ADJACENCY, THREATS, UNIT, Guarantee
 from fedbn.privacy.ledger import Reservation, ledger_beside, reserve, table_digest
+from fedbn.wording import count_of
 from simulations.progress import stages
 from simulations.terminal import print_json
 
@@ -93,7 +94,11 @@ def learn_private(
         print(structure_text(dag, ".csv"), end="")
     if not quiet:
         total = "" if spent is None else f"; ε {spent.epsilon:.4g} in all (fedbn budget)"
-        typer.echo(f"{dag.n} columns, {dag.n_edges} edges; {guarantee.words}{total}", err=True)
+        typer.echo(
+            f"{count_of(dag.n, 'column')}, {count_of(dag.n_edges, 'edge')}; "
+            f"{guarantee.words}{total}",
+            err=True,
+        )
 
 
 def promise_json(guarantee: Guarantee) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ import typer
 
 from fedbn.errors import ConfigError, ResultsError
 from fedbn.whole_file import write_whole
+from fedbn.wording import count_of
 from simulations.commands.answers import AVERAGE_FILE
 from simulations.options import Json
 from simulations.progress import stages
@@ -37,8 +38,8 @@ def parameters(
         bool,
         typer.Option(
             "--average",
-            help="Write average.json, too: the consensus and all structures of the sites, weighted "
-            "by their posterior, for fedbn query --average.",
+            help="Write average.json, too: all structures of the sites, weighted by their "
+            "posterior on all rows, for fedbn query --average.",
         ),
     ] = False,
     as_json: Json = False,
@@ -71,7 +72,9 @@ def parameters(
     if as_json:
         print_json({"rows": rows, "parameters": network.n_parameters, "out": str(results)})
     else:
-        print(f"{results}: {network.n_parameters} parameters from {rows} rows")
+        print(
+            f"{results}: {count_of(network.n_parameters, 'parameter')} from {count_of(rows, 'row')}"
+        )
 
 
 def _write(
@@ -138,7 +141,7 @@ def _fit(checkpoint: Checkpoint, tables: list[Dataset]) -> BayesianNetwork | Lin
 
 
 def _weigh(checkpoint: Checkpoint, tables: list[Dataset]) -> str:
-    """The text of AVERAGE_FILE: the consensus and the sites' structures, by summed counts."""
+    """The text of AVERAGE_FILE: the sites' structures, weighted by summed counts."""
     from fedbn.choice.averaging import structures_of_classes, weights_of_structures
     from fedbn.networks.family_counts import count_families, families_of
     from fedbn.networks.fitting import parameters_of
@@ -150,7 +153,7 @@ def _weigh(checkpoint: Checkpoint, tables: list[Dataset]) -> str:
         raise ConfigError("--average is for categorical columns: its weights are BDeu")
     sent = [dag for reply in result.fused_replies for dag in reply.dags]
     names = result.schema.names
-    dags = structures_of_classes([dag.reorder(names) for dag in (result.consensus.dag, *sent)])
+    dags = structures_of_classes([dag.reorder(names) for dag in sent])
     families = families_of(dags)
     total = functools.reduce(operator.add, (count_families(each, families) for each in tables))
     weights = weights_of_structures(dags, total, experiment.learner.ess)

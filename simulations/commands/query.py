@@ -13,6 +13,7 @@ import typer
 from fedbn.bounded_file import read_bounded
 from fedbn.errors import ConfigError, DataError
 from fedbn.inference.elimination import MAX_CELLS
+from fedbn.wording import count_of
 from simulations.commands.answers import (
     answers_to,
     print_answers,
@@ -104,11 +105,11 @@ def query(
     answers = answers_to(read, shares, ask, cases, max_cells)
     if out is not None:
         write_answers(out, answers)
+    alone = answers_to([consensus], [1.0], ask, cases, max_cells) if average else None
     if as_json or out is None:
-        print_answers(answers, as_json=as_json, many=many)
-    if average and not as_json:
-        single = answers_to([consensus], [1.0], ask, cases, max_cells)
-        print_difference(answers, single, len(read))
+        print_answers(answers, as_json=as_json, many=many, alone=alone)
+    if alone is not None and not as_json:
+        print_difference(answers, alone, len(read))
 
 
 def _parse_evidence(given: Sequence[str]) -> dict[str, str]:
@@ -134,7 +135,9 @@ def read_cases(path: Path, observed: Mapping[str, str]) -> Iterator[dict[str, st
         raise DataError(f"{path}: the header must have distinct, non-empty names: {header}")
     for number, row in enumerate(rows[1:], start=1):
         if len(row) != len(header):
-            raise DataError(f"{path}: row {number} has {len(row)} cells, not {len(header)}")
+            raise DataError(
+                f"{path}: row {number} has {count_of(len(row), 'cell')}, not {len(header)}"
+            )
         case = {name: state for name, state in zip(header, row, strict=True) if state}
         for name in observed.keys() & case.keys():
             if observed[name] != case[name]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.privacy.ledger import reserve
+from fedbn.wording import count_of
 from simulations.commands.choice_output import add_pooled, choice_json, print_choice
 from simulations.commands.fuse import consensus_json, warn_of
 from simulations.commands.learn_private import promise_json
@@ -231,10 +232,13 @@ def title_of(experiment: Experiment, clients: int) -> str:
     """What was run, in a few words."""
     learner = experiment.learner
     data = experiment.data
-    source = data.network or data.table or f"{len(data.sites)} sites"
+    source = data.network or data.table or f"{count_of(len(data.sites), 'site')}"
     private = guarantee_of(learner) is not None
     how = f"at ε {learner.epsilon:g}" if private else f"with {learner.score}"
-    return f"{Path(source).name}: {clients} clients, {learner.learner} {how}, {experiment.engine}"
+    return (
+        f"{Path(source).name}: {count_of(clients, 'client')}, {learner.learner} {how}, "
+        f"{experiment.engine}"
+    )
 
 
 def _guarantee(experiment: Experiment) -> Guarantee | None:

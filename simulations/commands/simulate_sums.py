@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbn.wording import count_of
 from simulations.commands.choice_output import counts_json, print_counts
 from simulations.commands.fuse import consensus_json, warn_of
 from simulations.commands.simulate import (
@@ -125,7 +126,7 @@ def cost_words(result: SecureResult) -> str:
     """
     cost = result.cost
     words = (
-        f"{cost.rounds} rounds; each site sent {cost.up / 1e6:.2f} MB and got "
+        f"{count_of(cost.rounds, 'round')}; each site sent {cost.up / 1e6:.2f} MB and got "
         f"{cost.down / 1e6:.2f} MB"
     )
     if cost.site_seconds is None:

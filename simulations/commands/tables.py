@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbn.errors import ConfigError, PolicyError
+from fedbn.wording import count_of
 from simulations.options import Json, SchemaFile, table_settings, with_settings
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def inspect(
         print_json(asdict(facts))
         return
     header = ("column", "kind", "distinct", "missing", "most common", "proposed cuts")
-    print_table(rows_table(header, _fact_rows(facts), f"{table}: {facts.rows} rows"))
+    print_table(rows_table(header, _fact_rows(facts), f"{table}: {count_of(facts.rows, 'row')}"))
     for each in facts.columns:
         for remark in each.remarks:
             print(f"{each.name}: {remark}")
@@ -80,7 +81,10 @@ def schema(
     elif out is None:
         print(json.dumps(united.to_dict(), ensure_ascii=False, indent=1))
     else:
-        print(f"{out}: {united.n} columns, {int(united.cardinalities.sum())} states")
+        print(
+            f"{out}: {count_of(united.n, 'column')}, "
+            f"{count_of(int(united.cardinalities.sum()), 'state')}"
+        )
 
 
 @with_settings(table_settings)
@@ -91,7 +95,10 @@ def check(
     schema: SchemaFile = None,
     as_json: Json = False,
 ) -> None:
-    """Say exactly what would leave this site, and whether it fits the agreed schema."""
+    """Say exactly what would leave this site, and whether it fits the agreed schema.
+
+    Exit status 1 where the site's policy lets nothing leave, or its table does not fit the schema.
+    """
     from clients.local_data import open_site
     from fedbn.data.tables import read_schema
     from fedbn.federation.message import schema_to_text
@@ -104,10 +111,12 @@ def check(
     cuts = None if agreed is None else agreed.cuts
     dataset = site_table(path, kind, _settings(given), decided, cuts).dataset
     told, refused = _told(decided, dataset, agreed)
+    differs = _difference(dataset.schema, agreed)
     content: dict[str, Any] = {
         "rows": dataset.n_rows,
+        "fits": not (refused or differs),
         "refused": refused,
-        "differs": _difference(dataset.schema, agreed),
+        "differs": differs,
         "handshake": None if told is None else told.to_dict(),
         "handshake_bytes": 0 if told is None else len(schema_to_text(told)),
         "structures": decided.policy.structures,
@@ -117,8 +126,10 @@ def check(
     }
     if as_json:
         print_json(content)
-        return
-    _print_check(content)
+    else:
+        _print_check(content)
+    if not content["fits"]:
+        raise typer.Exit(1)
 
 
 def _settings(given: Mapping[str, Any]) -> TableSettings:
@@ -153,6 +164,8 @@ def _told(decided: SiteFile, dataset: Dataset, agreed: Schema | None) -> tuple[S
     try:
         policy.require_kind(dataset.schema.kind)
         policy.require_table(dataset)
+        if agreed is not None:
+            policy.require_schema(agreed)
         told = schema_to_tell(dataset, policy, own=own, agreed=agreed)
     except PolicyError as error:
         return None, ": ".join(map(str, error.args))
@@ -172,8 +185,9 @@ def _difference(own: Schema, agreed: Schema | None) -> str:
 def _print_check(content: Mapping[str, Any]) -> None:
     if content["refused"]:
         print(f"Nothing would leave: {content['refused']}")
+        _print_difference(content["differs"])
         return
-    print(f"{content['rows']} rows. What would leave this site, and nothing else:")
+    print(f"{count_of(content['rows'], 'row')}. What would leave this site, and nothing else:")
     print(f"1. Names and states, once ({content['handshake_bytes']} bytes):")
     for name, states in content["handshake"].items():
         print(f"   {name}: {json.dumps(states, ensure_ascii=False)}")
@@ -186,5 +200,9 @@ def _print_check(content: Mapping[str, Any]) -> None:
     }
     for key, words in extra.items():
         print(f"{'3.' if content[key] else '-  not:'} {words}")
-    if content["differs"]:
-        print(f"It does not fit the schema: it {content['differs']}")
+    _print_difference(content["differs"])
+
+
+def _print_difference(differs: str) -> None:
+    if differs:
+        print(f"The table does not fit the schema: {differs}")

@@ -19,6 +19,7 @@ from fedbn.graphs.files import read_structures
 from fedbn.results.outcome import Outcome, summarise
 from fedbn.results.record import command_line
 from fedbn.results.report import check_results_folder, versions, write_results
+from fedbn.wording import count_of
 from simulations.commands.fuse import consensus_json, warn_of
 from simulations.progress import stages
 from simulations.terminal import (
@@ -77,7 +78,7 @@ def update_and_report(
         content = consensus_json(outcome.path, outcome.consensus)
         print_json({**content, "seconds": seconds, "out": str(target), "clients": clients})
     elif not quiet:
-        title = f"{len(clients)} clients after the update"
+        title = f"{count_of(len(clients), 'client')} after the update"
         print_table(summary_table(summarise(outcome), title, ""))
         print(times_line(fusion=seconds, wall=time.monotonic() - started))
         print_written(target)

@@ -30,6 +30,7 @@ from fedbn.federation.settings import Experiment
 from fedbn.graphs.files import write_structure
 from fedbn.networks.catalog import load_network
 from fedbn.results.report import check_results_folder, results_folder
+from fedbn.wording import count_of
 from simulations.deployment.deployment import Deployment
 from simulations.flower.bundle import write_bundle
 from simulations.run import run_experiment
@@ -99,7 +100,10 @@ def _deploy(experiment: Experiment, folder: Path, secure: bool, say: Say) -> Pat
     """The results folder of the deployed run."""
     tables = _tables(experiment, folder)
     data = experiment.data
-    say(f"tables of {len(tables)} sites, {data.rows} rows each, of {data.network}")
+    say(
+        f"tables of {count_of(len(tables), 'site')}, {count_of(data.rows, 'row')} each, of "
+        f"{data.network}"
+    )
     bundle, results = folder / "app", folder / "results"
     settings = _run_settings(experiment, folder).change(out_dir=str(results))
     write_bundle(bundle, to_run_config(settings))

@@ -78,7 +78,7 @@ def test_quotes_and_line_ends(csv_file, name):
         ("a,b\nx,?\nx,y\n", ["'b'", "row 1", "'?'", "missing"]),
         ("a,b,a\nx,y,z\n", ["'a'", "columns 1 and 3"]),
         (",b\nx,y\n", ["column 1", "no name"]),
-        ("a,b\nx,y\nx\n", ["row 2", "1 cells", "2 columns"]),
+        ("a,b\nx,y\nx\n", ["row 2", "1 cell,", "2 columns"]),
         ("a,b\nx,y\nx,y,z\n", ["row 2", "3 cells"]),
         ("a,b\nx,y\n\nx,y\n", ["row 2", "blank"]),
         ("a,b\n", ["no row"]),

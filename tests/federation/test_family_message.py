@@ -15,6 +15,7 @@ from fedbn.errors import MessageError
 from fedbn.federation.family_message import (
     ANSWER_KEYS,
     REQUEST_KEYS,
+    FamilyAnswer,
     FamilyRequest,
     answer_from_arrays,
     answer_request,
@@ -64,7 +65,7 @@ BAD_REQUESTS = {
     "another type": (request_with(nodes=np.zeros(3)), "nodes must be int32"),
     "two axes": (request_with(parents=np.zeros((3, 1), dtype=np.int32)), "with one axis"),
     "a short header": (request_with(header=np.zeros(3, dtype=np.uint8)), "34 bytes"),
-    "another version": (request_with(header=np.full(34, 9, dtype=np.uint8)), "must be 2, not 9"),
+    "another version": (request_with(header=np.full(34, 9, dtype=np.uint8)), "must be 3, not 9"),
     "no variable": (request_with(nodes=int32(0, 1, 7)), "variables 0 to 2"),
     "its own parent": (request_with(parents=int32(0, 2, 2)), "different variables"),
     "parents that fall": (request_with(parents=int32(2, 0, 0)), "must ascend"),
@@ -179,6 +180,41 @@ def test_an_answer_to_another_request_is_refused() -> None:
     header[2:] = answer_with()["header"][2:]
     with pytest.raises(MessageError, match="if, and only if"):
         answer_from_arrays({**arrays, "header": header}, REQUEST, 1.0)
+
+
+PLAIN = FamilyRequest(REQUEST.tables, with_own=False)
+
+
+@pytest.mark.parametrize("kept", [FAMILIES[:1], FAMILIES[1:], (FAMILIES[0], FAMILIES[2]), FAMILIES])
+def test_families_may_be_held_back_where_none_are_compared(kept: tuple[Family, ...]) -> None:
+    answer = answer_request(PLAIN, DATA, 1.0)
+    part = FamilyAnswer(answer.counts.of(kept), answer.own)
+    found = answer_from_arrays(answer_to_arrays(PLAIN, part), PLAIN, 1.0)
+    assert found.counts == part.counts
+    for family in kept:
+        assert np.array_equal(found.counts.table(family), answer.counts.table(family))
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (uint8(), "given must have 1 bytes for 3 families, not 0"),
+        (uint8(0b11100000, 0), "given must have 1 bytes for 3 families, not 2"),
+        (uint8(0b11110000), "given must end with zeros after 3 bits"),
+        (uint8(0), "the counts of at least one family must be given, found 0"),
+        (uint8(0b11000000), "seen must have|cells must be"),
+        (np.array([224]), "given must be uint8"),
+    ],
+)
+def test_what_is_given_is_checked(given: np.ndarray, reason: str) -> None:
+    arrays = {**answer_to_arrays(PLAIN, answer_request(PLAIN, DATA, 1.0)), "given": given}
+    with pytest.raises(MessageError, match=rf"^north: .*({reason})"):
+        answer_from_arrays(arrays, PLAIN, 1.0, sender="north")
+
+
+def test_families_that_are_compared_are_given_together() -> None:
+    with pytest.raises(MessageError, match="the counts of all families must be given, found 2"):
+        answer_from_arrays(answer_with(given=uint8(0b11000000)), REQUEST, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from fedbn.federation.message import StructureMessage
 from fedbn.federation.policy import SitePolicy
 from fedbn.federation.site_file import SiteFile, read_site_file
 from fedbn.graphs.dag import DAG
-from fedbn.networks.family_counts import Family
+from fedbn.networks.family_counts import Family, count_families
 from fedbn.privacy.guarantee import Guarantee
 
 SCHEMA = Schema.categorical(dict.fromkeys("abc", ("0", "1")))
@@ -193,7 +193,20 @@ def test_small_counts_do_not_leave() -> None:
     for cells in ([0, 4], [1, 9]):
         with pytest.raises(PolicyError) as caught:
             SitePolicy(min_cell=5).require_cells(np.array(cells))
-        assert caught.value.args == ("min-cell", "1 counts from 1 to 4")
+        assert caught.value.args == ("min-cell", "1 count from 1 to 4")
+
+
+def test_families_with_small_counts_are_held_back() -> None:
+    schema = Schema.categorical({"a": "01", "b": "01"})
+    data = Dataset(schema, np.array([[0, 0]] * 6 + [[1, 0]] * 5 + [[1, 1]] * 2))
+    counts = count_families(data, [Family(0, ()), Family(1, ()), Family(1, (0,))])
+    assert SitePolicy().permit_counts(counts, compared=True) is counts
+    kept = SitePolicy(min_cell=3).permit_counts(counts, compared=False)
+    assert kept == count_families(data, [Family(0, ())])
+    for policy, compared in ((SitePolicy(min_cell=3), True), (SitePolicy(min_cell=9), False)):
+        with pytest.raises(PolicyError) as caught:
+            policy.permit_counts(counts, compared=compared)
+        assert caught.value.args[0] == "min-cell"
 
 
 def test_the_policy_on_counts_is_read_from_the_file(tmp_path: Path) -> None:

@@ -48,6 +48,9 @@ def test_the_line() -> None:
     assert directions_line(CANCER) == "0 of 4 directions are not determined"
     chain = DAG.from_edges("abc", [("b", "a"), ("b", "c")])
     assert directions_line(chain) == "2 of 2 directions are not determined"
+    assert directions_line(DAG.empty("ab")) == "there is no edge, so no direction"
+    pair = DAG.from_edges("ab", [("a", "b")])
+    assert directions_line(pair) == "the only direction is not determined"
 
 
 def test_files_of_a_class(tmp_path) -> None:

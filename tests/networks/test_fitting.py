@@ -13,7 +13,8 @@ from fedbn.errors import DataError, NetworkError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.networks.catalog import load_network
-from fedbn.networks.fitting import fit_linear_gaussian, fit_parameters
+from fedbn.networks.family_counts import count_families, families_of
+from fedbn.networks.fitting import fit_linear_gaussian, fit_parameters, parameters_of_sites
 from fedbn.networks.random import random_bayesian_network, random_linear_gaussian_network
 
 
@@ -38,6 +39,32 @@ def test_posterior_means_are_those_of_plain_counting(seed, ess):
                 else:
                     expected = (count[setting, state] + ess / (r * q)) / (total + ess / q)
                 assert network.cpts[node][line, state] == pytest.approx(expected, rel=1e-12)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4))
+def test_every_table_is_of_the_rows_of_the_sites_that_gave_it(seed, n_sites):
+    rng = np.random.default_rng(seed)
+    dag = random_dag("abcd", edge_probability=0.5, rng=rng)
+    drawn = random_bayesian_network(dag, rng=rng)
+    families = families_of([dag])
+    sites = [drawn.sample(int(rng.integers(1, 9)), rng) for _ in range(n_sites)]
+    gives = rng.random((n_sites, len(families))) < 0.7
+    gives[0] |= ~gives.any(axis=0)
+    gives[~gives.any(axis=1)] = True
+    given_by = [
+        count_families(site, [f for f, kept in zip(families, row, strict=True) if kept])
+        for site, row in zip(sites, gives, strict=True)
+    ]
+    found = parameters_of_sites(dag, given_by)
+    for node in range(4):
+        rows = [site.table for site, row in zip(sites, gives, strict=True) if row[node]]
+        there = Dataset(drawn.schema, np.concatenate(rows))
+        assert np.array_equal(found.cpts[node], fit_parameters(dag, there).cpts[node])
+    order = rng.permutation(n_sites)
+    assert parameters_of_sites(dag, [given_by[i] for i in order]) == found
+    if n_sites > 1 and not gives[1:, 0].any():
+        with pytest.raises(NetworkError, match="nobody counted the family of 'a'"):
+            parameters_of_sites(dag, given_by[1:])
 
 
 def test_states_never_seen_keep_their_place():

@@ -76,3 +76,35 @@ def test_a_site_without_permission_leaves_its_rows_out(
         none = federate(grid, experiment)
     assert none.network is None
     assert none.result.consensus.dag.n == 2
+
+
+def test_a_family_with_a_small_count_is_held_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`b` is 1 in two rows of the south: its table is that of the north, `a`'s of both."""
+    tables = {"north": [(0, 0)] * 20 + [(1, 1)] * 9 + [(0, 1)] * 7 + [(1, 0)] * 4, "south": []}
+    tables["south"] = [(0, 0)] * 8 + [(1, 0)] * 16 + [(1, 1)] * 2
+    for name, rows in tables.items():
+        (tmp_path / f"{name}.csv").write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in rows))
+        (tmp_path / f"{name}.toml").write_text(
+            '[policy]\ncounts = true\nmin-cell = 5\nallow-states = ["b"]\n'
+        )
+    nodes = [
+        {"data-path": str(tmp_path / f"{n}.csv"), "policy": str(tmp_path / f"{n}.toml")}
+        for n in ("north", "south")
+    ]
+    experiment = Experiment.of(parameters="federated", max_parents=0)
+    with InProcessGrid(to_run_config(experiment), nodes) as grid:
+        network = federate(grid, experiment).network
+    assert isinstance(network, BayesianNetwork)
+    assert network.dag.n_edges == 0
+    found = [cpt[0].tolist() for cpt in network.cpts]
+    assert found == [[pytest.approx((35 + 0.5) / 67), pytest.approx((31 + 0.5) / 67)],
+                     [pytest.approx((24 + 0.5) / 41), pytest.approx((16 + 0.5) / 41)]]  # fmt: skip
+    said = [record.getMessage() for record in caplog.records]
+    assert "the tables of 'b' are without the rows of client 2: min-cell" in said
+    log = (tmp_path / "south.csv.disclosures.jsonl").read_text()
+    assert "exact counts of 1 family, 2 cells; 1 family held back" in log
+    with InProcessGrid(to_run_config(experiment), nodes[1:]) as grid:
+        assert federate(grid, experiment).network is None
+    assert "no parameters: nobody counted the family of 'b'" in caplog.text

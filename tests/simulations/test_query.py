@@ -104,7 +104,10 @@ def test_weighted_networks_of_a_folder_are_averaged(
     assert found["lung"] == pytest.approx(expected["lung"])
     ask(str(tmp_path), "--average", "--ask", "lung", "--given", "smoke=yes")
     far = abs(found["lung"]["yes"] - 0.1)
-    line = capsys.readouterr().out.splitlines()[-1]
+    lines = capsys.readouterr().out.splitlines()
+    line = lines[-1]
+    (yes,) = [shown.split() for shown in lines if shown.split()[:2] == ["lung", "yes"]]
+    assert yes == ["lung", "yes", f"{found['lung']['yes']:.6f}", "0.100000"]
     assert line.startswith("Average of 2 structures; the consensus alone differs by at most")
     assert f"{far:.6f}" in line
 

@@ -1,5 +1,6 @@
 """`fedbn inspect`, `schema` and `check` as a site's owner calls them."""
 
+import json
 import shlex
 from pathlib import Path
 
@@ -66,7 +67,9 @@ def test_check_says_what_would_leave(fedbn: Fedbn, table: Path) -> None:
     )
     agreed = table.with_name("states.json")
     agreed.write_text('{"years": {"cuts": [40]}, "job": ["x", "missing"], "smoke": ["no"]}')
-    found = fedbn("check", site, "--schema", agreed, "--json").json
+    ran = fedbn("check", site, "--schema", agreed, "--json")
+    assert ran.status == 1
+    found = json.loads(ran.out)
     assert found["handshake"] == {
         "job": ["missing", "x"],
         "smoke": ["no", "yes"],
@@ -74,9 +77,19 @@ def test_check_says_what_would_leave(fedbn: Fedbn, table: Path) -> None:
     }
     assert found["differs"] == "column 'smoke' has state 'yes', which is not agreed"
     assert (found["refused"], found["histograms"], found["counts"]) == ("", False, False)
-    assert "It does not fit the schema" in fedbn("check", site, "--schema", agreed).out
+    assert not found["fits"]
+    shown = fedbn("check", site, "--schema", agreed)
+    assert shown.status == 1
+    assert "The table does not fit the schema: column 'smoke' has state 'yes'" in shown.out
+    agreed.write_text(
+        '{"years": {"cuts": [40]}, "job": ["w", "x", "missing"], "smoke": ["no", "yes"]}'
+    )
+    fits = fedbn("check", site, "--schema", agreed, "--json").json
+    assert fits["fits"]
+    assert fits["handshake"]["job"] == ["missing", "w", "x"]
     site.write_text('table = "north.csv"\n[policy]\nmin-rows = 500\n')
     refused = fedbn("check", site, "--columns", "smoke,job")
+    assert refused.status == 1
     assert "Nothing would leave: min-rows: 60 rows" in refused.out
 
 

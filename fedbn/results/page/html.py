@@ -18,7 +18,8 @@ from typing import Any
 
 from fedbn.results.page.svg import curve_svg, legend, network_svg
 from fedbn.results.page.tables import edge_table, page_table, parameter_tables, site_table
-from fedbn.results.page.words import count_of, number
+from fedbn.results.page.words import number
+from fedbn.wording import count_of
 
 __all__ = ["page_html", "page_of"]
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
+from fedbn.wording import count_of
 
-__all__ = ["count_of", "headline", "number", "sentences"]
+__all__ = ["headline", "number", "sentences"]
 
 
 def headline(run: Mapping[str, Any], clients: int) -> str:
@@ -73,15 +74,6 @@ def _against_gold(facts: Mapping[str, Any]) -> str:
     if facts.get("pooled_to_gold") is not None:
         text += f", and learning from all rows pooled would have {number(facts['pooled_to_gold'])}"
     return f"{text}."
-
-
-def count_of(many: int, word: str) -> str:
-    """So many of a thing.
-
-    >>> count_of(1, "edge"), count_of(2, "edge")
-    ('1 edge', '2 edges')
-    """
-    return f"{many} {word}" if many == 1 else f"{many} {word}s"
 
 
 def number(value: Any, decimals: int = 2) -> str:

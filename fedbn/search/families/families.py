@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fedbn.errors import SearchError
 from fedbn.graphs._bit_kernels import pack
 from fedbn.graphs.dag import DAG
+from fedbn.wording import count_of
 
 __all__ = ["Families"]
 
@@ -153,4 +154,4 @@ class Families:
         return DAG(self.names, adjacency)
 
     def __repr__(self) -> str:
-        return f"Families({self.size} parent sets of {self.n} variables)"
+        return f"Families({count_of(self.size, 'parent set')} of {count_of(self.n, 'variable')})"
