@@ -149,10 +149,7 @@ def prepare(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepara
         _warn_of_numbers(source, data)
     _warn_of_constants(source, data)
     if dropped > MANY_DROPPED * rows:
-        _warn(
-            f"{source}: as a cell is missing, the run goes without {dropped} of "
-            f"{count_of(rows, 'row')}"
-        )
+        _warn(f"{source}: left out, as a cell is missing: {dropped} of {count_of(rows, 'row')}")
     return Prepared(data, dropped)
 
 
