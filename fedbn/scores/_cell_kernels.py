@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.graphs._bit_kernels import inlined, inner
-from fedbn.scores._tables import INFORMATION, LOOKED_UP, Integer, Terms
+from fedbn.scores._tables import BDEU, INFORMATION, LANES, LOOKED_UP, Integer, Terms
 
 LOG_2_PI_HALF = 0.5 * math.log(2.0 * math.pi)
 PROBES = 8
@@ -47,83 +47,76 @@ def slot_of(terms: Terms, log_size: float) -> int:
     terms.known[slot] = 0
     terms.size[slot] = log_size
     for rung in range(terms.row_weight.shape[0]):
-        if terms.kind == INFORMATION:
-            _begin_information(terms, slot, rung)
-        else:
+        if terms.kind == BDEU:
             _begin_bdeu(terms, slot, rung, log_size)
     return int(slot)
 
 
 @inner
-def _begin_information(terms: Terms, slot: Integer, rung: Integer) -> None:
-    """The terms k n ln n of small counts."""
-    for count in range(1, min(LOOKED_UP, terms.known.shape[1])):
-        value = terms.row_weight[rung] * (count * math.log(count))
-        terms.known[slot, count, rung] = np.int64(np.rint(value * terms.units[rung]))
-
-
-@inner
 def _begin_bdeu(terms: Terms, slot: Integer, rung: Integer, log_size: float) -> None:
-    """The terms ln Γ(k n + α) - ln Γ(α) of small counts, and what large ones need.
+    """What the terms ln Γ(k n + α) - ln Γ(α) need; for k = 1 those of small counts, too.
 
     They are ln α + Σ_{0<i<n} ln(i + α), also where α underflows; where k n is not whole,
-    ln α + ln Γ(k n + α) - ln Γ(1 + α).
+    ln α - ln Γ(1 + α) + ln Γ(k n + α).
     """
     k, units = float(terms.row_weight[rung]), float(terms.units[rung])
     log_alpha = math.log(terms.parameter) - log_size
     alpha = math.exp(log_alpha)
-    total, from_one = log_alpha, math.lgamma(1.0 + alpha)
-    for count in range(1, LOOKED_UP):
-        if count > 1 and k == 1.0:
-            total += math.log(count - 1 + alpha)
-        elif k != 1.0:
-            total = log_alpha + (math.lgamma(k * count + alpha) - from_one)
-        if count < terms.known.shape[1]:
-            terms.known[slot, count, rung] = np.int64(np.rint(total * units))
     terms.alpha[slot] = alpha
+    terms.offset[slot] = log_alpha - math.lgamma(1.0 + alpha)
+    total = float(terms.offset[slot]) + math.lgamma(k * (LOOKED_UP - 1) + alpha)
+    if k == 1.0:
+        total = log_alpha
+        for count in range(1, LOOKED_UP):
+            if count > 1:
+                total += math.log(count - 1 + alpha)
+            if count < terms.known.shape[1] - 1:
+                terms.known[slot, count, rung] = np.int64(np.rint(total * units))
     terms.base[slot, rung] = _log_gamma(k * (LOOKED_UP - 1) + alpha) - total
 
 
 @inner
-def _large_term(terms: Terms, slot: Integer, count: Integer, rung: Integer) -> int:
-    """What a cell with `count` ≥ LOOKED_UP rows adds to J."""
-    k = terms.row_weight[rung]
-    if terms.kind == INFORMATION:
-        value = k * (count * math.log(count))
-    else:
-        value = _log_gamma(k * count + terms.alpha[slot]) - terms.base[slot, rung]
-    return int(np.int64(np.rint(value * terms.units[rung])))
-
-
-@inner
-def _term(terms: Terms, slot: Integer, count: Integer, rung: Integer) -> int:
-    """What a cell with `count` rows adds to J, where it is not known yet."""
-    value = np.int64(0)
-    if count >= LOOKED_UP:
-        value = np.int64(_large_term(terms, slot, count, rung))
-        if count < terms.known.shape[1]:
-            terms.known[slot, count, rung] = value
-    return int(value)
+def _fill(terms: Terms, slot: Integer, count: Integer, place: Integer) -> None:
+    """known[slot, place] := what a cell with `count` ≥ 1 rows adds to J, but what is known of small
+    counts."""
+    for rung in range(terms.row_weight.shape[0]):
+        k = terms.row_weight[rung]
+        if terms.kind == INFORMATION:
+            value = k * (count * math.log(count))
+        elif count >= LOOKED_UP:
+            value = _log_gamma(k * count + terms.alpha[slot]) - terms.base[slot, rung]
+        elif k != 1.0:
+            value = terms.offset[slot] + math.lgamma(k * count + terms.alpha[slot])
+        else:
+            continue
+        terms.known[slot, place, rung] = np.int64(np.rint(value * terms.units[rung]))
 
 
 @inlined
 def add_counts(terms: Terms, slot: Integer, counts: NDArray[np.int32], size: Integer) -> None:
     """sums[rung] := the terms of the int32 counts of cells, counts[:size].
 
-    A cell without rows adds 0. A term of 0 units is one that is not known, or truly 0.
+    A cell without rows adds 0. A term of 0 units is one that is not known, or truly 0. The last
+    place is for counts that are too large to be kept.
     """
-    limit = np.uint64(terms.known.shape[1])
-    for rung in range(terms.sums.shape[0]):
-        total = np.int64(0)
-        for c in range(size):
-            count = np.uint64(counts[c])
-            term = np.int64(0)
-            if count < limit:
-                term = terms.known[slot, count, rung]
-            if (term == 0) & (count >= np.uint64(LOOKED_UP)):
-                term = np.int64(_term(terms, slot, np.int64(count), rung))
-            total += term
-        terms.sums[rung] = total
+    last = np.uint64(terms.known.shape[1] - 1)
+    lanes = terms.sums.shape[0]
+    terms.sums[:] = 0
+    total = np.int64(0)
+    for c in range(size):
+        count = np.uint64(counts[c])
+        place = min(count, last)
+        unknown = terms.known[slot, place, terms.probe] == 0
+        if (unknown & (count >= np.uint64(terms.unknown))) | (count >= last):
+            _fill(terms, slot, np.int64(count), np.int64(place))
+        if lanes == 1:
+            total += terms.known[slot, place, 0]
+        else:
+            for begin in range(0, lanes, LANES):
+                for lane in range(LANES):
+                    terms.sums[begin + lane] += terms.known[slot, place, begin + lane]
+    if lanes == 1:
+        terms.sums[0] = total
 
 
 @inlined

@@ -38,6 +38,7 @@ __all__ = [
     "EMPTIED",
     "GAUSSIAN",
     "INFORMATION",
+    "LANES",
     "LOOKED_UP",
     "RADIX",
     "SIZE",
@@ -57,7 +58,8 @@ Integer = Any  # int64 in compiled code, int or a numpy integer for the type che
 BDEU, INFORMATION, GAUSSIAN = 0, 1, 2
 STORED, COUNTED, EMPTIED, SIZE = 0, 1, 2, 3  # of `counters`
 CLASSES, WITH_BITMAPS, WITH_ROWS, RADIX = 0, 1, 2, 3  # of `context`
-LOOKED_UP = 128  # the terms of counts below this are made before they are needed
+LANES = 8  # several row weights are summed by so many at a time
+LOOKED_UP = 128  # counts below this are small: Stirling's series is for the others
 ZERO = np.uint64(0)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -84,9 +86,12 @@ class Terms(NamedTuple):
     units: NDArray[np.float64]  # [R]: how many units are a nat, a power of two
     size: NDArray[np.float64]  # [slots]: ln Π r that a slot belongs to, or -1
     alpha: NDArray[np.float64]  # [slots]: BDeu: ess / Π r
+    offset: NDArray[np.float64]  # [slots]: BDeu: ln α - ln Γ(1 + α)
     base: NDArray[np.float64]  # [slots, R]: BDeu: ln Γ(α)
-    known: NDArray[np.int64]  # [slots, counts, R]: terms in units, 0 where not known
-    sums: NDArray[np.int64]  # [R]: of one set
+    probe: int  # the rung that shows whether the terms of a count are known
+    unknown: int  # counts below this are known from the start
+    known: NDArray[np.int64]  # [slots, counts + 1, lanes]: terms in units, 0 where not known
+    sums: NDArray[np.int64]  # [lanes]: of one set; R lanes are used
 
 
 class Tables(NamedTuple):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["no_terms", "terms_of"]
 
 _SLOTS = 256
-_BYTES = 4 << 20
+_BYTES = 8 << 20
 _EXPONENTS = (-1000.0, 44.0)
 
 
@@ -39,7 +39,7 @@ def terms_of(
     parameters : ess, or the penalty per free parameter, for each row weight.
     row_weights : k ≥ 1.
     """
-    from fedbn.scores._tables import BDEU, LOOKED_UP, Terms
+    from fedbn.scores._tables import BDEU, LANES, LOOKED_UP, Terms
 
     weights, penalties = np.array(row_weights, dtype=np.float64), np.array(parameters)
     largest = weights * np.log(weights * rows + 2.0)
@@ -47,7 +47,10 @@ def terms_of(
         largest = weights * np.log(weights * rows + parameters[0] + 2.0)
         largest += abs(math.log(parameters[0])) + np.log(arities).sum()
     exponent = np.floor(62.0 - np.log2(rows * largest + 1.0))
-    limit = max(LOOKED_UP, _BYTES // (8 * _SLOTS * weights.size))
+    lanes = 1 if weights.size == 1 else -(-weights.size // LANES) * LANES
+    counts = min(rows + 1, max(LOOKED_UP, _BYTES // (8 * _SLOTS * lanes)))
+    probe = int(np.argmax(weights != 1.0)) if kind == BDEU else 0
+    begun = kind == BDEU and weights[probe] == 1.0
     return Terms(
         kind=kind,
         parameter=float(parameters[0]),
@@ -56,9 +59,12 @@ def terms_of(
         units=np.exp2(np.clip(exponent, *_EXPONENTS)),
         size=np.full(_SLOTS, -1.0),
         alpha=np.zeros(_SLOTS),
+        offset=np.zeros(_SLOTS),
         base=np.zeros((_SLOTS, weights.size)),
-        known=np.empty((_SLOTS, min(rows + 1, limit), weights.size), dtype=np.int64),
-        sums=np.zeros(weights.size, dtype=np.int64),
+        probe=probe,
+        unknown=LOOKED_UP if begun else (1 if kind == BDEU else 2),
+        known=np.empty((_SLOTS, counts + 1, lanes), dtype=np.int64),
+        sums=np.zeros(lanes, dtype=np.int64),
     )
 
 
@@ -69,4 +75,5 @@ def no_terms() -> Terms:
     none = np.zeros(0)
     whole = np.zeros(0, dtype=np.int64)
     known = whole.reshape(0, 0, 0)
-    return Terms(GAUSSIAN, 0.0, none, none, none, none, none, none.reshape(0, 0), known, whole)
+    table = none.reshape(0, 0)
+    return Terms(GAUSSIAN, 0.0, none, none, none, none, none, none, table, 0, 0, known, whole)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbn.graphs._bit_kernels import popcount, set_bit
+from fedbn.graphs._bit_kernels import inner, popcount, set_bit
 from fedbn.scores._joint_kernels import joint_pairs, local
-from fedbn.scores._tables import Integer, Tables, inline, inner
+from fedbn.scores._tables import Integer, Tables, inline
 from fedbn.search._clique_kernels import family, next_clique
 from fedbn.search._record_kernels import close_row, drop_stale, keep, void_row
 from fedbn.search._set_kernels import first

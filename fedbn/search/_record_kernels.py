@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bits
-from fedbn.graphs._bit_kernels import has_bit, set_bit
-from fedbn.scores._tables import Integer, inline, inner
+from fedbn.graphs._bit_kernels import has_bit, inner, set_bit
+from fedbn.scores._tables import Integer, inline
 from fedbn.search._set_kernels import first
 from fedbn.search._state import ALL, INSERT, TURN, ZERO, Graph, Record
 

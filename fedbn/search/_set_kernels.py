@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-from fedbn.graphs._bit_kernels import first_bit, popcount
-from fedbn.scores._tables import Integer, inner
+from fedbn.graphs._bit_kernels import first_bit, inner, popcount
+from fedbn.scores._tables import Integer
 from fedbn.search._state import ZERO
 
 

@@ -23,20 +23,30 @@ from pathlib import Path
 from typing import Any
 
 WEIGHTS = (1.0, 1.5, 2.0, 2.5, 3.0)
+SEARCHES = 5
+Case = tuple[str, int]
+"""A network and a number of rows."""
+
 HEADER = f"{'network':<10} {'rows':>7} {'first':>9} {'second':>9} {'ratio':>6}  same"
 
 
 def measure(network: str, rows: int, seed: int) -> dict[str, Any]:
-    """CPU seconds of one warm GES with this interpreter's fedbn, and a hash of its DAG."""
+    """The least CPU seconds of some warm GES with this fedbn, and a hash of its DAG."""
     from fedbn.scores import make_score
     from fedbn.search.ges import ges
 
     data = _table(network, rows, seed)
     ges(make_score("bdeu", _table("asia", 50, 0)))
-    began = time.process_time()
-    dag = ges(make_score("bdeu", data)).dag
-    seconds = time.process_time() - began
-    return {"seconds": seconds, "dag": hashlib.sha256(repr(dag.edges).encode()).hexdigest()}
+    seconds = []
+    for _ in range(SEARCHES):
+        began = time.process_time()
+        dag = ges(make_score("bdeu", data)).dag
+        seconds.append(time.process_time() - began)
+    return {"seconds": min(seconds), "dag": _hash(repr(dag.edges))}
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _table(network: str, rows: int, seed: int) -> Any:
@@ -59,25 +69,30 @@ def climb_ladder(network: str, rows: int, seed: int, *, warm: bool) -> dict[str,
     else:
         dags = [ges(make_score("bdeu", data, row_weight=k)).dag for k in WEIGHTS]
     seconds = time.process_time() - began
-    edges = repr([dag.edges for dag in dags])
-    return {"seconds": seconds, "dag": hashlib.sha256(edges.encode()).hexdigest()}
+    return {"seconds": seconds, "dag": _hash(repr([dag.edges for dag in dags]))}
 
 
-def measure_with(python: str, network: str, rows: int, seed: int) -> dict[str, Any]:
-    """`measure` with another interpreter and its fedbn."""
-    command = [python, str(Path(__file__)), "--one", network, str(rows), str(seed)]
+def measure_with(python: str, cases: Sequence[Case], seed: int) -> list[dict[str, Any]]:
+    """`measure` of every case with another interpreter and its fedbn, in one process."""
+    asked = json.dumps([[network, rows, seed] for network, rows in cases])
+    command = [python, str(Path(__file__).resolve()), "--measure", asked]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
 
 
 def compare(
-    ways: Sequence[Callable[[], dict[str, Any]]], repetitions: int
-) -> tuple[list[float], bool]:
-    """The least CPU seconds of each way, taken in turn, and whether all DAGs are the same."""
+    ways: Sequence[Callable[[], list[dict[str, Any]]]], repetitions: int
+) -> list[tuple[list[float], bool]]:
+    """For every case the least CPU seconds of each way, taken in turn, and whether all DAGs are
+    the same."""
     found = [[way() for way in ways] for _ in range(repetitions)]
-    least = [min(row[i]["seconds"] for row in found) for i in range(len(ways))]
-    return least, len({one["dag"] for row in found for one in row}) == 1
+    compared = []
+    for case in range(len(found[0][0])):
+        table = [[way[case] for way in row] for row in found]
+        least = [min(row[i]["seconds"] for row in table) for i in range(len(ways))]
+        compared.append((least, len({one["dag"] for row in table for one in row}) == 1))
+    return compared
 
 
 def line_of(network: str, rows: int, least: Sequence[float], same: bool) -> str:
@@ -94,30 +109,32 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--networks", default="alarm,hepar2,win95pts")
     options.add_argument("--rows", default="5000,100000")
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--repetitions", type=int, default=5)
+    options.add_argument("--repetitions", type=int, default=3)
     options.add_argument("--against", help="another interpreter, with the fedbn to compare with")
     options.add_argument("--ladder", action="store_true", help="cold and warm ladders of weights")
-    options.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    options.add_argument("--measure", help=argparse.SUPPRESS)
     return options
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table, or with --one the measurement of one search as JSON."""
+    """Print the table, or with --measure the measurements of this interpreter as JSON."""
     chosen = parser().parse_args(arguments)
-    if chosen.one:
-        print(json.dumps(measure(chosen.one[0], int(chosen.one[1]), int(chosen.one[2]))))
+    if chosen.measure:
+        print(json.dumps([measure(*case) for case in json.loads(chosen.measure)]))
         return
+    cases = [(w, int(r)) for w in chosen.networks.split(",") for r in chosen.rows.split(",")]
+    if chosen.ladder:
+        ways = [partial(_climb_ladders, cases, chosen.seed, warm=warm) for warm in (False, True)]
+    else:
+        pythons = [chosen.against or sys.executable, sys.executable]
+        ways = [partial(measure_with, python, cases, chosen.seed) for python in pythons]
     print(HEADER)
-    pythons = [chosen.against or sys.executable, sys.executable]
-    for network in chosen.networks.split(","):
-        for rows in map(int, chosen.rows.split(",")):
-            ways = [partial(measure_with, p, network, rows, chosen.seed) for p in pythons]
-            if chosen.ladder:
-                ways = [
-                    partial(climb_ladder, network, rows, chosen.seed, warm=warm)
-                    for warm in (False, True)
-                ]
-            print(line_of(network, rows, *compare(ways, chosen.repetitions)), flush=True)
+    for case, compared in zip(cases, compare(ways, chosen.repetitions), strict=True):
+        print(line_of(*case, *compared))
+
+
+def _climb_ladders(cases: Sequence[Case], seed: int, *, warm: bool) -> list[dict[str, Any]]:
+    return [climb_ladder(network, rows, seed, warm=warm) for network, rows in cases]
 
 
 if __name__ == "__main__":
