@@ -19,7 +19,7 @@ from fedbn.graphs.random import perturb
 from tests import naive_choice as twin
 from tests import naive_consensus as naive
 
-KINDS = ("dense", "sparse", "similar", "identical", "empty among others", "one dense")
+KINDS = ("dense", "sparse", "similar", "identical", "empty among others", "one dense", "alike")
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,9 @@ def random_case(seed: int) -> Case:
     elif kind == "similar":
         base = random_dag(n, 0.5, rng)
         dags = [perturb(base, int(rng.integers(0, n)), rng=rng) for _ in range(r)]
+    elif kind == "alike":
+        base = random_dag(max(4, n), 0.5, rng)
+        dags = [perturb(base, int(rng.integers(0, 3)), rng=rng) for _ in range(3 * r + 4)]
     elif kind == "identical":
         dags = [random_dag(n, float(rng.random()), rng)] * r
     elif kind == "empty among others":
@@ -66,7 +69,9 @@ def random_case(seed: int) -> Case:
         seed=seed,
         kind=kind,
         dags=dags,
-        weights=[int(w) for w in rng.integers(1, 5, size=r)] if rng.random() < 0.5 else None,
+        weights=[int(w) for w in rng.integers(1, 5, size=len(dags))]
+        if rng.random() < 0.5
+        else None,
         k_max=int(rng.choice([0, 1, 10])),
         robust=ROBUST[seed // len(KINDS) % len(ROBUST)],
         random_ties=seed // (len(KINDS) * len(ROBUST)) % 2 == 1,

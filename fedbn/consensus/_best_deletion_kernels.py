@@ -44,7 +44,8 @@ from fedbn.consensus._input_kernels import prune_inputs
 from fedbn.consensus._pattern_kernels import delete_in_pattern, describe
 from fedbn.consensus._slot_kernels import comes_before, operator_of, size_of
 from fedbn.consensus._split_kernels import split
-from fedbn.graphs._bit_kernels import has_bit, inner
+from fedbn.consensus._typical_kernels import mark_differences
+from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit, inner
 from fedbn.graphs._cpdag_kernels import topological_bits
 
 DONE, LIMIT, NO_SLOT, PAUSE, BROKEN = 0, 1, 2, 3, 4
@@ -64,10 +65,14 @@ def prepare(e: Engine, s: Scratch) -> None:
         topological = topological_bits(g[PA], g[CH])
         for v in range(n):
             e.topo[i, v] = topological[v]
-            for p in range(n):
-                if has_bit(g[PA, v], p):
+            for w in range(g.shape[2]):
+                word = g[PA, v, w]
+                while word != ZERO:
+                    p = (w << 6) + np.int64(first_bit(word))
+                    word &= word - ONE
                     e.votes[p, v] += e.weights[i]
                     e.votes[v, p] += e.weights[i]
+        mark_differences(e, i)
     fill_graph(e.typical)
     topological = topological_bits(e.typical[PA], e.typical[CH])
     order = topological_bits(e.dag[PA], e.dag[CH])

@@ -1,4 +1,4 @@
-"""The cached cuts of the slots: computing, carrying over, and invalidating them exactly."""
+"""The cached cuts of the slots: computing and invalidating them exactly."""
 
 # mypy: disable-error-code="arg-type, assignment, return-value, no-any-return"
 # (numbers inside kernels are machine integers, which numpy's stubs tell from int)
@@ -9,17 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-from fedbn.consensus._cut_kernels import is_inside, min_cut_bits
+from fedbn.consensus._carry_kernels import carry
+from fedbn.consensus._cut_kernels import least_cut_bits
 from fedbn.consensus._engine import (
     AFTER,
     ALIKE,
-    CH,
     CLIP,
     DEAD,
-    DES,
     FAMILY,
     FIRST,
-    INSIDE,
     K_MAX,
     KIND,
     MEDIAN,
@@ -27,55 +25,30 @@ from fedbn.consensus._engine import (
     OPERATOR,
     OWNER,
     PAX,
-    ROW,
     UNKNOWN,
+    UNLIKE,
     USED_SLOTS,
     Engine,
     F,
     H,
-    Integer,
     Scratch,
     U,
     X,
     Y,
 )
-from fedbn.consensus._slot_kernels import free_chain, new_slot, size_of
-from fedbn.consensus._typical_kernels import fill_touched, has_same_cut
-from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit, inner, popcount
-
-
-@inner
-def _at_least(cut: Integer) -> int:
-    """What is known of a cut, exact or not."""
-    return np.int64(cut) if cut >= 0 else -1 - np.int64(cut)
-
-
-@inner
-def _median_bound(e: Engine, slot: int) -> int:
-    """The sum of the weights times the lower weighted median of what is known of the cuts."""
-    total = 0
-    for i in range(e.weights.shape[0]):
-        total += e.weights[i]
-    value = 0
-    while True:
-        below = 0
-        for i in range(e.weights.shape[0]):
-            if _at_least(e.cut[slot, i]) <= value:
-                below += e.weights[i]
-        if 2 * below >= total:
-            return value * total
-        value += 1
-
-
-@inner
-def _change(e: Engine, slot: int, i: int, old: int, cut: int) -> None:
-    """Write a cut of which `old` was known and keep the bound."""
-    new = cut if cut >= 0 else -1 - cut
-    e.cut[slot, i] = cut
-    if e.limits[MEDIAN] == 0:
-        e.bound[slot] += e.weights[i] * (new - old)
-    elif new != old:
-        e.bound[slot] = _median_bound(e, slot)
+from fedbn.consensus._slot_kernels import (
+    at_least,
+    change,
+    free_chain,
+    median_bound,
+    new_slot,
+    size_of,
+)
+from fedbn.consensus._typical_kernels import (
+    fill_unlike,
+    has_same_cut,
+)
+from fedbn.graphs._bit_kernels import ZERO, has_bit, inner
 
 
 @inner
@@ -96,10 +69,8 @@ def evaluate(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
         if e.cut[slot, i] >= 0:
             continue
         g = e.graphs[i]
-        value = min_cut_bits(g, x, y, e.sets[slot, F], e.sets[slot, U], s)
-        if e.slots[slot, KIND] != OPERATOR and _surely_married(g, x, y, e.sets[slot, U], more, s):
-            value += 1
-        _change(e, slot, i, -1 - e.cut[slot, i], min(value, e.limits[CLIP]))
+        value = least_cut_bits(g, x, y, e.sets[slot, F], e.sets[slot, U], more, s)
+        change(e, slot, i, -1 - e.cut[slot, i], min(value, e.limits[CLIP]))
         e.slots[slot, UNKNOWN] -= 1
         made += 1
         if e.bound[slot] > limit:
@@ -111,106 +82,26 @@ def evaluate(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
 def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
     """The minimum cut of the typical graph, for all inputs that have the same; cuts made, one.
 
-    The slot's family is married for sure in an input or not: that is looked at in every one.
+    Inputs UNLIKE the typical graph are looked at one by one.
     """
     number = e.slots[slot, OWNER]
     x, y = e.edges[number, X], e.edges[number, Y]
-    low, touched = e.sets[slot, F], s.spare[4]
+    low, free = e.sets[slot, F], e.sets[slot, U]
     more = e.limits[K_MAX] - size_of(e.sets[slot, H])
-    found = min_cut_bits(e.typical, x, y, low, e.sets[slot, U], s)
-    fill_touched(s, touched)
+    value = min(least_cut_bits(e.typical, x, y, low, free, more, s), e.limits[CLIP])
+    certain = size_of(free) > more
+    fill_unlike(e, low, free, certain, s)
     for i in range(0, e.weights.shape[0], stride):
-        if e.cut[slot, i] >= 0 or not has_same_cut(e, i, x, y, low, touched, s):
+        if e.cut[slot, i] >= 0:
             continue
-        value, g = found, e.graphs[i]
-        if e.slots[slot, KIND] != OPERATOR and _surely_married(g, x, y, e.sets[slot, U], more, s):
-            value += 1
-        _change(e, slot, i, -1 - e.cut[slot, i], min(value, e.limits[CLIP]))
+        unlike = has_bit(s.inputs[UNLIKE], i)
+        if unlike and not has_same_cut(e, slot, i, certain, s):
+            continue
+        change(e, slot, i, -1 - e.cut[slot, i], value)
         e.slots[slot, UNKNOWN] -= 1
         if e.bound[slot] > limit:
             break
     return 1
-
-
-@inner
-def _surely_married(g: Bits, x: int, y: int, undecided: Bits, more: int, s: Scratch) -> bool:
-    """Bound 4, after the family's cut in input g was computed: whether x - y is one more edge."""
-    if has_bit(s.rows[ROW, x], y):
-        return False
-    for w in range(g.shape[2]):
-        word = g[CH, x, w] & g[CH, y, w] & ~s.sets[INSIDE, w]
-        while word != ZERO:
-            c = (w << 6) + np.int64(first_bit(word))
-            word &= word - ONE
-            below = 0
-            for k in range(g.shape[2]):
-                below += np.int64(popcount(g[DES, c, k] & undecided[k]))
-            if below > more:
-                return True
-    return False
-
-
-@inner
-def all_inside(g: Bits, nodes: Bits, x: int, y: int, given: Bits) -> bool:
-    """Whether all of `nodes` are in An({x, y} + given) of input g."""
-    for w in range(nodes.shape[0]):
-        word = nodes[w]
-        while word != ZERO:
-            v = (w << 6) + np.int64(first_bit(word))
-            word &= word - ONE
-            if not is_inside(g, v, x, y, given):
-                return False
-    return True
-
-
-@inner
-def _some_inside(g: Bits, nodes: Bits, x: int, y: int, given: Bits) -> bool:
-    """Whether one of `nodes` is in An({x, y} + given) of input g."""
-    for w in range(nodes.shape[0]):
-        word = nodes[w]
-        while word != ZERO:
-            v = (w << 6) + np.int64(first_bit(word))
-            word &= word - ONE
-            if is_inside(g, v, x, y, given):
-                return True
-    return False
-
-
-@inner
-def carry(e: Engine, source: int, target: int, s: Scratch) -> None:
-    """Bound 5: what is known of the cuts of `source`, for another slot of the same edge.
-
-    The graph of (low', high') is a subgraph of that of (low, high) if low' - low is in
-    An({x, y} + low) and nothing of high - high' in An({x, y} + low'), and the same graph if also
-    low - low' is in An({x, y} + low') and nothing of high' - high in An({x, y} + low).
-    """
-    number = e.slots[source, OWNER]
-    x, y = e.edges[number, X], e.edges[number, Y]
-    low, old_low = e.sets[target, F], e.sets[source, F]
-    low_lost, low_new, high_lost, high_new = s.spare[0], s.spare[1], s.spare[2], s.spare[3]
-    for w in range(low.shape[0]):
-        high, old_high = low[w] | e.sets[target, U, w], old_low[w] | e.sets[source, U, w]
-        low_lost[w] = old_low[w] & ~low[w]
-        low_new[w] = low[w] & ~old_low[w]
-        high_lost[w] = old_high & ~high
-        high_new[w] = high & ~old_high
-    for i in range(e.weights.shape[0]):
-        cut, known = e.cut[source, i], e.cut[target, i]
-        if known >= 0 or (cut < 0 and cut >= known):
-            continue
-        g = e.graphs[i]
-        if not all_inside(g, low_lost, x, y, low) or _some_inside(g, high_new, x, y, old_low):
-            continue
-        bound = max(_at_least(cut), -1 - known)
-        if (
-            cut >= 0
-            and all_inside(g, low_new, x, y, old_low)
-            and not _some_inside(g, high_lost, x, y, low)
-        ):
-            _change(e, target, i, -1 - known, bound)
-            e.slots[target, UNKNOWN] -= 1
-        else:
-            _change(e, target, i, -1 - known, -1 - bound)
 
 
 @inner
@@ -239,7 +130,7 @@ def make_root(e: Engine, number: int, s: Scratch) -> None:
     if e.limits[MEDIAN] == 0:
         e.bound[slot] = e.votes[e.edges[number, X], e.edges[number, Y]]
     else:
-        e.bound[slot] = _median_bound(e, slot)
+        e.bound[slot] = median_bound(e, slot)
     if source >= 0:
         carry(e, source, slot, s)
         free_chain(e, e.slots[slot, AFTER])
@@ -290,4 +181,4 @@ def invalidate(e: Engine, lost: NDArray[np.int32], changed: int, gone: Bits) -> 
             if touched:
                 if value >= 0:
                     e.slots[slot, UNKNOWN] += 1
-                _change(e, slot, i, _at_least(value), -1 - joined)
+                change(e, slot, i, at_least(value), -1 - joined)

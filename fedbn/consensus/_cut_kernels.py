@@ -30,6 +30,7 @@ from fedbn.consensus._engine import (
     USED,
     Scratch,
 )
+from fedbn.consensus._slot_kernels import size_of
 from fedbn.graphs._bit_kernels import (
     ONE,
     ZERO,
@@ -38,6 +39,7 @@ from fedbn.graphs._bit_kernels import (
     has_bit,
     inner,
     inner_with_arrays,
+    popcount,
     set_bit,
     transpose_bits,
 )
@@ -175,6 +177,28 @@ def min_cut_bits(g: Bits, x: int, y: int, low: Bits, free: Bits, s: Scratch) -> 
     Afterwards, for a value > 0, REACH is the side of y of the minimum cut nearest to y: what y
     reaches in the residual graph of a maximum flow from y (unique).
     """
+    _fill_inside(g, x, y, low, s)
+    return _cut_inside(g, x, y, low, free, s)
+
+
+@inner
+def least_cut_bits(g: Bits, x: int, y: int, low: Bits, free: Bits, more: int, s: Scratch) -> int:
+    """The same for a family, of which at most `more` of the undecided elements `free` are left out
+    of S: with the nodes that are in An({x, y} + S) for every S (bounds 1 and 4)."""
+    _fill_inside(g, x, y, low, s)
+    if size_of(free) > more:
+        for v in range(g.shape[1]):
+            below = 0
+            for w in range(g.shape[2]):
+                below += np.int64(popcount(g[DES, v, w] & free[w]))
+            if below > more:
+                set_bit(s.sets[INSIDE], v)
+    return _cut_inside(g, x, y, low, free, s)
+
+
+@inner
+def _fill_inside(g: Bits, x: int, y: int, low: Bits, s: Scratch) -> None:
+    """INSIDE := An({x, y} + low)."""
     words = g.shape[2]
     for w in range(words):
         s.sets[INSIDE, w] = g[ANC, x, w] | g[ANC, y, w]
@@ -185,6 +209,12 @@ def min_cut_bits(g: Bits, x: int, y: int, low: Bits, free: Bits, s: Scratch) -> 
             word &= word - ONE
             for k in range(words):
                 s.sets[INSIDE, k] |= g[ANC, v, k]
+
+
+@inner
+def _cut_inside(g: Bits, x: int, y: int, low: Bits, free: Bits, s: Scratch) -> int:
+    """Minimum cut between x and y in moral(INSIDE) - (low + free); INSIDE has its ancestors."""
+    words = g.shape[2]
     for w in range(words):
         s.sets[ALLOWED, w] = s.sets[INSIDE, w] & ~(low[w] | free[w])
     s.size[0] = 0
@@ -196,12 +226,29 @@ def min_cut_bits(g: Bits, x: int, y: int, low: Bits, free: Bits, s: Scratch) -> 
             value = _short_paths(g, x, y, s)
             while _augment(g, y, x, s):
                 value += 1
+    _forget_rows(s)
+    return value
+
+
+@inner
+def _forget_rows(s: Scratch) -> None:
+    """No row is fetched, no edge used; TOUCHED stays."""
     for i in range(s.size[0]):
         v = s.lists[TOUCHED, i]
         s.lists[HAVE, v] = 0
-        for w in range(words):
+        for w in range(s.rows.shape[2]):
             s.rows[USED, v, w] = ZERO
-    return value
+
+
+@inner
+def find_path(g: Bits, x: int, y: int, low: Bits, free: Bits, s: Scratch) -> bool:
+    """Whether x and y are joined in the graph of `min_cut_bits`; ORIGIN leads from x back to y."""
+    if min_cut_bits(g, x, y, low, free, s) == 0:
+        return False
+    s.size[0] = 0
+    found = _augment(g, y, x, s)
+    _forget_rows(s)
+    return found
 
 
 @inner

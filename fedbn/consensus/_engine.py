@@ -19,9 +19,9 @@ Bounds (a slot never needs more than its bound to be known not to be the best):
    is an upper bound for ever. Hence a cached 0 stays 0, and a cached 1 stays 1 while x and y are
    joined. Any other value is kept iff no removed arc a -> b had b in An({x, y} + high), else what
    it was computed from may have changed and it falls back to bound 2.
-4. Certain marriages. If x and y have a common child c outside An({x, y} + low) with more
-   descendants in U than H may still grow by, one of them is in S, so c is in An({x, y} + S) and
-   x, y are married in every member: one edge more than in bound 1, unless it is there already.
+4. Certain ancestors. A node with more descendants in U than H may still grow by is in
+   An({x, y} + S) of every member, for one of those is in S; so are its ancestors. Bound 1 holds
+   with these nodes added to An({x, y} + low), too.
 5. What is known of (low', high') says something of (low, high): the first graph is a subgraph of
    the second if low' is in An({x, y} + low) and high - high' has nothing in An({x, y} + low'); if
    the same holds the other way, the graphs and the cuts are equal (`carry`).
@@ -30,10 +30,10 @@ Bound 1 is attained in each input by S = high intersected with An({x, y} + low);
 disagree on that S, and H is limited, must families be split: on an element of disagreement.
 So the best operator is found by best-first search over slots in the order (bound, x, y, |H|, H).
 
-Where to find it: `_cut_kernels.py` minimum cuts; `_typical_kernels.py` one cut for
-many inputs; `_input_kernels.py` the inputs and the arcs they
-lose; `_slot_kernels.py` the slots and their order; `_bound_kernels.py` the cached cuts;
-`_split_kernels.py` the splitting of families; `_pattern_kernels.py` Delete in P;
+Where to find it: `_cut_kernels.py` minimum cuts; `_typical_kernels.py` one cut for many inputs;
+`_input_kernels.py` the inputs and the arcs they lose; `_slot_kernels.py` the slots, their bounds
+and their order; `_bound_kernels.py` the cached cuts; `_carry_kernels.py` what one slot's cuts say
+of another; `_split_kernels.py` the splitting of families; `_pattern_kernels.py` Delete in P;
 `_best_deletion_kernels.py` the search.
 """
 
@@ -59,6 +59,8 @@ H, F, U = range(3)
 K_MAX, CLIP, MEDIAN, SLACK, ALIKE = range(5)
 FREE, REMOVED_ARCS, STEPS, USED_SLOTS = range(4)
 INSIDE, ALLOWED, REACH = range(3)
+TAILS, HEADS = range(2)
+UNLIKE, SOME, OTHER = range(3)
 ROW, USED = range(2)
 HAVE, ORIGIN, QUEUE, TOUCHED = range(4)
 
@@ -72,6 +74,8 @@ class Engine(NamedTuple):
     typical_topo: NDArray[np.int64]  # [n]
     differs: NDArray[np.int32]  # [r, D, 2]: the arcs that one of input and `typical` has
     differing: NDArray[np.int64]  # [r]: how many; -1 if more than D, once and for all
+    marks: Bits  # [2, n, R]: TAILS and HEADS, the inputs in which such an arc leaves or enters a
+    # node, bit i of word i >> 6; an input with more than D arcs is in every row
     weights: NDArray[np.int64]  # [r]
     votes: NDArray[np.int64]  # [n, n]: weight of the inputs that join a pair by an arc
     p: Bits  # [3, n, W]: PA, CH, NE of P
@@ -102,17 +106,19 @@ class Scratch(NamedTuple):
     rows: Bits  # [2, n, W]: ROW of the graph; USED, where an edge carries flow away from the node
     lists: NDArray[np.int64]  # [4, n]: HAVE (row fetched), ORIGIN, QUEUE, TOUCHED
     size: NDArray[np.int64]  # [1]: number of touched nodes
-    spare: Bits  # [5, W]
+    spare: Bits  # [8, W]
+    inputs: Bits  # [3, R]: sets of inputs: UNLIKE the typical graph for what is asked; two more
     score: NDArray[np.int64]  # [64 W]
 
 
-def make_scratch(n: int, words: int) -> Scratch:
-    """Zeroed working memory for graphs of n nodes."""
+def make_scratch(n: int, words: int, r: int = 1) -> Scratch:
+    """Zeroed working memory for r graphs of n nodes."""
     return Scratch(
         sets=np.zeros((3, words), np.uint64),
         rows=np.zeros((2, n, words), np.uint64),
         lists=np.zeros((4, n), np.int64),
         size=np.zeros(1, np.int64),
-        spare=np.zeros((5, words), np.uint64),
+        spare=np.zeros((8, words), np.uint64),
+        inputs=np.zeros((3, (r + 63) // 64), np.uint64),
         score=np.zeros(64 * words, np.int64),
     )

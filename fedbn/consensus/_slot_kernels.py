@@ -1,4 +1,4 @@
-"""The slots: a chain per edge of P, and the order in which the search looks at them."""
+"""The slots: a chain per edge of P, their bounds, and the order in which the search takes them."""
 
 # mypy: disable-error-code="arg-type, assignment, return-value, no-any-return"
 # (numbers inside kernels are machine integers, which numpy's stubs tell from int)
@@ -14,6 +14,7 @@ from fedbn.consensus._engine import (
     FIRST,
     FREE,
     KIND,
+    MEDIAN,
     NE,
     OPERATOR,
     OWNER,
@@ -24,6 +25,7 @@ from fedbn.consensus._engine import (
     Engine,
     F,
     H,
+    Integer,
     U,
     X,
     Y,
@@ -164,3 +166,37 @@ def comes_before(e: Engine, a: int, b: int) -> bool:
         if different != ZERO:
             return row_a & different & (~different + ONE) != ZERO
     return False
+
+
+@inner
+def at_least(cut: Integer) -> int:
+    """What is known of a cut, exact or not."""
+    return np.int64(cut) if cut >= 0 else -1 - np.int64(cut)
+
+
+@inner
+def median_bound(e: Engine, slot: int) -> int:
+    """The sum of the weights times the lower weighted median of what is known of the cuts."""
+    total = 0
+    for i in range(e.weights.shape[0]):
+        total += e.weights[i]
+    value = 0
+    while True:
+        below = 0
+        for i in range(e.weights.shape[0]):
+            if at_least(e.cut[slot, i]) <= value:
+                below += e.weights[i]
+        if 2 * below >= total:
+            return value * total
+        value += 1
+
+
+@inner
+def change(e: Engine, slot: int, i: int, old: int, cut: int) -> None:
+    """Write a cut of which `old` was known and keep the bound."""
+    new = cut if cut >= 0 else -1 - cut
+    e.cut[slot, i] = cut
+    if e.limits[MEDIAN] == 0:
+        e.bound[slot] += e.weights[i] * (new - old)
+    elif new != old:
+        e.bound[slot] = median_bound(e, slot)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bits
-from fedbn.consensus._bound_kernels import carry
-from fedbn.consensus._cut_kernels import is_inside
+from fedbn.consensus._carry_kernels import carry
+from fedbn.consensus._cut_kernels import find_path, is_inside
 from fedbn.consensus._engine import (
+    ALIKE,
     ANC,
     CH,
     DEAD,
@@ -21,10 +22,12 @@ from fedbn.consensus._engine import (
     NA,
     NE,
     OPERATOR,
+    ORIGIN,
     OWNER,
     PA,
     REST,
     UNKNOWN,
+    UNLIKE,
     Engine,
     F,
     H,
@@ -41,7 +44,19 @@ from fedbn.consensus._slot_kernels import (
     operator_of,
     size_of,
 )
-from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, inner, popcount, set_bit
+from fedbn.consensus._typical_kernels import fill_reached_anew
+from fedbn.graphs._bit_kernels import (
+    ONE,
+    ZERO,
+    clear_bit,
+    first_bit,
+    has_bit,
+    inner,
+    popcount,
+    set_bit,
+)
+
+MAX_BLAMED = 160  # inputs that say on which element a family is split
 
 
 @inner
@@ -98,7 +113,7 @@ def _split_rest(e: Engine, slot: int, s: Scratch) -> int:
         _close(e, made, s)
     if e.bound[made] != DEAD:
         carry(e, slot, made, s)
-    _keep_with(e, slot, whole, u)
+    _keep_with(e, slot, whole, u, s)
     clear_bit(e.sets[slot, U], u)
     set_bit(e.sets[slot, F], u)
     _given_neighbours(e, slot, s.spare[4])
@@ -108,7 +123,7 @@ def _split_rest(e: Engine, slot: int, s: Scratch) -> int:
 
 
 @inner
-def _keep_with(e: Engine, slot: int, whole: int, u: int) -> None:
+def _keep_with(e: Engine, slot: int, whole: int, u: int, s: Scratch) -> None:
     """Which values of a REST stay exact when u enters S, before it does.
 
     Those of inputs in which u was an ancestor already, and those that equal the cut of the
@@ -116,9 +131,20 @@ def _keep_with(e: Engine, slot: int, whole: int, u: int) -> None:
     """
     number = e.slots[slot, OWNER]
     x, y = e.edges[number, X], e.edges[number, Y]
+    low, alike = e.sets[slot, F], e.limits[ALIKE] <= e.weights.shape[0]
+    mostly = False
+    if alike:
+        mostly = is_inside(e.typical, u, x, y, low)
+        for w in range(low.shape[0]):
+            s.spare[0, w] = ZERO
+        set_bit(s.spare[0], u)
+        fill_reached_anew(e, s.spare[0], x, y, low, s)
     for i in range(e.weights.shape[0]):
         value = e.cut[slot, i]
-        if value >= 0 and not is_inside(e.graphs[i], u, x, y, e.sets[slot, F]):
+        inside = mostly
+        if not alike or has_bit(s.inputs[UNLIKE], i):
+            inside = is_inside(e.graphs[i], u, x, y, low)
+        if value >= 0 and not inside:
             e.cut[slot, i] = -1 - value
             e.slots[slot, UNKNOWN] += 1
         if e.cut[slot, i] < 0 and whole >= 0 and e.cut[whole, i] == -1 - e.cut[slot, i]:
@@ -145,11 +171,13 @@ def _dividing_element(e: Engine, slot: int, whole: int, s: Scratch) -> int:
     if not is_clique(e, in_s):
         _count_strangers(e, e.sets[slot, U], in_s, s)
     elif whole >= 0:
+        blamed = 0
         for i in range(e.weights.shape[0]):
             known = max(e.cut[slot, i], -1 - e.cut[slot, i])
             extra = e.cut[whole, i] - known
-            if e.cut[whole, i] >= 0 and extra > 0:
+            if e.cut[whole, i] >= 0 and extra > 0 and blamed < MAX_BLAMED:
                 _blame(e, i, slot, e.weights[i] * extra, s)
+                blamed += 1
     return _highest(e.sets[slot, U], s)
 
 
@@ -168,29 +196,73 @@ def _count_strangers(e: Engine, nodes: Bits, others: Bits, s: Scratch) -> None:
 
 @inner
 def _blame(e: Engine, i: int, slot: int, weight: int, s: Scratch) -> None:
-    """Add `weight` to the undecided elements that make input i disagree with its bound."""
+    """Add `weight` to the undecided elements that make input i disagree with its bound.
+
+    Descendants of common children of x and y; else what opens a path that F alone leaves closed;
+    else any that is no ancestor.
+    """
     g = e.graphs[i]
     number = e.slots[slot, OWNER]
     x, y = e.edges[number, X], e.edges[number, Y]
-    wanted = s.spare[0]
     found = False
-    for w in range(wanted.shape[0]):
-        wanted[w] = ZERO
-    for w in range(wanted.shape[0]):
+    for w in range(g.shape[2]):
         word = g[CH, x, w] & g[CH, y, w]
         while word != ZERO:
             c = (w << 6) + np.int64(first_bit(word))
             word &= word - ONE
-            for k in range(wanted.shape[0]):
-                wanted[k] |= g[DES, c, k]
-                found = found or wanted[k] & e.sets[slot, U, k] != ZERO
-    for w in range(wanted.shape[0]):
-        word = e.sets[slot, U, w] & ~(g[ANC, x, w] | g[ANC, y, w])
-        if found:
-            word &= wanted[w]
+            found = _blame_below(e, g, slot, c, weight, s) or found
+    if not found and not _blame_path(e, g, slot, weight, s):
+        for w in range(g.shape[2]):
+            word = e.sets[slot, U, w] & ~(g[ANC, x, w] | g[ANC, y, w])
+            while word != ZERO:
+                s.score[(w << 6) + np.int64(first_bit(word))] += weight
+                word &= word - ONE
+
+
+@inner
+def _blame_below(e: Engine, g: Bits, slot: int, c: int, weight: int, s: Scratch) -> bool:
+    """Add `weight` to the undecided descendants of c; whether there are any."""
+    found = False
+    for w in range(g.shape[2]):
+        word = g[DES, c, w] & e.sets[slot, U, w]
         while word != ZERO:
+            found = True
             s.score[(w << 6) + np.int64(first_bit(word))] += weight
             word &= word - ONE
+    return found
+
+
+@inner
+def _blame_path(e: Engine, g: Bits, slot: int, weight: int, s: Scratch) -> bool:
+    """Blame what opens a shortest path from x to y given F + U; whether there is such a thing.
+
+    An edge of the path that is not there given F: an end or a common child of its ends enters the
+    ancestral set with its undecided descendants.
+    """
+    number = e.slots[slot, OWNER]
+    x, y = e.edges[number, X], e.edges[number, Y]
+    found, low = False, e.sets[slot, F]
+    for w in range(low.shape[0]):
+        s.spare[0, w] = low[w] | e.sets[slot, U, w]
+        s.spare[1, w] = ZERO
+    if not find_path(g, x, y, s.spare[0], s.spare[1], s):
+        return False
+    c = x
+    while c != y:
+        v = s.lists[ORIGIN, c]
+        for w in range(g.shape[2]):
+            word = g[CH, v, w] & g[CH, c, w]
+            if w == v >> 6:
+                word |= g[CH, c, w] & (ONE << np.uint64(v & 63))
+            if w == c >> 6:
+                word |= g[CH, v, w] & (ONE << np.uint64(c & 63))
+            while word != ZERO:
+                child = (w << 6) + np.int64(first_bit(word))
+                word &= word - ONE
+                if not is_inside(g, child, x, y, low):
+                    found = _blame_below(e, g, slot, child, weight, s) or found
+        c = v
+    return found
 
 
 @inner

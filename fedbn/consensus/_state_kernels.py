@@ -17,8 +17,18 @@ from fedbn.consensus._cut_kernels import moral_bits
 from fedbn.consensus._pattern_kernels import delete_bits
 from fedbn.fusion._imap_kernels import copy_rows, quorum_bits, union_bits, write_imap
 from fedbn.fusion._order_kernels import order_bits
-from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, transpose_bits
+from fedbn.graphs._bit_kernels import (
+    ONE,
+    ZERO,
+    clear_bit,
+    first_bit,
+    inner,
+    inner_with_arrays,
+    transpose_bits,
+)
 from fedbn.graphs._cpdag_kernels import cpdag_bits, extend_bits
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
@@ -93,40 +103,75 @@ def refusion_states(
 ) -> Bits:
     """Parents [B, n, W] of the unrestricted fusion of the inputs pruned by cuts[b] deletions.
 
-    `arcs` int32 [m, 4]: (step, input, a, b), steps ascending. While the order stays the same, only
-    the inputs that lost arcs get new I-maps. members, quorum: see `quorum_bits`; 1 is the union.
+    `arcs` int32 [m, 4]: (step, input, a, b), steps ascending. Inputs that have become equal are
+    fused as one; while the order stays the same, only those that lost arcs get new I-maps.
+    members, quorum: see `quorum_bits`; 1 is the union.
     """
     pa, ch = pa_inputs.copy(), ch_inputs.copy()
     r, n, words = pa.shape
     out = np.empty((cuts.shape[0], n, words), dtype=np.uint64)
     maps = np.empty(pa.shape, dtype=np.uint64)
-    stale = np.zeros(r, dtype=np.bool_)
-    order = np.empty(n, dtype=np.int64)
-    for v in range(n):
-        order[v] = -1
+    stale = np.ones(r, dtype=np.bool_)
+    order = np.full(n, -1, dtype=np.int64)
     draws = np.empty(0, dtype=np.float64)
+    keys = np.zeros(r, dtype=np.uint64)
+    for i in range(r):
+        keys[i] = _key(pa[i])
     done = 0
     for b in range(cuts.shape[0]):
         while done < arcs.shape[0] and arcs[done, 0] < cuts[b]:
             i, p, c = arcs[done, 1], arcs[done, 2], arcs[done, 3]
             clear_bit(pa[i, c], p)
             clear_bit(ch[i, p], c)
+            keys[i] = _key(pa[i])
             stale[i] = True
             done += 1
-        found = order_bits(pa, ch, weights, draws)
-        same = True
-        for v in range(n):
-            same = same and found[v] == order[v]
-        order = found
-        for i in range(r):
-            if stale[i] or not same:
+        first, sums = _first_equal(pa, keys, weights)
+        found = order_bits(pa[first], ch[first], sums, draws)
+        if not np.array_equal(found, order):
+            order = found
+            stale[:] = True
+        for i in first:
+            if stale[i]:
                 write_imap(pa[i], ch[i], order, maps[i])
-            stale[i] = False
+                stale[i] = False
         if quorum > 1:
-            copy_rows(quorum_bits(maps, members, quorum), out[b])
+            counts = _first_equal(pa, keys, members)[1]
+            copy_rows(quorum_bits(maps[first], counts, quorum), out[b])
         else:
-            copy_rows(union_bits(maps), out[b])
+            copy_rows(union_bits(maps[first]), out[b])
     return out
+
+
+@inner
+def _key(rows: Bits) -> int:
+    """A number that equal graphs have in common."""
+    key = ZERO
+    for v in range(rows.shape[0]):
+        for w in range(rows.shape[1]):
+            key = (key ^ rows[v, w]) * MULTIPLIER
+            key ^= key >> np.uint64(29)
+    return key
+
+
+@inner_with_arrays
+def _first_equal(pa: Bits, keys: Bits, weights: Ints) -> tuple[Ints, Ints]:
+    """(the first of every class of equal graphs, the sum of the weights of its class)."""
+    r = pa.shape[0]
+    first = np.empty(r, dtype=np.int64)
+    sums = np.zeros(r, dtype=np.int64)
+    count = 0
+    for i in range(r):
+        place = 0
+        while place < count and not (
+            keys[first[place]] == keys[i] and np.array_equal(pa[first[place]], pa[i])
+        ):
+            place += 1
+        if place == count:
+            first[count] = i
+            count += 1
+        sums[place] += weights[i]
+    return first[:count], sums[:count]
 
 
 @njit(cache=True, nogil=True)

@@ -4,14 +4,17 @@ Many inputs are copies of one graph with a few arcs changed. The typical graph i
 every input the engine keeps the arcs in which it differs from that one (`differs`). A flow reads
 nothing of a graph but the rows of the nodes that it touches, T, in moral(A) - S, where A is
 An({x, y} + low). If those rows are the same in an input, so are the flow, its value and its cut.
-They are the same if, for every arc a -> b in which the two differ and whose head b is in the A of
-the typical graph,
+Let K be T and the children of T in the typical graph. The rows are the same if
 
-1. a is in A of both, or no node of T is a or one of its ancestors, in the graph that has the arc.
-   For what A gains or loses are such ancestors; they touch the rest of A as children, whose parents
-   are ancestors too, or by an arc in which the graphs differ;
-2. a is in S, or neither b nor a parent of b in either graph is in T. For the arc changes no pair of
-   the moral graph but a - b, and a - q for the other parents q of b.
+1. every node of K is in A of both graphs or of neither;
+2. those in A have the same parents, but for some in S;
+3. the children that a node of T has in the input alone are not in A of the input.
+
+For a row is the parents, the children in A, and the parents of those, without S.
+
+To look at every input would cost more than the cut. `marks` tell which inputs have a difference
+that leaves or enters a node, 64 inputs in a word: the few that must be looked at are found by or
+and and (`fill_unlike`, `fill_reached_anew`).
 
 The typical graph loses arcs like an input, and `differs` is kept, so this stays a good guess and
 is always exact.
@@ -26,12 +29,45 @@ import numpy as np
 
 from fedbn.arrays import Bits
 from fedbn.consensus._cut_kernels import is_inside
-from fedbn.consensus._engine import ALLOWED, ANC, INSIDE, PA, TOUCHED, Engine, Scratch
-from fedbn.graphs._bit_kernels import ZERO, has_bit, inner, set_bit
+from fedbn.consensus._engine import (
+    ANC,
+    CH,
+    DES,
+    HEADS,
+    INSIDE,
+    K_MAX,
+    OTHER,
+    OWNER,
+    PA,
+    SOME,
+    TAILS,
+    TOUCHED,
+    UNLIKE,
+    Engine,
+    F,
+    H,
+    Scratch,
+    U,
+    X,
+    Y,
+)
+from fedbn.consensus._slot_kernels import size_of
+from fedbn.graphs._bit_kernels import (
+    ONE,
+    ZERO,
+    clear_bit,
+    first_bit,
+    has_bit,
+    inner,
+    popcount,
+    set_bit,
+)
+
+MANY_NODES = 48  # the inputs of so many nodes are taken to be all
 
 
 @inner
-def fill_touched(s: Scratch, touched: Bits) -> None:
+def _fill_touched(s: Scratch, touched: Bits) -> None:
     """touched := the nodes that the last minimum cut read the rows of."""
     for w in range(touched.shape[0]):
         touched[w] = ZERO
@@ -40,38 +76,52 @@ def fill_touched(s: Scratch, touched: Bits) -> None:
 
 
 @inner
-def _overlap(row: Bits, other: Bits) -> bool:
-    """Whether two sets have a member in common."""
-    common = ZERO
-    for w in range(row.shape[0]):
-        common |= row[w] & other[w]
-    return common != ZERO
+def _is_in_a(e: Engine, slot: int, g: Bits, v: int, certain: bool) -> bool:
+    """Whether v is in An({x, y} + S) for every S of a slot, as far as bounds 1 and 4 tell."""
+    number = e.slots[slot, OWNER]
+    if is_inside(g, v, e.edges[number, X], e.edges[number, Y], e.sets[slot, F]):
+        return True
+    if not certain:
+        return False
+    below = 0
+    for w in range(g.shape[2]):
+        below += np.int64(popcount(g[DES, v, w] & e.sets[slot, U, w]))
+    return below > e.limits[K_MAX] - size_of(e.sets[slot, H])
 
 
 @inner
-def has_same_cut(e: Engine, i: int, x: int, y: int, low: Bits, touched: Bits, s: Scratch) -> bool:
-    """Whether input i has the cut that was found in the typical graph, as far as can be told.
+def has_same_cut(e: Engine, slot: int, i: int, certain: bool, s: Scratch) -> bool:
+    """Whether the rows of T are the same in input i.
 
-    s: as `min_cut_bits` of the typical graph left it.
+    s: as `fill_unlike` left it, with T and K. certain: whether bound 4 counts descendants.
     """
-    if e.differing[i] < 0:
-        return False
+    low, free = e.sets[slot, F], e.sets[slot, U]
     g, typical = e.graphs[i], e.typical
-    for k in range(e.differing[i]):
-        a, b = np.int64(e.differs[i, k, 0]), np.int64(e.differs[i, k, 1])
-        if not has_bit(s.sets[INSIDE], b):
-            continue
-        if has_bit(g[PA, b], a):
-            if not has_bit(s.sets[INSIDE], a) and _overlap(g[ANC, a], touched):
+    touched, near = s.spare[4], s.spare[5]
+    for w in range(near.shape[0]):
+        word = near[w]
+        while word != ZERO:
+            v = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            inside = has_bit(s.sets[INSIDE], v)
+            if _is_in_a(e, slot, g, v, certain) != inside:
                 return False
-        elif _overlap(typical[ANC, a], touched) and not is_inside(g, a, x, y, low):
-            return False
-        if has_bit(s.sets[INSIDE], a) and not has_bit(s.sets[ALLOWED], a):
-            continue
-        if has_bit(touched, b):
-            return False
-        if _overlap(g[PA, b], touched) or _overlap(typical[PA, b], touched):
-            return False
+            for k in range(low.shape[0]):
+                moved = (g[PA, v, k] ^ typical[PA, v, k]) & ~(low[k] | free[k])
+                if inside and moved != ZERO:
+                    return False
+    for w in range(touched.shape[0]):
+        word = touched[w]
+        while word != ZERO:
+            v = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            for k in range(low.shape[0]):
+                fresh = g[CH, v, k] & ~typical[CH, v, k]
+                while fresh != ZERO:
+                    c = (k << 6) + np.int64(first_bit(fresh))
+                    fresh &= fresh - ONE
+                    if _is_in_a(e, slot, g, c, certain):
+                        return False
     return True
 
 
@@ -89,10 +139,120 @@ def note_difference(e: Engine, i: int, a: int, b: int) -> None:
             e.differs[i, k, 0] = e.differs[i, count - 1, 0]
             e.differs[i, k, 1] = e.differs[i, count - 1, 1]
             e.differing[i] = count - 1
+            clear_bit(e.marks[TAILS, a], i)
+            clear_bit(e.marks[HEADS, b], i)
+            mark_differences(e, i)
             return
     if count == e.differs.shape[1]:
         e.differing[i] = -1
+    else:
+        e.differs[i, count, 0] = a
+        e.differs[i, count, 1] = b
+        e.differing[i] = count + 1
+    mark_differences(e, i)
+
+
+@inner
+def mark_differences(e: Engine, i: int) -> None:
+    """Set the marks of input i, of which none is wrong."""
+    for k in range(e.differing[i]):
+        set_bit(e.marks[TAILS, e.differs[i, k, 0]], i)
+        set_bit(e.marks[HEADS, e.differs[i, k, 1]], i)
+    if e.differing[i] < 0:
+        for side in range(2):
+            for v in range(e.marks.shape[1]):
+                set_bit(e.marks[side, v], i)
+
+
+@inner
+def _fill_joined(rows: Bits, nodes: Bits, out: Bits) -> None:
+    """out := the union of the rows of `nodes`."""
+    for w in range(out.shape[0]):
+        out[w] = ZERO
+    for w in range(nodes.shape[0]):
+        word = nodes[w]
+        while word != ZERO:
+            v = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            for k in range(out.shape[0]):
+                out[k] |= rows[v, k]
+
+
+@inner
+def _fill_marked(e: Engine, side: int, nodes: Bits, out: Bits) -> None:
+    """out := the inputs with a difference that leaves (TAILS) or enters (HEADS) one of `nodes`.
+
+    All inputs, if the nodes are many: then nearly all have one.
+    """
+    count = 0
+    for w in range(nodes.shape[0]):
+        count += np.int64(popcount(nodes[w]))
+    if count <= MANY_NODES:
+        _fill_joined(e.marks[side], nodes, out)
         return
-    e.differs[i, count, 0] = a
-    e.differs[i, count, 1] = b
-    e.differing[i] = count + 1
+    for k in range(out.shape[0]):
+        out[k] = ~ZERO
+
+
+@inner
+def fill_unlike(e: Engine, low: Bits, free: Bits, certain: bool, s: Scratch) -> None:
+    """s.inputs[UNLIKE] := all inputs but such as surely have the typical graph's cut.
+
+    Let T, K and A be those of the typical graph, below the descendants of T. All others have (a) no
+    difference that leaves below - low, or none that enters A; (b) no difference that enters a node
+    of K in A, or none that leaves a node out of low + free. So the rows of T are the same:
+    1. A node c of K is in A of both graphs or of neither. Else a path from c to {x, y} + low is in
+       one graph only. Its first difference leaves a node below c, which is not in low, or c were in
+       A of both; its last one enters A.
+    2. By (b).
+    3. No t of T is in low, so a child that t has in the input only is a difference that leaves
+       below - low. If the child is in A of the input, the last difference on the path from t over
+       it to {x, y} + low enters A.
+    `certain`: A has nodes because of the number of their undecided descendants (bound 4). Then (a)
+    is: no difference leaves below - low. So c has the same descendants, or was in A anyway.
+    s: as `least_cut_bits` of the typical graph left it; T goes to spare[4], K to spare[5].
+    """
+    g = e.typical
+    below, some_nodes, touched, near = s.spare[0], s.spare[1], s.spare[4], s.spare[5]
+    unlike, some, other = s.inputs[UNLIKE], s.inputs[SOME], s.inputs[OTHER]
+    _fill_touched(s, touched)
+    _fill_joined(g[DES], touched, below)
+    _fill_joined(g[CH], touched, near)
+    for w in range(low.shape[0]):
+        below[w] &= ~low[w]
+        near[w] |= touched[w]
+    _fill_marked(e, TAILS, below, unlike)
+    if not certain:
+        _fill_marked(e, HEADS, s.sets[INSIDE], some)
+        for k in range(unlike.shape[0]):
+            unlike[k] &= some[k]
+    for w in range(low.shape[0]):
+        some_nodes[w] = near[w] & s.sets[INSIDE, w]
+    _fill_marked(e, HEADS, some_nodes, some)
+    for w in range(low.shape[0]):
+        some_nodes[w] = ~(low[w] | free[w])
+    for v in range(g.shape[1], 64 * low.shape[0]):
+        clear_bit(some_nodes, v)
+    _fill_marked(e, TAILS, some_nodes, other)
+    for k in range(unlike.shape[0]):
+        unlike[k] |= some[k] & other[k]
+
+
+@inner
+def fill_reached_anew(e: Engine, nodes: Bits, x: int, y: int, given: Bits, s: Scratch) -> None:
+    """s.inputs[UNLIKE] := all inputs but such as surely have the same ones of `nodes` in
+    An({x, y} + given) as the typical graph.
+
+    On a path that only one of the graphs has, the first difference leaves a node below `nodes`,
+    and the last one enters an ancestor of {x, y} + given.
+    """
+    g = e.typical
+    below, above = s.spare[6], s.spare[7]
+    _fill_joined(g[DES], nodes, below)
+    _fill_joined(g[ANC], given, above)
+    for w in range(given.shape[0]):
+        above[w] |= g[ANC, x, w] | g[ANC, y, w]
+    _fill_marked(e, TAILS, below, s.inputs[UNLIKE])
+    _fill_marked(e, HEADS, above, s.inputs[SOME])
+    for k in range(s.inputs.shape[1]):
+        s.inputs[UNLIKE, k] &= s.inputs[SOME, k]

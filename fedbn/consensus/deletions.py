@@ -82,6 +82,7 @@ def new_engine(
         typical_topo=np.zeros(n, np.int64),
         differs=differs,
         differing=differing,
+        marks=np.zeros((2, n, (r + 63) // 64), np.uint64),
         weights=inputs.weight_array,
         votes=np.zeros((n, n), np.int64),
         p=np.stack(cpdag_bits(union_pa, transpose_bits(union_pa))),
@@ -101,7 +102,7 @@ def new_engine(
         step_h=np.zeros((edges, words), np.uint64),
         arcs=np.zeros((int(inputs.adjacency.sum()), 4), np.int32),
     )
-    prepare(engine, make_scratch(n, words))
+    prepare(engine, make_scratch(n, words, r))
     return engine
 
 
@@ -116,10 +117,11 @@ def delete_all(
     end: of `time.monotonic()`. largest: bound on Ψ in integer units.
     """
     edges = len(engine.steps)
-    scratch = make_scratch(*engine.p.shape[1:])
+    n, words = engine.p.shape[1:]
+    scratch = make_scratch(n, words, len(engine.weights))
     watched = end is not None or progress is not None
     steps = min(edges + 1, STEPS_AT_ONCE) if watched else edges + 1
-    cuts = max(1, CUTS_AT_ONCE // (engine.p.shape[1] * engine.p.shape[2]))
+    cuts = max(1, CUTS_AT_ONCE // (n * words))
     collapsed_at = -1
     while True:
         before = int(engine.counters[STEPS])

@@ -196,8 +196,9 @@ def _path(
 
     inputs, order = start.inputs, start.tie_order
     union = unpack(start.union_pa, len(inputs.names)).T
-    union_pa = pack(union.T[np.ix_(order, order)])
-    placed = inputs.reorder(order)
+    placed, union_pa = inputs, start.union_pa
+    if np.any(order[1:] < order[:-1]):
+        placed, union_pa = inputs.reorder(order), pack(union.T[np.ix_(order, order)])
     engine = new_engine(placed, union_pa, k_max, pooling)
     largest = 2**62 if bound is None else min(2**62, int(bound * inputs.total))
     engine, status = delete_all(engine, end, largest, progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedbn.consensus.path import DeletionPath
+from fedbn.consensus.path import DeletionPath, McbncPath
 from fedbn.consensus.threshold import Consensus
 from fedbn.wording import count_of
 
@@ -16,6 +16,7 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
 
     - A path was cut short by its limit of time or memory, and what the consensus is instead.
     - Every input joins a pair of variables that the consensus does not join.
+    - A quorum kept rare arcs out of the fusions.
     - The gap is more than half of the lower bound: a sign of an input that is unlike the others.
     """
     said = []
@@ -26,6 +27,11 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
         more = len(consensus.missing_pairs) - PAIRS_NAMED
         rest = f" and {count_of(more, 'more pair')}" if more > 0 else ""
         said.append(f"every input joins {named}{rest}, and the consensus does not")
+    if isinstance(path, McbncPath) and path.quorum > 1:
+        said.append(
+            f"a quorum of {path.quorum} structures kept rarer arcs out of the fusion: it is no "
+            "union, and the consensus may lack what the whole path has"
+        )
     if consensus.gap > consensus.lower_bound / 2:
         said.append(
             f"the consensus is far from the inputs: its mean SMHD to them is "

@@ -215,7 +215,7 @@ def server_round(
     state : the server before the round.
     replies : the good replies, at most one per client; `without_dense` refuses some.
     refused : (client, reason) of the others.
-    settings : quorum, density, search and reading.
+    settings : good replies that are needed, density, search and reading.
     progress : called as progress(deletions done, edges of G+).
 
     Raises
@@ -368,6 +368,7 @@ def _fused_class(
         [share for _, share in weighted],
         poolings_of(cast(Robust, settings.robust)),
         k_max=settings.k_max,
+        quorum=settings.quorum,
         seconds=settings.seconds,
         progress=progress,
     )

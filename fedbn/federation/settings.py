@@ -148,6 +148,12 @@ class ConsensusSettings(Settings):
     )
     count_rounds: int = setting(10, "Most further requests of --choose climb.", at_least(0))
     k_max: int = setting(10, "Most neighbours that one deletion may redirect.", at_least(0))
+    quorum: int = setting(
+        1,
+        "A fusion has an arc that so many structures have; above 1 it is no union. For hundreds of "
+        "sites with rare arcs of their own.",
+        at_least(1),
+    )
     min_replies: int = setting(1, "The run fails with fewer good replies in a round.", at_least(1))
     min_fraction: float = setting(
         0.5, "The run fails with a smaller share of good replies in a round.", between(0, 1)
@@ -189,6 +195,11 @@ class ConsensusSettings(Settings):
         super().__post_init__()
         if self.aggregation != "open" and self.robust == "median":
             raise ConfigError("a median is no sum: with secure sums, robust is best, mean or clip")
+        if self.aggregation != "open" and self.quorum > 1:
+            raise ConfigError(
+                f"quorum is {self.quorum}, but sums do not tell how many structures have an arc: "
+                "use vote-quorum, which counts sites"
+            )
 
 
 @dataclass(frozen=True)

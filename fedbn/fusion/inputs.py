@@ -88,9 +88,10 @@ def stacked_bits(adjacency: NDArray[np.bool_]) -> tuple[Bits, Bits]:
     from fedbn.graphs._bit_kernels import pack
 
     r, n, _ = adjacency.shape
-    shape = (r, n, max(1, (n + 63) // 64))
-    ch = pack(adjacency.reshape(r * n, n)).reshape(shape)
-    pa = pack(adjacency.transpose(0, 2, 1).reshape(r * n, n)).reshape(shape)
+    pa = np.empty((r, n, max(1, (n + 63) // 64)), np.uint64)
+    ch = np.empty_like(pa)
+    for i, matrix in enumerate(adjacency):
+        pa[i], ch[i] = pack(matrix.T), pack(matrix)
     return pa, ch
 
 

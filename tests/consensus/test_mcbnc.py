@@ -293,6 +293,19 @@ def test_many_inputs_with_a_few_changes_agree_with_the_twin(seed: int, monkeypat
     same_as_naive(dags, None, int(rng.choice([1, 2, 10])), POOLINGS[seed % 3])
 
 
+@pytest.mark.parametrize("seed", range(max(2, MANY // 20)))
+@pytest.mark.slow
+def test_more_inputs_than_bits_of_a_word_agree_with_the_twin(seed: int, monkeypatch) -> None:
+    """All distinct, so that G+ is nearly complete and families are split."""
+    monkeypatch.setattr("fedbn.consensus.deletions.ALIKE_FROM", 1 + 9 * (seed % 2))
+    rng = np.random.default_rng([220, seed])
+    base = random_dag([f"v{i}" for i in range(5)], edges=5, rng=rng)
+    drawn = {perturb(base, int(rng.integers(1, 4)), rng=rng).edges: None for _ in range(400)}
+    dags = [DAG.from_edges(base.names, list(edges)) for edges in list(drawn)[:70]]
+    assert len(dags) > 64
+    same_as_naive(dags, None, 1 + seed % 2, POOLINGS[seed % 3])
+
+
 @given(dag_lists(min_nodes=2, max_nodes=5, max_dags=5), st.integers(1, 4))
 @settings(max_examples=30, deadline=None)
 def test_a_quorum_keeps_rare_arcs_out_of_both_fusions(dags: list[DAG], quorum: int) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import select_consensus
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError, SchemaError
@@ -60,6 +61,16 @@ def test_one_dag_per_client_is_the_plain_consensus() -> None:
     plain = select_consensus(mcbnc_path(dags), "search")
     assert (consensus.dag, consensus.theta) == (plain.dag, plain.theta)
     assert consensus.mean_smhd == plain.mean_smhd
+
+
+def test_a_quorum_of_structures_is_a_setting_and_told() -> None:
+    dags = [CHAIN, CHAIN, COLLIDER, EMPTY]
+    replies = [reply(str(i), dag) for i, dag in enumerate(dags)]
+    path, consensus = fuse_replies(replies, ConsensusSettings(robust="mean", quorum=2))
+    plain = mcbnc_path(dags, quorum=2)
+    assert (path.quorum, path.union, path.steps) == (2, plain.union, plain.steps)
+    assert path.union != mcbnc_path(dags).union
+    assert any("quorum of 2 structures" in remark for remark in remarks(path, consensus))
 
 
 def test_a_client_with_many_dags_has_no_more_weight_than_another() -> None:

@@ -299,6 +299,7 @@ def test_settings_that_do_not_go_together(change: dict[str, Any], words: str) ->
         ({"look_ahead": 17}, "look-ahead"),
         ({"aggregation": "secure"}, "did you mean 'secure-sums'"),
         ({"vote_quorum": 0}, "vote-quorum"),
+        ({"quorum": 2}, "use vote-quorum"),
     ],
 )
 def test_settings_of_sums(change: dict[str, Any], words: str) -> None:

@@ -35,8 +35,8 @@ def test_walked_inputs_keep_the_limits(seed: int) -> None:
 
 def test_inputs_are_reproducible() -> None:
     for make in (
-        lambda: around_random("walk", 10, 3, 5),
-        lambda: around_random("changes", 10, 3, 5),
+        lambda: around_random("walk", 10, 3, None, 5),
+        lambda: around_random("changes", 10, 3, 2, 5),
         lambda: around_network("asia", None, 3, 2, 5),
         lambda: learn("asia", None, 2, 200, 5),
     ):
@@ -78,6 +78,10 @@ def test_speed_and_methods(tmp_path: Path, capsys) -> None:
     gold.write_text(structure_text(DAG.from_edges(names, [("a", "b")]), ".json"))
     main(["--files", str(file), "--r", "2", "3", "4", "--out", str(tmp_path / "speed")])
     assert len((tmp_path / "speed" / "consensus.csv").read_text().splitlines()) == 3
+    main(["--n", "8", "--changes", "1", "--r", "9", "--seeds", "1", "--quorum", "1", "3"])
+    header, *rows = (row.split("\t") for row in capsys.readouterr().out.splitlines())
+    few = [dict(zip(header, row, strict=True)) for row in rows if row[0].startswith("1 change")]
+    assert int(few[0]["union_edges"]) > int(few[1]["union_edges"])
     main(
         [
             "--methods",

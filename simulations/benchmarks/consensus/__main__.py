@@ -3,6 +3,8 @@
     python -m simulations.benchmarks.consensus                  synthetic inputs, n and r swept
     python -m simulations.benchmarks.consensus --files *.txt.gz --r 20 50
     python -m simulations.benchmarks.consensus --network munin --changes 780 --r 20
+    python -m simulations.benchmarks.consensus --network pigs --changes 4 --r 1000 --quorum 1 2 5
+    python -m simulations.benchmarks.consensus --n 100 --changes 3 --r 10000
     python -m simulations.benchmarks.consensus --network hepar2 --learned --r 20
     python -m simulations.benchmarks.consensus --appendix-b --out results/appendix-b
     python -m simulations.benchmarks.consensus --methods --files alarm.r100.txt.gz --r 20
@@ -49,7 +51,8 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--files", type=Path, nargs="+", default=[], help="fuse the first r DAGs of each file")
     add("--network", help="inputs around, or learned from, this network: a name or a file")
     add("--network-dir", type=Path, help="folder with more networks, NAME.bif[.gz]")
-    add("--changes", type=int, help="random changes of the network per input (default 0.75 n)")
+    add("--changes", type=int, help="random changes of the base per input (default 0.75 n)")
+    add("--quorum", type=int, nargs="+", default=[1], help="DAGs that must have an arc of G+ (1)")
     add("--learned", action="store_true", help="inputs are learned by GES, ties at random")
     add("--rows", type=int, default=5000, help="rows per sample of --learned (5000)")
     add("--n", type=int, nargs="+", help="nodes of synthetic inputs")
@@ -79,7 +82,8 @@ def wanted_inputs(options: argparse.Namespace) -> Iterator[Inputs]:
         for seed in range(options.seeds or 3):
             if options.network is None:
                 for n in options.n or SIZES[:3]:
-                    yield around_random(options.generator or "changes", n, r, seed)
+                    generator = options.generator or "changes"
+                    yield around_random(generator, n, r, options.changes, seed)
             elif options.learned:
                 yield learn(options.network, options.network_dir, r, options.rows, seed)
             else:
@@ -107,8 +111,9 @@ def run_speed(options: argparse.Namespace) -> None:
     print_row(Row._fields)
     found = []
     for inputs in wanted_inputs(options):
-        found.append(measure(inputs, options.seconds))
-        print_row(found[-1])
+        for quorum in options.quorum:
+            found.append(measure(inputs, options.seconds, quorum))
+            print_row(found[-1])
     for of in ("n", "r"):
         exponent = growth(found, of)
         if exponent is not None:

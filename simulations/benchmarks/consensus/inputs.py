@@ -29,11 +29,15 @@ class Inputs:
     base: DAG | None = None
 
 
-def changed_inputs(n: int, r: int, rng: np.random.Generator) -> tuple[DAG, list[DAG]]:
-    """A random base with 1.5 n edges, and r copies with 0.75 n changes that all take effect."""
+def changed_inputs(
+    n: int, r: int, rng: np.random.Generator, changes: int | None = None
+) -> tuple[DAG, list[DAG]]:
+    """A random base with 1.5 n edges, and r copies with 0.75 n or so many changes that all take
+    effect."""
     names = [f"v{i:04d}" for i in range(n)]
     base = random_dag(names, edges=min(3 * n // 2, n * (n - 1) // 2), rng=rng)
-    return base, [perturb(base, 3 * n // 4, rng=rng) for _ in range(r)]
+    changes = 3 * n // 4 if changes is None else changes
+    return base, [perturb(base, changes, rng=rng) for _ in range(r)]
 
 
 GENERATORS: dict[str, Callable[[int, int, np.random.Generator], tuple[DAG, list[DAG]]]] = {
@@ -42,9 +46,13 @@ GENERATORS: dict[str, Callable[[int, int, np.random.Generator], tuple[DAG, list[
 }
 
 
-def around_random(generator: str, n: int, r: int, seed: int) -> Inputs:
-    """r DAGs around a random base of n nodes."""
-    base, dags = GENERATORS[generator](n, r, np.random.default_rng(seed))
+def around_random(generator: str, n: int, r: int, changes: int | None, seed: int) -> Inputs:
+    """r DAGs around a random base of n nodes; `changes` of each, if they are to be changed."""
+    rng = np.random.default_rng(seed)
+    if generator == "changes" and changes is not None:
+        base, dags = changed_inputs(n, r, rng, changes)
+        return Inputs(f"{changes} changes, seed {seed}", dags, base)
+    base, dags = GENERATORS[generator](n, r, rng)
     return Inputs(f"{generator}, seed {seed}", dags, base)
 
 

@@ -26,6 +26,7 @@ class Row(NamedTuple):
     inputs: str
     n: int
     r: int
+    quorum: int
     union_edges: int
     deletions: int
     thetas: int
@@ -43,10 +44,10 @@ def warm_up() -> None:
     select_consensus(mcbnc_path([DAG.from_edges("ab", [("a", "b")]), DAG.empty("ab")]))
 
 
-def measure(inputs: Inputs, seconds: float) -> Row:
+def measure(inputs: Inputs, seconds: float, quorum: int = 1) -> Row:
     """Run one instance: order, union and complete path; then the choice over both readings."""
     began = time.process_time()
-    path = mcbnc_path(inputs.dags, seconds=seconds)
+    path = mcbnc_path(inputs.dags, quorum=quorum, seconds=seconds)
     middle = time.process_time()
     consensus = select_consensus(path)
     end = time.process_time()
@@ -57,6 +58,7 @@ def measure(inputs: Inputs, seconds: float) -> Row:
         inputs=inputs.label,
         n=len(path.names),
         r=len(inputs.dags),
+        quorum=quorum,
         union_edges=path.union.n_edges,
         deletions=len(path.steps),
         thetas=len(path.thetas),
