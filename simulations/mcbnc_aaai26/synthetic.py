@@ -20,7 +20,7 @@ THETAS = [Fraction(k, 20) for k in range(25)]
 
 def run_synthetic(case: Case) -> dict[str, Any]:
     """By reading: [SMHD to the base, mean SMHD to the inputs] of G+ and at every θ of THETAS."""
-    inputs = around_random("walk", case["n"], case["r"], case["seed"])
+    inputs = around_random("walk", case["n"], case["r"], None, case["seed"])
     base = inputs.base
     assert base is not None
     path = mcbnc_path(inputs.dags, pooling="mean")

@@ -49,7 +49,7 @@ class Point(NamedTuple):
 
 def run(generator: str, n: int, r: int, seed: int) -> list[Point]:
     """All points of one set of inputs."""
-    inputs = around_random(generator, n, r, seed)
+    inputs = around_random(generator, n, r, None, seed)
     base = inputs.base
     assert base is not None
     path = mcbnc_path(inputs.dags)
