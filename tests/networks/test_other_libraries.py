@@ -23,9 +23,10 @@ def mixed_network() -> BayesianNetwork:
     dag = DAG.from_edges(schema.names, [("age", "income"), ("job", "income")])
     rng = np.random.default_rng(3)
     cpts = [rng.dirichlet(np.ones(r), q) for q, r in ((1, 4), (8, 2), (1, 2))]
-    return BayesianNetwork(schema, dag, cpts)
+    return BayesianNetwork(dag, schema, tuple(cpts))
 
 
+@pytest.mark.filterwarnings("always::fedbn.errors.FedbnWarning")
 def test_pyagrum_reads_the_tables(tmp_path: Path) -> None:
     gum = pytest.importorskip("pyagrum")
     path = tmp_path / "n.bif"
