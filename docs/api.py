@@ -15,6 +15,7 @@ import pdoc
 import pdoc.render
 
 import fedbn
+import fedbn.results.plots  # it asks the system for fonts, which pdoc forbids while it imports
 
 PRIVATE = r"!.*\._.*"
 
