@@ -99,7 +99,10 @@ def vote_of(inputs: MergedInputs, threshold: Fraction | float | None = None) -> 
 
 def arc_votes(inputs: MergedInputs) -> NDArray[np.int64]:
     """int64 [n, n]: weight of the inputs with a -> b."""
-    return np.tensordot(inputs.weight_array, inputs.adjacency.astype(np.int64), axes=1)
+    votes = np.zeros(inputs.adjacency.shape[1:], np.int64)
+    for weight, arcs in zip(inputs.weights, inputs.adjacency, strict=True):
+        votes[arcs] += weight
+    return votes
 
 
 def median(
