@@ -43,7 +43,7 @@ def test_the_learner(skeletons: dict[str, Any], table: Dataset) -> None:
 
 def test_the_score(skeletons: dict[str, Any], table: Dataset) -> None:
     ours, bic, aic = (
-        skeletons["hannan_quinn"](table),
+        skeletons["hannan_quinn"](table)[0],
         make_score("bic", table),
         make_score("aic", table),
     )

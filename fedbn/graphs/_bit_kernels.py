@@ -28,7 +28,7 @@ def inner(function: Function) -> Function:
     return cast(Function, njit(**UNCOUNTED)(function))
 
 
-def inlined(function: Function) -> Function:
+def inner_in_place(function: Function) -> Function:
     """`inner` for a part of few kernels that is called so often that passing its arguments counts:
     LLVM puts it where it is called."""
     return cast(Function, njit(**UNCOUNTED, forceinline=True)(function))

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import inlined, inner
+from fedbn.graphs._bit_kernels import inner, inner_in_place
 from fedbn.scores._tables import BDEU, INFORMATION, LANES, LOOKED_UP, Integer, Terms
 
 LOG_2_PI_HALF = 0.5 * math.log(2.0 * math.pi)
@@ -28,7 +28,7 @@ def _log_gamma(z: float) -> float:
     return (z - 0.5) * math.log(z) - z + LOG_2_PI_HALF + series
 
 
-@inlined
+@inner_in_place
 def slot_of(terms: Terms, log_size: float) -> int:
     """The slot of `terms` for sets with ln Π r = log_size, begun on first use."""
     if terms.kind == INFORMATION:
@@ -92,7 +92,7 @@ def _fill(terms: Terms, slot: Integer, count: Integer, place: Integer) -> None:
         terms.known[slot, place, rung] = np.int64(np.rint(value * terms.units[rung]))
 
 
-@inlined
+@inner_in_place
 def add_counts(terms: Terms, slot: Integer, counts: NDArray[np.int32], size: Integer) -> None:
     """sums[rung] := the terms of the int32 counts of cells, counts[:size].
 
@@ -119,7 +119,7 @@ def add_counts(terms: Terms, slot: Integer, counts: NDArray[np.int32], size: Int
         terms.sums[0] = total
 
 
-@inlined
+@inner_in_place
 def settle(terms: Terms, log_size: float, row: NDArray[np.float64]) -> None:
     """row[rung] := J of a set with ln Π r = log_size, from its sums."""
     for rung in range(row.shape[0]):

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import inlined, inner
+from fedbn.graphs._bit_kernels import inner, inner_in_place
 from fedbn.scores._bitmap_kernels import count_by_bitmaps, split_bitmaps
 from fedbn.scores._cell_kernels import add_counts, settle, slot_of
 from fedbn.scores._gaussian_kernels import factorise, gaussian_local, gaussian_pairs
@@ -48,7 +48,7 @@ def _log_size(product: Integer, logs: float) -> float:
     return math.log(product) if product < EXACT else logs
 
 
-@inlined
+@inner_in_place
 def _keep(
     t: Tables,
     low: Integer,
@@ -214,7 +214,7 @@ def joint_pairs(
         _count_pairs(t, y, parents, k, xs, m, full, part, low, high)
 
 
-@inlined
+@inner_in_place
 def _count_pairs(
     t: Tables,
     y: Integer,

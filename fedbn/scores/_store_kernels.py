@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-from fedbn.graphs._bit_kernels import inlined, inner
+from fedbn.graphs._bit_kernels import inner, inner_in_place
 from fedbn.scores._tables import EMPTIED, SIZE, STORED, ZERO, Integer, Tables
 
 
-@inlined
+@inner_in_place
 def find(keys: Bits, size: Integer, low: Integer, high: Integer) -> int:
     """The row of a key: its own, or the free one where it would go."""
     mask = size - 1
@@ -30,7 +30,7 @@ def find(keys: Bits, size: Integer, low: Integer, high: Integer) -> int:
         slot = (slot + 1) & mask
 
 
-@inlined
+@inner_in_place
 def lookup(t: Tables, low: Integer, high: Integer) -> float:
     """J of the set with this key, or NaN."""
     row = find(t.keys, t.counters[SIZE], low, high)
@@ -55,7 +55,7 @@ def _grow(keys: Bits, values: NDArray[np.float64], counters: NDArray[np.int64]) 
     counters[SIZE] = 2 * size
 
 
-@inlined
+@inner_in_place
 def place(
     keys: Bits,
     values: NDArray[np.float64],

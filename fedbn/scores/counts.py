@@ -99,7 +99,7 @@ def categorical_tables(
         parameter=float(parameters[0]),
         terms=terms_of(kind, dataset.n_rows, arities, parameters, row_weights),
         arities=arities,
-        **_prepared(dataset, arities, memory_mb),
+        **_preparation(dataset, arities, memory_mb),
     )
     pairs = enumerate(zip(row_weights, parameters, strict=True))
     return tuple(
@@ -108,7 +108,7 @@ def categorical_tables(
     )
 
 
-def _prepared(dataset: Dataset, arities: NDArray[np.int64], memory_mb: float) -> dict[str, Any]:
+def _preparation(dataset: Dataset, arities: NDArray[np.int64], memory_mb: float) -> dict[str, Any]:
     """Merged rows, bitmaps, and the rows outside the modes."""
     from fedbn.scores._preparation_kernels import merge_rows, rows_outside_modes, state_bitmaps
 
