@@ -47,8 +47,8 @@ def gaussian_local(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
     if math.isnan(full) or math.isnan(part):
         whole = factorise(t, members, k + 1)
         base = whole - 2.0 * math.log(t.factor[k, k])
-        full = t.constant[k + 1] - t.exponent[k + 1] * whole
-        part = t.constant[k] - t.exponent[k] * base
+        full = float(t.constant[k + 1] - t.exponent[k + 1] * whole)
+        part = float(t.constant[k] - t.exponent[k] * base)
         t.values[place(t.keys, t.values, t.counters, full_low, full_high), 0] = full
         t.values[place(t.keys, t.values, t.counters, low, high), 0] = part
     return float(full - part)
