@@ -110,7 +110,7 @@ def check(
     kind = "categorical" if agreed is None else agreed.kind
     cuts = None if agreed is None else agreed.cuts
     dataset = site_table(path, kind, _settings(given), decided, cuts).dataset
-    told, refused = _told(decided, dataset, agreed)
+    told, refused = _schema_or_reason(decided, dataset, agreed)
     differs = _difference(dataset.schema, agreed)
     content: dict[str, Any] = {
         "rows": dataset.n_rows,
@@ -152,7 +152,9 @@ def _fact_rows(facts: TableFacts) -> list[tuple[Any, ...]]:
     ]
 
 
-def _told(decided: SiteFile, dataset: Dataset, agreed: Schema | None) -> tuple[Schema | None, str]:
+def _schema_or_reason(
+    decided: SiteFile, dataset: Dataset, agreed: Schema | None
+) -> tuple[Schema | None, str]:
     """The schema that the site would tell a run, which names `agreed` if it is given, or why none.
 
     The site goes the same way where it is deployed (`clients.admission`, `clients.private_runs`).
