@@ -45,8 +45,9 @@ from fedbn.consensus._pattern_kernels import delete_in_pattern, describe
 from fedbn.consensus._slot_kernels import comes_before, operator_of, size_of
 from fedbn.consensus._split_kernels import split
 from fedbn.consensus._typical_kernels import mark_differences
-from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit, inner
+from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit
 from fedbn.graphs._cpdag_kernels import topological_bits
+from fedbn.kernel_parts import inner
 
 DONE, LIMIT, NO_SLOT, PAUSE, BROKEN = 0, 1, 2, 3, 4
 SPLIT_AT_ONCE = 2  # families of so few undecided elements are split without computing their cuts

@@ -48,7 +48,8 @@ from fedbn.consensus._typical_kernels import (
     fill_unlike,
     has_same_cut,
 )
-from fedbn.graphs._bit_kernels import ZERO, has_bit, inner
+from fedbn.graphs._bit_kernels import ZERO, has_bit
+from fedbn.kernel_parts import inner
 
 
 @inner

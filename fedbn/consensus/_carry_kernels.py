@@ -25,7 +25,8 @@ from fedbn.consensus._engine import (
 )
 from fedbn.consensus._slot_kernels import at_least, change, size_of
 from fedbn.consensus._typical_kernels import fill_reached_anew
-from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit, inner, set_bit
+from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit, set_bit
+from fedbn.kernel_parts import inner
 
 
 @inner

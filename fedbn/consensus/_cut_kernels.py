@@ -37,13 +37,12 @@ from fedbn.graphs._bit_kernels import (
     clear_bit,
     first_bit,
     has_bit,
-    inner,
-    inner_with_arrays,
     popcount,
     set_bit,
     transpose_bits,
 )
 from fedbn.graphs._cpdag_kernels import ancestors_bits
+from fedbn.kernel_parts import inner, inner_with_arrays
 
 
 @inner

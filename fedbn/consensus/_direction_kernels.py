@@ -12,7 +12,8 @@ import numpy as np
 from numba import njit
 
 from fedbn.arrays import Bits, Ints
-from fedbn.graphs._bit_kernels import ONE, clear_bit, has_bit, inner, set_bit
+from fedbn.graphs._bit_kernels import ONE, clear_bit, has_bit, set_bit
+from fedbn.kernel_parts import inner
 
 
 @njit(cache=True, nogil=True)

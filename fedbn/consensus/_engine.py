@@ -45,6 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
+from fedbn.kernel_state import by_reference
 
 Integer = Any  # int64 in compiled code, int or a numpy integer for the type checker
 
@@ -65,6 +66,7 @@ ROW, USED = range(2)
 HAVE, ORIGIN, QUEUE, TOUCHED = range(4)
 
 
+@by_reference
 class Engine(NamedTuple):
     """All arrays of a running search, changed in place; r inputs, n nodes, E edges, C slots."""
 
@@ -99,6 +101,7 @@ class Engine(NamedTuple):
     arcs: NDArray[np.int32]  # [arcs, 4]: (step, input, a, b) of the arcs a -> b removed
 
 
+@by_reference
 class Scratch(NamedTuple):
     """Working memory."""
 

@@ -25,7 +25,8 @@ from fedbn.consensus._engine import (
     U,
 )
 from fedbn.consensus._typical_kernels import note_difference
-from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, inner, set_bit
+from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, set_bit
+from fedbn.kernel_parts import inner
 
 
 @inner

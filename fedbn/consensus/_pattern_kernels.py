@@ -25,22 +25,14 @@ from fedbn.consensus._engine import (
     Y,
 )
 from fedbn.consensus._slot_kernels import free_chain, size_of
-from fedbn.graphs._bit_kernels import (
-    ONE,
-    ZERO,
-    clear_bit,
-    first_bit,
-    has_bit,
-    inner,
-    inner_with_arrays,
-    set_bit,
-)
+from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, set_bit
 from fedbn.graphs._cpdag_kernels import (
     cpdag_bits,
     extend_bits,
     label_parents,
     topological_bits,
 )
+from fedbn.kernel_parts import inner, inner_with_arrays
 
 
 @inner_with_arrays

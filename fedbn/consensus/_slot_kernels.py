@@ -30,7 +30,8 @@ from fedbn.consensus._engine import (
     X,
     Y,
 )
-from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, inner, popcount
+from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, popcount
+from fedbn.kernel_parts import inner
 
 
 @inner

@@ -45,16 +45,8 @@ from fedbn.consensus._slot_kernels import (
     size_of,
 )
 from fedbn.consensus._typical_kernels import fill_reached_anew
-from fedbn.graphs._bit_kernels import (
-    ONE,
-    ZERO,
-    clear_bit,
-    first_bit,
-    has_bit,
-    inner,
-    popcount,
-    set_bit,
-)
+from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, popcount, set_bit
+from fedbn.kernel_parts import inner
 
 MAX_BLAMED = 160  # inputs that say on which element a family is split
 

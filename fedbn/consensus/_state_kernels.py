@@ -17,16 +17,9 @@ from fedbn.consensus._cut_kernels import moral_bits
 from fedbn.consensus._pattern_kernels import delete_bits
 from fedbn.fusion._imap_kernels import copy_rows, quorum_bits, union_bits, write_imap
 from fedbn.fusion._order_kernels import order_bits
-from fedbn.graphs._bit_kernels import (
-    ONE,
-    ZERO,
-    clear_bit,
-    first_bit,
-    inner,
-    inner_with_arrays,
-    transpose_bits,
-)
+from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, transpose_bits
 from fedbn.graphs._cpdag_kernels import cpdag_bits, extend_bits
+from fedbn.kernel_parts import inner, inner_with_arrays
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 

@@ -52,16 +52,8 @@ from fedbn.consensus._engine import (
     Y,
 )
 from fedbn.consensus._slot_kernels import size_of
-from fedbn.graphs._bit_kernels import (
-    ONE,
-    ZERO,
-    clear_bit,
-    first_bit,
-    has_bit,
-    inner,
-    popcount,
-    set_bit,
-)
+from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, popcount, set_bit
+from fedbn.kernel_parts import inner
 
 MANY_NODES = 48  # the inputs of so many nodes are taken to be all
 

@@ -12,8 +12,9 @@ import numpy as np
 from numba import njit
 
 from fedbn.arrays import Bits, Ints
-from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, inner, inner_with_arrays, set_bit
+from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, set_bit
 from fedbn.graphs._cpdag_kernels import ancestors_bits
+from fedbn.kernel_parts import inner, inner_with_arrays
 
 
 @njit(cache=True, nogil=True)

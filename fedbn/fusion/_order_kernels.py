@@ -15,7 +15,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Floats, Ints
-from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, inner, popcount, set_bit
+from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, popcount, set_bit
+from fedbn.kernel_parts import inner
 
 
 @inner

@@ -1,9 +1,9 @@
-"""Sets of nodes as rows of uint64 words (bit j of word j >> 6); how inner kernels are compiled."""
+"""Sets of nodes as rows of uint64 words (bit j of word j >> 6)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 from numba import njit, types
@@ -11,33 +11,6 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-DOORLESS: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-UNCOUNTED: dict[str, Any] = {**DOORLESS, "_nrt": False}
-
-
-def inner(function: Function) -> Function:
-    """njit for kernels that only kernels call and that make no arrays.
-
-    Without a door to Python they compile faster; without reference counts on the rows that they
-    look at, which would be half of their time, they run faster.
-    """
-    return cast(Function, njit(**UNCOUNTED)(function))
-
-
-def inner_in_place(function: Function) -> Function:
-    """`inner` for a part of few kernels that is called so often that passing its arguments counts:
-    LLVM puts it where it is called."""
-    return cast(Function, njit(**UNCOUNTED, forceinline=True)(function))
-
-
-def inner_with_arrays(function: Function) -> Function:
-    """njit for kernels that only kernels call."""
-    return cast(Function, njit(**DOORLESS)(function))
-
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)

@@ -16,11 +16,11 @@ from fedbn.graphs._bit_kernels import (
     ZERO,
     clear_bit,
     first_bit,
-    inner,
     popcount,
     set_bit,
     transpose_bits,
 )
+from fedbn.kernel_parts import inner
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import inner, inner_in_place
+from fedbn.kernel_parts import inner, inner_in_place
 from fedbn.scores._tables import BDEU, INFORMATION, LANES, LOOKED_UP, Integer, Terms
 
 LOG_2_PI_HALF = 0.5 * math.log(2.0 * math.pi)

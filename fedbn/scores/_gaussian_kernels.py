@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import inner
+from fedbn.kernel_parts import inner
 from fedbn.scores._store_kernels import lookup, place
 from fedbn.scores._tables import COUNTED, Integer, Tables
 

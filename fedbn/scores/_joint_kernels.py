@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import inner, inner_in_place
+from fedbn.kernel_parts import inner, inner_in_place
 from fedbn.scores._bitmap_kernels import count_by_bitmaps, split_bitmaps
 from fedbn.scores._cell_kernels import add_counts, settle, slot_of
 from fedbn.scores._gaussian_kernels import factorise, gaussian_local, gaussian_pairs

@@ -11,7 +11,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-from fedbn.graphs._bit_kernels import first_bit, inner, popcount
+from fedbn.graphs._bit_kernels import first_bit, popcount
+from fedbn.kernel_parts import inner
 from fedbn.scores._tables import ZERO, Integer
 
 BLOCK = 1024  # rows that are packed while they are at hand

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import inner
+from fedbn.kernel_parts import inner
 from fedbn.scores._tables import CLASSES, RADIX, WITH_BITMAPS, WITH_ROWS, Integer, Tables
 
 

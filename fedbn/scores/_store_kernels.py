@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-from fedbn.graphs._bit_kernels import inner, inner_in_place
+from fedbn.kernel_parts import inner, inner_in_place
 from fedbn.scores._tables import EMPTIED, SIZE, STORED, ZERO, Integer, Tables
 
 

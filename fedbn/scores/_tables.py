@@ -24,12 +24,12 @@ of counting; `_store_kernels.py` the stored values; `_gaussian_kernels.py` deter
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from fedbn.kernel_state import by_reference
 
 __all__ = [
     "BDEU",
@@ -49,8 +49,6 @@ __all__ = [
     "Integer",
     "Tables",
     "Terms",
-    "inline",
-    "inner",
 ]
 
 Integer = Any  # int64 in compiled code, int or a numpy integer for the type checker
@@ -62,20 +60,8 @@ LANES = 8  # several row weights are summed by so many at a time
 LOOKED_UP = 128  # counts below this are small: Stirling's series is for the others
 ZERO = np.uint64(0)
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 
-
-def inner(function: Function) -> Function:
-    """njit for kernels that only kernels call: without a door to Python they compile faster."""
-    doors: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(Function, njit(cache=True, nogil=True, **doors)(function))
-
-
-def inline(function: Function) -> Function:
-    """njit for a part of one kernel: it is compiled as if it were written where it is called."""
-    return cast(Function, njit(inline="always")(function))
-
-
+@by_reference
 class Terms(NamedTuple):
     """What the cells of a table add to J, for sets by their Π r; R rungs."""
 
@@ -94,6 +80,7 @@ class Terms(NamedTuple):
     sums: NDArray[np.int64]  # [lanes]: of one set; R lanes are used
 
 
+@by_reference
 class Tables(NamedTuple):
     """What the kernels read and the scratch they write; n variables, M merged rows, R rungs."""
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbn.scores._tables import Integer, inline
+from fedbn.kernel_parts import inner_with_arrays
+from fedbn.scores._tables import Integer
 from fedbn.search._path_kernels import is_valid
 from fedbn.search._random_kernels import next_random
 from fedbn.search._set_kernels import comes_before
 from fedbn.search._state import ZERO, Graph, Record, Rules
 
 
-@inline
+@inner_with_arrays
 def choose(
     g: Graph, record: Record, rules: Rules, kind: Integer, tolerance: float
 ) -> tuple[int, int, int]:
@@ -47,7 +48,7 @@ def choose(
     return int(chosen_y), int(chosen_x), int(chosen)
 
 
-@inline
+@inner_with_arrays
 def _greatest_gain(g: Graph, record: Record, kind: Integer, tolerance: float) -> float:
     """The greatest gain of a valid operator, or the tolerance if none gains more.
 
@@ -79,7 +80,7 @@ def _greatest_gain(g: Graph, record: Record, kind: Integer, tolerance: float) ->
         record.ceiling[kind, top] = best
 
 
-@inline
+@inner_with_arrays
 def _takes_the_place(
     record: Record, rules: Rules, entry: Integer, chosen: Integer, ties: Integer
 ) -> bool:

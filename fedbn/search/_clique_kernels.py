@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-from fedbn.graphs._bit_kernels import clear_bit, inner, set_bit
+from fedbn.graphs._bit_kernels import clear_bit, set_bit
+from fedbn.kernel_parts import inner
 from fedbn.scores._tables import Integer
 from fedbn.search._set_kernels import first
 from fedbn.search._state import ZERO, Graph, Scratch

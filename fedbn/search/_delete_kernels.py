@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedbn.kernel_parts import inner_with_arrays
 from fedbn.scores._joint_kernels import local
-from fedbn.scores._tables import Integer, Tables, inline
+from fedbn.scores._tables import Integer, Tables
 from fedbn.search._clique_kernels import family_without, next_clique
 from fedbn.search._record_kernels import close_row, drop_stale, keep
 from fedbn.search._set_kernels import members
 from fedbn.search._state import DELETE, ZERO, Graph, Record, Rules, Scratch
 
 
-@inline
+@inner_with_arrays
 def refresh_deletes(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
@@ -29,7 +30,7 @@ def refresh_deletes(
     return True
 
 
-@inline
+@inner_with_arrays
 def _keep_of_pair(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer, x: Integer
 ) -> bool:

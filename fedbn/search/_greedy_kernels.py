@@ -7,8 +7,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
+from fedbn.kernel_parts import inner_with_arrays
 from fedbn.scores._joint_kernels import local
-from fedbn.scores._tables import Integer, Tables, inline
+from fedbn.scores._tables import Integer, Tables
 from fedbn.search._choice_kernels import choose
 from fedbn.search._delete_kernels import refresh_deletes
 from fedbn.search._insert_kernels import refresh_inserts
@@ -32,11 +33,10 @@ from fedbn.search._step_kernels import apply_operator, settle_components, step
 from fedbn.search._turn_kernels import refresh_turns
 
 
-@njit(cache=True, nogil=True, inline="always")
-def look_at_row(
+@inner_with_arrays
+def _look_at(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, kind: Integer, y: Integer
 ) -> bool:
-    """Put row y of one kind on record; False if the record is full."""
     fits = True
     if kind == INSERT:
         fits = refresh_inserts(t, g, record, rules, scratch, y)
@@ -48,9 +48,18 @@ def look_at_row(
 
 
 @njit(cache=True, nogil=True)
+def look_at_row(
+    t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, kind: Integer, y: Integer
+) -> bool:
+    """Put row y of one kind on record; False if the record is full."""
+    return bool(_look_at(t, g, record, rules, scratch, kind, y))
+
+
+@njit(cache=True, nogil=True)
 def climb(
     t: Tables,
     g: Graph,
+    trial: Graph | None,
     record: Record,
     kinds: NDArray[np.int64],
     rules: Rules,
@@ -62,7 +71,9 @@ def climb(
     """Take the best operator of the first kind that has one, until no kind has one.
 
     score [1] and steps [3] (per kind) go on from where they are. A negative budget has no end;
-    otherwise PAUSED is returned once so many sets have been counted or rows looked at.
+    otherwise PAUSED is returned once so many sets have been counted or rows looked at. `trial` has
+    room for a graph where there is background knowledge; without any it is None, and what tests
+    knowledge is not compiled.
     """
     end = t.counters[1] + budget
     looked, position = 0, 0
@@ -72,20 +83,20 @@ def climb(
             if any_in(record.stale[kind, y]):
                 if budget >= 0 and t.counters[1] + looked > end:
                     return PAUSED
-                if not look_at_row(t, g, record, rules, scratch, kind, y):
+                if not _look_at(t, g, record, rules, scratch, kind, y):
                     return FULL
                 looked += 1
         y, x, entry = choose(g, record, rules, kind, TOLERANCE * (1.0 + abs(score[0])))
         if entry < 0:
             position += 1
             continue
-        if rules.constrained and not _is_permitted(g, rules, kind, y, x, record.sets[entry]):
+        if trial is not None and not _is_permitted(g, trial, rules, kind, y, x, record.sets[entry]):
             record.barred[entry] = True
             continue
         score[0] += record.gain[entry]
         if not step(g, record, kind, y, x, record.sets[entry].copy()):
             return BROKEN
-        if rules.constrained:
+        if trial is not None:
             record.barred[:] = False
             record.ceiling[:] = np.inf
         steps[kind] += 1
@@ -93,22 +104,17 @@ def climb(
     return DONE
 
 
-@inline
+@inner_with_arrays
 def _is_permitted(
-    g: Graph, rules: Rules, kind: Integer, y: Integer, x: Integer, chosen: Bits
+    g: Graph, trial: Graph, rules: Rules, kind: Integer, y: Integer, x: Integer, chosen: Bits
 ) -> bool:
     """Whether the class that an operator leads to has a member that satisfies the knowledge."""
-    trial = Graph(
-        g.dag_pa.copy(),
-        g.dag_ch.copy(),
-        g.pa.copy(),
-        g.ch.copy(),
-        g.ne.copy(),
-        g.adj.copy(),
-        g.queue,
-        g.before,
-        g.rank,
-    )
+    n, words = g.adj.shape
+    for v in range(n):
+        for w in range(words):
+            trial.dag_pa[v, w], trial.dag_ch[v, w] = g.dag_pa[v, w], g.dag_ch[v, w]
+            trial.pa[v, w], trial.ch[v, w] = g.pa[v, w], g.ch[v, w]
+            trial.ne[v, w], trial.adj[v, w] = g.ne[v, w], g.adj[v, w]
     if not apply_operator(trial, kind, y, x, chosen):
         return True  # the caller's own application reports it
     found, _, _ = constrained_extension(

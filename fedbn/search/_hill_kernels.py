@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit
 from fedbn.graphs._cpdag_kernels import topological_bits
+from fedbn.kernel_parts import inner_with_arrays
+from fedbn.kernel_state import by_reference
 from fedbn.scores._joint_kernels import joint_pairs, local
-from fedbn.scores._tables import Integer, Tables, inner
+from fedbn.scores._tables import Integer, Tables
 from fedbn.search._set_kernels import first, members, size_of
 from fedbn.search._state import ZERO
 
 ADD, REMOVE, REVERSE = 0, 1, 2
 
 
+@by_reference
 class Hill(NamedTuple):
     """The present DAG, what its moves gain, and the best DAG met; n nodes, W words."""
 
@@ -40,6 +43,7 @@ class Hill(NamedTuple):
     hit: NDArray[np.int64]  # [1]: steps in which max_parents left a better move out
 
 
+@by_reference
 class HillRules(NamedTuple):
     """Limits and background knowledge."""
 
@@ -50,13 +54,13 @@ class HillRules(NamedTuple):
     patience: int
 
 
-@inner
+@inner_with_arrays
 def tolerance_at(score: float) -> float:
     """What two scores near `score` may differ by and count as equal."""
     return 1e-9 * (1.0 + abs(score))
 
 
-@inner
+@inner_with_arrays
 def refresh_row(t: Tables, hill: Hill, y: Integer) -> None:
     """change[y, :] for the present parents and the candidates of y, which moves on its children
     depend on, too."""
@@ -88,7 +92,7 @@ def refresh_row(t: Tables, hill: Hill, y: Integer) -> None:
         hill.bound[xs[a]] = np.inf
 
 
-@inner
+@inner_with_arrays
 def find_descendants(hill: Hill) -> None:
     """below[v] := the nodes that v reaches by a directed path, of all v."""
     below, ch = hill.below, hill.ch
@@ -106,7 +110,7 @@ def find_descendants(hill: Hill) -> None:
                     below[v, u] |= below[c, u]
 
 
-@inner
+@inner_with_arrays
 def _add_descendants(hill: Hill, y: Integer, x: Integer) -> None:
     """below, after x -> y was added."""
     below = hill.below
@@ -117,7 +121,7 @@ def _add_descendants(hill: Hill, y: Integer, x: Integer) -> None:
                 below[v, w] |= below[y, w]
 
 
-@inner
+@inner_with_arrays
 def _reaches_otherwise(ch: Bits, below: Bits, x: Integer, y: Integer) -> bool:
     """Whether x reaches y by a path other than the edge x -> y."""
     for w in range(ch.shape[1]):
@@ -130,7 +134,7 @@ def _reaches_otherwise(ch: Bits, below: Bits, x: Integer, y: Integer) -> bool:
     return False
 
 
-@inner
+@inner_with_arrays
 def _is_permitted(hill: Hill, rules: HillRules, option: Integer, y: Integer, x: Integer) -> bool:
     """Whether a move on x -> y keeps the knowledge and closes no cycle."""
     if option == ADD:
@@ -142,7 +146,7 @@ def _is_permitted(hill: Hill, rules: HillRules, option: Integer, y: Integer, x: 
     )
 
 
-@inner
+@inner_with_arrays
 def _best_move(
     hill: Hill, rules: HillRules, aspired: float, floor: float, first_of: bool
 ) -> tuple[int, int, int, float]:
@@ -186,7 +190,7 @@ def _best_move(
     return kind, best_y, best_x, best
 
 
-@inner
+@inner_with_arrays
 def make_move(
     t: Tables, hill: Hill, rules: HillRules, kind: Integer, y: Integer, x: Integer
 ) -> None:
@@ -210,7 +214,7 @@ def make_move(
     hill.tabu[x, y] = hill.tabu[y, x] = hill.state[0] + rules.tabu_length
 
 
-@inner
+@inner_with_arrays
 def climb(t: Tables, hill: Hill, rules: HillRules, budget: int) -> bool:
     """At most `budget` steps of `climb_hill`, from a state of which all rows are up to date."""
     score = hill.score

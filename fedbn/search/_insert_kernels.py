@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbn.graphs._bit_kernels import inner, popcount, set_bit
+from fedbn.graphs._bit_kernels import popcount, set_bit
+from fedbn.kernel_parts import inner, inner_with_arrays
 from fedbn.scores._joint_kernels import joint_pairs, local
-from fedbn.scores._tables import Integer, Tables, inline
+from fedbn.scores._tables import Integer, Tables
 from fedbn.search._clique_kernels import family, next_clique
 from fedbn.search._record_kernels import close_row, drop_stale, keep, void_row
 from fedbn.search._set_kernels import first
 from fedbn.search._state import INSERT, ZERO, Graph, Record, Rules, Scratch
 
 
-@inline
+@inner_with_arrays
 def refresh_inserts(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
@@ -87,7 +88,7 @@ def _look_at_cliques(
     return True
 
 
-@inline
+@inner_with_arrays
 def _find_ends(g: Graph, rules: Rules, scratch: Scratch, y: Integer, total: Integer) -> int:
     """xs := the candidates x with NA_yx ⊆ S, S the clique, and T = S \\ NA_yx not too large."""
     m = 0
@@ -108,7 +109,7 @@ def _find_ends(g: Graph, rules: Rules, scratch: Scratch, y: Integer, total: Inte
     return m
 
 
-@inline
+@inner_with_arrays
 def _keep_gains(
     t: Tables,
     g: Graph,

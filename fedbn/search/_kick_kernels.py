@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit
-from fedbn.scores._tables import Integer, Tables, inner
+from fedbn.kernel_parts import inner_with_arrays
+from fedbn.kernel_state import by_reference
+from fedbn.scores._tables import Integer, Tables
 from fedbn.search._hill_kernels import (
     REMOVE,
     REVERSE,
@@ -29,6 +31,7 @@ from fedbn.search._state import ALL, ZERO
 NEVER = 1 << 60  # a step that does not come
 
 
+@by_reference
 class Kicks(NamedTuple):
     """The DAG that is kicked, and what the kicks keep to."""
 
@@ -45,7 +48,7 @@ class Kicks(NamedTuple):
     candidates: int
 
 
-@inner
+@inner_with_arrays
 def _markov_blankets(hill: Hill) -> Bits:
     """Row y has the parents of y, its children, and the other parents of these."""
     n, words = hill.pa.shape
@@ -61,7 +64,7 @@ def _markov_blankets(hill: Hill) -> Bits:
     return blankets
 
 
-@inner
+@inner_with_arrays
 def _choose_candidates(t: Tables, hill: Hill, number: Integer) -> None:
     """candidates := for every y its Markov blanket, and the `number` of x that would gain most as a
     further parent, of equals the first; all rows are up to date then."""
@@ -89,7 +92,7 @@ def _choose_candidates(t: Tables, hill: Hill, number: Integer) -> None:
     hill.candidates[:] = chosen
 
 
-@inner
+@inner_with_arrays
 def _cheapest_edge(hill: Hill, rules: HillRules, kicks: Kicks) -> tuple[int, int]:
     """(y, x) of the edge x -> y that costs least, of equals the first, among those that are not
     required and not tried; (-1, -1) if there is none."""
@@ -106,7 +109,7 @@ def _cheapest_edge(hill: Hill, rules: HillRules, kicks: Kicks) -> tuple[int, int
     return best_y, best_x
 
 
-@inner
+@inner_with_arrays
 def _is_covered(hill: Hill, y: Integer, x: Integer) -> bool:
     """Whether Pa(y) without x is Pa(x)."""
     differ = ZERO
@@ -117,7 +120,7 @@ def _is_covered(hill: Hill, y: Integer, x: Integer) -> bool:
     return bool(differ == ZERO)
 
 
-@inner
+@inner_with_arrays
 def _walk(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks) -> None:
     """Draw `reversals` edges, a node and one of its parents each, and reverse those that are
     covered, where knowledge allows it."""
@@ -137,7 +140,7 @@ def _walk(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks) -> None:
             hill.score[0] += gain
 
 
-@inner
+@inner_with_arrays
 def _kick(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, y: Integer, x: Integer) -> None:
     """Take x -> y away, climb while the pair is tabu, climb again; both times from a member of the
     class that a walk leads to."""

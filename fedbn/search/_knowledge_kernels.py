@@ -8,7 +8,7 @@ from numba import njit
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit, transpose_bits
 from fedbn.graphs._cpdag_kernels import extend_bits
-from fedbn.scores._tables import inner
+from fedbn.kernel_parts import inner_with_arrays
 from fedbn.search._set_kernels import first
 from fedbn.search._state import ZERO
 
@@ -31,7 +31,7 @@ def constrained_extension(
     return found, dag_pa, dag_ch
 
 
-@inner
+@inner_with_arrays
 def _direct_known(
     pa: Bits, ne: Bits, new_pa: Bits, new_ne: Bits, forbidden: Bits, required: Bits
 ) -> bool:
@@ -56,7 +56,7 @@ def _direct_known(
     return True
 
 
-@inner
+@inner_with_arrays
 def _has_new_collider(pa: Bits, ch: Bits, ne: Bits, new_pa: Bits) -> bool:
     """Whether a new parent of some node is not adjacent to another of its parents."""
     n, words = pa.shape

@@ -6,12 +6,13 @@ import numpy as np
 
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit
-from fedbn.scores._tables import Integer, inline, inner
+from fedbn.kernel_parts import inner_with_arrays
+from fedbn.scores._tables import Integer
 from fedbn.search._set_kernels import first
 from fedbn.search._state import INSERT, PATH_NODES, TURN, ZERO, Graph, Record
 
 
-@inner
+@inner_with_arrays
 def is_valid(
     g: Graph, record: Record, kind: Integer, y: Integer, x: Integer, entry: Integer
 ) -> bool:
@@ -30,7 +31,7 @@ def is_valid(
     return not _find_path(g, record, entry, y, x, unseen, kind == INSERT)
 
 
-@inline
+@inner_with_arrays
 def _is_open(g: Graph, record: Record, entry: Integer) -> bool:
     """Whether the path on record is still semi-directed; what it avoids has not changed."""
     length = record.path_length[entry]
@@ -43,7 +44,7 @@ def _is_open(g: Graph, record: Record, entry: Integer) -> bool:
     return True
 
 
-@inline
+@inner_with_arrays
 def _find_path(
     g: Graph, record: Record, entry: Integer, y: Integer, x: Integer, unseen: Bits, direct: bool
 ) -> bool:
@@ -75,7 +76,7 @@ def _find_path(
     return False
 
 
-@inline
+@inner_with_arrays
 def _note_path(g: Graph, record: Record, entry: Integer, y: Integer, x: Integer) -> None:
     """Keep the path that `before` spells, if it is short enough."""
     length, v = 1, x

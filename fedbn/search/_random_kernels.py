@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bits
-from fedbn.scores._tables import inline
+from fedbn.kernel_parts import inner_with_arrays
 
 
-@inline
+@inner_with_arrays
 def next_random(state: Bits) -> np.uint64:
     """The next word of SplitMix64; `state` [1] moves on."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bits
-from fedbn.graphs._bit_kernels import has_bit, inner, set_bit
-from fedbn.scores._tables import Integer, inline
+from fedbn.graphs._bit_kernels import has_bit, set_bit
+from fedbn.kernel_parts import inner, inner_with_arrays
+from fedbn.scores._tables import Integer
 from fedbn.search._set_kernels import first
 from fedbn.search._state import ALL, INSERT, TURN, ZERO, Graph, Record
 
@@ -65,7 +66,7 @@ def close_row(record: Record, kind: Integer, y: Integer) -> None:
         record.grown[y, 0] = -1
 
 
-@inline
+@inner_with_arrays
 def raise_ceilings(record: Record) -> None:
     """Paths may have closed: any operator may have become valid."""
     for kind in range(record.ceiling.shape[0]):
@@ -82,7 +83,7 @@ def void_row(record: Record, kind: Integer, y: Integer) -> None:
         record.grown[y, 0] = -1
 
 
-@inline
+@inner_with_arrays
 def _grow(record: Record, y: Integer, z: Integer, other: Integer) -> None:
     """The cliques of Ne(y) with z, and with `other` unless that is -1, are new."""
     if record.grown[y, 0] >= 0:
@@ -121,7 +122,7 @@ def mark_stale(
                 set_bit(record.stale[kind, v], y)
 
 
-@inline
+@inner_with_arrays
 def mark_new_neighbour(record: Record, g: Graph, v: Integer, z: Integer) -> None:
     """Void the Inserts of row v that change if nothing but z was added to Ne(v): NA_vc of the c
     adjacent to z; cliques with z are new."""

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-from fedbn.graphs._bit_kernels import first_bit, inner, popcount
+from fedbn.graphs._bit_kernels import first_bit, popcount
+from fedbn.kernel_parts import inner
 from fedbn.scores._tables import Integer
 from fedbn.search._state import ZERO
 

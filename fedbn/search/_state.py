@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
+from fedbn.kernel_state import by_reference
 
 INSERT, DELETE, TURN = 0, 1, 2
 DONE, PAUSED, BROKEN, FULL = 0, 1, 2, 3  # why the loop returns; FULL: the record must grow
@@ -40,6 +41,7 @@ ZERO = np.uint64(0)
 ALL = ~ZERO
 
 
+@by_reference
 class Graph(NamedTuple):
     """A CPDAG and a DAG of its class, and scratch; n nodes, W words."""
 
@@ -54,6 +56,7 @@ class Graph(NamedTuple):
     rank: NDArray[np.int64]  # [n]
 
 
+@by_reference
 class Record(NamedTuple):
     """Operators with a positive gain, per kind and pair [kind, y, x], as linked lists."""
 
@@ -73,6 +76,7 @@ class Record(NamedTuple):
     free: NDArray[np.int64]  # [1] first free entry, or -1
 
 
+@by_reference
 class Rules(NamedTuple):
     """Limits, background knowledge, and how ties are broken."""
 
@@ -80,7 +84,6 @@ class Rules(NamedTuple):
     max_t: int
     hit: NDArray[np.int64]  # [2]: how often max_parents and max_t left an operator out
     floor: float  # a gain at most this is not kept: 0 in a search, -inf to see all operators
-    constrained: bool
     forbidden: Bits  # [n, W]: row y has x if x -> y is forbidden
     required: Bits  # [n, W]: row y has x if x -> y is required
     apart: Bits  # [n, W] symmetric: never adjacent
@@ -89,6 +92,7 @@ class Rules(NamedTuple):
     random: Bits  # [1] SplitMix64
 
 
+@by_reference
 class Scratch(NamedTuple):
     """Work space of the enumeration."""
 

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit
 from fedbn.graphs._cpdag_kernels import cpdag_bits
-from fedbn.scores._tables import Integer, inline, inner
+from fedbn.kernel_parts import inner_with_arrays
+from fedbn.scores._tables import Integer
 from fedbn.search._record_kernels import mark_new_neighbour, mark_stale, raise_ceilings
 from fedbn.search._set_kernels import first, members
 from fedbn.search._state import DELETE, INSERT, TURN, ZERO, Graph, Record
 
 
-@inline
+@inner_with_arrays
 def step(g: Graph, record: Record, kind: Integer, y: Integer, x: Integer, chosen: Bits) -> bool:
     """Apply an operator and void what it touched; False if it was not valid."""
     n, words = g.adj.shape
@@ -39,7 +40,7 @@ def step(g: Graph, record: Record, kind: Integer, y: Integer, x: Integer, chosen
     return True
 
 
-@inner
+@inner_with_arrays
 def _some_edge_was_directed(g: Graph, ne: Bits) -> bool:
     """Whether an undirected edge of `ne` is not undirected any more."""
     for v in range(ne.shape[0]):
@@ -49,7 +50,7 @@ def _some_edge_was_directed(g: Graph, ne: Bits) -> bool:
     return False
 
 
-@inner
+@inner_with_arrays
 def _only_gained(g: Graph, pa: Bits, ne: Bits, v: Integer, z: Integer) -> bool:
     """Whether v, which had parents pa and neighbours ne, has changed by the neighbour z alone."""
     for w in range(pa.shape[0]):
@@ -59,7 +60,7 @@ def _only_gained(g: Graph, pa: Bits, ne: Bits, v: Integer, z: Integer) -> bool:
     return True
 
 
-@inner
+@inner_with_arrays
 def apply_operator(g: Graph, kind: Integer, y: Integer, x: Integer, chosen: Bits) -> bool:
     """Move g to the class that an operator leads to; False if the operator was not valid."""
     n, words = g.adj.shape
@@ -81,7 +82,7 @@ def apply_operator(g: Graph, kind: Integer, y: Integer, x: Integer, chosen: Bits
     return True
 
 
-@inline
+@inner_with_arrays
 def _begin_order(
     g: Graph, kind: Integer, y: Integer, x: Integer, chosen: Bits, start: NDArray[np.int64]
 ) -> int:
@@ -112,7 +113,7 @@ def _begin_order(
     return int(k)
 
 
-@inline
+@inner_with_arrays
 def _change_edge(g: Graph, kind: Integer, y: Integer, x: Integer) -> bool:
     """Insert, delete or turn the edge in the DAG; False if a cycle would close."""
     if kind == DELETE:
@@ -133,7 +134,7 @@ def _change_edge(g: Graph, kind: Integer, y: Integer, x: Integer) -> bool:
     return True
 
 
-@inline
+@inner_with_arrays
 def _reaches(g: Graph, source: Integer, target: Integer) -> bool:
     """Whether the DAG has a directed path from source to target."""
     words = g.dag_ch.shape[1]
@@ -156,7 +157,7 @@ def _reaches(g: Graph, source: Integer, target: Integer) -> bool:
     return False
 
 
-@inner
+@inner_with_arrays
 def _put_component_in_order(g: Graph, start: NDArray[np.int64], given: Integer) -> bool:
     """Direct the chain component of start[0] in the DAG by an order that begins with `start`.
 
@@ -182,7 +183,7 @@ def _put_component_in_order(g: Graph, start: NDArray[np.int64], given: Integer) 
     return True
 
 
-@inner
+@inner_with_arrays
 def _undirect_component(g: Graph, v: Integer, component: Bits) -> int:
     """component := the chain component of v, its edges taken out of the DAG; returns its size."""
     set_bit(component, v)
@@ -204,7 +205,7 @@ def _undirect_component(g: Graph, v: Integer, component: Bits) -> int:
     return size
 
 
-@inner
+@inner_with_arrays
 def _most_preceded(g: Graph, waiting: Bits) -> Integer:
     """The node that waits with most neighbours in front of it, the smallest of them."""
     best = np.int64(-1)
@@ -218,7 +219,7 @@ def _most_preceded(g: Graph, waiting: Bits) -> Integer:
     return best
 
 
-@inner
+@inner_with_arrays
 def _is_preceded_by_clique(g: Graph, v: Integer) -> bool:
     """Whether the neighbours in front of v are adjacent to the last of them; as this holds for
     every node, they are a clique."""
@@ -241,7 +242,7 @@ def _is_preceded_by_clique(g: Graph, v: Integer) -> bool:
     return True
 
 
-@inner
+@inner_with_arrays
 def settle_components(g: Graph) -> bool:
     """Make the DAG of g the one that depends on the CPDAG alone: each chain component in order
     of maximum cardinality from its smallest node."""

@@ -6,15 +6,16 @@ import numpy as np
 
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, popcount
+from fedbn.kernel_parts import inner_with_arrays
 from fedbn.scores._joint_kernels import local
-from fedbn.scores._tables import Integer, Tables, inline
+from fedbn.scores._tables import Integer, Tables
 from fedbn.search._clique_kernels import family, family_without, next_clique
 from fedbn.search._record_kernels import close_row, drop_stale, keep
 from fedbn.search._set_kernels import first, members, size_of
 from fedbn.search._state import TURN, ZERO, Graph, Record, Rules, Scratch
 
 
-@inline
+@inner_with_arrays
 def refresh_turns(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, y: Integer
 ) -> bool:
@@ -43,7 +44,7 @@ def refresh_turns(
     return True
 
 
-@inline
+@inner_with_arrays
 def _fits(g: Graph, rules: Rules, y: Integer, x: Integer, clique: Bits) -> bool:
     """The conditions of Turn(x, y, C) on Ne(y) alone: C is a clique of Ne(y) by construction."""
     if has_bit(clique, x):
@@ -65,7 +66,7 @@ def _fits(g: Graph, rules: Rules, y: Integer, x: Integer, clique: Bits) -> bool:
     return True
 
 
-@inline
+@inner_with_arrays
 def _separates(g: Graph, y: Integer, x: Integer, clique: Bits) -> bool:
     """Whether C ∩ NA_yx separates C \\ NA_yx and NA_yx \\ C in the graph over Ne(y) \\ {x}."""
     words = clique.shape[0]
@@ -95,7 +96,7 @@ def _separates(g: Graph, y: Integer, x: Integer, clique: Bits) -> bool:
     return bool(met == ZERO)
 
 
-@inline
+@inner_with_arrays
 def _gain(t: Tables, g: Graph, scratch: Scratch, y: Integer, x: Integer) -> float:
     """The gain of Turn(x, y, C): two terms, of y and of x."""
     k = np.int64(family(g, y, scratch.clique, scratch.parents))

@@ -41,6 +41,7 @@ class ClassSearch:
 
     score: TabulatedScore
     graph: Graph
+    trial: Graph | None
     record: Record
     rules: Rules
     scratch: Scratch
@@ -66,6 +67,7 @@ class ClassSearch:
         search = cls(
             score=score,
             graph=graph,
+            trial=None if rules.knowledge is None else begin_graph(dag),
             record=empty_record(score.n),
             rules=kernel_rules(score.names, rules),
             scratch=empty_scratch(score.n),
@@ -96,6 +98,7 @@ class ClassSearch:
             outcome = _greedy_kernels.climb(
                 self.score.tables,
                 self.graph,
+                self.trial,
                 self.record,
                 codes,
                 self.rules,
@@ -224,7 +227,6 @@ def kernel_rules(names: tuple[str, ...], rules: SearchRules) -> Rules:
         max_t=_NO_LIMIT if rules.max_t is None else rules.max_t,
         hit=np.zeros(2, dtype=np.int64),
         floor=0.0,
-        constrained=rules.knowledge is not None,
         forbidden=pack(forbidden.T),
         required=pack(required.T),
         apart=pack(forbidden & forbidden.T),

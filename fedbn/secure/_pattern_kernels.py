@@ -16,7 +16,8 @@ from fedbn.arrays import Bits
 from fedbn.consensus._engine import CH, NE, PA
 from fedbn.consensus._pattern_kernels import delete_bits
 from fedbn.consensus._slot_kernels import lowest, size_of
-from fedbn.graphs._bit_kernels import ZERO, clear_bit, has_bit, inner, set_bit
+from fedbn.graphs._bit_kernels import ZERO, clear_bit, has_bit, set_bit
+from fedbn.kernel_parts import inner
 
 VISITS_PER_OPERATOR = 32  # cliques looked at, at most, for every operator that may be found
 HAS, MAY = 0, 1  # of a clique in the making: its elements, and those that it may still get
