@@ -12,7 +12,6 @@ from pathlib import Path
 from fedbn.bounded_file import MAX_TABLE, read_bounded
 from fedbn.data.column import Column
 from fedbn.data.csv_columns import csv_columns, csv_names
-from fedbn.data.parquet_columns import parquet_columns, parquet_names
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import DataError, did_you_mean
 
@@ -28,6 +27,8 @@ def column_names(path: str | Path, form: TableFormat | None = None) -> tuple[str
     """The names in the file's order; raises DataError as `read_columns` does."""
     if _is_csv(path):
         return csv_names(path, form or TableFormat())
+    from fedbn.data.parquet_columns import parquet_names
+
     return parquet_names(str(path), _content(path))
 
 
@@ -54,6 +55,8 @@ def read_columns(
     """
     if _is_csv(path):
         return csv_columns(path, chosen, numbers, form or TableFormat(), missing)
+    from fedbn.data.parquet_columns import parquet_columns
+
     return parquet_columns(str(path), _content(path), chosen)
 
 

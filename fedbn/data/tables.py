@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.columns import (
@@ -224,12 +223,14 @@ def _quote(texts: Sequence[str]) -> list[str]:
 
 
 def _parquet_bytes(dataset: Dataset) -> bytes:
+    from pyarrow.parquet import write_table as write_table_as_parquet
+
     if dataset.kind == "gaussian":
         columns = [pa.array(column) for column in dataset.values.T]
     else:
         columns = [pa.array([states[k] for k in codes]) for states, codes in _encode(dataset)]
     buffer = io.BytesIO()
-    pyarrow.parquet.write_table(pa.table(columns, names=list(dataset.names)), buffer)
+    write_table_as_parquet(pa.table(columns, names=list(dataset.names)), buffer)
     return buffer.getvalue()
 
 

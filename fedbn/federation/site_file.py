@@ -73,7 +73,6 @@ from fedbn.data.preparation import Preparation
 from fedbn.errors import ConfigError, did_you_mean
 from fedbn.federation.offers import Offers, offers_from
 from fedbn.federation.policy import SitePolicy
-from fedbn.secure.session import identity_key
 
 __all__ = ["SiteFile", "is_site_file", "read_site_file"]
 
@@ -244,8 +243,8 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
     }
     if ("peers" in content or "identity-key" in content) and "name" not in content:
         raise ConfigError("a site with peers or an identity-key must have a name")
-    for peer in content.get("peers", {}).values():
-        identity_key(peer)
+    if content.get("peers"):
+        _require_keys(content["peers"].values())
     site = SiteFile(
         name=content.get("name"),
         policy=SitePolicy(**limits),
@@ -313,3 +312,10 @@ def _translation(key: str, table: Any) -> Mapping[str, str]:
     if not isinstance(table, dict) or not all(isinstance(v, str) and v for v in table.values()):
         raise ConfigError(f'[{key}] must have lines of the form own = "agreed"')
     return table
+
+
+def _require_keys(peers: Iterable[str]) -> None:
+    from fedbn.secure.session import identity_key  # loads cryptography, which few sites need
+
+    for peer in peers:
+        identity_key(peer)
