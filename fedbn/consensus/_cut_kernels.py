@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
@@ -42,6 +41,7 @@ from fedbn.graphs._bit_kernels import (
     transpose_bits,
 )
 from fedbn.graphs._cpdag_kernels import ancestors_bits
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner, inner_with_arrays
 
 
@@ -289,7 +289,7 @@ def fill_graph(g: Bits) -> None:
         moral_bits(g[PA], g[CH], v, g[MOR, v])
 
 
-@njit(cache=True, nogil=True)
+@door
 def cut_of_dag(
     g: Bits, x: int, y: int, given: Bits, s: Scratch, out: NDArray[np.int32]
 ) -> tuple[int, int]:

@@ -9,14 +9,14 @@ Rows of uint64 words, bit j of word j >> 6.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Bits, Ints
 from fedbn.graphs._bit_kernels import ONE, clear_bit, has_bit, set_bit
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner
 
 
-@njit(cache=True, nogil=True)
+@door
 def reverse_covered(pa: Bits, margins: Ints) -> int:
     """Reverse covered edges x -> y of negative margin, in place, until there is none; how many.
 

@@ -10,7 +10,6 @@ numbers of deletions, ascending; one state per entry.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Bits, Ints, Ints32
 from fedbn.consensus._cut_kernels import moral_bits
@@ -19,12 +18,13 @@ from fedbn.fusion._imap_kernels import copy_rows, quorum_bits, union_bits, write
 from fedbn.fusion._order_kernels import order_bits
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, transpose_bits
 from fedbn.graphs._cpdag_kernels import cpdag_bits, extend_bits
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner, inner_with_arrays
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True)
+@door
 def moral_votes(pa: Bits, ch: Bits, weights: Ints) -> Ints:
     """c_e: weight of the inputs whose moral graph has the edge e, int64 [n, n], symmetric."""
     r, n, words = pa.shape
@@ -41,7 +41,7 @@ def moral_votes(pa: Bits, ch: Bits, weights: Ints) -> Ints:
     return votes
 
 
-@njit(cache=True, nogil=True)
+@door
 def vote_sums(votes: Ints, total: int) -> tuple[int, int]:
     """(sum of c_e, sum of min(c_e, total - c_e)) over pairs e: SMHD of no edge, lower bound."""
     everything, least = 0, 0
@@ -52,7 +52,7 @@ def vote_sums(votes: Ints, total: int) -> tuple[int, int]:
     return everything, least
 
 
-@njit(cache=True, nogil=True)
+@door
 def smhd_sum(pa: Bits, ch: Bits, votes: Ints, total: int, everything: int) -> int:
     """Sum of weighted SMHD of a DAG to the inputs: sum_e c_e + sum_{e in moral} (total - 2 c_e)."""
     n, words = pa.shape
@@ -68,7 +68,7 @@ def smhd_sum(pa: Bits, ch: Bits, votes: Ints, total: int, everything: int) -> in
     return everything + twice // 2
 
 
-@njit(cache=True, nogil=True)
+@door
 def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
     """Parents [B, n, W] of a DAG extension of P after cuts[b] deletions, for every b."""
     n, words = union_pa.shape
@@ -84,7 +84,7 @@ def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
     return out
 
 
-@njit(cache=True, nogil=True)
+@door
 def refusion_states(
     pa_inputs: Bits,
     ch_inputs: Bits,
@@ -167,7 +167,7 @@ def _first_equal(pa: Bits, keys: Bits, weights: Ints) -> tuple[Ints, Ints]:
     return first[:count], sums[:count]
 
 
-@njit(cache=True, nogil=True)
+@door
 def smhd_sums(states: Bits, votes: Ints, total: int, everything: int) -> Ints:
     """`smhd_sum` of every state, int64 [B]."""
     out = np.empty(states.shape[0], dtype=np.int64)
@@ -176,7 +176,7 @@ def smhd_sums(states: Bits, votes: Ints, total: int, everything: int) -> Ints:
     return out
 
 
-@njit(cache=True, nogil=True)
+@door
 def class_votes(pa: Bits, ch: Bits, weights: Ints) -> Ints:
     """int64 [2, n, n]: weight of the inputs whose CPDAG has a -> b, at [0], or a - b, at [1]."""
     r, n, words = pa.shape
@@ -196,7 +196,7 @@ def class_votes(pa: Bits, ch: Bits, weights: Ints) -> Ints:
     return votes
 
 
-@njit(cache=True, nogil=True)
+@door
 def shd_sums(states: Bits, votes: Ints, total: int) -> Ints:
     """Sum of weighted SHD of every state's CPDAG to those of the inputs, int64 [B].
 

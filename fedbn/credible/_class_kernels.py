@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
+from fedbn.kernel_door import door
 
 ONE = np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@door
 def _mix(code: np.uint64, lane: np.uint64) -> np.uint64:
     """SplitMix64 of a code; two lanes give 128 bits."""
     z = code * np.uint64(2) + lane
@@ -21,7 +21,7 @@ def _mix(code: np.uint64, lane: np.uint64) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@door
 def class_keys(
     chosen: NDArray[np.int32],
     nodes: NDArray[np.int64],

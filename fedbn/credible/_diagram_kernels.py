@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Floats, Ints, Ints32
@@ -23,9 +22,10 @@ from fedbn.credible._state_kernels import (
     place,
     price_of,
 )
+from fedbn.kernel_door import door
 
 
-@njit(cache=True, nogil=True)
+@door
 def _hash(key: Bits) -> np.uint64:
     value = np.uint64(0x9E3779B97F4A7C15)
     for word in key:
@@ -35,7 +35,7 @@ def _hash(key: Bits) -> np.uint64:
     return value
 
 
-@njit(cache=True, nogil=True)
+@door
 def _slot(keys: Bits, key: Bits, table: Ints32) -> int:
     """The slot of `table` that holds the state `key`, or the free one where it would go."""
     mask = table.size - 1
@@ -53,7 +53,7 @@ def _slot(keys: Bits, key: Bits, table: Ints32) -> int:
     return int(slot)
 
 
-@njit(cache=True, nogil=True)
+@door
 def _rehash(keys: Bits, number: int, size: int) -> Ints32:
     table = np.full(size, -1, dtype=np.int32)
     for k in range(number):
@@ -64,7 +64,7 @@ def _rehash(keys: Bits, number: int, size: int) -> Ints32:
     return table
 
 
-@njit(cache=True, nogil=True)
+@door
 def _min_fitting_cost(
     v: int, start: Ints, cost: Floats, bits: Bits, words: int, state: Bits
 ) -> float:
@@ -76,7 +76,7 @@ def _min_fitting_cost(
     return float(least)
 
 
-@njit(cache=True, nogil=True)
+@door
 def expand(
     keys: Bits,
     reach: Floats,
@@ -167,7 +167,7 @@ def expand(
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@door
 def drop_unaffordable(
     keys: Bits,
     reach: Floats,

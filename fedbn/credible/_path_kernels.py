@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Floats, Ints, Ints32
@@ -17,9 +16,10 @@ from fedbn.credible._state_kernels import (
     keep_misfits,
     place,
 )
+from fedbn.kernel_door import door
 
 
-@njit(cache=True, nogil=True)
+@door
 def is_barred(f: int, node: Ints32, taken: Ints32, bar_start: Ints, barred: Ints32) -> bool:
     """Whether the path already has a family that f must not go with."""
     found = False
@@ -28,7 +28,7 @@ def is_barred(f: int, node: Ints32, taken: Ints32, bar_start: Ints, barred: Ints
     return found
 
 
-@njit(cache=True, nogil=True)
+@door
 def list_paths(
     layer_offset: Ints,
     arc_start: Ints,
@@ -94,7 +94,7 @@ def list_paths(
     return found
 
 
-@njit(cache=True, nogil=True)
+@door
 def search_paths(
     start: Ints,
     cost: Floats,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Floats, Ints, Ints32
+from fedbn.kernel_door import door
 
 FITTED, UNFINISHED, UNCOUNTABLE = 0, 1, 2
 MAX_WAYS = 2**62
 
 
-@njit(cache=True, nogil=True)
+@door
 def completion(
     states: int, source: Ints32, family: Ints32, target: Ints32, cost: Floats, rest_below: Floats
 ) -> Floats:
@@ -24,7 +24,7 @@ def completion(
     return rest
 
 
-@njit(cache=True, nogil=True)
+@door
 def profiles(
     states: int,
     arc_start: Ints,
@@ -92,7 +92,7 @@ def profiles(
     return starts, values[:number].copy(), counts[:number].copy(), FITTED
 
 
-@njit(cache=True, nogil=True)
+@door
 def sums_between(
     up_start: Ints,
     up_value: Floats,
@@ -135,7 +135,7 @@ def sums_between(
     return number, FITTED
 
 
-@njit(cache=True, nogil=True)
+@door
 def family_weights(
     source: Ints32,
     family: Ints32,

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Bits, Floats, Ints, Ints32
+from fedbn.kernel_door import door
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
@@ -47,7 +47,7 @@ class Scratch(NamedTuple):
     placed: Bits
 
 
-@njit(cache=True, nogil=True)
+@door
 def price_of(f: int, bound: Bound, met: Bits) -> float:
     """Reduced cost of a family plus the duals of the met clusters that it covers."""
     price = bound.reduced[f]
@@ -57,7 +57,7 @@ def price_of(f: int, bound: Bound, met: Bits) -> float:
     return float(price)
 
 
-@njit(cache=True, nogil=True)
+@door
 def cheapest_alive(v: int, key: Bits, start: Ints, words: int, bound: Bound) -> float:
     """The least `reduced` of the families that v may still take; infinite if there is none."""
     for f in range(start[v], start[v + 1]):
@@ -66,7 +66,7 @@ def cheapest_alive(v: int, key: Bits, start: Ints, words: int, bound: Bound) -> 
     return np.inf
 
 
-@njit(cache=True, nogil=True)
+@door
 def demand_bound(key: Bits, start: Ints, words: int, bound: Bound) -> tuple[np.int64, float, float]:
     """A bound by the table `rest`: (U and K as bits, Σ_K a, the bound).
 
@@ -93,7 +93,7 @@ def demand_bound(key: Bits, start: Ints, words: int, bound: Bound) -> tuple[np.i
     return placed, paid, float(total)
 
 
-@njit(cache=True, nogil=True)
+@door
 def completion_bound(key: Bits, start: Ints, words: int, bound: Bound, scratch: Scratch) -> float:
     """A lower bound on the excess cost to complete a state; also the least price of each node.
 
@@ -126,7 +126,7 @@ def completion_bound(key: Bits, start: Ints, words: int, bound: Bound, scratch: 
     return float(total)
 
 
-@njit(cache=True, nogil=True)
+@door
 def can_end(
     key: Bits,
     start: Ints,
@@ -176,7 +176,7 @@ def can_end(
     return left == 0
 
 
-@njit(cache=True, nogil=True)
+@door
 def fits(f: int, bits: Bits, words: int, state: Bits) -> bool:
     """Whether a family may still be taken and has all its parents placed."""
     missing = (state[words + (f >> 6)] >> np.uint64(f & 63)) & ONE == ZERO
@@ -185,7 +185,7 @@ def fits(f: int, bits: Bits, words: int, state: Bits) -> bool:
     return not missing
 
 
-@njit(cache=True, nogil=True)
+@door
 def place(v: int, start: Ints, words: int, state: Bits, below: Bits) -> None:
     """below := the state after v."""
     below[:] = state
@@ -194,7 +194,7 @@ def place(v: int, start: Ints, words: int, state: Bits, below: Bits) -> None:
         below[words + (f >> 6)] &= ~(ONE << np.uint64(f & 63))
 
 
-@njit(cache=True, nogil=True)
+@door
 def keep_misfits(v: int, start: Ints, bits: Bits, words: int, state: Bits) -> bool:
     """Take from v, unless it is placed, the families that fit; whether it has one left."""
     if (state[v >> 6] >> np.uint64(v & 63)) & ONE:

@@ -10,16 +10,16 @@ by an edge or by a common child.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Bits, Ints, Ints32
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, set_bit
 from fedbn.graphs._cpdag_kernels import ancestors_bits
+from fedbn.kernel_door import door
 
 ADD, DELETE, REVERSE = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@door
 def toggle_delta(pa: Bits, x: int, y: int, reasons: Ints32, gain: Ints, sign: int) -> int:
     """Change of the sum when x -> y is added (sign 1) or deleted (sign -1)."""
     edge = 0 if sign > 0 else 1
@@ -34,7 +34,7 @@ def toggle_delta(pa: Bits, x: int, y: int, reasons: Ints32, gain: Ints, sign: in
     return sign * delta
 
 
-@njit(cache=True, nogil=True)
+@door
 def toggle(pa: Bits, ch: Bits, x: int, y: int, reasons: Ints32, sign: int) -> None:
     """Add (sign 1) or delete (sign -1) x -> y and keep `reasons`."""
     reasons[x, y] += sign
@@ -55,7 +55,7 @@ def toggle(pa: Bits, ch: Bits, x: int, y: int, reasons: Ints32, sign: int) -> No
         clear_bit(ch[x], y)
 
 
-@njit(cache=True, nogil=True)
+@door
 def _reversible(ch: Bits, anc: Bits, x: int, y: int) -> bool:
     """Whether x -> y is the only directed path from x to y."""
     for w in range(ch.shape[1]):
@@ -67,7 +67,7 @@ def _reversible(ch: Bits, anc: Bits, x: int, y: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@door
 def descend(pa: Bits, ch: Bits, gain: Ints) -> int:
     """Apply the valid single-edge change that lowers the sum most, until none does, in place.
 

@@ -11,11 +11,11 @@ indices are in name order, so the smallest index is the smallest name.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Floats, Ints
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, popcount, set_bit
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner
 
 
@@ -127,7 +127,7 @@ def remove_as_sink(pa: Bits, ch: Bits, v: int, changed: Bits, scratch: Bits) -> 
     clear_bit(changed, v)
 
 
-@njit(cache=True, nogil=True)
+@door
 def order_bits(pa: Bits, ch: Bits, weights: Ints, draws: Floats) -> Ints:
     """The order of Puerta et al. (2021), built from last to first, as indices [n].
 
@@ -140,7 +140,7 @@ def order_bits(pa: Bits, ch: Bits, weights: Ints, draws: Floats) -> Ints:
     return order
 
 
-@njit(cache=True, nogil=True)
+@door
 def extend_order(
     pa: Bits, ch: Bits, weights: Ints, draws: Floats, costs: Ints, order: Ints, count: int
 ) -> int:

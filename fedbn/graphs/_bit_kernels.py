@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
+from fedbn.kernel_door import door
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
@@ -63,25 +64,25 @@ def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
     return np.unpackbits(as_bytes, axis=1, bitorder="little")[:, :n].astype(np.bool_)
 
 
-@njit(cache=True, nogil=True)
+@door
 def has_bit(row: Bits, i: int) -> bool:
     """Whether i is in the set."""
     return bool((row[i >> 6] >> np.uint64(i & 63)) & ONE)
 
 
-@njit(cache=True, nogil=True)
+@door
 def set_bit(row: Bits, i: int) -> None:
     """Put i into the set."""
     row[i >> 6] |= ONE << np.uint64(i & 63)
 
 
-@njit(cache=True, nogil=True)
+@door
 def clear_bit(row: Bits, i: int) -> None:
     """Take i out of the set."""
     row[i >> 6] &= ~(ONE << np.uint64(i & 63))
 
 
-@njit(cache=True, nogil=True)
+@door
 def transpose_bits(rows: Bits) -> Bits:
     """The transpose of a square bit matrix."""
     n, words = rows.shape

@@ -7,7 +7,6 @@ arrays [n, W] with W = ceil(n / 64). Public callers: `pdag.py`, the search and t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
@@ -20,10 +19,11 @@ from fedbn.graphs._bit_kernels import (
     set_bit,
     transpose_bits,
 )
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner
 
 
-@njit(cache=True, nogil=True)
+@door
 def topological_bits(pa: Bits, ch: Bits) -> NDArray[np.int64]:
     """Topological order of a DAG (first in, first out from the smallest indices)."""
     n, words = pa.shape
@@ -99,7 +99,7 @@ def label_parents(pa: Bits, com: Bits, rank: NDArray[np.int64], y: int, known: B
             known[w] = pa[y, w]
 
 
-@njit(cache=True, nogil=True)
+@door
 def cpdag_bits(pa: Bits, ch: Bits) -> tuple[Bits, Bits, Bits]:
     """The CPDAG of a DAG as (pa, ch, ne).
 
@@ -130,7 +130,7 @@ def cpdag_bits(pa: Bits, ch: Bits) -> tuple[Bits, Bits, Bits]:
     return com, transpose_bits(com), rev
 
 
-@njit(cache=True, nogil=True)
+@door
 def _is_removable_sink(x: int, pa: Bits, ch: Bits, ne: Bits, left: Bits) -> bool:
     """Dor and Tarsi's conditions for x inside the nodes that are left.
 
@@ -155,7 +155,7 @@ def _is_removable_sink(x: int, pa: Bits, ch: Bits, ne: Bits, left: Bits) -> bool
     return True
 
 
-@njit(cache=True, nogil=True)
+@door
 def extend_bits(pa: Bits, ch: Bits, ne: Bits) -> tuple[bool, Bits, Bits]:
     """A consistent DAG extension (Dor and Tarsi 1992) as (found, pa, ch).
 
@@ -190,7 +190,7 @@ def extend_bits(pa: Bits, ch: Bits, ne: Bits) -> tuple[bool, Bits, Bits]:
     return True, dag_pa, transpose_bits(dag_pa)
 
 
-@njit(cache=True, nogil=True)
+@door
 def ancestors_bits(pa: Bits, ch: Bits) -> Bits:
     """Ancestors of every node of one DAG, the node itself included, as bits [n, W]."""
     n, words = pa.shape

@@ -7,11 +7,11 @@ joins its neighbours pairwise and takes v out. The kernels change `around`: they
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, popcount, set_bit
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner
 
 
@@ -68,7 +68,7 @@ def _next_node(left: Bits, fill: NDArray[np.int64], degree: NDArray[np.int64]) -
     return best
 
 
-@njit(cache=True, nogil=True)
+@door
 def fill_order(around: Bits) -> tuple[NDArray[np.int64], int]:
     """The order of min-fill, ties by fewest neighbours, then index; and its width.
 
@@ -109,7 +109,7 @@ def fill_order(around: Bits) -> tuple[NDArray[np.int64], int]:
     return order, width
 
 
-@njit(cache=True, nogil=True)
+@door
 def cardinality_order(around: Bits) -> NDArray[np.int64]:
     """The reverse of the visits of maximum cardinality search, ties by index."""
     n, words = around.shape
@@ -131,7 +131,7 @@ def cardinality_order(around: Bits) -> NDArray[np.int64]:
     return order
 
 
-@njit(cache=True, nogil=True)
+@door
 def order_width(around: Bits, order: NDArray[np.int64]) -> int:
     """Most neighbours that a node has when it is eliminated, along the order."""
     width = 0

@@ -13,7 +13,7 @@ import numpy as np
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.graphs.dag import DAG
-from fedbn.kernel_cache import without_collection
+from fedbn.kernel_compilation import without_collection
 from fedbn.learners.learner import Certificate, Found, Learner, scores_of
 from fedbn.learners.settings import LearnerSettings
 from fedbn.learners.table import kind_of_score, learner_for

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.kernel_door import door
 
-@njit(cache=True, nogil=True)
+
+@door
 def dependence_sum(
     a: NDArray[np.int32],
     b: NDArray[np.int32],

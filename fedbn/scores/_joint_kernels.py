@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner, inner_in_place
 from fedbn.scores._bitmap_kernels import count_by_bitmaps, split_bitmaps
 from fedbn.scores._cell_kernels import add_counts, settle, slot_of
@@ -256,7 +256,7 @@ def _count_pairs(
             values[i] = _keep(t, key_low, key_high, counts, size, log_size)
 
 
-@njit(cache=True, nogil=True)
+@door
 def local_score(t: Tables, y: Integer, parents: NDArray[np.int64]) -> float:
     """s(y, P) for Python."""
     return float(local(t, y, parents, parents.size))

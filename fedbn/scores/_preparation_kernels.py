@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import first_bit, popcount
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner
 from fedbn.scores._tables import ZERO, Integer
 
@@ -80,7 +81,7 @@ def _differ(packed: Bits, i: Integer, j: Integer) -> bool:
     return bool(differ != ZERO)
 
 
-@njit(cache=True, nogil=True)
+@door
 def merge_rows(
     codes: NDArray[np.uint16], bits: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -119,7 +120,7 @@ def merge_rows(
     return first[:kinds].copy(), weights[:kinds].copy()
 
 
-@njit(cache=True, nogil=True)
+@door
 def state_bitmaps(
     codes: NDArray[np.uint16], arities: NDArray[np.int64], words: Integer
 ) -> NDArray[np.uint64]:
@@ -135,7 +136,7 @@ def state_bitmaps(
     return bitmaps
 
 
-@njit(cache=True, nogil=True)
+@door
 def rows_outside_modes(
     codes: NDArray[np.uint16], arities: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner_with_arrays
 from fedbn.scores._joint_kernels import local
 from fedbn.scores._tables import Integer, Tables
@@ -47,7 +47,7 @@ def _look_at(
     return fits
 
 
-@njit(cache=True, nogil=True)
+@door
 def look_at_row(
     t: Tables, g: Graph, record: Record, rules: Rules, scratch: Scratch, kind: Integer, y: Integer
 ) -> bool:
@@ -55,7 +55,7 @@ def look_at_row(
     return bool(_look_at(t, g, record, rules, scratch, kind, y))
 
 
-@njit(cache=True, nogil=True)
+@door
 def climb(
     t: Tables,
     g: Graph,
@@ -123,13 +123,13 @@ def _is_permitted(
     return bool(found)
 
 
-@njit(cache=True, nogil=True)
+@door
 def settle(g: Graph) -> bool:
     """Make the DAG of g the one that depends on the CPDAG alone; False for a bug."""
     return bool(settle_components(g))
 
 
-@njit(cache=True, nogil=True)
+@door
 def total(t: Tables, dag_pa: Bits) -> float:
     """Σ_y s(y, Pa(y))."""
     n = dag_pa.shape[0]
@@ -140,7 +140,7 @@ def total(t: Tables, dag_pa: Bits) -> float:
     return value
 
 
-@njit(cache=True, nogil=True)
+@door
 def lead_to(g: Graph, record: Record, kind: Integer, y: Integer, x: Integer, entry: Integer) -> int:
     """Move g by an operator on record: 1 if it was done, 0 if it is not valid, -1 for a bug."""
     if not is_valid(g, record, kind, y, x, entry):

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit
 from fedbn.graphs._cpdag_kernels import topological_bits
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner_with_arrays
 from fedbn.kernel_state import by_reference
 from fedbn.scores._joint_kernels import joint_pairs, local
@@ -236,7 +236,7 @@ def climb(t: Tables, hill: Hill, rules: HillRules, budget: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@door
 def climb_hill(t: Tables, hill: Hill, rules: HillRules, budget: int) -> bool:
     """Take the best move while it gains, and with a tabu list the least bad one up to `patience`
     times in a row without a new best; best_pa has the best graph met.

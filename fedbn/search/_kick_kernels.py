@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner_with_arrays
 from fedbn.kernel_state import by_reference
 from fedbn.scores._tables import Integer, Tables
@@ -152,7 +152,7 @@ def _kick(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, y: Integer, x: 
         climb(t, hill, rules, NEVER)
 
 
-@njit(cache=True, nogil=True)
+@door
 def iterate(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, budget: int) -> bool:
     """Kick, and go back unless the score is at least the best, until `patience` kicks in a row
     bring no better DAG; hill.best_pa has the best.

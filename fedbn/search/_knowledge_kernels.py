@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit, transpose_bits
 from fedbn.graphs._cpdag_kernels import extend_bits
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner_with_arrays
 from fedbn.search._set_kernels import first
 from fedbn.search._state import ZERO
 
 
-@njit(cache=True, nogil=True)
+@door
 def constrained_extension(
     pa: Bits, ch: Bits, ne: Bits, forbidden: Bits, required: Bits
 ) -> tuple[bool, Bits, Bits]:

@@ -10,16 +10,16 @@ weights int64 [k]. The work is done by the kernels of the fusion and of the cons
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Bits, Ints
 from fedbn.consensus._cut_kernels import cut_arcs_bits, fill_graph, min_cut_bits
 from fedbn.consensus._engine import CH, PA, Scratch
 from fedbn.fusion._order_kernels import remove_as_sink, sink_cost
 from fedbn.graphs._bit_kernels import clear_bit
+from fedbn.kernel_door import door
 
 
-@njit(cache=True, nogil=True)
+@door
 def cost_sums(pa: Bits, ch: Bits, weights: Ints, taken: Ints, chain: Ints) -> Ints:
     """Weighted sums of the order heuristic's costs, int64 [1 + len(chain), n].
 
@@ -42,14 +42,14 @@ def cost_sums(pa: Bits, ch: Bits, weights: Ints, taken: Ints, chain: Ints) -> In
     return out
 
 
-@njit(cache=True, nogil=True)
+@door
 def fill_graphs(graphs: Bits) -> None:
     """What follows from PA and CH of every DAG."""
     for i in range(graphs.shape[0]):
         fill_graph(graphs[i])
 
 
-@njit(cache=True, nogil=True)
+@door
 def prune(graphs: Bits, x: int, y: int, given: Bits, s: Scratch) -> None:
     """Remove from every DAG, in place, the arcs of its minimum cut nearest to y given S."""
     n = graphs.shape[2]
@@ -67,7 +67,7 @@ def prune(graphs: Bits, x: int, y: int, given: Bits, s: Scratch) -> None:
             fill_graph(g)
 
 
-@njit(cache=True, nogil=True)
+@door
 def cut_sums(graphs: Bits, weights: Ints, xy: Ints, given: Bits, largest: int, s: Scratch) -> Ints:
     """Weighted sums of the minimum cuts, each counted as at most `largest`, int64 [Q]."""
     out = np.zeros(xy.shape[0], dtype=np.int64)

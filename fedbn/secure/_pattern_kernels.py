@@ -9,7 +9,6 @@ Public caller: `pattern.py`. p uint64 [3, n, W]: PA, CH, NE of every node.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
@@ -17,13 +16,14 @@ from fedbn.consensus._engine import CH, NE, PA
 from fedbn.consensus._pattern_kernels import delete_bits
 from fedbn.consensus._slot_kernels import lowest, size_of
 from fedbn.graphs._bit_kernels import ZERO, clear_bit, has_bit, set_bit
+from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner
 
 VISITS_PER_OPERATOR = 32  # cliques looked at, at most, for every operator that may be found
 HAS, MAY = 0, 1  # of a clique in the making: its elements, and those that it may still get
 
 
-@njit(cache=True, nogil=True)
+@door
 def delete(p: Bits, x: int, y: int, h: Bits) -> tuple[bool, Bits]:
     """P after Delete(x, y, H), and whether that is valid."""
     out = np.empty_like(p)
@@ -32,7 +32,7 @@ def delete(p: Bits, x: int, y: int, h: Bits) -> tuple[bool, Bits]:
     return valid, out
 
 
-@njit(cache=True, nogil=True)
+@door
 def list_operators(
     p: Bits, k_max: int, max_operators: int
 ) -> tuple[int, NDArray[np.int64], Bits, Bits]:

@@ -15,7 +15,7 @@ import typer
 from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG
-from fedbn.kernel_cache import without_collection
+from fedbn.kernel_compilation import without_collection
 from fedbn.wording import count_of
 from simulations.commands.fuse_options import FuseOptions, settings_of
 from simulations.inputs import one_structure

@@ -118,7 +118,7 @@ def kernels_of_doors() -> dict[str, list[Any]]:
 
 def doors_to_compile() -> list[str]:
     """The doors whose kernels are not compiled for this machine yet."""
-    from fedbn.kernel_cache import is_compiled
+    from fedbn.kernel_door import is_compiled
 
     return [door for door, kernels in kernels_of_doors().items() if not is_compiled(kernels[-1])]
 

@@ -77,7 +77,7 @@ def test_the_first_run_says_that_it_compiles(tmp_path: Path) -> None:
     source = tmp_path / "room" / "_any_kernels.py"
     cache = source.parent / "__pycache__"
     cache.mkdir(parents=True)
-    source.write_text("@njit(cache=True)\ndef one(): ...\n\n@njit(cache=True)\ndef two(): ...\n")
+    source.write_text("@door\ndef one(): ...\n\n@door\ndef two(): ...\n")
     seen = Compilation(tmp_path)
     told = "compiling for this machine, once: {} of at most 2 kernels"
     assert seen.words(0.0) == told.format(0)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import importlib.util
-import os
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fedbn.kernel_cache import is_compiled
+from fedbn.kernel_door import is_compiled, sources
 from simulations.commands import warmup
 from simulations.compilation import kernels_below, tell_of_kernels
 
 KERNEL = """
-from numba import njit
+from fedbn.kernel_door import door
 
-@njit(cache=True)
+@door
 def twice(x):
     return 2 * x
 
-@njit(cache=True)
+@door
 def four_times(x):
     return twice(twice(x))
 """
@@ -39,15 +39,30 @@ def module_at(file: Path) -> Any:
     return module
 
 
-def test_a_kernel_is_compiled_from_its_first_call_until_its_source_changes(tmp_path: Path) -> None:
+def test_a_door_is_compiled_from_its_first_call_until_a_source_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "kernel_of_a_test.py"
-    module = module_at(file)
-    assert not is_compiled(module.twice)
-    assert module.twice(2) == 4
-    assert is_compiled(module.twice)
-    later = file.stat().st_mtime + 60
-    os.utime(file, (later, later))
-    assert not is_compiled(module.twice)
+    door = module_at(file).twice
+    assert not is_compiled(door)
+    assert door(2) == 4
+    assert is_compiled(door)
+    assert is_compiled(module_at(file).twice)
+    monkeypatch.setattr("fedbn.kernel_door._digest", lambda path: "of another release")
+    door = module_at(file).twice
+    assert not is_compiled(door)
+    assert door(2) == 4
+    assert is_compiled(module_at(file).twice)
+
+
+def test_a_door_has_the_sources_of_all_that_it_calls() -> None:
+    """The twin: the modules of the kernels that its code names, directly or not."""
+    for kernels in warmup.kernels_of_doors().values():
+        for kernel in kernels:
+            called = {inspect.getfile(inspect.unwrap(each)) for each in kernels_below([kernel])}
+            found = sources(Path(inspect.getfile(inspect.unwrap(kernel))))
+            assert called <= set(map(str, found))
+            assert found == sorted(found)
 
 
 def test_kernels_below_a_door_are_counted_as_they_are_compiled(tmp_path: Path) -> None:
@@ -60,7 +75,7 @@ def test_kernels_below_a_door_are_counted_as_they_are_compiled(tmp_path: Path) -
 
 
 def test_only_doors_that_are_not_compiled_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fedbn.kernel_cache.is_compiled", lambda kernel: "climb" in str(kernel))
+    monkeypatch.setattr("fedbn.kernel_door.is_compiled", lambda kernel: "climb" in str(kernel))
     assert warmup.doors_to_compile() == ["fuse: deletions", "fuse: readings"]
 
 

@@ -10,9 +10,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Bools, Floats, Ints
+from fedbn.kernel_door import door
 from fedbn.scores._joint_kernels import joint
 from fedbn.scores._tables import GAUSSIAN, Tables
 
@@ -26,7 +26,7 @@ class Model(NamedTuple):
     penalty: float  # Λ
 
 
-@njit(cache=True, nogil=True)
+@door
 def _gaussian_chain(m: Model, node: int, order: Ints, g: Floats, f: Floats, p: Floats) -> None:
     """One Cholesky factor along the order, with the node as an extra row."""
     size = order.size
@@ -55,7 +55,7 @@ def _gaussian_chain(m: Model, node: int, order: Ints, g: Floats, f: Floats, p: F
         p[k + 1] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@door
 def _discrete_chain(
     m: Model, node: int, order: Ints, cut: bool, g: Floats, f: Floats, p: Floats
 ) -> int:
@@ -81,7 +81,7 @@ def _discrete_chain(
     return order.size
 
 
-@njit(cache=True, nogil=True)
+@door
 def chain(
     m: Model,
     node: int,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Bools, Floats, Ints
+from fedbn.kernel_door import door
 from fedbn.scores._joint_kernels import local
 from fedbn.search.cg_dca._chain_kernels import Model
 
 
-@njit(cache=True, nogil=True)
+@door
 def difference(
     m: Model, node: int, parents: Bools, clusters: Bools, duals: Floats, sizes: Ints
 ) -> float:
@@ -32,7 +32,7 @@ def difference(
     return float(value)
 
 
-@njit(cache=True, nogil=True)
+@door
 def _exchange(now: Bools, enter: int, leave: int) -> None:
     """Put one variable in and take one out; -1 for none. The exchange undoes itself."""
     if enter >= 0:
@@ -41,7 +41,7 @@ def _exchange(now: Bools, enter: int, leave: int) -> None:
         now[leave] = not now[leave]
 
 
-@njit(cache=True, nogil=True)
+@door
 def _best_move(
     m: Model, node: int, now: Bools, value: float, clusters: Bools, duals: Floats, sizes: Ints
 ) -> tuple[int, int, float]:
@@ -61,7 +61,7 @@ def _best_move(
     return enter, leave, best
 
 
-@njit(cache=True, nogil=True)
+@door
 def descend(
     m: Model,
     node: int,
@@ -91,7 +91,7 @@ def descend(
     return length
 
 
-@njit(cache=True, nogil=True)
+@door
 def greedy_order(
     m: Model, node: int, order: Ints, ends: Ints, max_places: int, clusters: Bools, duals: Floats,
     sizes: Ints,

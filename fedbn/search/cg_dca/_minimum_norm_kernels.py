@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Bools, Floats, Ints
+from fedbn.kernel_door import door
 from fedbn.search.cg_dca._chain_kernels import Model, chain
 
 ZERO = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@door
 def _ascending(w: Floats) -> Ints:
     """Places that sort w, ties by place; insertion, as w is short and nearly sorted."""
     place = np.empty(w.size, dtype=np.int64)
@@ -24,7 +24,7 @@ def _ascending(w: Floats) -> Ints:
     return place
 
 
-@njit(cache=True, nogil=True)
+@door
 def _vertex(
     m: Model,
     node: int,
@@ -55,7 +55,7 @@ def _vertex(
     return least
 
 
-@njit(cache=True, nogil=True)
+@door
 def _affine_weights(corral: Floats, count: int) -> Floats:
     """Weights, summing to 1, of the point of least norm in the affine hull of the corral.
 
@@ -89,7 +89,7 @@ def _affine_weights(corral: Floats, count: int) -> Floats:
     return weights
 
 
-@njit(cache=True, nogil=True)
+@door
 def _into_hull(corral: Floats, weights: Floats, count: int) -> int:
     """Minor cycles: drop vertices until the affine minimiser is a convex combination."""
     while True:
@@ -111,7 +111,7 @@ def _into_hull(corral: Floats, weights: Floats, count: int) -> int:
         count = kept
 
 
-@njit(cache=True, nogil=True)
+@door
 def minimum_norm_point(
     m: Model,
     node: int,

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Floats, Ints, Ints32
+from fedbn.kernel_door import door
 from fedbn.scores._tables import Tables
 from fedbn.search.families._level_kernels import TERM_COUNTS, TERM_SLOTS, _log_gamma_terms, _term
 
 
-@njit(cache=True, nogil=True)
+@door
 def all_joint_values(t: Tables) -> Floats:
     """[2^n]: the BDeu J of every set.
 
@@ -63,7 +63,7 @@ def all_joint_values(t: Tables) -> Floats:
     return values
 
 
-@njit(cache=True, nogil=True)
+@door
 def _count_groups(
     t: Tables, v: int, row: Ints32, group: Ints32, state: Ints, cells: Ints32
 ) -> None:
@@ -76,7 +76,7 @@ def _count_groups(
         cells[1, c] += 1
 
 
-@njit(cache=True, nogil=True)
+@door
 def _split(
     t: Tables,
     v: int,
@@ -111,7 +111,7 @@ def _split(
     state[depth + 1, :4] = (found, kept, ones, heavy)
 
 
-@njit(cache=True, nogil=True)
+@door
 def undominated_sets(values: Floats, node: int, n: int, slack: float) -> tuple[Ints, Floats]:
     """The parent sets (masks) of a node that no subset beats by more than the slack, and costs."""
     low = (1 << node) - 1

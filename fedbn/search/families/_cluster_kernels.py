@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Floats
 from fedbn.graphs._bit_kernels import popcount
+from fedbn.kernel_door import door
 
 ONE = np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@door
 def reduced_costs(
     node: NDArray[np.int32], cost: Floats, bits: Bits, clusters: Bits, duals: Floats, n: int
 ) -> tuple[float, Floats, Floats]:
@@ -42,7 +42,7 @@ def reduced_costs(
     return float(least.sum() + duals.sum()), least, price
 
 
-@njit(cache=True, nogil=True)
+@door
 def _parents_inside(f: int, bits: Bits, cluster: Bits) -> int:
     """How many parents of family f are in the cluster."""
     inside = np.uint64(0)
@@ -51,7 +51,7 @@ def _parents_inside(f: int, bits: Bits, cluster: Bits) -> int:
     return int(inside)
 
 
-@njit(cache=True, nogil=True)
+@door
 def coverage(node: NDArray[np.int32], bits: Bits, cluster: Bits, k: int = 1) -> NDArray[np.bool_]:
     """Whether each family's node is in the cluster with fewer than k parents inside."""
     out = np.zeros(node.size, dtype=np.bool_)
@@ -62,7 +62,7 @@ def coverage(node: NDArray[np.int32], bits: Bits, cluster: Bits, k: int = 1) -> 
     return out
 
 
-@njit(cache=True, nogil=True)
+@door
 def _left_side(node: NDArray[np.int32], x: Floats, bits: Bits, cluster: Bits, k: int) -> float:
     total = 0.0
     for f in range(node.size):
@@ -72,7 +72,7 @@ def _left_side(node: NDArray[np.int32], x: Floats, bits: Bits, cluster: Bits, k:
     return total
 
 
-@njit(cache=True, nogil=True)
+@door
 def violated_clusters(
     node: NDArray[np.int32], x: Floats, bits: Bits, n: int, seeds: Bits, k: int, least: float
 ) -> tuple[Bits, Floats]:
@@ -95,7 +95,7 @@ def violated_clusters(
     return found[:number].copy(), sides[:number].copy()
 
 
-@njit(cache=True, nogil=True)
+@door
 def _grow(node: NDArray[np.int32], x: Floats, bits: Bits, n: int, k: int, cluster: Bits) -> float:
     """Change the cluster node by node while its left side falls; returns it (inf if too small)."""
     members = 0
@@ -123,7 +123,7 @@ def _grow(node: NDArray[np.int32], x: Floats, bits: Bits, n: int, k: int, cluste
     return side
 
 
-@njit(cache=True, nogil=True)
+@door
 def _contains(found: Bits, number: int, cluster: Bits) -> bool:
     known = False
     for k in range(number):

@@ -15,9 +15,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Bits, Bools, Floats, Ints
+from fedbn.kernel_door import door
 from fedbn.scores._joint_kernels import Tables, local
 
 
@@ -61,7 +61,7 @@ class Walk(NamedTuple):
     known_cost: Floats  # [K], inf where there is none yet
 
 
-@njit(cache=True, nogil=True)
+@door
 def walk_on(
     r: Rules, w: Walk, threshold: float, steps: int, sets: Bools, prices: Floats
 ) -> tuple[int, int]:
@@ -93,7 +93,7 @@ def walk_on(
     return found, steps
 
 
-@njit(cache=True, nogil=True)
+@door
 def _arrive(
     r: Rules, w: Walk, m: int, threshold: float, sets: Bools, prices: Floats, found: int
 ) -> int:
@@ -126,7 +126,7 @@ def _arrive(
     return found
 
 
-@njit(cache=True, nogil=True)
+@door
 def _best_known(w: Walk) -> float:
     """The least cost of a known set inside the included candidates."""
     least = np.inf
@@ -142,7 +142,7 @@ def _best_known(w: Walk) -> float:
     return least
 
 
-@njit(cache=True, nogil=True)
+@door
 def _remember(w: Walk, cost: float) -> None:
     """Put the included candidates in the place of the costliest known set if they cost less."""
     costliest = np.argmax(w.known_cost)
@@ -151,7 +151,7 @@ def _remember(w: Walk, cost: float) -> None:
         w.known[costliest] = w.mask
 
 
-@njit(cache=True, nogil=True)
+@door
 def _branching(precision: Floats, m: int) -> int:
     """The undecided candidate whose exclusion leaves the node the largest variance."""
     most, chosen = -1.0, m
@@ -162,7 +162,7 @@ def _branching(precision: Floats, m: int) -> int:
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@door
 def _swap(w: Walk, m: int) -> None:
     """Exchange the last undecided candidate with the one at moved[m]; twice is as before."""
     a = w.moved[m]
@@ -173,7 +173,7 @@ def _swap(w: Walk, m: int) -> None:
     _swap_rows(w.precision[w.precision_at[m]], a, m)
 
 
-@njit(cache=True, nogil=True)
+@door
 def _swap_rows(matrix: Floats, a: int, m: int) -> None:
     matrix[a, a], matrix[m, m] = matrix[m, m], matrix[a, a]
     for k in range(a):
@@ -182,7 +182,7 @@ def _swap_rows(matrix: Floats, a: int, m: int) -> None:
         matrix[k, a], matrix[m, k] = matrix[m, k], matrix[k, a]
 
 
-@njit(cache=True, nogil=True)
+@door
 def _exclude(w: Walk, m: int) -> None:
     """Go down without candidate m."""
     old, new = w.precision[w.precision_at[m]], w.precision[m - 1]
@@ -197,7 +197,7 @@ def _exclude(w: Walk, m: int) -> None:
     w.level[0] = m - 1
 
 
-@njit(cache=True, nogil=True)
+@door
 def _include(r: Rules, w: Walk, m: int) -> None:
     """Go down with candidate m."""
     old, new = w.schur[w.schur_at[m]], w.schur[m - 1]
@@ -221,7 +221,7 @@ def _include(r: Rules, w: Walk, m: int) -> None:
     w.level[0] = m - 1
 
 
-@njit(cache=True, nogil=True)
+@door
 def _take_back(r: Rules, w: Walk, m: int) -> None:
     """Candidate m is not included any more."""
     candidate = w.label[m]
@@ -235,7 +235,7 @@ def _take_back(r: Rules, w: Walk, m: int) -> None:
                 w.paid[0] -= r.duals[c]
 
 
-@njit(cache=True, nogil=True)
+@door
 def family_costs(t: Tables, node: int, has_parent: Bools) -> Floats:
     """-local score of a node with each row of parents, bool [sets, n]."""
     costs = np.empty(has_parent.shape[0])
@@ -250,7 +250,7 @@ def family_costs(t: Tables, node: int, has_parent: Bools) -> Floats:
     return costs
 
 
-@njit(cache=True, nogil=True)
+@door
 def are_undominated(bits: Bits, cost: Floats, slack: float) -> Bools:
     """Which sets no proper subset in the list beats by more than `slack`; costs ascending.
 

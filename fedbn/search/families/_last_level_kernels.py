@@ -6,14 +6,14 @@ Sets are numbered as in `_level_kernels.py`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Floats, Ints
+from fedbn.kernel_door import door
 from fedbn.scores._tables import Tables
 from fedbn.search.families._level_kernels import _refine, min_within, unrank
 
 
-@njit(cache=True, nogil=True)
+@door
 def _bound(members: Ints, left_out: int, binomial: Ints, ranks: Ints, best: Floats) -> float:
     """The least cost within P = members - members[left_out]; -inf if P may not be considered.
 
@@ -29,7 +29,7 @@ def _bound(members: Ints, left_out: int, binomial: Ints, ranks: Ints, best: Floa
     return min_within(P, size, size, binomial, np.empty(0, dtype=np.float64), ranks, best)
 
 
-@njit(cache=True, nogil=True)
+@door
 def _next_set(members: Ints) -> int:
     """members := the set of the next rank; returns the largest place that changed."""
     j = 0
@@ -40,7 +40,7 @@ def _next_set(members: Ints) -> int:
     return j
 
 
-@njit(cache=True, nogil=True)
+@door
 def _set_costs(
     t: Tables, members: Ints, joint: float, values: Floats, binomial: Ints, cost: Floats
 ) -> None:
@@ -60,7 +60,7 @@ def _set_costs(
             above -= binomial[members[j + 1], j + 1]
 
 
-@njit(cache=True, nogil=True)
+@door
 def last_level(
     t: Tables,
     n_log_n: Floats,
@@ -119,7 +119,7 @@ def last_level(
     return nodes[:found].copy(), kept[:found].copy(), costs[:found].copy()
 
 
-@njit(cache=True, nogil=True)
+@door
 def _joint_value(
     t: Tables, n_log_n: Floats, prefix: np.ndarray, span: int, v: int, cells: np.ndarray
 ) -> float:
@@ -135,7 +135,7 @@ def _joint_value(
     return total
 
 
-@njit(cache=True, nogil=True)
+@door
 def _rank_without(members: Ints, left_out: int, binomial: Ints) -> int:
     """The rank of members - members[left_out], numbered without that node."""
     total, at = 0, 1

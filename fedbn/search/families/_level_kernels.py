@@ -11,10 +11,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Floats, Ints
+from fedbn.kernel_door import door
 from fedbn.scores._gaussian_kernels import factorise
 from fedbn.scores._tables import BDEU, GAUSSIAN, INFORMATION, Tables
 
@@ -23,7 +23,7 @@ TERM_SLOTS = 128
 COMPACT = 128  # configurations that may be numbered with gaps
 
 
-@njit(cache=True, nogil=True)
+@door
 def unrank(rank: int, size: int, binomial: Ints, top: int, members: Ints) -> None:
     """members[:size] := the set with this rank, ascending, all below `top`."""
     c = top - 1
@@ -35,7 +35,7 @@ def unrank(rank: int, size: int, binomial: Ints, top: int, members: Ints) -> Non
         c -= 1
 
 
-@njit(cache=True, nogil=True)
+@door
 def place(rank: int, ranks: Ints) -> int:
     """Where a rank stands, or -1."""
     if ranks.size == 0:
@@ -52,7 +52,7 @@ def place(rank: int, ranks: Ints) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@door
 def times(unit: float, arities: Ints, members: Ints, size: int) -> float:
     """unit Π r over members[:size]."""
     for j in range(size):
@@ -60,7 +60,7 @@ def times(unit: float, arities: Ints, members: Ints, size: int) -> float:
     return unit
 
 
-@njit(cache=True, nogil=True)
+@door
 def by_rank(ranks: Ints, best: Floats, total: int) -> Floats:
     """`best` by rank below `total`, nan for none; no entry if that table were too large."""
     if ranks.size == 0:
@@ -73,7 +73,7 @@ def by_rank(ranks: Ints, best: Floats, total: int) -> Floats:
     return table
 
 
-@njit(cache=True, nogil=True)
+@door
 def min_within(
     members: Ints,
     size: int,
@@ -106,7 +106,7 @@ def min_within(
     return float(least)
 
 
-@njit(cache=True, nogil=True)
+@door
 def extend(
     old_ranks: Ints,
     old_best: Floats,
@@ -153,7 +153,7 @@ def extend(
     return ranks[:found].copy(), bounds[:found].copy()
 
 
-@njit(cache=True, nogil=True)
+@door
 def family_ranks(
     node: int, rank: int, size: int, others: int, binomial: Ints, members: Ints
 ) -> tuple[int, int]:
@@ -175,7 +175,7 @@ def family_ranks(
     return plain, joined + binomial[node, smaller + 1]
 
 
-@njit(cache=True, nogil=True)
+@door
 def global_ranks(
     node: int, ranks: Ints, size: int, others: int, binomial: Ints
 ) -> tuple[Ints, Ints]:
@@ -188,7 +188,7 @@ def global_ranks(
     return own, family
 
 
-@njit(cache=True, nogil=True)
+@door
 def _log_gamma_terms(t: Tables, terms: Floats, sizes: Floats, log_size: float) -> int:
     """The slot of BDeu terms for sets with Π r = exp(log_size); a new slot is emptied."""
     slot = int(log_size * 997.0) % TERM_SLOTS
@@ -201,7 +201,7 @@ def _log_gamma_terms(t: Tables, terms: Floats, sizes: Floats, log_size: float) -
     return slot
 
 
-@njit(cache=True, nogil=True)
+@door
 def _term(t: Tables, terms: Floats, slot: int, count: int) -> float:
     """ln Γ(k count + α) - ln Γ(α), k the row weight."""
     if count < TERM_COUNTS:
@@ -224,7 +224,7 @@ class Prefix(NamedTuple):
     cells: NDArray[np.int32]  # counts with one more member
 
 
-@njit(cache=True, nogil=True)
+@door
 def _nothing_counted(t: Tables, size: int) -> Prefix:
     """The prefix of no set yet, with room for sets of `size`."""
     rows, widest = t.codes.shape[1], t.arities.max()
@@ -239,7 +239,7 @@ def _nothing_counted(t: Tables, size: int) -> Prefix:
     return p
 
 
-@njit(cache=True, nogil=True)
+@door
 def joint_values(
     t: Tables,
     n_log_n: Floats,
@@ -279,7 +279,7 @@ def joint_values(
         occupied[a] = seen
 
 
-@njit(cache=True, nogil=True)
+@door
 def _gaussian_joint_values(
     t: Tables, wanted: Ints, size: int, binomial: Ints, values: Floats
 ) -> None:
@@ -290,7 +290,7 @@ def _gaussian_joint_values(
         values[a] = t.constant[size] - t.exponent[size] * factorise(t, members, size)
 
 
-@njit(cache=True, nogil=True)
+@door
 def _counts(t: Tables, p: Prefix, members: Ints, size: int) -> NDArray[np.int32]:
     """Rows of each configuration of the members, with zeros."""
     if size == 0:
@@ -301,7 +301,7 @@ def _counts(t: Tables, p: Prefix, members: Ints, size: int) -> NDArray[np.int32]
     return p.cells[: span * t.arities[v]]
 
 
-@njit(cache=True, nogil=True)
+@door
 def _prepare(t: Tables, p: Prefix, members: Ints, size: int) -> None:
     """Count all members but the smallest, from the largest one that has changed."""
     depth = 0
@@ -322,7 +322,7 @@ def _prepare(t: Tables, p: Prefix, members: Ints, size: int) -> None:
         p.span[d + 1] = span
 
 
-@njit(cache=True, nogil=True)
+@door
 def _compact(held: NDArray[np.int32], number: NDArray[np.int32], index: NDArray[np.int32]) -> int:
     """Number the configurations that occur; `held` and `index` change in place."""
     found = 0
@@ -336,7 +336,7 @@ def _compact(held: NDArray[np.int32], number: NDArray[np.int32], index: NDArray[
     return found
 
 
-@njit(cache=True, nogil=True)
+@door
 def _count(
     t: Tables,
     v: int,
@@ -357,7 +357,7 @@ def _count(
         cells[c * arity + mode] = rest
 
 
-@njit(cache=True, nogil=True)
+@door
 def _refine(
     index: NDArray[np.int32],
     span: int,
@@ -379,7 +379,7 @@ def _refine(
     return found
 
 
-@njit(cache=True, nogil=True)
+@door
 def worth_scoring(
     t: Tables,
     node: int,
@@ -423,7 +423,7 @@ def worth_scoring(
     return keep
 
 
-@njit(cache=True, nogil=True)
+@door
 def score_sets(
     t: Tables,
     node: int,
@@ -458,7 +458,7 @@ def score_sets(
     return cost, extend
 
 
-@njit(cache=True, nogil=True)
+@door
 def set_bits(
     node: int, ranks: Ints, size: int, others: int, binomial: Ints, words: int
 ) -> NDArray[np.uint64]:

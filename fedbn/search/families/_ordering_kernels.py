@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Bits, Floats, Ints
+from fedbn.kernel_door import door
 
 
-@njit(cache=True, nogil=True)
+@door
 def first_fit(i: int, placed: Bits, start: Ints, bits: Bits) -> int:
     """The best family of i inside `placed`, or -1."""
     for f in range(start[i], start[i + 1]):
@@ -22,7 +22,7 @@ def first_fit(i: int, placed: Bits, start: Ints, bits: Bits) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@door
 def fit_order(order: Ints, start: Ints, cost: Floats, bits: Bits, chosen: Ints) -> float:
     """chosen := best family of each node given the order; returns the total (inf if none fits)."""
     placed = np.zeros(bits.shape[1], dtype=np.uint64)
@@ -37,7 +37,7 @@ def fit_order(order: Ints, start: Ints, cost: Floats, bits: Bits, chosen: Ints) 
     return total
 
 
-@njit(cache=True, nogil=True)
+@door
 def _cost_within(i: int, placed: Bits, start: Ints, cost: Floats, bits: Bits) -> float:
     f = first_fit(i, placed, start, bits)
     if f < 0:
@@ -45,7 +45,7 @@ def _cost_within(i: int, placed: Bits, start: Ints, cost: Floats, bits: Bits) ->
     return float(cost[f])
 
 
-@njit(cache=True, nogil=True)
+@door
 def insert_descent(order: Ints, start: Ints, cost: Floats, bits: Bits) -> float:
     """Move single nodes to their best place until no move helps; `order` changes in place.
 
@@ -76,7 +76,7 @@ def insert_descent(order: Ints, start: Ints, cost: Floats, bits: Bits) -> float:
             return total
 
 
-@njit(cache=True, nogil=True)
+@door
 def _best_place(place: int, order: Ints, start: Ints, cost: Floats, bits: Bits) -> int:
     """Where the node at `place` lowers the total most; `place` if nowhere."""
     node = order[place]
@@ -108,7 +108,7 @@ def _best_place(place: int, order: Ints, start: Ints, cost: Floats, bits: Bits) 
     return best_place
 
 
-@njit(cache=True, nogil=True)
+@door
 def _flip(placed: Bits, node: int) -> None:
     """Put the node into the set or take it out."""
     placed[node >> 6] ^= np.uint64(1) << np.uint64(node & 63)

@@ -8,22 +8,22 @@ other m - 1 nodes only (bit i taken out).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Floats
+from fedbn.kernel_door import door
 
 BLOCK = 14  # bits of a stretch that stays in the processor's cache
 
 
-@njit(cache=True, nogil=True)
+@door
 def without(subset: int, i: int) -> int:
     """The subset as a number over all nodes but i: bit i is taken out."""
     low = (1 << i) - 1
     return (subset & low) | ((subset >> (i + 1)) << i)
 
 
-@njit(cache=True, nogil=True)
+@door
 def minimise(row: Floats) -> None:
     """row[u] := min over the subsets of u, stretch by stretch so that each is read in cache."""
     stretch = min(row.size, 1 << BLOCK)
@@ -42,13 +42,13 @@ def minimise(row: Floats) -> None:
             done //= 2
 
 
-@njit(cache=True, nogil=True)
+@door
 def _lower(less: Floats, more: Floats) -> None:
     for u in range(less.size):
         more[u] = less[u] if less[u] < more[u] else more[u]
 
 
-@njit(cache=True, nogil=True)
+@door
 def best_families(node: NDArray[np.int32], cost: Floats, mask: NDArray[np.int64], m: int) -> Floats:
     """B [m, 2^(m-1)]: the least cost of a family within each subset (minimum over subsets)."""
     table = np.full((m, 1 << (m - 1)), np.inf)
@@ -61,7 +61,7 @@ def best_families(node: NDArray[np.int32], cost: Floats, mask: NDArray[np.int64]
     return table
 
 
-@njit(cache=True, nogil=True)
+@door
 def forward(table: Floats, m: int) -> Floats:
     """F [2^m]."""
     best = np.full(1 << m, np.inf)
@@ -76,7 +76,7 @@ def forward(table: Floats, m: int) -> Floats:
     return best
 
 
-@njit(cache=True, nogil=True)
+@door
 def backward(table: Floats, m: int) -> Floats:
     """R [2^m]."""
     full = (1 << m) - 1
@@ -92,7 +92,7 @@ def backward(table: Floats, m: int) -> Floats:
     return rest
 
 
-@njit(cache=True, nogil=True)
+@door
 def marginals(
     node: NDArray[np.int32],
     cost: Floats,
@@ -124,7 +124,7 @@ def marginals(
     return out
 
 
-@njit(cache=True, nogil=True)
+@door
 def optimal_order(table: Floats, best: Floats, m: int) -> NDArray[np.int64]:
     """An order of the nodes that reaches F of all of them; the largest index last on ties."""
     order = np.empty(m, dtype=np.int64)

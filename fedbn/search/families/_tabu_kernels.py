@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bools, Floats, Ints
+from fedbn.kernel_door import door
 
 
-@njit(cache=True, nogil=True)
+@door
 def _flip_gains(
     node: NDArray[np.int32],
     parents: Bools,
@@ -44,7 +44,7 @@ def _flip_gains(
     return side
 
 
-@njit(cache=True, nogil=True)
+@door
 def tabu_clusters(
     node: NDArray[np.int32], parents: Bools, x: Floats, k: int, seeds: Bools, steps: int
 ) -> Floats:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from fedbn.arrays import Floats
+from fedbn.kernel_door import door
 from fedbn.scores._gaussian_kernels import ABSOLUTE_FLOOR, RELATIVE_FLOOR
 from fedbn.search.families._subset_kernels import minimise
 
 
-@njit(cache=True, nogil=True)
+@door
 def joint_values(gram: Floats, constant: Floats, exponent: Floats) -> Floats:
     """J [2^n]: constant[|A|] - exponent[|A|] ln det gram[A, A].
 
@@ -51,7 +51,7 @@ def joint_values(gram: Floats, constant: Floats, exponent: Floats) -> Floats:
     return values
 
 
-@njit(cache=True, nogil=True)
+@door
 def best_within(values: Floats, n: int) -> Floats:
     """B [n, 2^(n-1)]: the least cost J(P) - J(P ∪ i) over P inside each subset without i."""
     half = 1 << (n - 1)
