@@ -107,8 +107,8 @@ class Fused:
         theta = "none" if self.theta is None else f"{float(self.theta):g}"
         return (
             f"Fused({count_of(len(self.outcome.clients), 'site')}: "
-            f"{count_of(self.dag.n, 'node')}, {count_of(self.dag.n_edges, 'edge')} "
-            f"edges, θ {theta}, mean SMHD {float(self.mean_smhd):g}, gap {float(self.gap):g})"
+            f"{count_of(self.dag.n, 'node')}, {count_of(self.dag.n_edges, 'edge')}, "
+            f"θ {theta}, mean SMHD {float(self.mean_smhd):g}, gap {float(self.gap):g})"
         )
 
 

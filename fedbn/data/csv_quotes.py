@@ -69,7 +69,7 @@ def quoting_of(stream: BinaryIO, mark: str) -> Quoting:
     other one a mark stands, or the quote that doubles it.
 
     >>> import io
-    >>> texts = (b'a,"b""c,d"', b'a,"b\nc"', b'a,"b"c', b"a")
+    >>> texts = (b'a,"b""c,d"', b'a,"b\\nc"', b'a,"b"c', b"a")
     >>> [quoting_of(io.BytesIO(text), ",") for text in texts]
     ['plain', 'spanning', 'wrong', 'none']
     """

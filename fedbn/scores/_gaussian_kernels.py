@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.kernel_parts import inner
-from fedbn.scores._store_kernels import lookup, place
 from fedbn.scores._tables import COUNTED, Integer, Tables
 
 RELATIVE_FLOOR = 1e-12  # of a variance: what is left of a column that others determine
@@ -37,21 +36,15 @@ def factorise(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
 
 @inner
 def gaussian_local(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
-    """s(y, P) of the first k members as P and the next one as y, from the store or one factor."""
-    low, high = np.uint64(1), np.uint64(1)
-    for a in range(k):
-        low ^= t.signs[members[a], 0]
-        high ^= t.signs[members[a], 1]
-    full_low, full_high = low ^ t.signs[members[k], 0], high ^ t.signs[members[k], 1]
-    full, part = lookup(t, full_low, full_high), lookup(t, low, high)
-    if math.isnan(full) or math.isnan(part):
-        whole = factorise(t, members, k + 1)
-        base = whole - 2.0 * math.log(t.factor[k, k])
-        full = float(t.constant[k + 1] - t.exponent[k + 1] * whole)
-        part = float(t.constant[k] - t.exponent[k] * base)
-        t.values[place(t.keys, t.values, t.counters, full_low, full_high), 0] = full
-        t.values[place(t.keys, t.values, t.counters, low, high), 0] = part
-    return float(full - part)
+    """s(y, P) of the first k members as P and the next one as y, from one factor.
+
+    Not stored: a factor depends on the order of its members, in the last bits, so what a store gave
+    would depend on what was asked before.
+    """
+    whole = factorise(t, members, k + 1)
+    base = whole - 2.0 * math.log(t.factor[k, k])
+    full = t.constant[k + 1] - t.exponent[k + 1] * whole
+    return float(full - (t.constant[k] - t.exponent[k] * base))
 
 
 @inner

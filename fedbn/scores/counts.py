@@ -39,7 +39,6 @@ _MOST_CLASSES = 192
 _CLASS_BYTES = 8 << 20
 _LEAST_CELLS = 4096
 _LEAST_SETS = 1024
-_GAUSSIAN_STORE_BYTES = 64 << 20
 
 
 def require_kind(dataset: Dataset, kind: str, score: str) -> None:
@@ -167,7 +166,7 @@ def gaussian_tables(
 
     return _tables(
         gram.shape[0],
-        bytes_of_store=_GAUSSIAN_STORE_BYTES,
+        bytes_of_store=0,
         kind=GAUSSIAN,
         n_rows=n_rows,
         row_weight=float(row_weight),
@@ -213,7 +212,7 @@ def _tables(n: int, *, bytes_of_store: int, **given: Any) -> Tables:
     rows = given["weights"].size if categorical else 0
     words = given["bitmaps"].shape[1] if categorical else 0
     classes = max(0, min(_MOST_CLASSES, _CLASS_BYTES // max(1, 8 * words)))
-    rungs = given["terms"].row_weight.size if categorical else 1
+    rungs = given["terms"].row_weight.size if categorical else 0
     capacity = _store_capacity(n, rungs, bytes_of_store)
     counters = np.zeros(4, dtype=np.int64)
     counters[SIZE] = _LEAST_SETS

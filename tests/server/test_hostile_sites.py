@@ -66,6 +66,8 @@ def test_a_schema_of_a_million_letters_costs_little() -> None:
     from fedbn.federation.message import schema_from_text
 
     text = SCHEMAS["140,000 columns"]
+    with pytest.raises(MessageError):  # what is imported at the first call is not counted
+        schema_from_text("{}", "0" * 64)
     with counted() as work, pytest.raises(MessageError, match="140000 columns are more than"):
         schema_from_text(text, "0" * 64)
     assert work.calls < 1000
