@@ -36,7 +36,7 @@ def draw_differing(rows: Sequence[Row], folder: Path) -> str:
     """SMHD to the truth against how alike the sites' parameters are, a panel per network."""
     largest = max(row["rows"] for row in rows)
     own = [row for row in rows if row["rows"] == largest]
-    _panels(own, folder / "differing", "concentration", "concentration c: small, sites differ much")
+    _panels(own, folder / "differing", "concentration", "concentration c (small: sites differ)")
     return "differing.png"
 
 
