@@ -50,7 +50,8 @@ from clients.site import is_deployed, read_decisions
 from fedbn.data.quantiles import histogram
 from fedbn.errors import MessageError
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
-from fedbn.federation.message import StructureMessage, schema_to_text, to_arrays
+from fedbn.federation.message import StructureMessage, to_arrays
+from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.site_table import many_numbers
 
 app = ClientApp(mods=[redact, disclose, redact, budget, firewall])

@@ -26,8 +26,10 @@ from fedbn.federation.disclosure import (
     structure_words,
 )
 from fedbn.federation.disclosure_log import UNCOUNTED, append, count_answers, keep_copy
-from fedbn.federation.message import arrays_of_npy, schema_from_text
+from fedbn.federation.message import ARRAY_KEYS
+from fedbn.federation.npy import arrays_of_npy
 from fedbn.federation.run_config import from_run_config
+from fedbn.federation.schema_text import schema_from_text
 
 BUNDLE = "FEDBN_BUNDLE_SHA256"
 """Environment variable in which `fedbn executor` says the hash of a run's bundle."""
@@ -123,7 +125,7 @@ def _words(message: Message, context: Context, reply: Message) -> str:
         parts.append(schema_words(schema_from_text(record["text"], record["hash"])))
     if isinstance(structures := content.get("structures"), ArrayRecord):
         n = task_of(message).schema.n
-        arrays = arrays_of_npy((key, array.data) for key, array in structures.items())
+        arrays = arrays_of_npy(((key, array.data) for key, array in structures.items()), ARRAY_KEYS)
         parts.append(structure_words(arrays, n))
         parts += spent_words(from_run_config(context.run_config), context)
     if isinstance(counts := content.get("counts"), ArrayRecord):

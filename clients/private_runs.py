@@ -10,13 +10,9 @@ from clients.requests import Task
 from clients.site import is_deployed, read_decisions
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.tables import read_schema
-from fedbn.federation.message import (
-    StructureMessage,
-    arrays_of_npy,
-    from_arrays,
-    to_arrays,
-)
+from fedbn.federation.message import ARRAY_KEYS, StructureMessage, from_arrays, to_arrays
 from fedbn.federation.naming import schema_to_tell
+from fedbn.federation.npy import arrays_of_npy
 from fedbn.federation.policy import refusal
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.federation.settings import Experiment
@@ -124,7 +120,7 @@ def kept_structures(
         return None
     if context.state[f"{ANSWER}-round"]["round"] != task.round:
         return None
-    arrays = arrays_of_npy((key, array.data) for key, array in kept.items())
+    arrays = arrays_of_npy(((key, array.data) for key, array in kept.items()), ARRAY_KEYS)
     return from_arrays(arrays, task.schema)
 
 

@@ -14,7 +14,10 @@ from fedbn.data.quantiles import Question
 from fedbn.errors import MessageError, VersionError
 from fedbn.federation.family_message import REQUEST_KEYS, FamilyRequest, request_from_arrays
 from fedbn.federation.histogram_message import question_from_text
-from fedbn.federation.message import Limits, arrays_of_npy, from_arrays, printable, schema_from_text
+from fedbn.federation.message import ARRAY_KEYS, from_arrays
+from fedbn.federation.npy import arrays_of_npy
+from fedbn.federation.reply_limits import Limits
+from fedbn.federation.schema_text import schema_from_text
 from fedbn.graphs.dag import DAG
 from fedbn.secure.requests import (
     CountRequest,
@@ -25,7 +28,7 @@ from fedbn.secure.requests import (
     from_bytes,
 )
 from fedbn.secure.session import Terms
-from fedbn.wording import count_of
+from fedbn.wording import count_of, printable
 
 MAX_REPORT = 2000
 """Characters of the server's report that are shown here."""
@@ -162,7 +165,7 @@ def consensus_of(message: Message, schema: Schema) -> DAG | None:
         raise MessageError("server: a consensus must be the arrays of a message")
     limits = Limits(max_in_degree=schema.n, max_edges=schema.n**2, max_dags=1)
     parts = [(key, array.data) for key, array in record.items()]
-    arrays = arrays_of_npy(parts, limits=limits, sender="server")
+    arrays = arrays_of_npy(parts, ARRAY_KEYS, limits=limits, sender="server")
     return from_arrays(arrays, schema, limits=limits, sender="server").dags[0]
 
 
@@ -172,7 +175,7 @@ def families_of_request(message: Message, schema: Schema) -> FamilyRequest:
     if not isinstance(record, ArrayRecord):
         raise MessageError("server: a request must hold the arrays of families")
     parts = [(key, array.data) for key, array in record.items()]
-    arrays = arrays_of_npy(parts, sender="server", keys=REQUEST_KEYS)
+    arrays = arrays_of_npy(parts, REQUEST_KEYS, sender="server")
     return request_from_arrays(arrays, schema)
 
 

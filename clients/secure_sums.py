@@ -18,16 +18,11 @@ from clients.requests import run_of, sum_of, task_of
 from clients.site import read_decisions
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
-from fedbn.federation.message import (
-    Limits,
-    StructureMessage,
-    arrays_of_npy,
-    from_arrays,
-    schema_from_text,
-    schema_to_text,
-    to_arrays,
-)
+from fedbn.federation.message import ARRAY_KEYS, StructureMessage, from_arrays, to_arrays
+from fedbn.federation.npy import arrays_of_npy
+from fedbn.federation.reply_limits import Limits
 from fedbn.federation.run_config import from_run_config
+from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.secure.cohorts import enter_cohort
 from fedbn.secure.family_sums import own_counts
 from fedbn.secure.guard import Asked
@@ -137,7 +132,9 @@ def _site(context: Context) -> Site:
         max_bytes=2**62,
     )
     parts = [(name, array.data) for name, array in record.items()]
-    kept = from_arrays(arrays_of_npy(parts, limits=everything), schema, limits=everything)
+    kept = from_arrays(
+        arrays_of_npy(parts, ARRAY_KEYS, limits=everything), schema, limits=everything
+    )
     site = begin(kept.dags, kept.weights, Key(_bytes(session["private"])))
     if "terms" not in session:
         return site

@@ -1,8 +1,8 @@
-"""Numbers of things in words, for every message."""
+"""Words for messages: numbers of things, and what another party wrote."""
 
 from __future__ import annotations
 
-__all__ = ["count_of"]
+__all__ = ["count_of", "printable"]
 
 
 def count_of(many: int, word: str) -> str:
@@ -18,3 +18,13 @@ def count_of(many: int, word: str) -> str:
     if word.endswith("y"):
         return f"{many} {word[:-1]}ies"
     return f"{many} {word}es" if word.endswith("s") else f"{many} {word}s"
+
+
+def printable(text: str, max_length: int = 200) -> str:
+    r"""The first line of another party's text, at most so long, without control characters.
+
+    >>> printable("a\x1b[31mb\nsecond line")
+    'a[31mb'
+    """
+    line = text.strip().splitlines()[0] if text.strip() else ""
+    return "".join(letter for letter in line[:max_length] if letter.isprintable())

@@ -13,7 +13,7 @@ from flwr.app import Error, Message, RecordDict
 from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid
 
-from fedbn.federation.message import printable
+from fedbn.wording import printable
 from server.replies import LOG
 
 __all__ = ["CountedGrid", "WatchedGrid", "count_replies"]

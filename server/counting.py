@@ -22,8 +22,8 @@ from fedbn.federation.family_message import (
     answer_from_arrays,
     request_to_arrays,
 )
-from fedbn.federation.message import schema_to_text
 from fedbn.federation.rounds import FederationResult, ServerState, require_quorum
+from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from server.replies import LOG, arrays_in, content_of
 

@@ -23,9 +23,11 @@ from fedbn.federation.agreement import (
     own_states,
     remark,
 )
-from fedbn.federation.message import Limits, printable, schema_from_text, schema_to_text
+from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import ServerState, require_quorum
+from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.wording import printable
 from server.replies import LOG, content_of, diagnostic
 
 REPORT = f"{MessageType.QUERY}.report"

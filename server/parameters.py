@@ -15,9 +15,10 @@ from flwr.serverapp import Grid
 
 from fedbn.errors import DataError, MessageError, NetworkError
 from fedbn.federation.family_message import FamilyRequest
-from fedbn.federation.message import StructureMessage, schema_to_text, to_arrays
+from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.moments_message import MOMENTS_KEYS, moments_from_arrays
 from fedbn.federation.rounds import FederationResult
+from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.networks.family_counts import FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of_sites

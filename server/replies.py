@@ -8,7 +8,10 @@ from typing import TypeVar
 from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 
 from fedbn.errors import MessageError
-from fedbn.federation.message import ARRAY_KEYS, Arrays, Limits, arrays_of_npy, printable
+from fedbn.federation.message import ARRAY_KEYS
+from fedbn.federation.npy import Arrays, arrays_of_npy
+from fedbn.federation.reply_limits import Limits
+from fedbn.wording import printable
 
 LOG = logging.getLogger("fedbn.server")
 
@@ -43,7 +46,7 @@ def arrays_in(
     if not isinstance(record, ArrayRecord):
         raise MessageError(f"{client}: a reply must hold the arrays of {name}")
     parts = [(key, bytes(array.data)) for key, array in record.items()]
-    return arrays_of_npy(parts, limits=limits, sender=client, keys=keys)
+    return arrays_of_npy(parts, keys, limits=limits, sender=client)
 
 
 def diagnostic(content: RecordDict, key: str, kind: type[Value]) -> Value | None:

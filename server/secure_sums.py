@@ -19,7 +19,8 @@ from flwr.serverapp import Grid
 from fedbn.arrays import Masked
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, MessageError, QuorumError
-from fedbn.federation.message import array_of_npy, schema_to_text
+from fedbn.federation.npy import array_of_npy
+from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import (
     SecureResult,

@@ -29,14 +29,10 @@ from flwr.serverapp.strategy import Strategy
 from fedbn.consensus.remarks import remarks
 from fedbn.errors import MessageError
 from fedbn.federation import rounds
-from fedbn.federation.message import (
-    Limits,
-    StructureMessage,
-    from_arrays,
-    schema_to_text,
-    to_arrays,
-)
+from fedbn.federation.message import StructureMessage, from_arrays, to_arrays
+from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import ClientReply, Progress, ServerState
+from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import ConsensusSettings
 from server.replies import LOG, arrays_in, content_of, diagnostic
 

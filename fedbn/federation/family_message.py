@@ -36,7 +36,7 @@ import numpy.typing as npt
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import DataError, MessageError, StructureError
-from fedbn.federation.message import Arrays, require_keys
+from fedbn.federation.npy import Arrays, require_keys
 from fedbn.networks.family_counts import (
     MAX_ROWS,
     Family,

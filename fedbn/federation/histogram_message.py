@@ -17,7 +17,7 @@ from typing import Any
 
 from fedbn.data.quantiles import BITS, Histogram, Question
 from fedbn.errors import DataError, MessageError
-from fedbn.federation.message import Limits
+from fedbn.federation.reply_limits import Limits
 
 __all__ = [
     "histogram_from_text",

@@ -16,17 +16,14 @@ consistent extension by Dor and Tarsi with ties by name order, which depends on 
 
 The encoding is canonical: equal messages have equal bytes. Whoever receives a message trusts none
 of it: :func:`from_arrays` checks version, schema, types, shapes, index ranges, order, in-degree,
-counts and acyclicity, and :func:`array_of_npy` refuses bytes that claim more than they hold before
-anything is allocated. Column names and states travel once, as the JSON text of a Schema.
+counts and acyclicity; before it, `fedbn.federation.npy` refuses bytes that claim more than they
+hold. Column names and states travel once, as the JSON text of a Schema.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -34,22 +31,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbn.bounded_file import json_value
 from fedbn.data.dataset import Schema
-from fedbn.errors import MessageError, SchemaError, StructureError
+from fedbn.errors import MessageError, StructureError
+from fedbn.federation.npy import Arrays, require_keys
+from fedbn.federation.reply_limits import Limits
 from fedbn.graphs.dag import DAG, matrix_of_pairs
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.limits import STATUSES
-from fedbn.setting import Settings, at_least, setting
 
 VERSION = 3
 """Version of the format; a message of another version is refused."""
 
 FORMS = ("dag", "cpdag")
 """How structures travel; their positions are the codes on the wire."""
-
-MAX_NAME = 1000
-"""Most characters of a column or a state in another party's schema."""
 
 ARRAY_KEYS = ("header", "edges", "indptr", "weights", "row_weights")
 """The keys of a message, no more and no fewer."""
@@ -62,37 +56,6 @@ _DTYPES: Mapping[str, Any] = {
     "row_weights": np.float64,
 }
 _HEADER_LENGTH = 3 + 32
-_NPY_MAGIC = b"\x93NUMPY\x01\x00"
-_NPY_HEADER = re.compile(
-    rb"\{'descr': '(?P<type>[<|][a-z]\d)', 'fortran_order': False, "
-    rb"'shape': \((?P<rows>\d{1,18}),(?: (?P<columns>\d{1,18}))?\), \} *\n"
-)
-_NPY_TYPES = {np.dtype(kind).str for kind in (*_DTYPES.values(), np.uint16, np.uint32, np.uint64)}
-
-Arrays = Mapping[str, npt.NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class Limits(Settings):
-    """What a receiver accepts at most.
-
-    One dense graph among many sparse ones makes the fusion dense and slow, so the limits on
-    in-degree and edges protect the consensus, those on DAGs and bytes the memory.
-    """
-
-    max_in_degree: int = setting(16, "Most parents of any node of a reply's DAGs.", at_least(0))
-    max_edges: int = setting(10_000, "Most edges of any one DAG of a reply.", at_least(0))
-    max_dags: int = setting(20, "Most DAGs of one reply.", at_least(1), key="max-dags-per-reply")
-    max_bytes: int = setting(
-        32 * 1024 * 1024,
-        "Most bytes of one reply, and of its DAGs once decoded (one byte per pair of variables).",
-        at_least(1),
-    )
-    max_states: int = setting(
-        1_000,
-        "Most states of any one column of a client: every other client has to count them, too.",
-        at_least(1),
-    )
 
 
 @dataclass(frozen=True)
@@ -214,162 +177,6 @@ def from_arrays(
         return _checked_message(arrays, schema, limits or Limits())
     except (MessageError, StructureError) as error:
         raise MessageError(f"{sender}: {error}") from None
-
-
-def array_of_npy(data: bytes, *, max_bytes: int | None = None) -> npt.NDArray[Any]:
-    """Read the bytes of a `.npy` file (format 1.0) whose claims are not trusted.
-
-    Unlike `numpy.load`, which allocates what the header claims before it looks at the data, this
-    refuses any array whose claimed shape does not match the bytes that follow.
-
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    max_bytes : int or None
-        The largest length accepted; None for that of the default Limits.
-
-    Raises
-    ------
-    MessageError
-        The bytes are too many, truncated, or not a plain array of one of the agreed types.
-    """
-    allowed = Limits().max_bytes if max_bytes is None else max_bytes
-    if len(data) > allowed:
-        raise MessageError(f"an array must have at most {allowed} bytes, not {len(data)}")
-    if not data.startswith(_NPY_MAGIC) or len(data) < 10:
-        raise MessageError("an array must start with the header of a .npy file")
-    start = 10 + int.from_bytes(data[8:10], "little")
-    shape, dtype = _npy_claims(data[10:start])
-    claimed = math.prod(shape) * dtype.itemsize
-    if claimed != len(data) - start:
-        raise MessageError(
-            f"an array of shape {list(shape)} must have {claimed} bytes, not {len(data) - start}"
-        )
-    return np.frombuffer(data, dtype=dtype, offset=start).reshape(shape).copy()
-
-
-def arrays_of_npy(
-    parts: Iterable[tuple[str, bytes]],
-    *,
-    limits: Limits | None = None,
-    sender: str = "message",
-    keys: tuple[str, ...] = ARRAY_KEYS,
-) -> dict[str, npt.NDArray[Any]]:
-    """Read the arrays of a message from their untrusted `.npy` bytes, keys first.
-
-    Raises MessageError, naming the sender, unless the keys are `keys`, the bytes together
-    keep the limit and each array is as :func:`array_of_npy` wants it.
-    """
-    max_bytes = (limits or Limits()).max_bytes
-    try:
-        given = dict(parts)
-        require_keys(given, keys)
-        total = sum(len(data) for data in given.values())
-        if total > max_bytes:
-            raise MessageError(f"a message must have at most {max_bytes} bytes, not {total}")
-        return {key: array_of_npy(given[key], max_bytes=max_bytes) for key in keys}
-    except MessageError as error:
-        raise MessageError(f"{sender}: {error}") from None
-
-
-def schema_to_text(schema: Schema) -> str:
-    """The JSON text of a schema, `{column: [states]}`, as the handshake carries it."""
-    return json.dumps(schema.to_dict(), ensure_ascii=True, separators=(",", ":"))
-
-
-def schema_from_text(
-    text: object, schema_hash: object, *, limits: Limits | None = None, sender: str = "message"
-) -> Schema:
-    """Check the JSON text of another party's schema, and its hash, and build it.
-
-    Parameters
-    ----------
-    text, schema_hash : as they came.
-    limits : what is accepted at most; without them only the length of the text is limited.
-    sender : who sent it, for the error text.
-
-    Raises
-    ------
-    MessageError
-        Naming the sender: no text, longer than `limits.max_bytes`, no JSON, no schema, more columns
-        than a DAG of `limits.max_bytes` has, a name that is longer than MAX_NAME or holds control
-        characters, its hash is not `schema_hash`, or a column has more than `limits.max_states`
-        states.
-    """
-    max_bytes = (limits or Limits()).max_bytes
-    try:
-        if not isinstance(text, str) or len(text) > max_bytes:
-            raise MessageError(f"a schema must be a text of at most {max_bytes} characters")
-        content = json_value(text)
-        _require_short(content, max_bytes)
-        schema = Schema.from_dict(content)
-    except (MessageError, SchemaError) as error:
-        raise MessageError(f"{sender}: {error}") from None
-    except (ValueError, TypeError, OverflowError):
-        raise MessageError(f"{sender}: a schema must be JSON, {{column: [states]}}") from None
-    if schema.hash != schema_hash:
-        raise MessageError(f"{sender}: the schema does not have the hash that came with it")
-    if limits is not None:
-        _require_few_states(schema, limits.max_states, sender)
-    return schema
-
-
-def _require_short(content: object, max_bytes: int) -> None:
-    """Names and states that can be shown and written, and no more columns than a DAG can have."""
-    if not isinstance(content, dict):
-        raise MessageError("a schema must be JSON, {column: [states]}")
-    if len(content) ** 2 > max_bytes:
-        raise MessageError(f"{len(content)} columns are more than a message can join")
-    for name, states in content.items():
-        if len(name) > MAX_NAME or any(unicodedata.category(c) == "Cc" for c in name):
-            raise MessageError(
-                f"a column name must have at most {MAX_NAME} characters and no control character, "
-                f"not {name!r:.60}"
-            )
-        for state in states if isinstance(states, list) else ():
-            if isinstance(state, str) and len(state) > MAX_NAME:
-                raise MessageError(
-                    f"column {name!r:.60}: a state must have at most {MAX_NAME} characters, not "
-                    f"{len(state)}"
-                )
-
-
-def _require_few_states(schema: Schema, max_states: int, sender: str) -> None:
-    for variable in schema.variables:
-        if len(variable.states or ()) > max_states:
-            raise MessageError(
-                f"{sender}: a column must have at most {max_states} states, not "
-                f"{len(variable.states or ())}"
-            )
-
-
-def printable(text: str, max_length: int = 200) -> str:
-    r"""The first line of another party's text, at most so long, without control characters.
-
-    >>> printable("a\x1b[31mb\nsecond line")
-    'a[31mb'
-    """
-    line = text.strip().splitlines()[0] if text.strip() else ""
-    return "".join(letter for letter in line[:max_length] if letter.isprintable())
-
-
-def _npy_claims(header: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type that a `.npy` header claims, which must be written as numpy writes it."""
-    claims = _NPY_HEADER.fullmatch(header)
-    if claims is None or claims["type"].decode() not in _NPY_TYPES:
-        raise MessageError(
-            "an array must have the header of a row-major .npy file "
-            f"with one or two axes and one of the types {', '.join(sorted(_NPY_TYPES))}"
-        )
-    shape = tuple(int(claims[axis]) for axis in ("rows", "columns") if claims[axis])
-    return shape, np.dtype(claims["type"].decode())
-
-
-def require_keys(given: Mapping[str, object], keys: tuple[str, ...]) -> None:
-    """Raise MessageError unless the arrays of a message are just those of `keys`."""
-    if set(given) != set(keys):
-        raise MessageError(f"a message must have exactly the arrays {', '.join(keys)}")
 
 
 def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> StructureMessage:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import DataError, MessageError
-from fedbn.federation.message import Arrays, require_keys
+from fedbn.federation.npy import Arrays, require_keys
 from fedbn.graphs.dag import DAG
 from fedbn.networks.moments import Moments, family_pairs
 

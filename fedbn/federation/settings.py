@@ -12,7 +12,7 @@ from typing import Any
 
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ConfigError
-from fedbn.federation.message import Limits
+from fedbn.federation.reply_limits import Limits
 from fedbn.learners.settings import LearnerSettings
 from fedbn.secure.requests import MAX_CHAIN
 from fedbn.setting import (

@@ -32,7 +32,7 @@ from fedbn.consensus.remarks import remarks
 from fedbn.data.dataset import Schema
 from fedbn.errors import FedbnError
 from fedbn.federation.density import PAIRS_PER_VARIABLE
-from fedbn.federation.message import Limits
+from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import (
     ClientReply,
     FederationResult,

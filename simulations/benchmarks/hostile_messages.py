@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from fedbn.data.dataset import Schema
-from fedbn.federation.message import FORMS, Limits, StructureMessage, as_classes, to_arrays
+from fedbn.federation.message import FORMS, StructureMessage, as_classes, to_arrays
+from fedbn.federation.reply_limits import Limits
 from fedbn.graphs.random import random_dag
 from fedbn.limits import STATUSES
 

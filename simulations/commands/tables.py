@@ -101,7 +101,7 @@ def check(
     """
     from clients.local_data import open_site
     from fedbn.data.tables import read_schema
-    from fedbn.federation.message import schema_to_text
+    from fedbn.federation.schema_text import schema_to_text
     from fedbn.federation.site_table import site_table
     from simulations.terminal import print_json
 

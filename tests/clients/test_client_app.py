@@ -17,8 +17,9 @@ from clients.mods import FAILED, firewall, redact
 from clients.site import simulating
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
-from fedbn.federation.message import ARRAY_KEYS, schema_from_text, schema_to_text
+from fedbn.federation.message import ARRAY_KEYS
 from fedbn.federation.run_config import to_run_config
+from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import Experiment
 from simulations.in_process_grid import InProcessGrid
 

@@ -14,8 +14,8 @@ from clients.mods import FAILED, REFUSED
 from fedbn.data.dataset import Schema
 from fedbn.federation.disclosure import Disclosure, digest
 from fedbn.federation.disclosure_log import read_log
-from fedbn.federation.message import schema_to_text
 from fedbn.federation.run_config import to_run_config
+from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from simulations.in_process_grid import InProcessGrid
 

@@ -12,8 +12,8 @@ from flwr.app import ConfigRecord, Message, RecordDict
 from clients.mods import FAILED
 from fedbn.data.dataset import Schema
 from fedbn.federation.disclosure_log import read_log
-from fedbn.federation.message import schema_from_text, schema_to_text
 from fedbn.federation.run_config import to_run_config
+from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
 from fedbn.privacy.ledger import Ledger

@@ -8,7 +8,7 @@ import pytest
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.density import joined_pairs, without_dense
-from fedbn.federation.message import Limits
+from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import ClientReply, ServerState, server_round, update_clients
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.graphs.dag import DAG

@@ -23,7 +23,7 @@ from fedbn.federation.family_message import (
     request_from_arrays,
     request_to_arrays,
 )
-from fedbn.federation.message import arrays_of_npy
+from fedbn.federation.npy import arrays_of_npy
 from fedbn.networks.family_counts import Family, FamilyTables, families_of
 from tests.strategies import dag_lists
 
@@ -228,7 +228,7 @@ def test_counts_have_the_narrowest_type_that_holds_them(rows: int, kind: type) -
     assert arrays["cells"].dtype == kind
     assert arrays["seen"].tolist() == [0b01000000]
     parts = [(key, npy(array)) for key, array in arrays.items()]
-    arrived = arrays_of_npy(parts, keys=ANSWER_KEYS)
+    arrived = arrays_of_npy(parts, ANSWER_KEYS)
     assert answer_from_arrays(arrived, request, 1.0).counts == answer.counts
 
 

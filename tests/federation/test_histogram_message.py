@@ -15,7 +15,7 @@ from fedbn.federation.histogram_message import (
     question_from_text,
     question_to_text,
 )
-from fedbn.federation.message import Limits
+from fedbn.federation.reply_limits import Limits
 
 LIMITS = Limits()
 

@@ -16,16 +16,14 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
 from fedbn.federation.message import (
     ARRAY_KEYS,
-    Limits,
     StructureMessage,
-    array_of_npy,
-    arrays_of_npy,
     as_classes,
     from_arrays,
-    schema_from_text,
-    schema_to_text,
     to_arrays,
 )
+from fedbn.federation.npy import array_of_npy, arrays_of_npy
+from fedbn.federation.reply_limits import Limits
+from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.graphs.dag import DAG
 from fedbn.limits import STATUSES
 from tests.naive import members, same_class
@@ -62,7 +60,7 @@ def small() -> tuple[Arrays, Schema]:
 def test_what_is_sent_is_what_arrives(dags: list[DAG], status: str) -> None:
     message, schema = message_of(dags, status)
     wire = {key: npy(array) for key, array in to_arrays(message).items()}
-    received = from_arrays(arrays_of_npy(wire.items()), schema)
+    received = from_arrays(arrays_of_npy(wire.items(), ARRAY_KEYS), schema)
     assert received == message
     assert {key: npy(array) for key, array in to_arrays(received).items()} == wire
 
@@ -231,7 +229,7 @@ def test_a_message_with_too_many_bytes_is_refused_unread() -> None:
     arrays, _ = small()
     wire = {key: npy(array) for key, array in arrays.items()}
     with pytest.raises(MessageError, match="site b: a message must have at most 300 bytes"):
-        arrays_of_npy(wire.items(), limits=Limits(max_bytes=300), sender="site b")
+        arrays_of_npy(wire.items(), ARRAY_KEYS, limits=Limits(max_bytes=300), sender="site b")
 
 
 def pool() -> list[tuple[dict[str, bytes], Schema]]:
@@ -292,7 +290,7 @@ STEPS = st.lists(
 def test_mutated_records_never_make_an_invalid_structure(
     good: tuple[dict[str, bytes], Schema], steps: list[tuple[str, int, int]]
 ) -> None:
-    arrays, schema = arrays_of_npy(good[0].items()), good[1]
+    arrays, schema = arrays_of_npy(good[0].items(), ARRAY_KEYS), good[1]
     for key, place, value in steps:
         flat = arrays[key].reshape(-1)
         if flat.size:
@@ -330,7 +328,7 @@ def test_made_up_records_never_make_an_invalid_structure(
 def accepts_only_messages(wire: dict[str, bytes], schema: Schema) -> None:
     """Refused with a MessageError; or what arrives is sound and would be sent as it came."""
     try:
-        arrays = arrays_of_npy(wire.items())
+        arrays = arrays_of_npy(wire.items(), ARRAY_KEYS)
         received = from_arrays(arrays, schema)
     except MessageError:
         return
@@ -447,7 +445,7 @@ def test_a_hostile_message_is_refused_with_little_work_and_50_mb(case: str) -> N
     wire, schema = build()
     from_arrays(*small())  # whatever the first call loads
     with counted() as work, pytest.raises(MessageError, match=reason):
-        from_arrays(arrays_of_npy(wire.items()), schema)
+        from_arrays(arrays_of_npy(wire.items(), ARRAY_KEYS), schema)
     assert work.peak < 50_000_000
     assert work.calls < 3000  # the longest message has twenty DAGs of 179 edges
 

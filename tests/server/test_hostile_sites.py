@@ -63,7 +63,7 @@ def test_such_columns_leave_the_site_out_in_a_line_and_the_others_go_on(
 
 def test_a_schema_of_a_million_letters_costs_little() -> None:
     from fedbn.errors import MessageError
-    from fedbn.federation.message import schema_from_text
+    from fedbn.federation.schema_text import schema_from_text
 
     text = SCHEMAS["140,000 columns"]
     with counted() as work, pytest.raises(MessageError, match="140000 columns are more than"):

@@ -1,0 +1,85 @@
+"""The agreed columns and states as text, and the check of a text that somebody else wrote."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+from fedbn.bounded_file import json_value
+from fedbn.data.dataset import Schema
+from fedbn.errors import MessageError, SchemaError
+from fedbn.federation.reply_limits import Limits
+
+MAX_NAME = 1000
+"""Most characters of a column or a state in another party's schema."""
+
+
+def schema_to_text(schema: Schema) -> str:
+    """The JSON text of a schema, `{column: [states]}`, as the handshake carries it."""
+    return json.dumps(schema.to_dict(), ensure_ascii=True, separators=(",", ":"))
+
+
+def schema_from_text(
+    text: object, schema_hash: object, *, limits: Limits | None = None, sender: str = "message"
+) -> Schema:
+    """Check the JSON text of another party's schema, and its hash, and build it.
+
+    Parameters
+    ----------
+    text, schema_hash : as they came.
+    limits : what is accepted at most; without them only the length of the text is limited.
+    sender : who sent it, for the error text.
+
+    Raises
+    ------
+    MessageError
+        Naming the sender: no text, longer than `limits.max_bytes`, no JSON, no schema, more columns
+        than a DAG of `limits.max_bytes` has, a name that is longer than MAX_NAME or holds control
+        characters, its hash is not `schema_hash`, or a column has more than `limits.max_states`
+        states.
+    """
+    max_bytes = (limits or Limits()).max_bytes
+    try:
+        if not isinstance(text, str) or len(text) > max_bytes:
+            raise MessageError(f"a schema must be a text of at most {max_bytes} characters")
+        content = json_value(text)
+        _require_short(content, max_bytes)
+        schema = Schema.from_dict(content)
+    except (MessageError, SchemaError) as error:
+        raise MessageError(f"{sender}: {error}") from None
+    except (ValueError, TypeError, OverflowError):
+        raise MessageError(f"{sender}: a schema must be JSON, {{column: [states]}}") from None
+    if schema.hash != schema_hash:
+        raise MessageError(f"{sender}: the schema does not have the hash that came with it")
+    if limits is not None:
+        _require_few_states(schema, limits.max_states, sender)
+    return schema
+
+
+def _require_short(content: object, max_bytes: int) -> None:
+    """Names and states that can be shown and written, and no more columns than a DAG can have."""
+    if not isinstance(content, dict):
+        raise MessageError("a schema must be JSON, {column: [states]}")
+    if len(content) ** 2 > max_bytes:
+        raise MessageError(f"{len(content)} columns are more than a message can join")
+    for name, states in content.items():
+        if len(name) > MAX_NAME or any(unicodedata.category(c) == "Cc" for c in name):
+            raise MessageError(
+                f"a column name must have at most {MAX_NAME} characters and no control character, "
+                f"not {name!r:.60}"
+            )
+        for state in states if isinstance(states, list) else ():
+            if isinstance(state, str) and len(state) > MAX_NAME:
+                raise MessageError(
+                    f"column {name!r:.60}: a state must have at most {MAX_NAME} characters, not "
+                    f"{len(state)}"
+                )
+
+
+def _require_few_states(schema: Schema, max_states: int, sender: str) -> None:
+    for variable in schema.variables:
+        if len(variable.states or ()) > max_states:
+            raise MessageError(
+                f"{sender}: a column must have at most {max_states} states, not "
+                f"{len(variable.states or ())}"
+            )
