@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.kernel_parts import inner
-from fedbn.scores._tables import COUNTED, Integer, Tables
+from fedbn.scores._tables import COUNTED, TOGETHER, Integer, Tables
 
 RELATIVE_FLOOR = 1e-12  # of a variance: what is left of a column that others determine
 ABSOLUTE_FLOOR = 1e-300
@@ -16,22 +16,36 @@ ABSOLUTE_FLOOR = 1e-300
 
 @inner
 def factorise(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
-    """factor := Cholesky factor of gram over the first k members; returns ln det."""
-    log_det = 0.0
-    for a in range(k):
-        for b in range(a):
-            rest = t.gram[members[a], members[b]]
-            for c in range(b):
-                rest -= t.factor[a, c] * t.factor[b, c]
-            t.factor[a, b] = rest / t.factor[b, b]
-        own = t.gram[members[a], members[a]]
-        rest = own
-        for c in range(a):
-            rest -= t.factor[a, c] * t.factor[a, c]
-        rest = max(rest, RELATIVE_FLOOR * own, ABSOLUTE_FLOOR)
-        t.factor[a, a] = math.sqrt(rest)
-        log_det += math.log(rest)
-    return log_det
+    """factor := Cholesky factor of gram over the first k members; returns ln det.
+
+    A row depends on its member and those before it alone. So the rows that the last factor begins
+    with are kept where its members are the same; every bit is what it would be without.
+    """
+    begin: Integer = np.int64(0)
+    while begin < k and t.factored[begin] == members[begin]:
+        begin += 1
+    for a in range(begin, k):
+        _add_row(t, members, a)
+    return float(t.log_det[k])
+
+
+@inner
+def _add_row(t: Tables, members: NDArray[np.int64], a: Integer) -> None:
+    """Row a of the factor, from the rows before it."""
+    own = t.gram[members[a], members[a]]
+    left = own
+    for b in range(a):
+        rest = t.gram[members[a], members[b]]
+        for c in range(b):
+            rest -= t.factor[a, c] * t.factor[b, c]
+        rest *= t.inverse[b]
+        t.factor[a, b] = rest
+        left -= rest * rest
+    left = max(left, RELATIVE_FLOOR * own, ABSOLUTE_FLOOR)
+    t.inverse[a] = 1.0 / math.sqrt(left)
+    t.log_det[a + 1] = t.log_det[a] + math.log(left)
+    t.factored[a] = members[a]
+    t.factored[a + 1] = -1
 
 
 @inner
@@ -41,10 +55,8 @@ def gaussian_local(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
     Not stored: a factor depends on the order of its members, in the last bits, so what a store gave
     would depend on what was asked before.
     """
-    whole = factorise(t, members, k + 1)
-    base = whole - 2.0 * math.log(t.factor[k, k])
-    full = t.constant[k + 1] - t.exponent[k + 1] * whole
-    return float(full - (t.constant[k] - t.exponent[k] * base))
+    full = t.constant[k + 1] - t.exponent[k + 1] * factorise(t, members, k + 1)
+    return float(full - (t.constant[k] - t.exponent[k] * t.log_det[k]))
 
 
 @inner
@@ -63,21 +75,36 @@ def gaussian_pairs(
         t.members[a] = parents[a]
     t.members[k] = y
     whole = factorise(t, t.members, k + 1)
-    base = whole - 2.0 * math.log(t.factor[k, k])
-    row = t.factor[k + 1]
+    base = t.log_det[k]
     t.counters[COUNTED] += 2 * m
     for i in range(m):
-        x = xs[i]
-        own = t.gram[x, x]
+        if i % TOGETHER == 0:
+            _solve_columns(t, k + 1, xs, i, m)
+        lane = i % TOGETHER
+        own = t.gram[xs[i], xs[i]]
         least = max(RELATIVE_FLOOR * own, ABSOLUTE_FLOOR)
         rest = own
-        for a in range(k + 1):
-            value = t.gram[t.members[a], x]
-            for b in range(a):
-                value -= t.factor[a, b] * row[b]
-            row[a] = value / t.factor[a, a]
-            if a < k:
-                rest -= row[a] * row[a]
+        for a in range(k):
+            rest -= t.columns[a, lane] * t.columns[a, lane]
         part[i] = t.constant[k + 1] - t.exponent[k + 1] * (base + math.log(max(rest, least)))
-        rest = max(rest - row[k] * row[k], least)
+        rest = max(rest - t.columns[k, lane] * t.columns[k, lane], least)
         full[i] = t.constant[k + 2] - t.exponent[k + 2] * (whole + math.log(rest))
+
+
+@inner
+def _solve_columns(
+    t: Tables, size: Integer, xs: NDArray[np.int64], begin: Integer, m: Integer
+) -> None:
+    """columns[:size, lane] := L⁻¹ gram[members, x] for the x from number `begin` on, L the factor.
+
+    The lanes go side by side, and what one of them gives does not depend on the others.
+    """
+    for a in range(size):
+        for lane in range(TOGETHER):
+            t.columns[a, lane] = t.gram[t.members[a], xs[min(begin + lane, m - 1)]]
+        for b in range(a):
+            entry = t.factor[a, b]
+            for lane in range(TOGETHER):
+                t.columns[a, lane] -= entry * t.columns[b, lane]
+        for lane in range(TOGETHER):
+            t.columns[a, lane] *= t.inverse[a]

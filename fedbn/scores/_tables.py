@@ -43,6 +43,7 @@ __all__ = [
     "RADIX",
     "SIZE",
     "STORED",
+    "TOGETHER",
     "WITH_BITMAPS",
     "WITH_ROWS",
     "ZERO",
@@ -58,6 +59,7 @@ STORED, COUNTED, EMPTIED, SIZE = 0, 1, 2, 3  # of `counters`
 CLASSES, WITH_BITMAPS, WITH_ROWS, RADIX = 0, 1, 2, 3  # of `context`
 LANES = 8  # several row weights are summed by so many at a time
 LOOKED_UP = 128  # counts below this are small: Stirling's series is for the others
+TOGETHER = 8  # columns of a Gaussian set's further members that are solved side by side
 ZERO = np.uint64(0)
 
 
@@ -118,5 +120,9 @@ class Tables(NamedTuple):
     classes: NDArray[np.uint64]  # [3, max_classes, words]: result and two steps of its making
     class_counts: NDArray[np.int32]  # [max_classes]
     configurations: NDArray[np.int64]  # [3, max_classes]: which configurations of P, by mixed radix
-    factor: NDArray[np.float64]  # [n + 1, n + 1]: Cholesky factor
+    factor: NDArray[np.float64]  # [n + 1, n + 1]: Cholesky factor, below the diagonal
+    inverse: NDArray[np.float64]  # [n + 1]: 1 / its diagonal
+    log_det: NDArray[np.float64]  # [n + 2]: ln det of gram over the first members of the factor
+    factored: NDArray[np.int64]  # [n + 2]: the members of its rows, then -1
+    columns: NDArray[np.float64]  # [n + 1, TOGETHER]: of what is added to the factor's members
     members: NDArray[np.int64]  # [n + 2]

@@ -178,7 +178,8 @@ def gaussian_tables(
 
 
 def tables_over(t: Tables, nodes: NDArray[np.intp]) -> Tables:
-    """The tables of some variables, in the order given; the scratch is shared with `t`."""
+    """The tables of some variables, in the order given; the scratch is shared with `t`, but for a
+    factor, which goes on from the last one of its own."""
     from fedbn.scores._tables import GAUSSIAN
 
     m = nodes.size
@@ -190,6 +191,7 @@ def tables_over(t: Tables, nodes: NDArray[np.intp]) -> Tables:
             exponent=t.exponent[: m + 1],
             other_start=t.other_start[: m + 1],
             signs=np.ascontiguousarray(t.signs[nodes]),
+            **_factor_of(m),
         )
     ranges = [slice(t.other_start[v], t.other_start[v + 1]) for v in nodes]
     return t._replace(
@@ -250,7 +252,7 @@ def _tables(n: int, *, bytes_of_store: int, **given: Any) -> Tables:
         "classes": np.empty((3, classes, words), dtype=np.uint64),
         "class_counts": np.zeros(classes, dtype=np.int32),
         "configurations": np.zeros((3, classes), dtype=np.int64),
-        "factor": np.empty((0, 0)) if categorical else np.empty((n + 1, n + 1)),
+        **_factor_of(0 if categorical else n),
         "members": np.zeros(n + 2, dtype=np.int64),
     }
     return Tables(**(parts | given))
@@ -273,3 +275,16 @@ def _signs(n: int) -> NDArray[np.uint64]:
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return (z ^ (z >> np.uint64(31))).reshape(n, 2)
+
+
+def _factor_of(n: int) -> dict[str, NDArray[Any]]:
+    """Room for a Cholesky factor of up to n + 1 of n variables' cross products, with no rows."""
+    from fedbn.scores._tables import TOGETHER
+
+    return {
+        "factor": np.empty((n + 1, n + 1)),
+        "inverse": np.empty(n + 1),
+        "log_det": np.zeros(n + 2),
+        "factored": np.full(n + 2, -1, dtype=np.int64),
+        "columns": np.empty((n + 1, TOGETHER)),
+    }

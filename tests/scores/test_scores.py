@@ -181,6 +181,32 @@ def test_batched_counting_equals_one_by_one(
         assert full[i] == joint(alone, whole, len(parents) + 2)
 
 
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["gaussian-bic", "bge"]))
+def test_gaussian_bits_do_not_depend_on_what_was_asked_before(seed: int, name: str) -> None:
+    """One score that keeps rows of its last factor, against a new score for every question, and
+    the columns that go side by side against each alone."""
+    from tests.kernel_doors import joint_pairs
+
+    data, rng = gaussian(60, 12, seed), np.random.default_rng(seed)
+    used = make_score(name, data)
+    for _ in range(12):
+        y, *others = rng.permutation(12).tolist()
+        k = int(rng.integers(0, 5))
+        parents, nodes = sorted(others[:k]), rng.permutation(12)[: 1 + k]
+        over, again = used.over(nodes), make_score(name, data).over(nodes)
+        assert over.local_score(0, range(1, 1 + k)) == again.local_score(0, range(1, 1 + k))
+        assert used.local_score(y, parents) == make_score(name, data).local_score(y, parents)
+        P, xs = np.array([*parents, y], dtype=np.int64), np.array(others[k:], dtype=np.int64)
+        full, part, one, two = np.empty((4, xs.size))
+        joint_pairs(used.tables, y, P, k, xs, xs.size, full, part)
+        for i, x in enumerate(xs.tolist()):
+            joint_pairs(make_score(name, data).tables, y, P, k, xs[i:], 1, one, two)
+            assert (full[i], part[i]) == (one[0], two[0])
+            gain = full[i] - part[i]
+            assert gain == pytest.approx(used.local_score(y, [*parents, x]), rel=1e-9, abs=1e-7)
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(600, 3000), st.integers(0, 99), st.sampled_from(["bdeu", "bic"]))
 def test_rows_and_bitmaps_count_the_same(rows: int, seed: int, name: str) -> None:
