@@ -32,7 +32,7 @@ def factorise(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
 @inner
 def _add_row(t: Tables, members: NDArray[np.int64], a: Integer) -> None:
     """Row a of the factor, from the rows before it."""
-    own = t.gram[members[a], members[a]]
+    own = float(t.gram[members[a], members[a]])
     left = own
     for b in range(a):
         rest = t.gram[members[a], members[b]]

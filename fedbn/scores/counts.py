@@ -277,7 +277,7 @@ def _signs(n: int) -> NDArray[np.uint64]:
         return (z ^ (z >> np.uint64(31))).reshape(n, 2)
 
 
-def _factor_of(n: int) -> dict[str, NDArray[Any]]:
+def _factor_of(n: int) -> dict[str, Any]:
     """Room for a Cholesky factor of up to n + 1 of n variables' cross products, with no rows."""
     from fedbn.scores._tables import TOGETHER
 
