@@ -13,11 +13,12 @@ import numpy as np
 
 from fedbn.arrays import Bits, Ints, Ints32
 from fedbn.consensus._cut_kernels import moral_bits
-from fedbn.consensus._pattern_kernels import delete_bits
+from fedbn.consensus._delete_kernels import delete_in_class
+from fedbn.consensus._engine import CH, NE, PA
 from fedbn.fusion._imap_kernels import copy_rows, quorum_bits, union_bits, write_imap
 from fedbn.fusion._order_kernels import order_bits
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, transpose_bits
-from fedbn.graphs._cpdag_kernels import cpdag_bits, extend_bits
+from fedbn.graphs._cpdag_kernels import cpdag_bits, extend_bits, topological_bits
 from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner, inner_with_arrays
 
@@ -73,14 +74,21 @@ def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
     """Parents [B, n, W] of a DAG extension of P after cuts[b] deletions, for every b."""
     n, words = union_pa.shape
     out = np.empty((cuts.shape[0], n, words), dtype=np.uint64)
-    pa, ch, ne = cpdag_bits(union_pa, transpose_bits(union_pa))
+    p = np.empty((3, n, words), dtype=np.uint64)
+    dag = np.empty((2, n, words), dtype=np.uint64)
+    places = np.empty((2, n), dtype=np.int64)
+    spare = np.empty((4, words), dtype=np.uint64)
+    dag[PA], dag[CH] = union_pa, transpose_bits(union_pa)
+    p[PA], p[CH], p[NE] = cpdag_bits(dag[PA], dag[CH])
+    places[0] = topological_bits(dag[PA], dag[CH])
+    for place in range(n):
+        places[1, places[0, place]] = place
     done = 0
     for b in range(cuts.shape[0]):
         while done < cuts[b]:
-            _, pa, ch, ne = delete_bits(pa, ch, ne, xy[done, 0], xy[done, 1], h[done])
+            delete_in_class(p, dag, places, xy[done, 0], xy[done, 1], h[done], spare[3], spare)
             done += 1
-        _, dag_pa, _ = extend_bits(pa, ch, ne)
-        copy_rows(dag_pa, out[b])
+        copy_rows(extend_bits(p[PA], p[CH], p[NE])[1], out[b])
     return out
 
 
@@ -108,17 +116,20 @@ def refusion_states(
     order = np.full(n, -1, dtype=np.int64)
     draws = np.empty(0, dtype=np.float64)
     keys = np.zeros(r, dtype=np.uint64)
-    for i in range(r):
-        keys[i] = _key(pa[i])
+    changed = np.ones(r, dtype=np.bool_)
     done = 0
     for b in range(cuts.shape[0]):
         while done < arcs.shape[0] and arcs[done, 0] < cuts[b]:
             i, p, c = arcs[done, 1], arcs[done, 2], arcs[done, 3]
             clear_bit(pa[i, c], p)
             clear_bit(ch[i, p], c)
-            keys[i] = _key(pa[i])
-            stale[i] = True
+            changed[i] = True
             done += 1
+        for i in range(r):
+            if changed[i]:
+                keys[i] = _key(pa[i])
+                changed[i] = False
+                stale[i] = True
         first, sums = _first_equal(pa, keys, weights)
         found = order_bits(pa[first], ch[first], sums, draws)
         if not np.array_equal(found, order):

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
+from fedbn.consensus._delete_kernels import delete_bits
 from fedbn.consensus._engine import CH, NE, PA
-from fedbn.consensus._pattern_kernels import delete_bits
 from fedbn.consensus._slot_kernels import lowest, size_of
 from fedbn.graphs._bit_kernels import ZERO, clear_bit, has_bit, set_bit
 from fedbn.kernel_door import door
