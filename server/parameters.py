@@ -22,8 +22,9 @@ from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.networks.family_counts import FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of_sites
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
-from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork
 from server.counting import answers_to
 from server.replies import LOG, arrays_in, content_of
 

@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 from scipy.stats import multivariate_normal
 
-from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork
 
 
 def joint(network: BayesianNetwork) -> Iterator[tuple[dict[str, str], float]]:

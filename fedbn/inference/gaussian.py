@@ -22,7 +22,7 @@ from fedbn.arrays import Floats
 from fedbn.errors import QueryError
 from fedbn.inference.elimination import MAX_CELLS
 from fedbn.inference.queries import node_named, with_ancestors
-from fedbn.networks.network import LinearGaussianNetwork
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 
 __all__ = ["GaussianAnswer", "average_gaussian", "query_gaussian"]
 
@@ -67,7 +67,7 @@ def query_gaussian(
 
     Examples
     --------
-    >>> from fedbn.networks.network import LinearEquation
+    >>> from fedbn.networks.linear_gaussian import LinearEquation
     >>> chain = LinearGaussianNetwork.from_equations(
     ...     {"a": LinearEquation({}, 1.0, 1.0), "b": LinearEquation({"a": 2.0}, 0.0, 1.0)}
     ... )

@@ -13,7 +13,8 @@ from fedbn.errors import NetworkError, SchemaError, StructureError, did_you_mean
 from fedbn.graphs.random import random_dag
 from fedbn.networks.bif import from_pgmpy, read_bif
 from fedbn.networks.json_file import network_from_json, read_json_network
-from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import (
     node_names,
     random_bayesian_network,

@@ -17,7 +17,8 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError, NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import MAX_ROWS, FamilyCounts, count_families, families_of
-from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork, table_shape
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork, table_shape
 
 __all__ = ["fit_linear_gaussian", "fit_parameters", "parameters_of", "parameters_of_sites"]
 

@@ -23,12 +23,8 @@ import numpy as np
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import NetworkError, SchemaError
-from fedbn.networks.network import (
-    BayesianNetwork,
-    ConditionalTable,
-    LinearEquation,
-    LinearGaussianNetwork,
-)
+from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork, ConditionalTable
 
 __all__ = [
     "network_from_json",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
-from fedbn.networks.network import LinearGaussianNetwork
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 
 __all__ = ["Moments", "family_pairs", "linear_gaussian_of", "moments_of", "pooled_moments"]
 

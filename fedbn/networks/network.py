@@ -22,8 +22,6 @@ __all__ = [
     "SUM_TOLERANCE",
     "BayesianNetwork",
     "ConditionalTable",
-    "LinearEquation",
-    "LinearGaussianNetwork",
 ]
 
 SUM_TOLERANCE = 1e-3
@@ -52,15 +50,6 @@ class ConditionalTable:
     states: tuple[str, ...]
     parents: tuple[str, ...]
     rows: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class LinearEquation:
-    """variable = intercept + sum of coefficient x parent + standard_deviation x N(0, 1)."""
-
-    coefficients: Mapping[str, float]
-    intercept: float
-    standard_deviation: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +99,7 @@ class BayesianNetwork:
         SchemaError : states repeat or are not text.
         """
         schema = Schema.categorical({name: table.states for name, table in tables.items()})
-        dag = _dag_of(schema.names, {name: table.parents for name, table in tables.items()})
+        dag = dag_of_parents(schema.names, {name: table.parents for name, table in tables.items()})
         cpts = tuple(_sorted_rows(name, tables) for name in schema.names)
         return cls(dag, schema, cpts)
 
@@ -142,7 +131,7 @@ class BayesianNetwork:
         ------
         NetworkError : n_rows is below 1.
         """
-        _require_rows(n_rows)
+        require_rows(n_rows)
         codes = np.empty((n_rows, self.dag.n), dtype=np.int32, order="F")
         sizes = self.schema.cardinalities
         for done, node in enumerate(self.dag.topological_order(), start=1):
@@ -160,135 +149,6 @@ class BayesianNetwork:
             self.dag == other.dag
             and self.schema == other.schema
             and all(map(np.array_equal, self.cpts, other.cpts))
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, eq=False)
-class LinearGaussianNetwork:
-    """A DAG over real variables, each linear in its parents with Gaussian noise.
-
-    Parameters
-    ----------
-    dag : its names sorted as text.
-    coefficients : float [n, n]; `[i, j]` is the weight of i in the equation of j, 0 where there
-        is no edge i -> j.
-    intercepts : float [n].
-    standard_deviations : float [n] of the noise, each above 0.
-
-    All arrays are copied, then read-only.
-
-    Raises
-    ------
-    NetworkError : names, shapes, or numbers are not as above; names the variable.
-    """
-
-    dag: DAG
-    coefficients: NDArray[np.float64]
-    intercepts: NDArray[np.float64]
-    standard_deviations: NDArray[np.float64]
-
-    def __post_init__(self) -> None:
-        n = self.dag.n
-        if self.dag.names != tuple(sorted(self.dag.names)):
-            raise NetworkError("the DAG's names must be sorted as text")
-        shapes = {"coefficients": (n, n), "intercepts": (n,), "standard_deviations": (n,)}
-        for field, shape in shapes.items():
-            array = np.array(getattr(self, field), dtype=np.float64)
-            if array.shape != shape:
-                raise NetworkError(f"{field} must have shape {shape}, not {array.shape}")
-            if not np.isfinite(array).all():
-                raise NetworkError(f"{field} must be finite numbers")
-            array.flags.writeable = False
-            object.__setattr__(self, field, array)
-        stray = np.argwhere((self.coefficients != 0) & ~self.dag.adjacency)
-        if len(stray):
-            i, j = stray[0]
-            raise NetworkError(
-                f"{self.dag.names[i]!r} has a coefficient in the equation of "
-                f"{self.dag.names[j]!r} but no edge to it"
-            )
-        for name, deviation in zip(self.dag.names, self.standard_deviations, strict=True):
-            if deviation <= 0:
-                raise NetworkError(
-                    f"the standard deviation of {name!r} must be above 0, not {deviation}"
-                )
-
-    @classmethod
-    def from_equations(cls, equations: Mapping[str, LinearEquation]) -> LinearGaussianNetwork:
-        """The network of these equations, in any order.
-
-        Raises
-        ------
-        NetworkError : a parent is no variable, the graph has a cycle, or a number is wrong.
-        """
-        names = tuple(sorted(equations))
-        dag = _dag_of(names, {name: tuple(equations[name].coefficients) for name in names})
-        coefficients = np.zeros((len(names), len(names)))
-        for child, name in enumerate(names):
-            for parent, weight in equations[name].coefficients.items():
-                coefficients[names.index(parent), child] = weight
-        return cls(
-            dag,
-            coefficients,
-            np.array([equations[name].intercept for name in names]),
-            np.array([equations[name].standard_deviation for name in names]),
-        )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Variable names, sorted as text."""
-        return self.dag.names
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of free parameters: coefficients, intercepts and standard deviations."""
-        return self.dag.n_edges + 2 * self.dag.n
-
-    @property
-    def schema(self) -> Schema:
-        """The Gaussian schema of these names."""
-        return Schema.gaussian(self.names)
-
-    def sample(
-        self,
-        n_rows: int,
-        rng: np.random.Generator,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Dataset:
-        """Independent rows from the joint distribution.
-
-        Parameters
-        ----------
-        n_rows : at least 1.
-        rng : one standard normal number per row and variable is taken from it.
-        progress : called with how many of how many columns are drawn.
-
-        Raises
-        ------
-        NetworkError : n_rows is below 1.
-        """
-        _require_rows(n_rows)
-        values = np.empty((n_rows, self.dag.n), order="F")
-        for done, node in enumerate(self.dag.topological_order(), start=1):
-            noise = rng.standard_normal(n_rows)
-            column = self.intercepts[node] + self.standard_deviations[node] * noise
-            for parent in self.dag.parents(node):
-                column += self.coefficients[parent, node] * values[:, parent]
-            values[:, node] = column
-            if progress is not None:
-                progress(done, self.dag.n)
-        return Dataset(self.schema, values)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LinearGaussianNetwork):
-            return NotImplemented
-        return (
-            self.dag == other.dag
-            and np.array_equal(self.coefficients, other.coefficients)
-            and np.array_equal(self.intercepts, other.intercepts)
-            and np.array_equal(self.standard_deviations, other.standard_deviations)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -394,7 +254,8 @@ def _order(texts: Sequence[str]) -> list[int]:
     return sorted(range(len(texts)), key=texts.__getitem__)
 
 
-def _dag_of(names: tuple[str, ...], parents: Mapping[str, Sequence[str]]) -> DAG:
+def dag_of_parents(names: tuple[str, ...], parents: Mapping[str, Sequence[str]]) -> DAG:
+    """The DAG of these parents; raises NetworkError unless it is one over these names."""
     edges = [(parent, name) for name in names for parent in parents[name]]
     try:
         return DAG.from_edges(names, edges)
@@ -402,6 +263,7 @@ def _dag_of(names: tuple[str, ...], parents: Mapping[str, Sequence[str]]) -> DAG
         raise NetworkError(f"the network's graph: {error}") from error
 
 
-def _require_rows(n_rows: int) -> None:
+def require_rows(n_rows: int) -> None:
+    """Raise NetworkError unless there is a row to sample."""
     if n_rows < 1:
         raise NetworkError(f"the number of rows to sample must be at least 1, not {n_rows}")

@@ -10,7 +10,8 @@ import numpy as np
 from fedbn.data.dataset import Schema
 from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
-from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork, table_shape
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork, table_shape
 
 __all__ = [
     "node_names",

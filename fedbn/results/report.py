@@ -59,7 +59,8 @@ from fedbn.results.record import fractions_told, sendable
 from fedbn.spreadsheet import written_cells
 
 if TYPE_CHECKING:
-    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+    from fedbn.networks.network import BayesianNetwork
 
     Network = BayesianNetwork | LinearGaussianNetwork
 

@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.random import random_dag
-from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import (
     node_names,
     random_bayesian_network,

@@ -10,7 +10,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
-from fedbn.networks.network import LinearEquation, LinearGaussianNetwork
+from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork
 from fedbn.networks.random import node_names, random_linear_gaussian_network
 
 __all__ = ["gaussian_instance", "gaussian_test_network"]

@@ -16,7 +16,8 @@ from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     from fedbn.inference import Answer, GaussianAnswer
-    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+    from fedbn.networks.network import BayesianNetwork
 
     Network = BayesianNetwork | LinearGaussianNetwork
     Answers = Sequence[Answer | GaussianAnswer]
@@ -94,7 +95,8 @@ def _answer(
     max_cells: int,
 ) -> Answer | GaussianAnswer:
     from fedbn.inference import average_gaussian, average_query
-    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+    from fedbn.networks.network import BayesianNetwork
 
     tables = [each for each in networks if isinstance(each, BayesianNetwork)]
     equations = [each for each in networks if isinstance(each, LinearGaussianNetwork)]

@@ -20,7 +20,8 @@ from simulations.progress import stages
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
     from fedbn.federation.checkpoint import Checkpoint
-    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+    from fedbn.networks.network import BayesianNetwork
 
 __all__ = ["parameters"]
 

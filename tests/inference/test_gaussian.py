@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 
 from fedbn.errors import QueryError
 from fedbn.inference import average_gaussian, query_gaussian
-from fedbn.networks.network import LinearEquation, LinearGaussianNetwork
+from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork
 from tests.naive_inference import conditional_normal
 
 

@@ -11,12 +11,8 @@ from scipy.stats import chisquare, kstest
 from fedbn.errors import NetworkError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
-from fedbn.networks.network import (
-    BayesianNetwork,
-    ConditionalTable,
-    LinearEquation,
-    LinearGaussianNetwork,
-)
+from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork, ConditionalTable
 from fedbn.networks.random import (
     node_names,
     random_bayesian_network,

@@ -1,8 +1,9 @@
-"""BIF files that other libraries read; each test needs its library."""
+"""BIF files that another library reads; for pgmpy see test_catalog.py."""
 
 from pathlib import Path
 
 import numpy as np
+import pyagrum as gum
 import pytest
 
 from fedbn.data.dataset import Schema, Variable
@@ -28,7 +29,6 @@ def mixed_network() -> BayesianNetwork:
 
 @pytest.mark.filterwarnings("always::fedbn.errors.FedbnWarning")
 def test_pyagrum_reads_the_tables(tmp_path: Path) -> None:
-    gum = pytest.importorskip("pyagrum")
     path = tmp_path / "n.bif"
     write_bif(mixed_network(), path)
     expected = read_bif(path)

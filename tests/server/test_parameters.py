@@ -11,7 +11,8 @@ from fedbn.data.dataset import Dataset
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.networks.fitting import fit_linear_gaussian, fit_parameters
-from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork
 from server.server_app import Federated, federate
 from simulations.in_process_grid import InProcessGrid
 from simulations.run import node_configs

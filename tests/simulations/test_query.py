@@ -12,7 +12,7 @@ from fedbn.inference import average_query, most_probable, query
 from fedbn.networks.catalog import load_network
 from fedbn.networks.fitting import fit_parameters
 from fedbn.networks.json_file import weighted_to_json, write_json_network
-from fedbn.networks.network import LinearEquation, LinearGaussianNetwork
+from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork
 from simulations.cli import app
 
 ASIA = load_network("asia")

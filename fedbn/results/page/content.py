@@ -31,7 +31,8 @@ from fedbn.results.placement import (
 from fedbn.results.record import repeat_line
 
 if TYPE_CHECKING:
-    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+    from fedbn.networks.network import BayesianNetwork
 
 __all__ = ["FORMAT", "NO_SITES", "report_content", "voted_content"]
 

@@ -17,7 +17,8 @@ from fedbn.results.page.public import public_content
 from fedbn.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+    from fedbn.networks.network import BayesianNetwork
 
 __all__ = [
     "CONTENT_FILE",

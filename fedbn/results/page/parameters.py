@@ -10,7 +10,8 @@ from fedbn.errors import FedbnWarning, QueryError
 from fedbn.results.placement import printable_name
 
 if TYPE_CHECKING:
-    from fedbn.networks.network import BayesianNetwork, LinearGaussianNetwork
+    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+    from fedbn.networks.network import BayesianNetwork
 
 __all__ = ["ROWS", "parameters_of", "told_parameters"]
 
