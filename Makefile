@@ -14,8 +14,14 @@ install: .venv/installed
 .venv/installed: pyproject.toml setup.py constraints.txt
 	@$(SAY) "making .venv" $(PYTHON) -m venv .venv
 	@$(SAY) "installing packages" $(BIN)/python -m pip install --progress-bar off \
-	  --constraint constraints.txt --editable '.[all,dev]'
+	  --constraint constraints.txt --editable '.[all]'
 	$(BIN)/fedbn warmup
+	touch $@
+
+# What tests and checks need beside.
+.venv/tools: .venv/installed
+	@$(SAY) "installing what the tests need" $(BIN)/python -m pip install --progress-bar off \
+	  --constraint constraints.txt --editable '.[all,dev]'
 	touch $@
 
 demo: install
@@ -34,13 +40,13 @@ browser:
 check: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-lint: install
+lint: .venv/tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
-docs: install
+docs: .venv/tools
 	$(BIN)/python docs/api.py build/docs
 
 clean:
