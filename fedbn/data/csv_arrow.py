@@ -1,15 +1,14 @@
-"""The columns of well-formed CSV files by pyarrow, whose quotes are looked at in what it finds.
+"""The columns of well-formed CSV files by pyarrow, while the quotes are looked at beside it.
 
-The file is first cut at every separator and line end, whether quoted or not; if the quotes of all
-pieces are simple (see `fedbn.data.csv_quotes`), the pieces are the cells. Otherwise the whole file
-is looked at before pyarrow reads it with its quotes. Columns that are not wanted are read, too, for
-their quotes and their encoding.
+pyarrow's cells are taken where all quotes are right (see `fedbn.data.csv_quotes`). Columns that are
+not wanted are read, too, for their encoding.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -19,7 +18,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from fedbn.data.column import LARGEST_EXACT, Column, index_type
-from fedbn.data.csv_quotes import Quoting, are_simply_quoted, quoting_of, unquote
+from fedbn.data.csv_quotes import look_at_quotes
 from fedbn.data.table_format import TableFormat
 
 __all__ = ["arrow_columns"]
@@ -55,14 +54,18 @@ def arrow_columns(
     missing : texts of missing cells that columns of numbers may have.
     """
     start = stream.tell()
-    reader = _Reader(names, form, missing)
+    reader = _Reader(stream, start, names, form, missing)
     types = {name: _NUMBER if name in floats else _TEXT for name in wanted}
     types |= {name: _OTHER for name in names if name not in types}
-    table = reader.read(_native(stream), types, None)
-    columns = _columns(table, wanted, unquote) if _others_are_simple(table, types) else None
-    if columns is None:
-        stream.seek(start)
-        columns = _columns(_quoted_table(stream, reader, types), wanted, str)
+    with ThreadPoolExecutor(1) as pool:
+        looking = pool.submit(look_at_quotes, stream, form.mark)
+        table = reader.read(types)
+        quoting = looking.result()
+    if quoting == "wrong":
+        return None
+    if table is None or quoting == "spanning":
+        table = _table_by_guess(reader, types, spanning=quoting == "spanning")
+    columns = _columns(table, wanted)
     return columns if columns and _are_full(columns) else None
 
 
@@ -73,30 +76,37 @@ def arrow_columns(
 class _Reader:
     """How pyarrow is to read a file; parameters as for `arrow_columns`."""
 
+    stream: BinaryIO
+    start: int
     names: list[str]
     form: TableFormat
     missing: Collection[str]
 
-    def read(self, stream: Any, types: Types, quoting: Quoting | None) -> Any:
+    def content(self) -> Any:
+        """The file from its first row, for pyarrow alone: others may move `stream`."""
+        if isinstance(self.stream, io.BytesIO):
+            return pa.BufferReader(memoryview(self.stream.getvalue())[self.start :])
+        file = pa.OSFile(self.stream.name)
+        file.seek(self.start)
+        return file
+
+    def read(self, types: Types, *, spanning: bool = False) -> Any:
         """Some columns as pyarrow understands them; None where it does not.
 
-        Without `quoting` quotes are ordinary characters.
+        Without `spanning` no line end may be inside quotes: it could be taken for that of a row.
         """
         try:
             table = pyarrow.csv.read_csv(
-                stream,
+                self.content(),
                 read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK, column_names=self.names),
                 parse_options=pyarrow.csv.ParseOptions(
-                    delimiter=self.form.mark,
-                    quote_char='"' if quoting else False,
-                    ignore_empty_lines=False,
-                    newlines_in_values=quoting == "spanning",
+                    delimiter=self.form.mark, ignore_empty_lines=False, newlines_in_values=spanning
                 ),
                 convert_options=pyarrow.csv.ConvertOptions(
                     column_types={name: kind for name, kind in types.items() if kind},
                     include_columns=list(types),
                     check_utf8=_OTHER in types.values(),  # `_texts` decodes those of _TEXT
-                    null_values=[text for text in self.missing if quoting or '"' not in text],
+                    null_values=list(self.missing),
                     strings_can_be_null=False,
                     decimal_point=self.form.decimal,
                 ),
@@ -106,36 +116,18 @@ class _Reader:
         return table if table.num_rows > 0 and table.column_names == list(types) else None
 
 
-def _native(stream: BinaryIO) -> Any:
-    """The same from where it is; pyarrow reads its own kinds of files with less copying."""
-    if isinstance(stream, io.BytesIO):
-        return pa.BufferReader(stream.read())
-    file = pa.OSFile(stream.name)
-    file.seek(stream.tell())
-    return file
-
-
-def _quoted_table(stream: BinaryIO, reader: _Reader, types: Types) -> Any:
-    """The table of a file whose pieces are not its cells, or that has other cells than numbers."""
-    start = stream.tell()
-    quoting = quoting_of(stream, reader.form.mark)
-    if quoting == "wrong":
-        return None
-
-    def read(types: Types) -> Any:
-        stream.seek(start)
-        return reader.read(_native(stream), types, quoting)
-
-    found = None if quoting == "none" else read(types)
+def _table_by_guess(reader: _Reader, types: Types, *, spanning: bool) -> Any:
+    """The table of a file in which cells may span lines, or some are no numbers."""
+    found = reader.read(types, spanning=True) if spanning else None
     floats = [name for name, kind in types.items() if kind == _NUMBER]
     if found is None and floats:
-        guessed = read(dict.fromkeys(floats))
+        guessed = reader.read(dict.fromkeys(floats), spanning=spanning)
         if guessed is None:
             return None
         texts = {each.name: _TEXT for each in guessed.schema if not _is_number(each.type)}
-        found = read({**types, **texts})
+        found = reader.read({**types, **texts}, spanning=spanning)
         if found is None:
-            found = read({**types, **dict.fromkeys(floats, _TEXT)})
+            found = reader.read({**types, **dict.fromkeys(floats, _TEXT)}, spanning=spanning)
     return found
 
 
@@ -146,22 +138,12 @@ def _is_number(guessed: Any) -> bool:
 # --- From its columns to ours; without to_numpy, which would import pandas ------------------------
 
 
-def _others_are_simple(table: Any, types: Types) -> bool:
-    """Whether there is a table and the pieces of all columns that are not wanted are simple."""
-    others = [name for name, kind in types.items() if kind == _OTHER]
-    return table is not None and all(
-        are_simply_quoted(chunk) for name in others for chunk in table[name].chunks
-    )
-
-
-def _columns(
-    table: Any, wanted: Collection[str], cell_of: Callable[[str], str | None]
-) -> dict[str, Column] | None:
-    """The wanted columns; None without a table, or where a piece is no cell."""
+def _columns(table: Any, wanted: Collection[str]) -> dict[str, Column] | None:
+    """The wanted columns; None without a table, or where a cell is not UTF-8."""
     found: dict[str, Column] = {}
     for name in wanted if table is not None else ():
         column = table[name]
-        made = _numbers(column) if column.type == _NUMBER else _texts(column, cell_of)
+        made = _numbers(column) if column.type == _NUMBER else _texts(column)
         if made is None:
             return None
         found[name] = made
@@ -191,22 +173,18 @@ def _nulls(chunk: Any) -> NDArray[np.bool_]:
     return gone
 
 
-def _texts(column: Any, cell_of: Callable[[str], str | None]) -> Column | None:
-    """The column as texts; None where a piece is no cell, or not UTF-8."""
+def _texts(column: Any) -> Column | None:
+    """The column as texts; None where one is not UTF-8."""
     try:
         dictionaries = [chunk.dictionary.to_pylist() for chunk in column.chunks]
     except UnicodeDecodeError:
         return None
-    cells = {piece: cell_of(piece) for piece in set().union(*dictionaries)}
-    if None in cells.values():
-        return None
-    texts = sorted({str(cell) for cell in cells.values()})
+    texts = sorted(set().union(*dictionaries))
     place = {text: code for code, text in enumerate(texts)}
-    codes = {piece: place[str(cell)] for piece, cell in cells.items()}
     index = np.empty(len(column), dtype=index_type(len(texts)))
     first = 0
     for chunk, pieces in zip(column.chunks, dictionaries, strict=True):
-        recode = np.array([codes[piece] for piece in pieces], dtype=index.dtype)
+        recode = np.array([place[piece] for piece in pieces], dtype=index.dtype)
         found: Any = np.from_dlpack(chunk.indices)
         np.take(recode, found, out=index[first : first + len(found)], mode="clip")
         first += len(found)

@@ -12,6 +12,8 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import lt
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,8 @@ NA_LIKE = frozenset(
     ["na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", ".", "unknown", "missing"]
 )
 """Texts, in lower case and without outer blanks, that often stand for a missing value."""
+
+_LONGEST_NA = max(map(len, NA_LIKE))
 
 FEWEST_ROWS = 20  # to judge a column by
 OWN_STATES = 0.5  # of the rows: with more states than that, a column is hardly a category
@@ -300,9 +304,9 @@ def _states(
             f"{source}: column {name!r} has the text {MISSING_STATE!r} and missing cells, which "
             f"would be the same state; if they are, say --missing {MISSING_STATE}"
         )
+    if all(map(lt, words, islice(words, 1, None))):
+        return Variable(name, tuple(words)), column.index
     states = sorted(set(words))
-    if words == states:
-        return Variable(name, tuple(states)), column.index
     place = {state: code for code, state in enumerate(states)}
     recode = np.array([place[word] for word in words], dtype=np.int32)
     return Variable(name, tuple(states)), recode[column.index]
@@ -338,19 +342,18 @@ def _warn_of_repeated_header(source: str, columns: Mapping[str, Column]) -> None
 
 
 def _warn_of_na(source: str, columns: Mapping[str, Column], how: Preparation) -> None:
-    for name in sorted(columns):
+    for name in sorted(set(columns) - set(how.cuts)):
         column = columns[name]
-        for text in column.texts:
-            if text is None or text in ("", *how.missing) or name in how.cuts:
-                continue
-            if text.strip().casefold() in NA_LIKE:
-                count = int((column.index == column.texts.index(text)).sum())
-                if count:
-                    _warn(
-                        f"{source}: column {name!r} has the state {text!r} in "
-                        f"{count_of(count, 'row')}; if it "
-                        f"stands for a missing value, say --missing {text!r}"
-                    )
+        short = [text for text in column.texts if text and len(text.strip()) <= _LONGEST_NA]
+        found = [text for text in short if text.strip().casefold() in NA_LIKE]
+        for text in found:
+            count = int((column.index == column.texts.index(text)).sum())
+            if count and text not in how.missing:
+                _warn(
+                    f"{source}: column {name!r} has the state {text!r} in "
+                    f"{count_of(count, 'row')}; if it "
+                    f"stands for a missing value, say --missing {text!r}"
+                )
 
 
 def _warn_of_constants(source: str, data: Dataset) -> None:

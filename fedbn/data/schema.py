@@ -44,6 +44,8 @@ MISSING_CELLS = ("refuse", "state", "drop-rows")
 MISSING_STATE = "missing"
 """The state that a missing cell becomes where a run wants that."""
 
+_VALID = "a name must be valid Unicode"
+
 MISSING_COLUMNS = (
     "sites with different columns are to come; until then leave such a column out everywhere "
     "(--leave-out), or the site"
@@ -83,7 +85,8 @@ class Variable:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"a column name must be a non-empty text, not {self.name!r:.60}")
-        _require_valid(f"column {self.name!r:.60}", self.name)
+        if not _is_valid(self.name):
+            raise SchemaError(f"column {self.name!r:.60}: {_VALID}")
         if self.states is None and self.cuts is None:
             return
         states = tuple(self.states or ())
@@ -92,9 +95,11 @@ class Variable:
                 raise SchemaError(
                     f"column {self.name!r}: a state must be a non-empty text, not {state!r:.60}"
                 )
-            _require_valid(f"column {self.name!r}, state {state!r:.60}", state)
         if not states:
             raise SchemaError(f"column {self.name!r} must have at least one state")
+        if not _is_valid("".join(states)):
+            state = next(state for state in states if not _is_valid(state))
+            raise SchemaError(f"column {self.name!r}, state {state!r:.60}: {_VALID}")
         if len(set(states)) < len(states):
             twice = next(state for state in sorted(states) if states.count(state) > 1)
             raise SchemaError(f"column {self.name!r}: state {twice!r:.60} is listed twice")
@@ -357,12 +362,13 @@ def _variable_from_dict(name: str, found: Any) -> Variable:
     )
 
 
-def _require_valid(what: str, text: str) -> None:
-    """Half of a character (a lone surrogate) is no text that a file could hold."""
+def _is_valid(text: str) -> bool:
+    """Whether it is text that a file could hold; half of a character (a lone surrogate) is not."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise SchemaError(f"{what}: a name must be valid Unicode") from None
+        return False
+    return True
 
 
 def _cuts_words(variable: Variable) -> str:

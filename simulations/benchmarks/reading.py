@@ -3,7 +3,9 @@
 All read every table in turn, in one process; the ratios are those of the medians. pyarrow makes
 columns of text and numbers, of types that it guesses; `pyarrow typed` makes what fedbn asks of it,
 dictionaries and floats; fedbn makes codes of states under a schema, and looks at every quote. In
-`commas` separators are inside the quotes, in `gaps` one number of a hundred is missing.
+`commas` separators are inside the quotes, in `doubled` quotes, in `lines` line ends; in `gaps` one
+number of a hundred is missing; in `names` one column of text has another cell in every row, whose
+sorting alone takes longer than pyarrow's reading of the table.
 
     python -m simulations.benchmarks.reading --rows 100000 --rows 1000000
 """
@@ -29,7 +31,9 @@ from fedbn.data.tables import read_dataset
 from fedbn.errors import FedbnWarning
 
 COLUMNS = 10
-TABLES = ("text", "digits", "numbers", "mixed", "gaps", "quoted", "commas")
+QUOTED = {"commas": "a, ", "doubled": 'a "b" ', "lines": "a\n"}
+"""Table -> what every cell begins with, so that it needs quotes."""
+TABLES = ("text", "digits", "numbers", "mixed", "gaps", "names", "quoted", *QUOTED)
 
 Clock = Callable[[], float]
 
@@ -42,7 +46,7 @@ def columns_of(table: str, rows: int, rng: np.random.Generator) -> dict[str, Any
     numbers = {f"x{j}": np.round(rng.normal(size=rows), 6) for j in range(COLUMNS)}
     half = COLUMNS // 2
     mixed = {**dict(list(texts.items())[:half]), **dict(list(numbers.items())[:half])}
-    commas = {name: np.char.add("a, ", cells) for name, cells in texts.items()}
+    people = np.array([f"person {i:07}" for i in rng.permutation(rows)])
     gaps = {
         name: pa.array(cells, mask=rng.random(rows) < 0.01) if name[0] == "x" else cells
         for name, cells in mixed.items()
@@ -50,8 +54,12 @@ def columns_of(table: str, rows: int, rng: np.random.Generator) -> dict[str, Any
     found: Mapping[str, dict[str, Any]] = {
         "text": texts,
         "quoted": texts,
-        "commas": commas,
         "gaps": gaps,
+        "names": {**texts, "c0": people},
+        **{
+            word: {name: np.char.add(begin, cells) for name, cells in texts.items()}
+            for word, begin in QUOTED.items()
+        },
         "digits": digits,
         "numbers": numbers,
         "mixed": mixed,
@@ -60,9 +68,9 @@ def columns_of(table: str, rows: int, rng: np.random.Generator) -> dict[str, Any
 
 
 def write(table: str, rows: int, folder: Path) -> Path:
-    """The table as a file; only `quoted` and `commas` have quotes, around every text."""
+    """The table as a file; only `quoted` and QUOTED have quotes, around every text."""
     columns = pa.table(columns_of(table, rows, np.random.default_rng(rows)))
-    style: Literal["needed", "none"] = "needed" if table in ("quoted", "commas") else "none"
+    style: Literal["needed", "none"] = "needed" if table in ("quoted", *QUOTED) else "none"
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=style)
     path = folder / f"{table}{rows}.csv"
     with path.open("wb") as file:

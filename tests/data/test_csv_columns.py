@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import io
-import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbn.data import csv_arrow, csv_columns, csv_quotes
 from fedbn.data.columns import column_names, read_columns
-from fedbn.data.csv_quotes import are_simply_quoted, quoting_of, unquote
+from fedbn.data.csv_quotes import Quoting, look_at_quotes
 from fedbn.data.dataset import Kind
 from fedbn.data.preparation import MISSING_CELLS, Preparation
 from fedbn.data.table_format import TableFormat
@@ -98,23 +96,19 @@ def test_a_column_without_a_name_can_be_left_out(tmp_path: Path) -> None:
         read_columns(path, lambda names: names, lambda _: False)
 
 
-def simple(*pieces: str) -> bool:
-    return are_simply_quoted(pa.array(pieces))
-
-
-def test_which_pieces_are_simply_quoted() -> None:
-    for length in range(6):
-        for letters in product('ab"', repeat=length):
-            piece = "".join(letters)
-            bare, quoted = '"' not in piece, re.fullmatch('"[^"]*"', piece)
-            assert unquote(piece) == (piece if bare else piece[1:-1] if quoted else None)
-            for others in ((), ('"é"', ""), ("", "ab")):
-                found = simple(*others, piece, *reversed(others))
-                assert found == bool(bare or quoted), (piece, others)
-    pieces = pa.array(['"', '"a"', "b", 'c"'])
-    assert are_simply_quoted(pieces[1:3])
-    assert not are_simply_quoted(pieces[:3])
-    assert not are_simply_quoted(pieces[1:])
+def slowly(text: bytes, mark: bytes) -> Quoting:
+    """The slow twin of `look_at_quotes`: one byte after the other."""
+    edges = {ord('"'), ord("\n"), ord("\r"), mark[0]}
+    padded, inside, spanning = b"\n" + text + b"\n", False, False
+    for before, byte, after in zip(padded, padded[1:], padded[2:], strict=False):
+        if byte == ord('"'):
+            inside = not inside
+            if (before if inside else after) not in edges:
+                return "wrong"
+        spanning |= inside and byte in (ord("\n"), ord("\r"))
+    if inside:
+        return "wrong"
+    return "spanning" if spanning else "plain" if b'"' in text else "none"
 
 
 WRONG = [b'"a"b,c"d"', b'a"b",c', b'"a","', b'"a", "b"', b'a"', b'a","b', b'"', b'"a,"b"']
@@ -122,16 +116,34 @@ WRONG = [b'"a"b,c"d"', b'a"b",c', b'"a","', b'"a", "b"', b'a"', b'a","b', b'"', 
 
 @pytest.mark.parametrize("text", WRONG)
 def test_wrong_quotes_are_seen(text: bytes) -> None:
-    assert quoting_of(io.BytesIO(text), ",") == "wrong"
+    assert look_at_quotes(io.BytesIO(text), ",") == slowly(text, b",") == "wrong"
 
 
-@pytest.mark.parametrize("size", range(1, 9))
+@pytest.mark.parametrize("size", [*range(1, 9), 63, 64, 65, 1 << 17])
 def test_pieces_of_a_file_do_not_matter(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    texts = ['a,"b""c,d"\n"e"', 'a,"b\nc",d', '"a\r"', 'a,"b"c', 'a,b"\n', '"a"', "ab,c\n", ""]
-    whole = [quoting_of(io.BytesIO(text.encode()), ",") for text in texts]
-    assert whole == ["plain", "spanning", "spanning", "wrong", "wrong", "plain", "none", "none"]
     monkeypatch.setattr(csv_quotes, "_PIECE", size)
-    assert [quoting_of(io.BytesIO(text.encode()), ",") for text in texts] == whole
+    texts = ['a,"b""c,d"\n"e"', 'a,"b\nc",d', '"a\r"', 'a,"b"c', 'a,b"\n', '"a"', "ab,c\n", ""]
+    found = [look_at_quotes(io.BytesIO(text.encode()), ",") for text in texts]
+    assert found == ["plain", "spanning", "spanning", "wrong", "wrong", "plain", "none", "none"]
+
+
+@given(
+    st.lists(
+        st.sampled_from(['"', '""', ',"', '",', '"\n', "\r", ",", "ab", "x" * 61]), max_size=40
+    ),
+    st.sampled_from([1, 7, 64, 1 << 17]),
+    st.booleans(),
+)
+def test_quotes_are_looked_at_as_one_by_one(parts: list[str], size: int, mended: bool) -> None:
+    text = "".join(parts)
+    if mended:  # most random quotes are wrong: quote every cell, and all are right
+        text = "\n".join('"' + cell.replace('"', '""') + '",a' for cell in text.split(","))
+        assert slowly(text.encode(), b",") in ("plain", "spanning")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(csv_quotes, "_PIECE", size)
+        for mark in ",\t":
+            content = text.replace(",", mark).encode()
+            assert look_at_quotes(io.BytesIO(content), mark) == slowly(content, mark.encode())
 
 
 @pytest.mark.parametrize("columns", [["x"], ["x", "y"]])
