@@ -1,4 +1,9 @@
-"""J of Gaussian scores: log-determinants of the gram matrix by Cholesky factors."""
+"""J of Gaussian scores: log-determinants of the gram matrix by Cholesky factors.
+
+Where members of a set nearly determine another one, rounding and the floor make ln det depend on
+their order: an operator and its opposite could both gain, and a search would never end. So J of
+such a set is that of its members in ascending order.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,7 @@ from fedbn.scores._tables import COUNTED, TOGETHER, Integer, Tables
 
 RELATIVE_FLOOR = 1e-12  # of a variance: what is left of a column that others determine
 ABSOLUTE_FLOOR = 1e-300
+NEARLY_DETERMINED = 1e-7  # of a variance: from here down the order of the members counts
 
 
 @inner
@@ -44,6 +50,7 @@ def _add_row(t: Tables, members: NDArray[np.int64], a: Integer) -> None:
     left = max(left, RELATIVE_FLOOR * own, ABSOLUTE_FLOOR)
     t.inverse[a] = 1.0 / math.sqrt(left)
     t.log_det[a + 1] = t.log_det[a] + math.log(left)
+    t.determined[a + 1] = t.determined[a] or left < NEARLY_DETERMINED * own
     t.factored[a] = members[a]
     t.factored[a + 1] = -1
 
@@ -55,8 +62,25 @@ def gaussian_local(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
     Not stored: a factor depends on the order of its members, in the last bits, so what a store gave
     would depend on what was asked before.
     """
-    full = t.constant[k + 1] - t.exponent[k + 1] * factorise(t, members, k + 1)
-    return float(full - (t.constant[k] - t.exponent[k] * t.log_det[k]))
+    whole, base = factorise(t, members, k + 1), float(t.log_det[k])
+    if t.determined[k + 1]:
+        base = _in_order(t, members, k)
+        whole = _in_order(t, members, k + 1)
+    full = t.constant[k + 1] - t.exponent[k + 1] * whole
+    return float(full - (t.constant[k] - t.exponent[k] * base))
+
+
+@inner
+def _in_order(t: Tables, members: NDArray[np.int64], k: Integer) -> float:
+    """ln det of gram over the first k members, which are put in ascending order."""
+    for a in range(1, k):
+        member = members[a]
+        place: Integer = a
+        while place > 0 and members[place - 1] > member:
+            members[place] = members[place - 1]
+            place -= 1
+        members[place] = member
+    return float(factorise(t, members, k))
 
 
 @inner
@@ -74,8 +98,7 @@ def gaussian_pairs(
     for a in range(k):
         t.members[a] = parents[a]
     t.members[k] = y
-    whole = factorise(t, t.members, k + 1)
-    base = t.log_det[k]
+    whole, base = factorise(t, t.members, k + 1), t.log_det[k]
     t.counters[COUNTED] += 2 * m
     for i in range(m):
         if i % TOGETHER == 0:
@@ -89,6 +112,30 @@ def gaussian_pairs(
         part[i] = t.constant[k + 1] - t.exponent[k + 1] * (base + math.log(max(rest, least)))
         rest = max(rest - t.columns[k, lane] * t.columns[k, lane], least)
         full[i] = t.constant[k + 2] - t.exponent[k + 2] * (whole + math.log(rest))
+        if t.determined[k + 1] or rest < NEARLY_DETERMINED * own:
+            full[i] = np.nan
+    for i in range(m):
+        if math.isnan(full[i]):
+            _pair_in_order(t, y, parents, k, xs[i], full[i : i + 1], part[i : i + 1])
+
+
+@inner
+def _pair_in_order(
+    t: Tables,
+    y: Integer,
+    parents: NDArray[np.int64],
+    k: Integer,
+    x: Integer,
+    full: NDArray[np.float64],
+    part: NDArray[np.float64],
+) -> None:
+    """full[0] and part[0] := J(P ∪ {y, x}) and J(P ∪ {x}) of members in ascending order."""
+    for a in range(k):
+        t.members[a] = parents[a]
+    t.members[k] = x
+    part[0] = t.constant[k + 1] - t.exponent[k + 1] * _in_order(t, t.members, k + 1)
+    t.members[k + 1] = y
+    full[0] = t.constant[k + 2] - t.exponent[k + 2] * _in_order(t, t.members, k + 2)
 
 
 @inner

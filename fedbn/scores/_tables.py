@@ -123,6 +123,7 @@ class Tables(NamedTuple):
     factor: NDArray[np.float64]  # [n + 1, n + 1]: Cholesky factor, below the diagonal
     inverse: NDArray[np.float64]  # [n + 1]: 1 / its diagonal
     log_det: NDArray[np.float64]  # [n + 2]: ln det of gram over the first members of the factor
+    determined: NDArray[np.bool_]  # [n + 2]: whether the first members nearly determine one of them
     factored: NDArray[np.int64]  # [n + 2]: the members of its rows, then -1
     columns: NDArray[np.float64]  # [n + 1, TOGETHER]: of what is added to the factor's members
     members: NDArray[np.int64]  # [n + 2]

@@ -285,6 +285,7 @@ def _factor_of(n: int) -> dict[str, Any]:
         "factor": np.empty((n + 1, n + 1)),
         "inverse": np.empty(n + 1),
         "log_det": np.zeros(n + 2),
+        "determined": np.zeros(n + 2, dtype=np.bool_),
         "factored": np.full(n + 2, -1, dtype=np.int64),
         "columns": np.empty((n + 1, TOGETHER)),
     }

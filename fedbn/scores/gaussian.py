@@ -9,7 +9,8 @@ Heckerman 2014, with α_μ = 1, α_w = n + 2, T = t I and the prior mean at the 
 
 A row weight k multiplies N and the cross products, as if every row were there k times.
 
-A column that others determine exactly keeps 10^-12 of its variance, so scores stay finite.
+A column that others determine exactly keeps 10^-12 of its variance, so scores stay finite; which
+one it is follows the order of the names, so equivalent structures still score the same.
 """
 
 from __future__ import annotations

@@ -207,6 +207,30 @@ def test_gaussian_bits_do_not_depend_on_what_was_asked_before(seed: int, name: s
             assert gain == pytest.approx(used.local_score(y, [*parents, x]), rel=1e-9, abs=1e-7)
 
 
+@pytest.mark.parametrize("name", ["gaussian-bic", "gaussian-aic", "bge"])
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_that_others_determine_keep_equivalent_dags_equal(name: str, seed: int) -> None:
+    """Both directions of an edge between equal families, also as the searches ask for them: or else
+    each of two operators that undo one another could gain, and a search would not end."""
+    from tests.kernel_doors import joint_pairs
+
+    rng = np.random.default_rng(seed)
+    values = gaussian(400, 7, seed).values.copy()
+    values[:, 3] = values[:, 0] + values[:, 5]
+    values[:, 1] = np.round(values[:, 2] - values[:, 6], 6)
+    score = make_score(name, Dataset(Schema.gaussian([f"v{i}" for i in range(7)]), values))
+    full, part = np.empty(1), np.empty(1)
+    for _ in range(200):
+        x, y, *others = rng.permutation(7).tolist()
+        P = sorted(others[: int(rng.integers(0, 6))])
+        one = score.local_score(x, P) + score.local_score(y, [*P, x])
+        other = score.local_score(y, P) + score.local_score(x, [*P, y])
+        assert one == pytest.approx(other, rel=1e-9)
+        given = np.array([*P, 0], dtype=np.int64)
+        joint_pairs(score.tables, y, given, len(P), np.array([x]), 1, full, part)
+        assert full[0] - part[0] == pytest.approx(score.local_score(y, [*P, x]), abs=1e-6)
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(600, 3000), st.integers(0, 99), st.sampled_from(["bdeu", "bic"]))
 def test_rows_and_bitmaps_count_the_same(rows: int, seed: int, name: str) -> None:
