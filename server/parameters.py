@@ -3,20 +3,22 @@
 Categorical: one request for the exact counts of the consensus' families, whose sum gives the tables
 of the pooled rows, byte for byte. Gaussian: moments of the families, put together. A site's policy
 lets neither leave unless it says so; without any answer the run ends without parameters. A site may
-hold back families with small counts; then the log says which tables are without its rows.
+hold back families with small counts; then log and `run.json` say which tables are without its rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 from fedbn.errors import DataError, MessageError, NetworkError
-from fedbn.federation.family_message import FamilyRequest
+from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.moments_message import MOMENTS_KEYS, moments_from_arrays
+from fedbn.federation.parameter_sources import ParameterSources, held_back_words
 from fedbn.federation.rounds import FederationResult
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
@@ -30,10 +32,15 @@ from server.replies import LOG, arrays_in, content_of
 
 MOMENTS = f"{MessageType.QUERY}.moments"
 
-SHOWN = 8
-"""Variables that a line of the log names."""
-
 Network = BayesianNetwork | LinearGaussianNetwork
+
+
+@dataclass(frozen=True)
+class FittedParameters:
+    """The consensus with parameters, or None, and whose rows they are of."""
+
+    network: Network | None
+    sources: ParameterSources
 
 
 def fit_parameters(
@@ -42,8 +49,8 @@ def fit_parameters(
     clients: Mapping[int, str],
     experiment: Experiment,
     timeout: float | None,
-) -> Network | None:
-    """The consensus with parameters; None, with a warning in the log, where there are none.
+) -> FittedParameters:
+    """The consensus with parameters; without any, the reason is in the log and in the sources.
 
     Parameters
     ----------
@@ -55,11 +62,14 @@ def fit_parameters(
     taking_part = {reply.client for reply in result.replies}
     nodes = {node: name for node, name in clients.items() if name in taking_part}
     ask = _tables if result.schema.kind == "categorical" else _equations
-    try:
-        return ask(grid, result, nodes, experiment, timeout)
-    except (DataError, NetworkError) as error:
-        LOG.warning("no parameters: %s", error)
-        return None
+    found = ask(grid, result, nodes, experiment, timeout)
+    for site, reason in found.sources.refused:
+        LOG.warning("parameters are without the rows of %s: %s", site, reason)
+    for words in held_back_words(dict(found.sources.held_back)):
+        LOG.warning("%s", words)
+    if found.network is None:
+        LOG.warning("no parameters: %s", found.sources.failure)
+    return found
 
 
 def _tables(
@@ -68,28 +78,43 @@ def _tables(
     nodes: Mapping[int, str],
     experiment: Experiment,
     timeout: float | None,
-) -> Network | None:
+) -> FittedParameters:
     dag = result.consensus.dag
-    wanted = FamilyRequest(FamilyTables(result.schema, families_of([dag])), with_own=False)
+    try:
+        wanted = FamilyRequest(FamilyTables(result.schema, families_of([dag])), with_own=False)
+    except DataError as error:
+        return FittedParameters(None, ParameterSources(failure=str(error)))
     answers, refused = answers_to(grid, nodes, wanted, result, experiment, timeout)
-    _tell_lacking(refused, len(answers))
-    if not answers:
-        return None
-    for site in sorted(answers):
-        held = [
-            repr(dag.names[family.node])
-            for family in wanted.tables.families
-            if family not in answers[site].counts.tables.place
+    sources = ParameterSources(
+        tuple(sorted(answers)), tuple(sorted(refused.items())), _held_back(wanted, answers)
+    )
+    counts = [answers[site].counts for site in sources.sites]
+    return _fitted(sources, lambda: parameters_of_sites(dag, counts, experiment.parameter_ess))
+
+
+def _fitted(sources: ParameterSources, fit: Callable[[], Network]) -> FittedParameters:
+    """What `fit` makes of the answers, if there are some and they suffice."""
+    if not sources.sites:
+        failure = "no site's policy lets them leave (counts = true)"
+        return FittedParameters(None, replace(sources, failure=failure))
+    try:
+        return FittedParameters(fit(), sources)
+    except (DataError, NetworkError) as error:
+        return FittedParameters(None, replace(sources, failure=str(error)))
+
+
+def _held_back(
+    wanted: FamilyRequest, answers: Mapping[str, FamilyAnswer]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Variable -> the sites that answered without its family, of those that have some."""
+    found = []
+    for family in wanted.tables.families:
+        sites = [
+            site for site in sorted(answers) if family not in answers[site].counts.tables.place
         ]
-        if held:
-            LOG.warning("the tables of %s are without the rows of %s: min-cell", _list(held), site)
-    counts = [answers[site].counts for site in sorted(answers)]
-    return parameters_of_sites(dag, counts, experiment.parameter_ess)
-
-
-def _list(names: list[str]) -> str:
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+        if sites:
+            found.append((wanted.tables.schema.names[family.node], tuple(sites)))
+    return tuple(found)
 
 
 def _equations(
@@ -98,7 +123,7 @@ def _equations(
     nodes: Mapping[int, str],
     experiment: Experiment,
     timeout: float | None,
-) -> Network | None:
+) -> FittedParameters:
     dag, schema = result.consensus.dag, result.schema
     asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
     record = ArrayRecord({key: Array(array) for key, array in to_arrays(asked).items()})
@@ -118,10 +143,10 @@ def _equations(
         except MessageError as error:
             refused[client] = str(error)
     refused |= {name: f"{name}: no reply" for name in {*nodes.values()} - {*moments, *refused}}
-    _tell_lacking(refused, len(moments))
-    if not moments:
-        return None
-    return linear_gaussian_of(dag, pooled_moments(moments, family_pairs(dag)))
+    sources = ParameterSources(tuple(sorted(moments)), tuple(sorted(refused.items())))
+    return _fitted(
+        sources, lambda: linear_gaussian_of(dag, pooled_moments(moments, family_pairs(dag)))
+    )
 
 
 def _moments(
@@ -130,10 +155,3 @@ def _moments(
     content, limits = content_of(reply, client), experiment.limits
     arrays = arrays_in(content, "moments", client=client, limits=limits, keys=MOMENTS_KEYS)
     return moments_from_arrays(arrays, result.consensus.dag, result.schema, sender=client)
-
-
-def _tell_lacking(refused: Mapping[str, str], answers: int) -> None:
-    for name in sorted(refused):
-        LOG.warning("parameters are without the rows of %s: %s", name, refused[name])
-    if not answers:
-        LOG.warning("no parameters: no site's policy lets them leave (counts = true)")

@@ -26,6 +26,7 @@ from fedbn.data.dataset import Schema
 from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError, FedbnError
 from fedbn.federation.checkpoint import result_files
+from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.private_runs import require_private_run
 from fedbn.federation.rounds import FederationResult, Progress, ServerState, load_kernels
 from fedbn.federation.run_config import from_run_config, to_run_config
@@ -58,13 +59,15 @@ app = ServerApp()
 
 @dataclass(frozen=True)
 class Federated:
-    """A result, the CPU seconds that its fusions took, those of loading their kernels, and the
-    consensus with parameters, if the run wanted them and sites gave them."""
+    """A result, the CPU seconds that its fusions took, those of loading their kernels, the
+    consensus with parameters, if the run wanted them and sites gave them, and whose rows they are
+    of (None where nobody was asked, and under secure sums)."""
 
     result: FederationResult | SecureResult
     seconds: float
     startup_seconds: float
     network: Network | None = None
+    sources: ParameterSources | None = None
 
 
 @app.main()
@@ -199,10 +202,10 @@ def further_rounds(
         state = choose_by_counts(grid, state, shaken.clients, experiment, timeout)
         seconds += time.process_time() - began
     assert state.result is not None
-    network = None
-    if experiment.federation.parameters == "federated":
-        network = fit_parameters(grid, state.result, shaken.clients, experiment, timeout)
-    return Federated(state.result, seconds, 0.0, network)
+    if experiment.federation.parameters != "federated":
+        return Federated(state.result, seconds, 0.0)
+    fitted = fit_parameters(grid, state.result, shaken.clients, experiment, timeout)
+    return Federated(state.result, seconds, 0.0, fitted.network, fitted.sources)
 
 
 def require_choosable(experiment: Experiment) -> None:
@@ -301,6 +304,7 @@ def write_folder(federated: Federated, experiment: Experiment, run_id: int) -> N
         "versions": versions(),
         "seconds": federated.seconds,
         "startup_seconds": federated.startup_seconds,
+        "parameters": None if federated.sources is None else federated.sources.to_dict(),
     }
     if isinstance(federated.result, SecureResult):
         network = federated.network

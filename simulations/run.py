@@ -23,6 +23,7 @@ from server.parameters import Network
 from server.server_app import Federated, agreed_schema, federate
 
 if TYPE_CHECKING:
+    from fedbn.federation.parameter_sources import ParameterSources
     from fedbn.federation.rounds import FederationResult
     from fedbn.federation.secure_rounds import SecureResult
 
@@ -41,6 +42,7 @@ class ExperimentRun:
     seconds : CPU seconds of the fusions: order, maps, union, path, readings.
     startup_seconds : CPU seconds of compiling or loading their kernels.
     network : the consensus with parameters, if the run wanted them and sites gave them.
+    sources : whose rows these are of; None where nobody was asked, and under secure sums.
     wall_seconds : name of a stage -> wall-clock seconds.
     """
 
@@ -49,6 +51,7 @@ class ExperimentRun:
     seconds: float
     startup_seconds: float
     network: Network | None
+    sources: ParameterSources | None
     wall_seconds: Mapping[str, float]
 
 
@@ -84,6 +87,7 @@ def run_experiment(
         seconds=federated.seconds,
         startup_seconds=federated.startup_seconds,
         network=federated.network,
+        sources=federated.sources,
         wall_seconds={"tables": ready - began, "federation": time.monotonic() - ready},
     )
 

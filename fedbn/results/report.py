@@ -57,6 +57,7 @@ from fedbn.results.page.content import report_content, voted_content
 from fedbn.results.page.files import write_page
 from fedbn.results.record import fractions_told, sendable
 from fedbn.spreadsheet import written_cells
+from fedbn.whole_file import write_whole
 
 if TYPE_CHECKING:
     from fedbn.networks.linear_gaussian import LinearGaussianNetwork
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_results_folder",
+    "forget_held_back",
     "results_folder",
     "versions",
     "write_network",
@@ -276,6 +278,25 @@ def write_network(network: Network, place: Path) -> None:
         write_bif(network, place / "consensus.bif")
 
 
+def forget_held_back(folder: Path) -> None:
+    """Let run.json, if there is one, say no more which sites held back what: now nobody does.
+
+    Raises
+    ------
+    ResultsError : run.json is not as fedbn wrote it.
+    OSError : it cannot be written.
+    """
+    file = folder / "run.json"
+    if not file.is_file():
+        return
+    try:
+        content = json_value(read_bounded(file).decode("utf-8"))
+        if content.get("parameters"):
+            write_whole(file, _run_text({**content, "parameters": None}))
+    except (ValueError, AttributeError) as error:
+        raise ResultsError(f"{file} is not as fedbn wrote it: {error}") from None
+
+
 def _write_structures(
     dag: DAG,
     support: Mapping[tuple[str, str], float] | None,
@@ -330,5 +351,8 @@ def _write_run(
             for client, column, state in lone_states
         ],
     }
-    text = json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n"
-    path.write_bytes(text.encode("utf-8"))
+    path.write_bytes(_run_text(content).encode("utf-8"))
+
+
+def _run_text(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n"

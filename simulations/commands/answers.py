@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fedbn.errors import QueryError, ResultsError
+from fedbn.bounded_file import json_value, read_bounded
+from fedbn.errors import FedbnWarning, QueryError, ResultsError
+from fedbn.federation.parameter_sources import held_back_in, held_back_words
+from fedbn.graphs.moral import ancestral_set
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
-from fedbn.wording import count_of
+from fedbn.wording import count_of, printable
 
 if TYPE_CHECKING:
     from fedbn.inference import Answer, GaussianAnswer
@@ -30,6 +34,7 @@ __all__ = [
     "print_most_probable",
     "read_network",
     "read_weighted",
+    "warn_of_held_back",
     "write_answers",
 ]
 
@@ -53,11 +58,54 @@ def read_network(source: str) -> Network:
         found = [file for file in files if file.is_file()]
         if not found:
             raise ResultsError(
-                f"{folder} has no network.json: its consensus has no parameters; run again with "
-                "--parameters federated, or use fedbn parameters"
+                f"{folder} has no network.json: its consensus has no parameters{_failure(folder)}; "
+                "run again with --parameters federated, or use fedbn parameters"
             )
         path = str(found[0])
     return load_network(path)
+
+
+def _failure(folder: Path) -> str:
+    """Why a run ended without parameters, in brackets, if its run.json says so."""
+    told = _run_of(folder).get("parameters")
+    why = told.get("failure") if isinstance(told, Mapping) else None
+    return f" ({printable(why)})" if isinstance(why, str) else ""
+
+
+def _run_of(folder: Path) -> Mapping[str, Any]:
+    """What run.json says; nothing where there is none."""
+    file = folder / "run.json"
+    try:
+        content = json_value(read_bounded(file)) if file.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{file} cannot be read: {error}") from None
+    return content if isinstance(content, Mapping) else {}
+
+
+def warn_of_held_back(
+    source: str,
+    network: Network,
+    ask: Sequence[str] | None,
+    cases: Sequence[Mapping[str, str]],
+) -> None:
+    """Warn where an answer depends on tables that are without the rows of some sites.
+
+    An answer depends on what is asked for, what is observed, and the ancestors of both.
+
+    Raises
+    ------
+    ResultsError : `source` is a folder whose run.json says what is held back in another form.
+    """
+    folder = Path(source)
+    found = held_back_in(_run_of(folder), str(folder / "run.json")) if folder.is_dir() else {}
+    if not found:
+        return
+    names = network.dag.names
+    wanted = {*(ask or names), *(name for case in cases for name in case)}
+    needed = ancestral_set(network.dag, [i for i, name in enumerate(names) if name in wanted])
+    concerned = {name: found[name] for i, name in enumerate(names) if needed[i] and name in found}
+    for words in held_back_words(concerned):
+        warnings.warn(f"{words}; the answer depends on that", FedbnWarning, stacklevel=2)
 
 
 def read_weighted(source: str) -> tuple[list[Network], list[float]]:

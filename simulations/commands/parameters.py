@@ -49,7 +49,8 @@ def parameters(
 
     The report there is written anew, with them.
 
-    The columns are read as the run read them, under the schema that was agreed.
+    The columns are read as the run read them, under the schema that was agreed. All rows of these
+    tables count: no policy holds back any of them.
     """
     from simulations.terminal import print_json
 
@@ -83,10 +84,11 @@ def _write(
 ) -> None:
     """The network, the report with it, and the text of AVERAGE_FILE if there is one."""
     from fedbn.results.page.files import CONTENT_FILE, refresh_parameters
-    from fedbn.results.report import write_network
+    from fedbn.results.report import forget_held_back, write_network
 
     try:
         write_network(network, results)
+        forget_held_back(results)
         if (results / CONTENT_FILE).exists():
             refresh_parameters(results, network)
         if weighted is not None:

@@ -21,6 +21,7 @@ from simulations.commands.answers import (
     print_most_probable,
     read_network,
     read_weighted,
+    warn_of_held_back,
     write_answers,
 )
 from simulations.options import Json
@@ -95,6 +96,8 @@ def query(
     observed = _parse_evidence(given or [])
     cases = [observed] if given_file is None else list(read_cases(given_file, observed))
     many = given_file is not None
+    for source, network in zip(networks, read, strict=True):
+        warn_of_held_back(source, network, None if explain else ask, cases)
     if explain:
         print_most_probable(read[0], cases, max_cells, as_json=as_json, many=many)
         return

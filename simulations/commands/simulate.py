@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import ConfigError, FedbnWarning
+from fedbn.federation.parameter_sources import ParameterSources, held_back_words
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.privacy.ledger import reserve
 from fedbn.wording import count_of
@@ -104,6 +105,7 @@ def run_and_report(
         notify("writing tables, figures and report")
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
         content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
+        content["parameters"] = parameters_json(run)
         files = result_files(result, experiment)
         network = run.network if tables else None
         write_results(outcome, target, run=content, network=network, more=files)
@@ -113,7 +115,8 @@ def run_and_report(
     if as_json:
         shared = consensus_json(outcome.path, outcome.consensus)
         more = choice_json(result, experiment, outcome)
-        print_json({**shared, **times, **_extra(outcome, target, experiment), **more})
+        sources = {"parameters": parameters_json(run)}
+        print_json({**shared, **times, **_extra(outcome, target, experiment), **sources, **more})
     elif not quiet:
         summary = summarise(outcome)
         print_summary(summary, experiment, target, run, time.monotonic() - started)
@@ -166,14 +169,19 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
 
 
 def warn_of_parameters(run: ExperimentRun, experiment: Experiment) -> None:
-    """Say why there are none, where they were wanted."""
+    """Say why there are none, where they were wanted, and which are without some sites' rows."""
+    sources = run.sources or ParameterSources()
+    words = held_back_words(dict(sources.held_back))
     if experiment.federation.parameters == "federated" and run.network is None:
-        warnings.warn(
-            "the consensus has no parameters: its tables are too large, or no site's policy lets "
-            "counts leave (counts = true under [policy])",
-            FedbnWarning,
-            stacklevel=2,
-        )
+        why = sources.failure or "no site's policy lets counts leave (counts = true)"
+        words.append(f"the consensus has no parameters: {why}")
+    for line in words:
+        warnings.warn(line, FedbnWarning, stacklevel=2)
+
+
+def parameters_json(run: ExperimentRun) -> dict[str, Any] | None:
+    """Whose rows the parameters are of; None where nobody was asked for them."""
+    return None if run.sources is None else run.sources.to_dict()
 
 
 def run_content(experiment: Experiment, timings: dict[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from fedbn.results.page.states import BACKWARD, FORWARD, NONE, OPEN
 from fedbn.results.page.svg import codes_at
 from fedbn.results.palette import SHADES
 from fedbn.results.record import sendable
-from fedbn.results.report import write_network, write_results
+from fedbn.results.report import forget_held_back, write_network, write_results
 from tests.results.report_cases import RUN, hostile, ordinary, outcome_of, parameters
 
 CSS = Path(__file__).parents[2] / "fedbn" / "results" / "page" / "report.css"
@@ -232,6 +232,29 @@ def test_parameters_found_later_are_in_the_report(tmp_path: Path) -> None:
     write_network(network, late)
     refresh_parameters(late, network)
     assert (late / "report.html").read_bytes() == (whole / "report.html").read_bytes()
+
+
+def test_tables_without_the_rows_of_some_sites_are_told(tmp_path: Path) -> None:
+    outcome = ordinary()
+    network = parameters(outcome)
+    name, site = network.names[0], "<b>north</b>"
+    run = {**RUN, "parameters": {"held_back": {name: [site, "south"]}, "failure": None}}
+    out = write_results(outcome, tmp_path / "1", run=run, network=network, figures=False)
+    html = (out / "report.html").read_text("utf-8")
+    row = f"<tr><td>{name}</td><td>&lt;b&gt;north&lt;/b&gt;, south</td></tr>"
+    assert row in html
+    assert "(min-cell)" not in page_html(report_content(outcome, RUN, network))
+    assert "(min-cell)" not in page_html(report_content(outcome, run, None))
+    everything = json.dumps(public_content(report_content(outcome, run, network), 0))
+    assert "some sites" in everything
+    assert "south" not in everything
+    forget_held_back(out)
+    refresh_parameters(out, network)
+    assert "(min-cell)" not in (out / "report.html").read_text("utf-8")
+    assert json.loads((out / "run.json").read_bytes())["parameters"] is None
+    (out / "run.json").write_text("[1]")
+    with pytest.raises(ResultsError, match="is not as fedbn wrote it"):
+        forget_held_back(out)
 
 
 def test_what_pooling_would_have_given_is_told_where_it_is_known() -> None:

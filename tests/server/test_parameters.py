@@ -8,6 +8,7 @@ import pytest
 
 from clients.local_data import simulation
 from fedbn.data.dataset import Dataset
+from fedbn.federation.parameter_sources import ParameterSources, held_back_in
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.networks.fitting import fit_linear_gaussian, fit_parameters
@@ -96,16 +97,22 @@ def test_a_family_with_a_small_count_is_held_back(
     ]
     experiment = Experiment.of(parameters="federated", max_parents=0)
     with InProcessGrid(to_run_config(experiment), nodes) as grid:
-        network = federate(grid, experiment).network
+        federated = federate(grid, experiment)
+    network, sources = federated.network, federated.sources
+    assert sources == ParameterSources(("client 1", "client 2"), held_back=(("b", ("client 2",)),))
+    assert held_back_in({"parameters": sources.to_dict()}, "run.json") == {"b": ("client 2",)}
     assert isinstance(network, BayesianNetwork)
     assert network.dag.n_edges == 0
     found = [cpt[0].tolist() for cpt in network.cpts]
     assert found == [[pytest.approx((35 + 0.5) / 67), pytest.approx((31 + 0.5) / 67)],
                      [pytest.approx((24 + 0.5) / 41), pytest.approx((16 + 0.5) / 41)]]  # fmt: skip
     said = [record.getMessage() for record in caplog.records]
-    assert "the tables of 'b' are without the rows of client 2: min-cell" in said
+    assert "the table of 'b' is without the rows of client 2: min-cell" in said
     log = (tmp_path / "south.csv.disclosures.jsonl").read_text()
     assert "exact counts of 1 family, 2 cells; 1 family held back" in log
     with InProcessGrid(to_run_config(experiment), nodes[1:]) as grid:
-        assert federate(grid, experiment).network is None
+        nobody = federate(grid, experiment)
+    assert nobody.network is None
+    assert nobody.sources is not None
+    assert nobody.sources.failure == "nobody counted the family of 'b'"
     assert "no parameters: nobody counted the family of 'b'" in caplog.text

@@ -1,6 +1,7 @@
 """`fedbn query` as a user calls it."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,36 @@ def test_weighted_networks_of_a_folder_are_averaged(
     assert yes == ["lung", "yes", f"{found['lung']['yes']:.6f}", "0.100000"]
     assert line.startswith("Average of 2 structures; the consensus alone differs by at most")
     assert f"{far:.6f}" in line
+
+
+def test_an_answer_says_which_tables_are_without_whose_rows(tmp_path: Path) -> None:
+    write_json_network(ASIA, tmp_path / "network.json")
+    run = {"parameters": {"held_back": {"smoke": ["north"], "xray": ["no\nrth"]}}}
+    (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
+
+    def warned(*arguments: str) -> list[str]:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            ask(str(tmp_path), *arguments, "--json")
+        return [str(each.message) for each in said]
+
+    words = "the table of {!r} is without the rows of {}: min-cell; the answer depends on that"
+    smoke, xray = words.format("smoke", "north"), words.format("xray", "no")
+    assert warned("--ask", "lung") == [smoke]  # its parent
+    assert warned("--ask", "tub", "--given", "xray=yes") == [smoke, xray]
+    assert warned("--most-probable") == warned("--all") == [smoke, xray]
+    assert warned("--ask", "tub", "--given", "asia=yes") == []
+    for wrong in ({"smoke": "north"}, {"smoke": []}, {"smoke": [1]}, ["smoke"], 3):
+        (tmp_path / "run.json").write_text(json.dumps({"parameters": {"held_back": wrong}}))
+        with pytest.raises(ResultsError, match=r'run\.json: "held_back" must be'):
+            ask(str(tmp_path), "--all")
+
+
+def test_a_folder_without_parameters_says_why(tmp_path: Path) -> None:
+    run = {"parameters": {"failure": "nobody counted the family of 'b'"}}
+    (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    with pytest.raises(ResultsError, match=r"no parameters \(nobody counted the family of 'b'\);"):
+        ask(str(tmp_path), "--all")
 
 
 def test_wrong_usage_is_refused_in_words(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedbn.federation.parameter_sources import held_back_in
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.files import structure_text
@@ -155,7 +156,7 @@ def _tail(
     settings = run.get("settings") or {}
     given = {key: value for key, value in settings.items() if value is not None}
     return {
-        **told_parameters(network),
+        **told_parameters(network, held_back_in(run, "run.json")),
         "settings": {key: _text(value) for key, value in given.items()},
         "versions": dict(run.get("versions") or {}),
         "inputs": list(run.get("inputs") or ()),

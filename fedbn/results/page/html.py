@@ -210,6 +210,12 @@ def _parameters(content: Mapping[str, Any]) -> str:
         text = "<p>This report has no parameters: they are not known, or were left out.</p>"
         return _section("parameters", "Parameters", text)
     text = "<p class='hint'>Choose a variable here or in the drawing.</p>"
+    held_back = content.get("held_back") or ()
+    if held_back:
+        text += (
+            "<p class='warning'>Some tables are without the rows of some sites, whose policy holds "
+            "back families with small counts (min-cell): rare states may come out too rare.</p>"
+        ) + page_table(["Variable", "Without the rows of"], held_back)
     return _section("parameters", "Parameters", text + parameter_tables(content))
 
 

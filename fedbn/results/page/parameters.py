@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +30,24 @@ BIF_BYTES = 1_000_000
 """A longer BIF is not in the page, only in the folder."""
 
 
-def told_parameters(network: BayesianNetwork | LinearGaussianNetwork | None) -> dict[str, Any]:
-    """What the report has of a network: `parameters`, and `bif`, the text of consensus.bif."""
-    return {"parameters": parameters_of(network), "bif": _bif_of(network)}
+def told_parameters(
+    network: BayesianNetwork | LinearGaussianNetwork | None,
+    held_back: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Any]:
+    """What the report has of a network: `parameters`, `bif` and `held_back`.
+
+    `bif` is the text of consensus.bif; `held_back` has a row per variable whose table is without
+    the rows of some sites: the variable, and these sites.
+    """
+    told = held_back or {} if network is not None else {}
+    return {
+        "parameters": parameters_of(network),
+        "bif": _bif_of(network),
+        "held_back": [
+            [printable_name(variable), ", ".join(map(printable_name, sites))]
+            for variable, sites in told.items()
+        ],
+    }
 
 
 def _bif_of(network: BayesianNetwork | LinearGaussianNetwork | None) -> str | None:

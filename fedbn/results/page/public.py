@@ -47,6 +47,10 @@ def public_content(content: Mapping[str, Any], least: int = LEAST) -> dict[str, 
         "readings": [_without(reading, place) for reading in content["readings"]],
         "parameters": parameters,
         "bif": None if parameters is None else content.get("bif"),
+        "held_back": [
+            [variable, "some sites"]
+            for variable, _ in (content.get("held_back") or () if parameters is not None else ())
+        ],
         "sites": None,
         "distances": None,
         "refused": [],
