@@ -52,5 +52,7 @@ def test_the_design_page_names_every_room_and_nothing_else() -> None:
         name.rstrip("/") for name in re.findall(r"`((?:fedbn|tests|simulations)/[^`*]+)`", design)
     }
     assert all((ROOT / name).exists() for name in named)
+    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "fedbn").glob("*.py")}
+    assert modules - {"fedbn/__init__.py"} <= named
     rooms = {path.parent for path in (ROOT / "fedbn").rglob("__init__.py")}
     assert {str(r.relative_to(ROOT)) for r in rooms} - {"fedbn", "fedbn/networks/embedded"} <= named

@@ -16,13 +16,13 @@ from typing import BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
+
 __all__ = ["Quoting", "look_at_quotes"]
 
 Quoting = Literal["none", "plain", "spanning", "wrong"]
 """No quote at all; every quote opens or closes a whole cell or is doubled inside one; and some cell
 spans lines; or none of these."""
-
-Words = NDArray[np.uint64]
 
 _QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
 _PIECE = 1 << 17
@@ -76,7 +76,7 @@ def _pieces(stream: BinaryIO) -> Iterator[bytes]:
         text = text[-2:]
 
 
-def _words(bits: NDArray[np.bool_]) -> Words:
+def _words(bits: NDArray[np.bool_]) -> Bits:
     """The same bits, 64 to a word, the first as its lowest one; zeros at the end."""
     packed = np.packbits(bits, bitorder="little")
     words = np.zeros(-(-len(bits) // 64), dtype="<u8")
@@ -84,13 +84,13 @@ def _words(bits: NDArray[np.bool_]) -> Words:
     return words
 
 
-def _clear_outer(bits: Words, size: int) -> None:
+def _clear_outer(bits: Bits, size: int) -> None:
     """Forget the first and the last of so many bits, which are looked at in other pieces."""
     bits[0] &= ~_ONE
     bits[(size - 1) // 64] &= ~(_ONE << np.uint64((size - 1) % 64))
 
 
-def _parity(bits: Words, odd: bool) -> Words:
+def _parity(bits: Bits, odd: bool) -> Bits:
     """Whether the number of bits up to and with each place is odd; `odd` is what was before."""
     found = bits.copy()
     for step in (1, 2, 4, 8, 16, 32):
@@ -99,14 +99,14 @@ def _parity(bits: Words, odd: bool) -> Words:
     return ~found if odd else found
 
 
-def _one_on(bits: Words) -> Words:
+def _one_on(bits: Bits) -> Bits:
     """Each bit at the place of the next one."""
     found = bits << _ONE
     found[1:] |= bits[:-1] >> _LAST
     return found
 
 
-def _one_back(bits: Words) -> Words:
+def _one_back(bits: Bits) -> Bits:
     """Each bit at the place of the one before."""
     found = bits >> _ONE
     found[:-1] |= bits[1:] << _LAST

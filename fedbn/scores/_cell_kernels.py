@@ -1,7 +1,7 @@
 """The terms that cells of a contingency table add to J, and their sums.
 
 A term is a whole number of units of 2^-e nats, with e so large that the sum over all rows just
-fits into 63 bits (`counts.py`). Sums of whole numbers are exact: J does not depend on the order in
+fits into 63 bits (`terms.py`). Sums of whole numbers are exact: J does not depend on the order in
 which its cells are met, and the rounding of a term is below that of J as a float.
 """
 
