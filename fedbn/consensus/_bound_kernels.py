@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
 from fedbn.consensus._carry_kernels import carry
-from fedbn.consensus._cut_kernels import least_cut_bits
+from fedbn.consensus._cut_kernels import cut_inside, least_cut_bits
 from fedbn.consensus._engine import (
     AFTER,
     ALIKE,
@@ -18,11 +18,13 @@ from fedbn.consensus._engine import (
     DEAD,
     FAMILY,
     FIRST,
+    INSIDE,
     K_MAX,
     KIND,
     MEDIAN,
     NA,
     OPERATOR,
+    OTHER,
     OWNER,
     PAX,
     UNKNOWN,
@@ -45,10 +47,12 @@ from fedbn.consensus._slot_kernels import (
     size_of,
 )
 from fedbn.consensus._typical_kernels import (
+    SAME_A,
+    SAME_CUT,
+    compare_cut,
     fill_unlike,
-    has_same_cut,
 )
-from fedbn.graphs._bit_kernels import ZERO, has_bit
+from fedbn.graphs._bit_kernels import ZERO, has_bit, set_bit
 from fedbn.kernel_parts import inner
 
 
@@ -62,15 +66,19 @@ def evaluate(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
     x, y = e.edges[number, X], e.edges[number, Y]
     more = e.limits[K_MAX] - size_of(e.sets[slot, H])
     made = 0
-    if e.slots[slot, UNKNOWN] >= e.limits[ALIKE] * stride:
+    alike = e.slots[slot, UNKNOWN] >= e.limits[ALIKE] * stride
+    if alike:
         made = _evaluate_alike(e, slot, limit, stride, s)
         if e.bound[slot] > limit:
             return made
     for i in range(0, e.weights.shape[0], stride):
         if e.cut[slot, i] >= 0:
             continue
-        g = e.graphs[i]
-        value = least_cut_bits(g, x, y, e.sets[slot, F], e.sets[slot, U], more, s)
+        g, low, free = e.graphs[i], e.sets[slot, F], e.sets[slot, U]
+        if alike and has_bit(s.inputs[OTHER], i):
+            value = cut_inside(g, x, y, s.spare[6], low, free, s)
+        else:
+            value = least_cut_bits(g, x, y, low, free, more, s)
         change(e, slot, i, -1 - e.cut[slot, i], min(value, e.limits[CLIP]))
         e.slots[slot, UNKNOWN] -= 1
         made += 1
@@ -83,7 +91,8 @@ def evaluate(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
 def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
     """The minimum cut of the typical graph, for all inputs that have the same; cuts made, one.
 
-    Inputs UNLIKE the typical graph are looked at one by one.
+    Inputs UNLIKE the typical graph are looked at one by one. Those with the same A are left in
+    s.inputs[OTHER], A in s.spare[6].
     """
     number = e.slots[slot, OWNER]
     x, y = e.edges[number, X], e.edges[number, Y]
@@ -92,11 +101,19 @@ def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -
     value = min(least_cut_bits(e.typical, x, y, low, free, more, s), e.limits[CLIP])
     certain = size_of(free) > more
     fill_unlike(e, low, free, certain, s)
+    same_a = s.inputs[OTHER]
+    for k in range(same_a.shape[0]):
+        same_a[k] = ZERO
+    for w in range(low.shape[0]):
+        s.spare[6, w] = s.sets[INSIDE, w]
     for i in range(0, e.weights.shape[0], stride):
         if e.cut[slot, i] >= 0:
             continue
         unlike = has_bit(s.inputs[UNLIKE], i)
-        if unlike and not has_same_cut(e, slot, i, certain, s):
+        told = compare_cut(e, slot, i, certain, s) if unlike else SAME_CUT
+        if told == SAME_A:
+            set_bit(same_a, i)
+        if told != SAME_CUT:
             continue
         change(e, slot, i, -1 - e.cut[slot, i], value)
         e.slots[slot, UNKNOWN] -= 1

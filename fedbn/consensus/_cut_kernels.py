@@ -196,6 +196,14 @@ def least_cut_bits(g: Bits, x: int, y: int, low: Bits, free: Bits, more: int, s:
 
 
 @inner
+def cut_inside(g: Bits, x: int, y: int, inside: Bits, low: Bits, free: Bits, s: Scratch) -> int:
+    """Minimum cut between x and y in moral(inside) - (low + free); `inside` has its ancestors."""
+    for w in range(inside.shape[0]):
+        s.sets[INSIDE, w] = inside[w]
+    return _cut_inside(g, x, y, low, free, s)
+
+
+@inner
 def _fill_inside(g: Bits, x: int, y: int, low: Bits, s: Scratch) -> None:
     """INSIDE := An({x, y} + low)."""
     words = g.shape[2]

@@ -56,6 +56,7 @@ from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, 
 from fedbn.kernel_parts import inner
 
 MANY_NODES = 48  # the inputs of so many nodes are taken to be all
+UNCERTAIN, SAME_A, SAME_CUT = 0, 1, 2
 
 
 @inner
@@ -82,39 +83,85 @@ def _is_in_a(e: Engine, slot: int, g: Bits, v: int, certain: bool) -> bool:
 
 
 @inner
-def has_same_cut(e: Engine, slot: int, i: int, certain: bool, s: Scratch) -> bool:
-    """Whether the rows of T are the same in input i.
+def compare_cut(e: Engine, slot: int, i: int, certain: bool, s: Scratch) -> int:
+    """What the differences of input i tell of its cut: SAME_CUT, SAME_A, or UNCERTAIN.
 
-    s: as `fill_unlike` left it, with T and K. certain: whether bound 4 counts descendants.
+    A path from a node that is in one A only, to {x, y} + low or (certain) to an undecided element,
+    has an arc that the other graph lacks: the last one that enters the other A, or the first one.
+    Its tail is not in the other A. So A is the same if the tails of all such arcs are. Then a row
+    of T differs only where an arc enters a node of K in A from outside of S, or is in the input
+    alone and leads from T into A. If A only has more nodes in the input, and none of K, that holds
+    as long as no arc of the input alone leads from T out of A.
+    s: as `fill_unlike` left it, with T and K.
     """
-    low, free = e.sets[slot, F], e.sets[slot, U]
-    g, typical = e.graphs[i], e.typical
-    touched, near = s.spare[4], s.spare[5]
-    for w in range(near.shape[0]):
-        word = near[w]
-        while word != ZERO:
-            v = (w << 6) + np.int64(first_bit(word))
-            word &= word - ONE
-            inside = has_bit(s.sets[INSIDE], v)
-            if _is_in_a(e, slot, g, v, certain) != inside:
-                return False
-            for k in range(low.shape[0]):
-                moved = (g[PA, v, k] ^ typical[PA, v, k]) & ~(low[k] | free[k])
-                if inside and moved != ZERO:
-                    return False
-    for w in range(touched.shape[0]):
-        word = touched[w]
-        while word != ZERO:
-            v = (w << 6) + np.int64(first_bit(word))
-            word &= word - ONE
-            for k in range(low.shape[0]):
-                fresh = g[CH, v, k] & ~typical[CH, v, k]
-                while fresh != ZERO:
-                    c = (k << 6) + np.int64(first_bit(fresh))
-                    fresh &= fresh - ONE
-                    if _is_in_a(e, slot, g, c, certain):
-                        return False
-    return True
+    touched, near, inside = s.spare[4], s.spare[5], s.sets[INSIDE]
+    same, grown, outwards = True, False, False
+    for k in range(e.differing[i]):
+        a, b = np.int64(e.differs[i, k, 0]), np.int64(e.differs[i, k, 1])
+        given, enters = has_bit(e.sets[slot, F], a), has_bit(inside, b)
+        if has_bit(e.typical[PA, b], a):
+            leads = enters or (certain and _has_free_below(e, slot, b))
+            if leads and not given and not _stays_in_a(e, slot, i, a, certain):
+                return UNCERTAIN
+        else:
+            if has_bit(touched, a):
+                same, outwards = same and not enters, outwards or not enters
+            if not has_bit(inside, a) and (enters or (certain and _may_lead(e, slot, i, b))):
+                grown = True
+                if _moves_near(e, i, a, s):
+                    return UNCERTAIN
+        if enters and has_bit(near, b):
+            same = same and (given or has_bit(e.sets[slot, U], a))
+    if e.differing[i] < 0 or (grown and (outwards or not same)):
+        return UNCERTAIN
+    return SAME_CUT if same else SAME_A
+
+
+@inner
+def _has_free_below(e: Engine, slot: int, v: int) -> bool:
+    """Whether an undecided element of the slot is a descendant of v in the typical graph."""
+    below = ZERO
+    for w in range(e.sets.shape[2]):
+        below |= e.typical[DES, v, w] & e.sets[slot, U, w]
+    return below != ZERO
+
+
+@inner
+def _may_lead(e: Engine, slot: int, i: int, v: int) -> bool:
+    """Whether an undecided element of the slot may be a descendant of v in input i."""
+    return _has_free_below(e, slot, v) or _has_alone(e, i, e.typical[DES, v], TAILS)
+
+
+@inner
+def _moves_near(e: Engine, i: int, a: int, s: Scratch) -> bool:
+    """Whether a node of K that is not in A may be an ancestor of a in input i."""
+    moved = ZERO
+    for w in range(s.spare.shape[1]):
+        moved |= e.typical[ANC, a, w] & s.spare[5, w] & ~s.sets[INSIDE, w]
+    return moved != ZERO or _has_alone(e, i, e.typical[ANC, a], HEADS)
+
+
+@inner
+def _has_alone(e: Engine, i: int, nodes: Bits, side: int) -> bool:
+    """Whether an arc that input i has alone leaves (TAILS) or enters (HEADS) one of `nodes`."""
+    for k in range(e.differing[i]):
+        a, b = np.int64(e.differs[i, k, 0]), np.int64(e.differs[i, k, 1])
+        v = a if side == TAILS else b
+        if has_bit(nodes, v) and not has_bit(e.typical[PA, b], a):
+            return True
+    return False
+
+
+@inner
+def _stays_in_a(e: Engine, slot: int, i: int, a: int, certain: bool) -> bool:
+    """Whether a, in A of the typical graph or above an undecided element, is in A of input i.
+
+    It is if more of its children there are in low than the input can lack.
+    """
+    children = 0
+    for w in range(e.sets.shape[2]):
+        children += np.int64(popcount(e.typical[CH, a, w] & e.sets[slot, F, w]))
+    return children > e.differing[i] or _is_in_a(e, slot, e.graphs[i], a, certain)
 
 
 @inner
