@@ -112,7 +112,7 @@ def test_the_structure_depends_on_who_has_which_rows(tmp_path: Path) -> None:
 def test_own_scores_depend_on_who_has_which_rows(tmp_path: Path) -> None:
     """So no choice by counts is free of the split either."""
     both = [("Exec", ">50K"), ("Sales", "<=50K")]
-    rows = [(str(age), *both[age % 2]) for age in range(40)]
+    rows = [(str(age), *both[age // 2 % 2]) for age in range(40)]
     found = []
     for split in ([0, 1] * 20, [0] * 20 + [1] * 20):
         (folder := tmp_path / str(len(found))).mkdir()
