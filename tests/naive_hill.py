@@ -63,31 +63,40 @@ class NaiveClimb:
         self.since += 1
         self.until[frozenset(pair)] = self.steps + self.tabu
 
-    def climb(self) -> DAG:
+    def climb(self, in_order: bool = False) -> DAG:
+        """Best moves to the end; in_order: removals before reversals before additions."""
         while True:
             here = self.total(self.dag)
             margin = tolerance(here)
             aspired = self.best_total - here + margin
             floor = margin if self.since >= self.patience else -math.inf
-            open_moves, lost = [], -math.inf
+            found = []
             for place, dag in adjacent_dags(self.dag, self.rules, self.candidates):
                 gain = self.total(dag) - here
                 is_tabu = self.until.get(frozenset(place[1:]), 0) > self.steps
-                if gain <= floor or (is_tabu and gain <= aspired):
-                    continue
-                if self.fits(dag, place):
-                    open_moves.append((gain, place, dag))
-                else:
-                    lost = max(lost, gain)
-            top = max((gain for gain, _, _ in open_moves), default=floor)
-            self.parents_met |= lost > max(top, 0.0)
+                if gain > floor and not (is_tabu and gain <= aspired):
+                    found.append((gain, place, dag))
+            open_moves = []
+            for kinds in ([REMOVE], [REVERSE], [ADD]) if in_order else ([ADD, REMOVE, REVERSE],):
+                if not open_moves:
+                    open_moves = self.those_that_fit(found, kinds, floor)
             if not open_moves:
                 return self.best
+            top = max(gain for gain, _, _ in open_moves)
             tied = [each for each in open_moves if each[0] > top - margin]
             _, place, dag = min(tied, key=lambda each: each[1])
             self.go_to(dag, place[1:])
             if self.total(dag) > self.best_total + margin:
                 self.best, self.best_total, self.since = dag, self.total(dag), 0
+
+    def those_that_fit(self, found: list, kinds: list[int], floor: float) -> list:
+        """The moves of some kinds, but for those that the largest in-degree leaves out."""
+        moves = [each for each in found if each[1][0] in kinds]
+        fitting = [each for each in moves if self.fits(each[2], each[1])]
+        top = max((gain for gain, _, _ in fitting), default=floor)
+        lost = max((each[0] for each in moves if each not in fitting), default=-math.inf)
+        self.parents_met |= lost > max(top, 0.0)
+        return fitting
 
 
 class NaiveKicks(NaiveClimb):
@@ -141,12 +150,20 @@ class NaiveKicks(NaiveClimb):
                     least, found = loss, (y, x)
         return found
 
-    def walk(self) -> None:
+    def nodes_near(self, y: int, x: int) -> list[int]:
+        """Those at most two edges away from y or x."""
+        either = self.dag.adjacency | self.dag.adjacency.T
+        found = {y, x}
+        for _ in range(2):
+            found |= {int(v) for u in found for v in np.flatnonzero(either[u])}
+        return sorted(found)
+
+    def walk(self, nodes: list[int]) -> None:
         names = self.dag.names
         forbidden = self.rules.known.forbidden_matrix(names)
         required = self.rules.known.required_matrix(names)
         for _ in range(self.kicks.reversals):
-            y = self.draw(self.dag.n)
+            y = nodes[self.draw(len(nodes))]
             parents = list(self.dag.parents(y))
             if not parents:
                 continue
@@ -158,13 +175,14 @@ class NaiveKicks(NaiveClimb):
                 self.go_to(DAG(names, matrix), (y, x))
 
     def kick(self, y: int, x: int) -> None:
+        nodes = self.nodes_near(y, x)
         matrix = self.dag.adjacency.copy()
         matrix[x, y] = False
         self.go_to(DAG(self.dag.names, matrix), (y, x))
         for until in (math.inf, 0):
             self.until[frozenset((y, x))] = until
-            self.walk()
-            self.climb()
+            self.walk(nodes)
+            self.climb(in_order=until > 0)
 
     def run(self) -> DAG:
         self.candidates = self.choose_candidates()

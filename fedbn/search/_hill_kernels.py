@@ -24,6 +24,8 @@ from fedbn.search._set_kernels import first, members, size_of
 from fedbn.search._state import ZERO
 
 ADD, REMOVE, REVERSE = 0, 1, 2
+ANY = -1
+KINDS = 3
 
 
 @by_reference
@@ -148,10 +150,10 @@ def _is_permitted(hill: Hill, rules: HillRules, option: Integer, y: Integer, x: 
 
 @inner_with_arrays
 def _best_move(
-    hill: Hill, rules: HillRules, aspired: float, floor: float, first_of: bool
+    hill: Hill, rules: HillRules, aspired: float, floor: float, first_of: bool, only: Integer
 ) -> tuple[int, int, int, float]:
     """(kind, y, x, gain) of the best permitted move on x -> y that gains more than `floor`, kind -1
-    if there is none; with `first_of` the first of them by (kind, y, x).
+    if there is none; with `first_of` the first of them by (kind, y, x). `only` is a kind, or ANY.
 
     A pair is tabu until step tabu[x, y], except for a move that gains more than `aspired`.
     """
@@ -174,6 +176,8 @@ def _best_move(
                         gain += change[x, y]
                     hill.bound[y] = max(hill.bound[y], gain)
                     if gain <= bar or (first_of and 0 <= kind <= option):
+                        continue
+                    if only != ANY and option != only:
                         continue
                     if tabu[x, y] > step and gain <= aspired:
                         continue
@@ -202,6 +206,7 @@ def make_move(
     else:
         clear_bit(hill.pa[y], x)
         clear_bit(hill.ch[x], y)
+        hill.bound[x] = np.inf  # y -> x was no move before
     refresh_row(t, hill, y)
     if kind == REVERSE:
         set_bit(hill.pa[x], y)
@@ -215,18 +220,36 @@ def make_move(
 
 
 @inner_with_arrays
-def climb(t: Tables, hill: Hill, rules: HillRules, budget: int) -> bool:
-    """At most `budget` steps of `climb_hill`, from a state of which all rows are up to date."""
+def _choose_move(
+    hill: Hill, rules: HillRules, aspired: float, floor: float, in_order: bool
+) -> tuple[int, int, int, float]:
+    """(kind, y, x, gain) of the best permitted move that gains more than `floor`, of equals the
+    first by (kind, y, x); kind -1 if there is none.
+
+    With `in_order` the best of the removals, if there is none of the reversals, then of the
+    additions: XGES-0 takes its operators so.
+    """
+    tolerance = tolerance_at(hill.score[0])
+    for turn in range(KINDS if in_order else 1):
+        only = (REMOVE + turn) % KINDS if in_order else ANY
+        kind, _, _, gain = _best_move(hill, rules, aspired, floor, False, only)
+        if kind >= 0:
+            return _best_move(hill, rules, aspired, max(floor, gain - tolerance), True, only)
+    return -1, -1, -1, 0.0
+
+
+@inner_with_arrays
+def climb(t: Tables, hill: Hill, rules: HillRules, budget: int, in_order: bool) -> bool:
+    """At most `budget` steps of `climb_hill`, from a state of which all rows are up to date; for
+    `in_order` see `_choose_move`."""
     score = hill.score
     for _ in range(budget):
         tolerance = tolerance_at(score[0])
         aspired = score[1] - score[0] + tolerance
         floor = tolerance if hill.state[1] >= rules.patience else -np.inf
-        kind, y, x, gain = _best_move(hill, rules, aspired, floor, False)
+        kind, y, x, gain = _choose_move(hill, rules, aspired, floor, in_order)
         if kind < 0:
             return True
-        floor = max(floor, gain - tolerance)
-        kind, y, x, gain = _best_move(hill, rules, aspired, floor, True)
         make_move(t, hill, rules, kind, y, x)
         score[0] += gain
         if score[0] > score[1] + tolerance:
@@ -247,4 +270,4 @@ def climb_hill(t: Tables, hill: Hill, rules: HillRules, budget: int) -> bool:
     find_descendants(hill)
     for y in range(hill.pa.shape[0]):
         refresh_row(t, hill, y)
-    return bool(climb(t, hill, rules, budget))
+    return bool(climb(t, hill, rules, budget, False))

@@ -29,6 +29,7 @@ from fedbn.search._set_kernels import first, members
 from fedbn.search._state import ALL, ZERO
 
 NEVER = 1 << 60  # a step that does not come
+NEAR = 2  # edges between the pair that is kicked and the nodes of a walk
 
 
 @by_reference
@@ -121,13 +122,28 @@ def _is_covered(hill: Hill, y: Integer, x: Integer) -> bool:
 
 
 @inner_with_arrays
-def _walk(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks) -> None:
-    """Draw `reversals` edges, a node and one of its parents each, and reverse those that are
-    covered, where knowledge allows it."""
-    n = hill.pa.shape[0]
-    parents = np.empty(n, dtype=np.int64)
+def _nodes_near(hill: Hill, y: Integer, x: Integer) -> NDArray[np.int64]:
+    """The nodes at most NEAR edges away from y or x, ascending."""
+    n, words = hill.pa.shape
+    found = np.zeros(words, dtype=np.uint64)
+    nodes = np.empty(n, dtype=np.int64)
+    set_bit(found, y)
+    set_bit(found, x)
+    for _ in range(NEAR):
+        k = members(found, nodes)
+        for a in range(k):
+            for w in range(words):
+                found[w] |= hill.pa[nodes[a], w] | hill.ch[nodes[a], w]
+    return nodes[: members(found, nodes)]
+
+
+@inner_with_arrays
+def _walk(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, nodes: NDArray[np.int64]) -> None:
+    """Draw `reversals` edges, one of the nodes and one of its parents each, and reverse those that
+    are covered, where knowledge allows it."""
+    parents = np.empty(hill.pa.shape[0], dtype=np.int64)
     for _ in range(kicks.reversals):
-        y: Integer = np.int64(next_random(kicks.random) % np.uint64(n))
+        y: Integer = nodes[np.int64(next_random(kicks.random) % np.uint64(nodes.size))]
         k = members(hill.pa[y], parents)
         if k == 0:
             continue
@@ -142,14 +158,15 @@ def _walk(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks) -> None:
 
 @inner_with_arrays
 def _kick(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, y: Integer, x: Integer) -> None:
-    """Take x -> y away, climb while the pair is tabu, climb again; both times from a member of the
-    class that a walk leads to."""
+    """Take x -> y away, climb in order while the pair is tabu, climb again; both times from a
+    member of the class that a walk nearby leads to."""
+    nodes = _nodes_near(hill, y, x)
     hill.score[0] += hill.change[y, x]
     make_move(t, hill, rules, np.int64(REMOVE), y, x)
     for until in (NEVER, 0):
         hill.tabu[x, y] = hill.tabu[y, x] = until
-        _walk(t, hill, rules, kicks)
-        climb(t, hill, rules, NEVER)
+        _walk(t, hill, rules, kicks, nodes)
+        climb(t, hill, rules, NEVER, until == NEVER)
 
 
 @door
@@ -163,7 +180,7 @@ def iterate(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, budget: int) 
     if kicks.state[0] == 0:
         find_descendants(hill)
         _choose_candidates(t, hill, kicks.candidates)
-        climb(t, hill, rules, NEVER)
+        climb(t, hill, rules, NEVER, False)
     for _ in range(budget):
         if kicks.state[1] >= kicks.patience:
             return True

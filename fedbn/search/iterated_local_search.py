@@ -2,11 +2,13 @@
 
 Lourenço, Martin & Stützle 2003, "Iterated local search". The search begins at the DAG that XGES-0
 ends with. A *kick* takes the edge away that costs least of those not yet tried; then the DAG climbs
-by single edges (as `hill_climbing.py`) while the pair is tabu, and again when it is free. Before
-both climbs a *walk* reverses covered edges at random, which leads to another member of the
-equivalence class (Chickering 1995; Castelo & Kočka 2003 climb between such walks). The DAG goes on
-from there if its score is at least the best one, else from where it was kicked. The search ends
-when `patience` kicks in a row bring no better DAG.
+by single edges while the pair is tabu, and again when it is free. The first climb takes removals
+before reversals before additions, as XGES-0 takes its operators; the second takes the best move of
+all, as `hill_climbing.py` does. Before both climbs a *walk* reverses covered edges at most two
+edges away from the pair at random, which leads to another member of the equivalence class
+(Chickering 1995; Castelo & Kočka 2003 climb between such walks). The DAG goes on from there if its
+score is at least the best one, else from where it was kicked. The search ends when `patience` kicks
+in a row bring no better DAG.
 
 A step asks for few new counts, as it looks only at *candidates*: for each node its Markov blanket
 in the DAG at the start, and those that would gain most there as a further parent (Friedman, Nachman
@@ -57,7 +59,7 @@ class KickRules:
     """
 
     patience: int = 200
-    reversals: int = 60
+    reversals: int = 30
     candidates: int = 10
 
     def __post_init__(self) -> None:

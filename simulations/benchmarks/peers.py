@@ -1,6 +1,6 @@
 """Runs one search program on one table; started by `simulations.benchmarks.search`.
 
-    PYTHON peers.py PROGRAM TABLE.npz
+    PYTHON peers.py PROGRAM TABLE.npz SCORE
 
 TABLE.npz has `table` (int or float [rows, n]) and `arities` (of categories [n], else [0]). One JSON
 object is printed: `seconds` (CPU, without imports; of the second of two runs where the program
@@ -32,6 +32,8 @@ from typing import Any
 import numpy as np
 
 Table = np.ndarray
+Search = Callable[[], np.ndarray]
+"""Gives the adjacency matrix that it finds; the call is what the clock measures."""
 _CASES_CHECKED = 20
 
 
@@ -185,24 +187,28 @@ def _from_endpoints(graph: np.ndarray) -> np.ndarray:
     return np.asarray((graph == -1) & (graph.T != 0))
 
 
-def pgmpy_hill_climbing(table: Table) -> np.ndarray:
-    """pgmpy's hill climbing with BDeu, ess 1."""
+def pgmpy_hill_climbing(table: Table, arities: Sequence[int], score: str) -> Search:
+    """pgmpy's hill climbing with BIC, or BDeu of ess 1; it takes the states that occur."""
     import pandas as pd
-    from pgmpy.estimators import BDeu, HillClimbSearch
+    from pgmpy.estimators import BIC, BDeu, HillClimbSearch
 
     names = [f"v{i}" for i in range(table.shape[1])]
     frame = pd.DataFrame(table, columns=names).astype("category")
-    score = BDeu(frame, equivalent_sample_size=1)
-    found = HillClimbSearch(frame).estimate(scoring_method=score, show_progress=False)
-    matrix = np.zeros((len(names), len(names)), dtype=bool)
-    for parent, child in found.edges():
-        matrix[names.index(parent), names.index(child)] = True
-    return matrix
+
+    def run() -> np.ndarray:
+        method = BIC(frame) if score == "bic" else BDeu(frame, equivalent_sample_size=1)
+        found = HillClimbSearch(frame).estimate(scoring_method=method, show_progress=False)
+        matrix = np.zeros((len(names), len(names)), dtype=bool)
+        for parent, child in found.edges():
+            matrix[names.index(parent), names.index(child)] = True
+        return matrix
+
+    return run
 
 
-def pyagrum(table: Table, arities: Sequence[int], search: str) -> np.ndarray:
-    """pyAgrum's learner with BDeu (its weight 1) and no further prior, one thread; `search` is the
-    method of it that chooses the search."""
+def pyagrum(table: Table, arities: Sequence[int], score: str, search: str) -> Search:
+    """pyAgrum's learner with BIC or BDeu (its weight 1) and no further prior, one thread; `search`
+    is the method of it that chooses the search. It has read the table when its clock begins."""
     import pandas as pd
     import pyagrum as gum
 
@@ -212,13 +218,20 @@ def pyagrum(table: Table, arities: Sequence[int], search: str) -> np.ndarray:
         states.add(gum.LabelizedVariable(name, "", [str(state) for state in range(arity)]))
     learner = gum.BNLearner(pd.DataFrame(table, columns=names).astype(str), states)
     learner.setNumberOfThreads(1)
-    learner.useScoreBDeu()
+    if score == "bic":
+        learner.useScoreBIC()
+    else:
+        learner.useScoreBDeu()
     learner.useNoPrior()
     getattr(learner, search)()
-    matrix = np.zeros((len(names), len(names)), dtype=bool)
-    for parent, child in learner.learnDAG().arcs():
-        matrix[parent, child] = True
-    return matrix
+
+    def run() -> np.ndarray:
+        matrix = np.zeros((len(names), len(names)), dtype=bool)
+        for parent, child in learner.learnDAG().arcs():
+            matrix[parent, child] = True
+        return matrix
+
+    return run
 
 
 def ges_package(table: Table) -> np.ndarray:
@@ -248,17 +261,19 @@ def xges_package(table: Table) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Program:
-    """A search of a table with arities; the module that it needs and what else is done before its
-    clock begins."""
+    """What makes a search of a table with arities for a score, the module that it needs, and what
+    else is done before its clock begins."""
 
-    search: Callable[[Table, Sequence[int]], np.ndarray]
+    begin: Callable[[Table, Sequence[int], str], Search]
     module: str
     prepare: Callable[[Table], object] = lambda table: None
 
 
-def on_table(search: Callable[[Table], np.ndarray]) -> Callable[[Table, Sequence[int]], np.ndarray]:
-    """A search that finds the states by itself."""
-    return lambda table, arities: search(table)
+def on_table(
+    search: Callable[[Table], np.ndarray],
+) -> Callable[[Table, Sequence[int], str], Search]:
+    """A search for one score that finds the states by itself."""
+    return lambda table, arities, score: partial(search, table)
 
 
 _CAUSAL_LEARN = "causallearn.search.ScoreBased.GES"
@@ -267,7 +282,7 @@ PROGRAMS: dict[str, Program] = {
     "causal-learn ges (bdeu, prior), vectorised": Program(
         on_table(causal_learn_vectorised), _CAUSAL_LEARN, require_equal
     ),
-    "pgmpy hill climbing": Program(on_table(pgmpy_hill_climbing), "pgmpy.estimators"),
+    "pgmpy hill climbing": Program(pgmpy_hill_climbing, "pgmpy.estimators"),
     "causal-learn ges": Program(on_table(causal_learn_bic), _CAUSAL_LEARN),
     "ges": Program(on_table(ges_package), "ges"),
     "xges (xges-0)": Program(
@@ -278,7 +293,7 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
-def main(program: str, path: str) -> dict[str, Any]:
+def main(program: str, path: str, score: str) -> dict[str, Any]:
     """Run and measure one program."""
     with np.load(path) as arrays:
         table, arities = arrays["table"], arrays["arities"].tolist()
@@ -288,11 +303,12 @@ def main(program: str, path: str) -> dict[str, Any]:
     except ImportError as error:
         return {"missing": str(error)}
     chosen.prepare(table)
+    search = chosen.begin(table, arities, score)
     began = time.process_time()
-    adjacency = chosen.search(table, arities)
+    adjacency = search()
     seconds = time.process_time() - began
     return {"seconds": seconds, "adjacency": adjacency.astype(int).tolist()}
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1], sys.argv[2])))
+    print(json.dumps(main(*sys.argv[1:])))

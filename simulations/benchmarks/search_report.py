@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 REFERENCE = "fedbn ges"
 """The program that the others are compared with."""
+ILS = "fedbn ils"
+"""The one that is to be above them all."""
 HEADER = (
     "network",
     "rows",
@@ -28,6 +30,22 @@ HEADER = (
     "same class",
     "SHD",
     "note",
+)
+RACE_HEADER = (
+    "network",
+    "rows",
+    "program",
+    "samples",
+    "CPU s",
+    "most CPU s",
+    "ils over it",
+    "least",
+    "ils not below",
+    "note",
+)
+RACE_WORDS = (
+    "Over the samples with a figure: mean and greatest CPU seconds, mean and least of the score of "
+    "`fedbn ils` minus the program's, and in how many samples that is not below 0."
 )
 _EQUAL = 1e-9  # relative; scores this near to each other count as one
 
@@ -69,10 +87,36 @@ def table_rows(rows: Sequence[Row]) -> list[list[object]]:
     have a figure ("samples"), the mean difference to the score of `fedbn ges` on these samples, in
     how many of them the score is at most that of `fedbn ges`, and the class the same."""
     reference = {row.sample_key: row for row in rows if row.program == REFERENCE}
+    return [[*key, *_means(group, reference)] for key, group in _groups(rows).items()]
+
+
+def race_rows(rows: Sequence[Row]) -> list[list[object]]:
+    """Under `RACE_HEADER`, a line per network, number of rows and program."""
+    ours = {row.sample_key: row for row in rows if row.program == ILS}
+    return [[*key, *_margins(group, ours)] for key, group in _groups(rows).items()]
+
+
+def _groups(rows: Sequence[Row]) -> dict[tuple[str, int, str], list[Row]]:
     groups: dict[tuple[str, int, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.network, row.rows, row.program), []).append(row)
-    return [[*key, *_means(group, reference)] for key, group in groups.items()]
+    return groups
+
+
+def _margins(group: list[Row], ours: dict[tuple[str, int, int], Row]) -> list[object]:
+    known = [row for row in group if row.score is not None]
+    over = [ours[row.sample_key].value - row.value for row in known]
+    least = [-_EQUAL * abs(row.value) for row in known]
+    seconds = [row.seconds for row in group if row.seconds is not None]
+    return [
+        f"{len(known)} of {len(group)}",
+        f"{np.mean(seconds):.4f}" if seconds else None,
+        f"{max(seconds):.4f}" if seconds else None,
+        f"{np.mean(over):+.2f}" if known else None,
+        f"{min(over):+.2f}" if known else None,
+        sum(value >= bar for value, bar in zip(over, least, strict=True)) if known else None,
+        _notes(group),
+    ]
 
 
 def _means(group: list[Row], reference: dict[tuple[str, int, int], Row]) -> list[object]:
@@ -82,7 +126,6 @@ def _means(group: list[Row], reference: dict[tuple[str, int, int], Row]) -> list
     below = sum(row.value <= other.value + _EQUAL * abs(other.value) for row, other in pairs)
     same = sum(row.cpdag == other.cpdag for row, other in pairs)
     seconds = [row.seconds for row in group if row.seconds is not None]
-    notes = dict.fromkeys(row.note for row in group if row.note)
     return [
         f"{len(known)} of {len(group)}",
         f"{np.mean(seconds):.4f}" if seconds else None,
@@ -91,8 +134,13 @@ def _means(group: list[Row], reference: dict[tuple[str, int, int], Row]) -> list
         below if known else None,
         same if known else None,
         f"{np.mean([row.shd for row in known]):.1f}" if known else None,
-        "; ".join(f"{sum(row.note == note for row in group)}: {note}" for note in notes),
+        _notes(group),
     ]
+
+
+def _notes(group: list[Row]) -> str:
+    notes = dict.fromkeys(row.note for row in group if row.note)
+    return "; ".join(f"{sum(row.note == note for row in group)}: {note}" for note in notes)
 
 
 def csv_text(rows: Sequence[Row]) -> str:

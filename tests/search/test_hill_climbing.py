@@ -48,6 +48,20 @@ def test_every_step_is_that_of_the_naive_twin(
     assert found.score == pytest.approx(twin.best_total, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("kind", "seed"), [("categorical", 549), ("categorical", 731), ("gaussian", 203)]
+)
+def test_the_reverse_of_a_removed_edge_is_looked_at(kind: str, seed: int) -> None:
+    """Where the reverse of an edge just removed is the best move, though its row is old."""
+    score = make_score(
+        "bdeu" if kind == "categorical" else "gaussian-bic", sample(kind, seed, density=0.8)
+    )
+    found = hill_climbing(score, tabu=3, patience=10)
+    twin = NaiveClimb(score, DAG.empty(NAMES), SearchRules(), 3, 10)
+    assert found.dag == twin.climb()
+    assert found.counters["steps"] == twin.steps
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_tabu_and_restarts_never_lose(seed: int) -> None:
     score = make_score("gaussian-bic", sample("gaussian", seed, density=0.7))

@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedbn.errors import ConfigError
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score
 from simulations.benchmarks import peers, search
-from simulations.benchmarks.search_report import HEADER, Row, table_rows
+from simulations.benchmarks.search_programs import chosen_peers, peer_result, sample_of
+from simulations.benchmarks.search_report import HEADER, RACE_HEADER, Row, race_rows, table_rows
 
 
 def test_the_command_writes_table_and_plot(tmp_path: Path) -> None:
@@ -39,7 +41,7 @@ def test_the_command_writes_table_and_plot(tmp_path: Path) -> None:
 def test_what_other_programs_gave_is_kept(tmp_path: Path, monkeypatch) -> None:
     limits: list[float] = []
 
-    def stand_in(sample, program, pythons, limit):
+    def stand_in(sample, program, score, pythons, limit):
         limits.append(limit)
         if limit < 20:
             return {"note": f"more than {limit:g} s"}
@@ -83,16 +85,39 @@ def test_means_are_over_the_samples_with_a_figure() -> None:
     assert line["note"] == "1: too long"
 
 
+def test_the_race_is_told_by_its_worst_sample() -> None:
+    common = {"score_name": "bic", "seed": 1, "nodes": 8, "limit": 5.0, "shd": 0}
+    rows = [
+        Row("asia", 100, k, program, seconds=seconds, score=score, **common)
+        for program, figures in {
+            "fedbn ils": [(0.1, -10.0), (0.2, -20.0), (0.1, -30.0)],
+            "other": [(1.0, -13.0), (3.0, -19.0), (2.0, -30.0)],
+        }.items()
+        for k, (seconds, score) in enumerate(figures)
+    ]
+    line = dict(zip(RACE_HEADER, race_rows(rows)[1], strict=True))
+    assert (line["CPU s"], line["most CPU s"]) == ("2.0000", "3.0000")
+    assert (line["ils over it"], line["least"], line["ils not below"]) == ("+0.67", "-1.00", 2)
+
+
+def test_slow_programs_may_get_fewer_samples() -> None:
+    assert chosen_peers("bnlearn tabu; pgmpy hill climbing: 2", "bic", 10) == {
+        "bnlearn tabu": 10,
+        "pgmpy hill climbing": 2,
+    }
+    with pytest.raises(ConfigError, match="samples of at least 1, not 'x'"):
+        chosen_peers("bnlearn hc:x", "bdeu", 10)
+
+
 def test_a_program_that_is_not_known_is_an_error(tmp_path: Path, capsys) -> None:
     assert search.main(["--peers", "none", "--output", str(tmp_path)]) == 1
     assert "no program 'none'" in capsys.readouterr().err
 
 
 def test_an_interpreter_without_the_program_is_named() -> None:
-    sample = search.sample_of("random-gaussian:4:3", None, 50, 0, 1, "gaussian-bic")
-    assert search.peer_result(sample, "xges (xges-0)", [sys.executable], 60.0)["note"].startswith(
-        "not installed"
-    )
+    sample = sample_of("random-gaussian:4:3", None, 50, 0, 1, "gaussian-bic")
+    found = peer_result(sample, "xges (xges-0)", "gaussian-bic", [sys.executable], 60.0)
+    assert found["note"].startswith("not installed")
 
 
 def test_endpoints_of_causal_learn() -> None:
