@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Bits", "Bools", "Codes", "Floats", "Indices", "Ints", "Ints32", "Masked"]
 
-Bits = NDArray[np.uint64]  # 64-bit words: sets of nodes or inputs, one bit a member
+Bits = NDArray[np.uint64]  # 64-bit words: sets of nodes, inputs or bytes, one bit a member
 Bools = NDArray[np.bool_]  # adjacency matrices and choices of rows
 Codes = NDArray[np.int32]  # states of categorical variables, numbered from 0
 Floats = NDArray[np.float64]  # costs, scores, weights, duals, measured values

@@ -89,10 +89,12 @@ def _tables(
         tuple(sorted(answers)), tuple(sorted(refused.items())), _held_back(wanted, answers)
     )
     counts = [answers[site].counts for site in sources.sites]
-    return _fitted(sources, lambda: parameters_of_sites(dag, counts, experiment.parameter_ess))
+    return _fit_if_answered(
+        sources, lambda: parameters_of_sites(dag, counts, experiment.parameter_ess)
+    )
 
 
-def _fitted(sources: ParameterSources, fit: Callable[[], Network]) -> FittedParameters:
+def _fit_if_answered(sources: ParameterSources, fit: Callable[[], Network]) -> FittedParameters:
     """What `fit` makes of the answers, if there are some and they suffice."""
     if not sources.sites:
         failure = "no site's policy lets them leave (counts = true)"
@@ -144,7 +146,7 @@ def _equations(
             refused[client] = str(error)
     refused |= {name: f"{name}: no reply" for name in {*nodes.values()} - {*moments, *refused}}
     sources = ParameterSources(tuple(sorted(moments)), tuple(sorted(refused.items())))
-    return _fitted(
+    return _fit_if_answered(
         sources, lambda: linear_gaussian_of(dag, pooled_moments(moments, family_pairs(dag)))
     )
 
