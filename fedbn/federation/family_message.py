@@ -48,6 +48,7 @@ from fedbn.scores.family_scores import own_scores
 
 __all__ = [
     "ANSWER_KEYS",
+    "MAX_SITE_ROWS",
     "REQUEST_KEYS",
     "VERSION",
     "FamilyAnswer",
@@ -62,6 +63,9 @@ __all__ = [
 
 VERSION = 3
 """Version of both forms; another one is refused."""
+
+MAX_SITE_ROWS = MAX_ROWS >> 12
+"""Rows of one site at most, so that no site alone can make the sum over 4,096 sites too large."""
 
 REQUEST_KEYS = ("header", "nodes", "parents", "indptr")
 ANSWER_KEYS = ("header", "given", "seen", "cells", "own")
@@ -188,8 +192,10 @@ def answer_from_arrays(
             raise MessageError("own scores must be there if, and only if, they were asked for")
         tables = tables_given(arrays["given"], request)
         counts = FamilyCounts(tables, _unpack(arrays["seen"], arrays["cells"], tables))
-        if counts.rows < 1:
-            raise MessageError("counts must be of at least 1 row")
+        if not 1 <= counts.rows <= MAX_SITE_ROWS:
+            raise MessageError(
+                f"counts must be of at least 1 row and at most {MAX_SITE_ROWS}, not {counts.rows}"
+            )
         _check_own(arrays["own"], counts, request, ess)
         return FamilyAnswer(counts, arrays["own"])
     except (MessageError, DataError) as error:

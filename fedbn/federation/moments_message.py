@@ -23,6 +23,16 @@ from fedbn.networks.moments import Moments, family_pairs
 __all__ = ["MOMENTS_KEYS", "moments_from_arrays", "moments_to_arrays"]
 
 VERSION = 1
+
+MAX_SITE_ROWS = 1 << 40
+"""Rows of one site at most."""
+
+MAX_VALUE = 1e130
+"""Means of one site at most; with sums of products up to its square, pooled sums stay finite."""
+
+_ROUNDING = 1e-6
+"""So far a correlation matrix of a site may be from one: its sums were rounded."""
+
 MOMENTS_KEYS = ("header", "rows", "means", "scatter")
 
 
@@ -53,12 +63,41 @@ def moments_from_arrays(arrays: Arrays, dag: DAG, schema: Schema, *, sender: str
             kind = np.dtype(np.int64 if key == "rows" else np.float64)
             if arrays[key].shape != shape or arrays[key].dtype != kind:
                 raise MessageError(f"{key} must be {kind} {list(shape)}")
-        for (i, j), value in zip(pairs, arrays["scatter"].tolist(), strict=True):
-            if i == j and value < 0:
-                raise MessageError(f"the scatter of {dag.names[i]!r} must not be below 0")
-        return Moments(int(arrays["rows"][0]), arrays["means"], arrays["scatter"])
+        moments = Moments(int(arrays["rows"][0]), arrays["means"], arrays["scatter"])
+        _require_bounded(moments)
+        _require_scatter(moments, dag, pairs)
+        return moments
     except (MessageError, DataError) as error:
         raise MessageError(f"{sender}: {error}") from None
+
+
+def _require_bounded(moments: Moments) -> None:
+    if moments.rows > MAX_SITE_ROWS:
+        raise MessageError(f"rows must be at most {MAX_SITE_ROWS}, not {moments.rows}")
+    largest = np.abs(moments.means).max(initial=0.0)
+    product = np.abs(moments.scatter).max(initial=0.0)
+    if largest > MAX_VALUE or product > MAX_VALUE**2:
+        raise MessageError(
+            f"means must be at most {MAX_VALUE:g} and sums of products {MAX_VALUE**2:g}, "
+            f"not {largest:g} and {product:g}"
+        )
+
+
+def _require_scatter(moments: Moments, dag: DAG, pairs: tuple[tuple[int, int], ...]) -> None:
+    """The sums of every family could be of a table: none of its combinations has less than 0."""
+    scatter = np.zeros((dag.n, dag.n))
+    for (i, j), value in zip(pairs, moments.scatter.tolist(), strict=True):
+        scatter[i, j] = scatter[j, i] = value
+    for node, name in enumerate(dag.names):
+        family = [node, *dag.parents(node)]
+        block = scatter[np.ix_(family, family)]
+        own = np.diag(block)
+        if (own < 0).any():
+            raise MessageError(f"the scatter of the family of {name!r} must not be below 0")
+        scale = np.sqrt(np.where(own > 0, own, 1.0))
+        found = block / scale[:, None] / scale
+        if np.linalg.eigvalsh(found)[0] < -_ROUNDING:
+            raise MessageError(f"the scatter of the family of {name!r} is that of no table")
 
 
 def _header(dag: DAG, schema: Schema) -> npt.NDArray[np.uint8]:

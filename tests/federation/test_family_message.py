@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from io import BytesIO
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import MessageError
 from fedbn.federation.family_message import (
     ANSWER_KEYS,
+    MAX_SITE_ROWS,
     REQUEST_KEYS,
     FamilyAnswer,
     FamilyRequest,
@@ -24,7 +27,14 @@ from fedbn.federation.family_message import (
     request_to_arrays,
 )
 from fedbn.federation.npy import arrays_of_npy
-from fedbn.networks.family_counts import Family, FamilyTables, families_of
+from fedbn.networks.family_counts import (
+    MAX_ROWS,
+    Family,
+    FamilyCounts,
+    FamilyTables,
+    families_of,
+)
+from fedbn.scores.family_scores import own_scores
 from tests.strategies import dag_lists
 
 SCHEMA = Schema.categorical({"a": "01", "b": "012", "c": "01"})
@@ -215,6 +225,22 @@ def test_what_is_given_is_checked(given: np.ndarray, reason: str) -> None:
 def test_families_that_are_compared_are_given_together() -> None:
     with pytest.raises(MessageError, match="the counts of all families must be given, found 2"):
         answer_from_arrays(answer_with(given=uint8(0b11000000)), REQUEST, 1.0)
+
+
+def test_no_site_alone_makes_the_sum_too_large() -> None:
+    """Rows that nobody has, each in one state: the counts agree, and their scores are near 0."""
+    for rows, allowed in ((MAX_SITE_ROWS, True), (MAX_SITE_ROWS + 1, False), (MAX_ROWS, False)):
+        cells = np.zeros(18, dtype=np.int64)
+        cells[[0, 2, 14]] = rows
+        counts = FamilyCounts(REQUEST.tables, cells)
+        answer = FamilyAnswer(counts, own_scores(counts))
+        arrays = answer_to_arrays(REQUEST, answer)
+        if allowed:
+            found = answer_from_arrays(arrays, REQUEST, 1.0).counts
+            assert reduce(add, [found] * 4096).rows == MAX_ROWS
+        else:
+            with pytest.raises(MessageError, match=f"at most {MAX_SITE_ROWS}, not {rows}"):
+                answer_from_arrays(arrays, REQUEST, 1.0)
 
 
 @pytest.mark.parametrize(
