@@ -13,6 +13,7 @@ from fedbn.kernel_door import door
 from fedbn.kernel_parts import inner_with_arrays
 from fedbn.kernel_state import by_reference
 from fedbn.scores._tables import Integer, Tables
+from fedbn.search._greedy_kernels import total
 from fedbn.search._hill_kernels import (
     REMOVE,
     REVERSE,
@@ -198,11 +199,13 @@ def iterate(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, budget: int) 
         _kick(t, hill, rules, kicks, y, x)
         kicks.state[0] += 1
         kicks.state[1] += 1
+        if hill.score[1] > best:  # or is it but rounding, of which many steps add up?
+            hill.score[0], hill.score[1] = total(t, hill.pa), total(t, hill.best_pa)
         if hill.score[0] < hill.score[1] - tolerance_at(hill.score[1]):
             hill.pa[:], hill.ch[:], hill.below[:] = kicks.pa, kicks.ch, kicks.below
             hill.change[:], hill.bound[:] = kicks.change, kicks.bound
             hill.score[0] = present
-        if hill.score[1] > best:
+        if hill.score[1] > best + tolerance_at(best):
             kicks.state[1] = 0
             kicks.tried[:] = ZERO
     return False

@@ -37,7 +37,7 @@ from fedbn.search.xges import xges0
 if TYPE_CHECKING:
     from fedbn.search._kick_kernels import Kicks
 
-__all__ = ["KICKS", "KickRules", "iterated_local_search"]
+__all__ = ["KICKS", "KickRules", "begin_kicks", "iterated_local_search"]
 
 _NO_LIMIT = 1 << 40
 _KICKS_BETWEEN_LOOKS_AT_THE_CLOCK = 10
@@ -101,7 +101,7 @@ def iterated_local_search(
     """
     deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
     begun = xges0(score, rules)
-    best, state, met = _kick(score, rules, begun.dag, deadline, _state(score.n, kicks, rng))
+    best, state, met = _kick(score, rules, begun.dag, deadline, begin_kicks(score.n, kicks, rng))
     found = ClassSearch.begin(score, replace(rules, start=best, rng=None)).result()
     return replace(found, met=begun.met | met, counters=dict(begun.counters) | state)
 
@@ -124,7 +124,7 @@ def _kick(
     return best_of(hill, score), {"kicks": int(kicks.state[0]), "steps": int(hill.state[0])}, met
 
 
-def _state(n: int, kicks: KickRules, rng: np.random.Generator) -> Kicks:
+def begin_kicks(n: int, kicks: KickRules, rng: np.random.Generator) -> Kicks:
     """The kernels' state before the first kick."""
     from fedbn.search._kick_kernels import Kicks
 

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.limits import Limit
 from fedbn.scores import make_score, total_score
 from fedbn.search.ges import ges
-from fedbn.search.iterated_local_search import KickRules, iterated_local_search
+from fedbn.search.hill_climbing import begin_hill, hill_rules
+from fedbn.search.iterated_local_search import KickRules, begin_kicks, iterated_local_search
 from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges0
 from tests.naive_hill import NaiveKicks
@@ -80,3 +82,17 @@ def test_time_and_numbers_out_of_range() -> None:
     assert iterated_local_search(score, rules, rng=np.random.default_rng(0)).status == "time limit"
     with pytest.raises(ConfigError, match="reversals must be at least 0, not -1"):
         KickRules(reversals=-1)
+
+
+def test_rounding_is_no_better_dag() -> None:
+    """With three rows and scales far apart, what kicks add up in rounding must not pass for a
+    better DAG again and again."""
+    from fedbn.search._kick_kernels import iterate
+
+    rng = np.random.default_rng([29, 307])
+    n = int(rng.integers(8, 14))
+    values = rng.normal(size=(3, n)) * 10.0 ** rng.integers(-6, 7, n)
+    score = make_score("bge", Dataset(Schema.gaussian(f"v{i:02d}" for i in range(n)), values))
+    hill = begin_hill(score, xges0(score).dag, np.zeros(1, dtype=np.int64))
+    kicks = begin_kicks(n, KickRules(), np.random.default_rng(0))
+    assert iterate(score.tables, hill, hill_rules(score, SearchRules()), kicks, 5000)
