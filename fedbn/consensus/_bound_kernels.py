@@ -109,8 +109,12 @@ def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -
     for i in range(0, e.weights.shape[0], stride):
         if e.cut[slot, i] >= 0:
             continue
-        unlike = has_bit(s.inputs[UNLIKE], i)
-        told = compare_cut(e, slot, i, certain, s) if unlike else SAME_CUT
+        told = SAME_CUT
+        if has_bit(s.inputs[UNLIKE], i):
+            less = -1 - e.cut[slot, i] >= value
+            told = compare_cut(e, slot, i, certain, less, s)
+            if less and told == SAME_A:
+                told = compare_cut(e, slot, i, certain, False, s)
         if told == SAME_A:
             set_bit(same_a, i)
         if told != SAME_CUT:

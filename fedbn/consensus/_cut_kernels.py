@@ -187,6 +187,8 @@ def least_cut_bits(g: Bits, x: int, y: int, low: Bits, free: Bits, more: int, s:
     _fill_inside(g, x, y, low, s)
     if size_of(free) > more:
         for v in range(g.shape[1]):
+            if has_bit(s.sets[INSIDE], v):
+                continue
             below = 0
             for w in range(g.shape[2]):
                 below += np.int64(popcount(g[DES, v, w] & free[w]))
@@ -205,17 +207,17 @@ def cut_inside(g: Bits, x: int, y: int, inside: Bits, low: Bits, free: Bits, s: 
 
 @inner
 def _fill_inside(g: Bits, x: int, y: int, low: Bits, s: Scratch) -> None:
-    """INSIDE := An({x, y} + low)."""
+    """INSIDE := An({x, y} + low): nodes that are in it already bring nothing."""
     words = g.shape[2]
     for w in range(words):
         s.sets[INSIDE, w] = g[ANC, x, w] | g[ANC, y, w]
     for w in range(words):
-        word = low[w]
+        word = low[w] & ~s.sets[INSIDE, w]
         while word != ZERO:
             v = (w << 6) + np.int64(first_bit(word))
-            word &= word - ONE
             for k in range(words):
                 s.sets[INSIDE, k] |= g[ANC, v, k]
+            word &= ~s.sets[INSIDE, w]
 
 
 @inner

@@ -83,7 +83,7 @@ def _is_in_a(e: Engine, slot: int, g: Bits, v: int, certain: bool) -> bool:
 
 
 @inner
-def compare_cut(e: Engine, slot: int, i: int, certain: bool, s: Scratch) -> int:
+def compare_cut(e: Engine, slot: int, i: int, certain: bool, less: bool, s: Scratch) -> int:
     """What the differences of input i tell of its cut: SAME_CUT, SAME_A, or UNCERTAIN.
 
     A path from a node that is in one A only, to {x, y} + low or (certain) to an undecided element,
@@ -92,6 +92,8 @@ def compare_cut(e: Engine, slot: int, i: int, certain: bool, s: Scratch) -> int:
     of T differs only where an arc enters a node of K in A from outside of S, or is in the input
     alone and leads from T into A. If A only has more nodes in the input, and none of K, that holds
     as long as no arc of the input alone leads from T out of A.
+    less: the cut cannot be below the typical one. Then arcs that the input lacks need no look, for
+    they can only make it smaller; SAME_A says nothing.
     s: as `fill_unlike` left it, with T and K.
     """
     touched, near, inside = s.spare[4], s.spare[5], s.sets[INSIDE]
@@ -99,7 +101,10 @@ def compare_cut(e: Engine, slot: int, i: int, certain: bool, s: Scratch) -> int:
     for k in range(e.differing[i]):
         a, b = np.int64(e.differs[i, k, 0]), np.int64(e.differs[i, k, 1])
         given, enters = has_bit(e.sets[slot, F], a), has_bit(inside, b)
-        if has_bit(e.typical[PA, b], a):
+        removed = has_bit(e.typical[PA, b], a)
+        if less and removed:
+            continue
+        if removed:
             leads = enters or (certain and _has_free_below(e, slot, b))
             if leads and not given and not _stays_in_a(e, slot, i, a, certain):
                 return UNCERTAIN
