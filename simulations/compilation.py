@@ -45,7 +45,9 @@ class Compilation:
     def total(self) -> int:
         """All kernels; a run needs only some of them."""
         sources = self._root.glob("**/_*_kernels.py")
-        return sum(len(re.findall(r"(?m)^@door$", file.read_text("utf-8"))) for file in sources)
+        return sum(
+            len(re.findall(r"(?m)^@door(_to_sets)?$", file.read_text("utf-8"))) for file in sources
+        )
 
     def words(self, now: float) -> str:
         """What to say at a time; empty unless something is being compiled."""
@@ -81,8 +83,10 @@ def kernels_below(doors: Iterable[Any]) -> set[Any]:
 def _called_by(function: Any) -> list[Any]:
     from numba.core.dispatcher import Dispatcher
 
+    from fedbn.kernel_parts import Part
+
     used = (function.__globals__.get(name) for name in function.__code__.co_names)
-    return [value for value in used if isinstance(value, Dispatcher)]
+    return [value for value in used if isinstance(value, Dispatcher | Part)]
 
 
 @contextmanager

@@ -46,7 +46,7 @@ from fedbn.consensus._split_kernels import split
 from fedbn.consensus._typical_kernels import mark_differences
 from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit
 from fedbn.graphs._cpdag_kernels import topological_bits
-from fedbn.kernel_door import door
+from fedbn.kernel_door import door_to_sets
 from fedbn.kernel_parts import inner
 
 DONE, LIMIT, NO_SLOT, PAUSE, BROKEN = 0, 1, 2, 3, 4
@@ -56,7 +56,7 @@ TOP = np.int64(0)  # of the heap
 GUIDES = 160  # about so many inputs say on which element a family is split
 
 
-@door
+@door_to_sets
 def prepare(e: Engine, s: Scratch) -> None:
     """Fill what follows from PA and CH of the inputs, the weights and P."""
     r, n = e.topo.shape
@@ -110,7 +110,7 @@ def _make_edge(e: Engine, number: int, x: int, y: int, s: Scratch) -> None:
     make_root(e, number, s)
 
 
-@door
+@door_to_sets
 def collapse(e: Engine, s: Scratch) -> None:
     """Keep one slot per edge. Results stay the same."""
     for number in range(e.edges.shape[0]):
@@ -245,7 +245,7 @@ def _find_best(e: Engine, heap: Ints, patience: int, s: Scratch) -> tuple[int, i
     return BROKEN, -1
 
 
-@door
+@door_to_sets
 def advance(e: Engine, s: Scratch, steps: int, patience: int, largest: int) -> int:
     """Up to `steps` deletions: DONE (no edge left), LIMIT (steps made, or the next Ψ > largest),
     NO_SLOT (more slots are needed; call again with larger arrays), PAUSE (more than `patience`

@@ -41,7 +41,7 @@ from fedbn.graphs._bit_kernels import (
     transpose_bits,
 )
 from fedbn.graphs._cpdag_kernels import ancestors_bits
-from fedbn.kernel_door import door
+from fedbn.kernel_door import door_to_sets
 from fedbn.kernel_parts import inner, inner_with_arrays
 
 
@@ -299,7 +299,7 @@ def fill_graph(g: Bits) -> None:
         moral_bits(g[PA], g[CH], v, g[MOR, v])
 
 
-@door
+@door_to_sets
 def cut_of_dag(
     g: Bits, x: int, y: int, given: Bits, s: Scratch, out: NDArray[np.int32]
 ) -> tuple[int, int]:

@@ -12,11 +12,11 @@ import numpy as np
 
 from fedbn.arrays import Bits, Ints
 from fedbn.graphs._bit_kernels import ONE, clear_bit, has_bit, set_bit
-from fedbn.kernel_door import door
+from fedbn.kernel_door import door_to_sets
 from fedbn.kernel_parts import inner
 
 
-@door
+@door_to_sets
 def reverse_covered(pa: Bits, margins: Ints) -> int:
     """Reverse covered edges x -> y of negative margin, in place, until there is none; how many.
 

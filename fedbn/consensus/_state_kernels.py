@@ -19,13 +19,13 @@ from fedbn.fusion._imap_kernels import copy_rows, quorum_bits, union_bits, write
 from fedbn.fusion._order_kernels import order_bits
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, transpose_bits
 from fedbn.graphs._cpdag_kernels import cpdag_bits, extend_bits, topological_bits
-from fedbn.kernel_door import door
+from fedbn.kernel_door import door_to_sets
 from fedbn.kernel_parts import inner, inner_with_arrays
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-@door
+@door_to_sets
 def moral_votes(pa: Bits, ch: Bits, weights: Ints) -> Ints:
     """c_e: weight of the inputs whose moral graph has the edge e, int64 [n, n], symmetric."""
     r, n, words = pa.shape
@@ -42,7 +42,7 @@ def moral_votes(pa: Bits, ch: Bits, weights: Ints) -> Ints:
     return votes
 
 
-@door
+@door_to_sets
 def vote_sums(votes: Ints, total: int) -> tuple[int, int]:
     """(sum of c_e, sum of min(c_e, total - c_e)) over pairs e: SMHD of no edge, lower bound."""
     everything, least = 0, 0
@@ -53,7 +53,7 @@ def vote_sums(votes: Ints, total: int) -> tuple[int, int]:
     return everything, least
 
 
-@door
+@inner_with_arrays
 def smhd_sum(pa: Bits, ch: Bits, votes: Ints, total: int, everything: int) -> int:
     """Sum of weighted SMHD of a DAG to the inputs: sum_e c_e + sum_{e in moral} (total - 2 c_e)."""
     n, words = pa.shape
@@ -69,7 +69,7 @@ def smhd_sum(pa: Bits, ch: Bits, votes: Ints, total: int, everything: int) -> in
     return everything + twice // 2
 
 
-@door
+@door_to_sets
 def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
     """Parents [B, n, W] of a DAG extension of P after cuts[b] deletions, for every b."""
     n, words = union_pa.shape
@@ -78,11 +78,16 @@ def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
     dag = np.empty((2, n, words), dtype=np.uint64)
     places = np.empty((2, n), dtype=np.int64)
     spare = np.empty((4, words), dtype=np.uint64)
-    dag[PA], dag[CH] = union_pa, transpose_bits(union_pa)
-    p[PA], p[CH], p[NE] = cpdag_bits(dag[PA], dag[CH])
-    places[0] = topological_bits(dag[PA], dag[CH])
+    copy_rows(union_pa, dag[PA])
+    copy_rows(transpose_bits(union_pa), dag[CH])
+    pa, ch, ne = cpdag_bits(dag[PA], dag[CH])
+    copy_rows(pa, p[PA])
+    copy_rows(ch, p[CH])
+    copy_rows(ne, p[NE])
+    order = topological_bits(dag[PA], dag[CH])
     for place in range(n):
-        places[1, places[0, place]] = place
+        places[0, place] = order[place]
+        places[1, order[place]] = place
     done = 0
     for b in range(cuts.shape[0]):
         while done < cuts[b]:
@@ -92,7 +97,7 @@ def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
     return out
 
 
-@door
+@door_to_sets
 def refusion_states(
     pa_inputs: Bits,
     ch_inputs: Bits,
@@ -113,7 +118,7 @@ def refusion_states(
     out = np.empty((cuts.shape[0], n, words), dtype=np.uint64)
     maps = np.empty(pa.shape, dtype=np.uint64)
     stale = np.ones(r, dtype=np.bool_)
-    order = np.full(n, -1, dtype=np.int64)
+    order = np.zeros(n, dtype=np.int64)
     draws = np.empty(0, dtype=np.float64)
     keys = np.zeros(r, dtype=np.uint64)
     changed = np.ones(r, dtype=np.bool_)
@@ -131,19 +136,21 @@ def refusion_states(
                 changed[i] = False
                 stale[i] = True
         first, sums = _first_equal(pa, keys, weights)
-        found = order_bits(pa[first], ch[first], sums, draws)
-        if not np.array_equal(found, order):
-            order = found
-            stale[:] = True
+        found = order_bits(_entries(pa, first), _entries(ch, first), sums, draws)
+        for v in range(n):
+            if found[v] != order[v]:
+                stale[:] = True
+                break
+        order = found
         for i in first:
             if stale[i]:
                 write_imap(pa[i], ch[i], order, maps[i])
                 stale[i] = False
         if quorum > 1:
             counts = _first_equal(pa, keys, members)[1]
-            copy_rows(quorum_bits(maps[first], counts, quorum), out[b])
+            copy_rows(quorum_bits(_entries(maps, first), counts, quorum), out[b])
         else:
-            copy_rows(union_bits(maps[first]), out[b])
+            copy_rows(union_bits(_entries(maps, first)), out[b])
     return out
 
 
@@ -158,6 +165,20 @@ def _key(rows: Bits) -> int:
     return key
 
 
+@inner
+def _are_equal(rows: Bits, others: Bits) -> bool:
+    for v in range(rows.shape[0]):
+        for w in range(rows.shape[1]):
+            if rows[v, w] != others[v, w]:
+                return False
+    return True
+
+
+@inner_with_arrays
+def _entries(inputs: Bits, chosen: Ints) -> Bits:
+    return inputs[chosen]
+
+
 @inner_with_arrays
 def _first_equal(pa: Bits, keys: Bits, weights: Ints) -> tuple[Ints, Ints]:
     """(the first of every class of equal graphs, the sum of the weights of its class)."""
@@ -168,7 +189,7 @@ def _first_equal(pa: Bits, keys: Bits, weights: Ints) -> tuple[Ints, Ints]:
     for i in range(r):
         place = 0
         while place < count and not (
-            keys[first[place]] == keys[i] and np.array_equal(pa[first[place]], pa[i])
+            keys[first[place]] == keys[i] and _are_equal(pa[first[place]], pa[i])
         ):
             place += 1
         if place == count:
@@ -178,7 +199,7 @@ def _first_equal(pa: Bits, keys: Bits, weights: Ints) -> tuple[Ints, Ints]:
     return first[:count], sums[:count]
 
 
-@door
+@door_to_sets
 def smhd_sums(states: Bits, votes: Ints, total: int, everything: int) -> Ints:
     """`smhd_sum` of every state, int64 [B]."""
     out = np.empty(states.shape[0], dtype=np.int64)
@@ -187,7 +208,7 @@ def smhd_sums(states: Bits, votes: Ints, total: int, everything: int) -> Ints:
     return out
 
 
-@door
+@door_to_sets
 def class_votes(pa: Bits, ch: Bits, weights: Ints) -> Ints:
     """int64 [2, n, n]: weight of the inputs whose CPDAG has a -> b, at [0], or a - b, at [1]."""
     r, n, words = pa.shape
@@ -207,7 +228,7 @@ def class_votes(pa: Bits, ch: Bits, weights: Ints) -> Ints:
     return votes
 
 
-@door
+@door_to_sets
 def shd_sums(states: Bits, votes: Ints, total: int) -> Ints:
     """Sum of weighted SHD of every state's CPDAG to those of the inputs, int64 [B].
 
@@ -215,11 +236,13 @@ def shd_sums(states: Bits, votes: Ints, total: int) -> Ints:
     costs the weight of the inputs that do not join it in the same way.
     """
     count, n, words = states.shape
-    joined = votes[0] + votes[0].T + votes[1]
+    joined = np.zeros((n, n), dtype=np.int64)
     everything = np.int64(0)
     for a in range(n):
-        for b in range(a):
-            everything += joined[a, b]
+        for b in range(n):
+            joined[a, b] = votes[0, a, b] + votes[0, b, a] + votes[1, a, b]
+            if b < a:
+                everything += joined[a, b]
     out = np.empty(count, dtype=np.int64)
     for k in range(count):
         cost = everything

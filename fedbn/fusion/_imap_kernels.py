@@ -13,11 +13,11 @@ import numpy as np
 from fedbn.arrays import Bits, Ints
 from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, set_bit
 from fedbn.graphs._cpdag_kernels import ancestors_bits
-from fedbn.kernel_door import door
+from fedbn.kernel_door import door_to_sets
 from fedbn.kernel_parts import inner, inner_with_arrays
 
 
-@door
+@door_to_sets
 def imap_bits(pa: Bits, ch: Bits, order: Ints) -> Bits:
     """Parents, as bits [n, W], in the minimal directed I-map of one DAG under `order`."""
     out = np.zeros(pa.shape, dtype=np.uint64)
@@ -82,7 +82,7 @@ def _flood(
                 fresh &= fresh - ONE
 
 
-@door
+@door_to_sets
 def imaps_bits(pa: Bits, ch: Bits, order: Ints) -> Bits:
     """`imap_bits` of every input, as bits [r, n, W]."""
     out = np.empty(pa.shape, dtype=np.uint64)
@@ -99,7 +99,7 @@ def copy_rows(rows: Bits, out: Bits) -> None:
             out[v, w] = rows[v, w]
 
 
-@door
+@door_to_sets
 def quorum_bits(maps: Bits, members: Ints, quorum: int) -> Bits:
     """The arcs of at least `quorum` inputs: bits [r, n, W] to [n, W].
 
@@ -123,7 +123,7 @@ def quorum_bits(maps: Bits, members: Ints, quorum: int) -> Bits:
     return out
 
 
-@door
+@door_to_sets
 def union_bits(pa: Bits) -> Bits:
     """Union of parent sets over inputs: bits [r, n, W] to [n, W]."""
     r, n, words = pa.shape

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Floats, Ints
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, popcount, set_bit
-from fedbn.kernel_door import door
+from fedbn.kernel_door import door_to_sets
 from fedbn.kernel_parts import inner
 
 
@@ -127,7 +127,7 @@ def remove_as_sink(pa: Bits, ch: Bits, v: int, changed: Bits, scratch: Bits) -> 
     clear_bit(changed, v)
 
 
-@door
+@door_to_sets
 def order_bits(pa: Bits, ch: Bits, weights: Ints, draws: Floats) -> Ints:
     """The order of Puerta et al. (2021), built from last to first, as indices [n].
 
@@ -140,7 +140,7 @@ def order_bits(pa: Bits, ch: Bits, weights: Ints, draws: Floats) -> Ints:
     return order
 
 
-@door
+@door_to_sets
 def extend_order(
     pa: Bits, ch: Bits, weights: Ints, draws: Floats, costs: Ints, order: Ints, count: int
 ) -> int:

@@ -147,12 +147,12 @@ def _chances(votes: NDArray[np.int64]) -> NDArray[np.float64]:
 def _fuse(inputs: MergedInputs, arcs: NDArray[np.int64], sigma: NDArray[np.int64]) -> DAG:
     """Union of the I-maps, under σ, of the inputs with just these arcs (input, a, b)."""
     from fedbn.fusion._imap_kernels import imaps_bits, union_bits
-    from fedbn.graphs._bit_kernels import set_bit, unpack
+    from fedbn.graphs._bit_kernels import ONE, unpack
 
     pa, ch = (np.zeros_like(bits) for bits in inputs.bits)
     for i, a, b in arcs:
-        set_bit(pa[i, b], a)
-        set_bit(ch[i, a], b)
+        pa[i, b, a >> 6] |= ONE << np.uint64(a & 63)
+        ch[i, a, b >> 6] |= ONE << np.uint64(b & 63)
     union = union_bits(imaps_bits(pa, ch, sigma))
     return DAG(inputs.names, unpack(union, len(inputs.names)).T)
 

@@ -11,7 +11,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-from fedbn.kernel_door import door
+from fedbn.kernel_door import door_to_sets
+from fedbn.kernel_parts import inner
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
@@ -64,25 +65,25 @@ def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
     return np.unpackbits(as_bytes, axis=1, bitorder="little")[:, :n].astype(np.bool_)
 
 
-@door
+@inner
 def has_bit(row: Bits, i: int) -> bool:
     """Whether i is in the set."""
     return bool((row[i >> 6] >> np.uint64(i & 63)) & ONE)
 
 
-@door
+@inner
 def set_bit(row: Bits, i: int) -> None:
     """Put i into the set."""
     row[i >> 6] |= ONE << np.uint64(i & 63)
 
 
-@door
+@inner
 def clear_bit(row: Bits, i: int) -> None:
     """Take i out of the set."""
     row[i >> 6] &= ~(ONE << np.uint64(i & 63))
 
 
-@door
+@door_to_sets
 def transpose_bits(rows: Bits) -> Bits:
     """The transpose of a square bit matrix."""
     n, words = rows.shape

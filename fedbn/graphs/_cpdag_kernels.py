@@ -19,11 +19,11 @@ from fedbn.graphs._bit_kernels import (
     set_bit,
     transpose_bits,
 )
-from fedbn.kernel_door import door
-from fedbn.kernel_parts import inner
+from fedbn.kernel_door import door_to_sets
+from fedbn.kernel_parts import inner, inner_with_arrays
 
 
-@door
+@door_to_sets
 def topological_bits(pa: Bits, ch: Bits) -> NDArray[np.int64]:
     """Topological order of a DAG (first in, first out from the smallest indices)."""
     n, words = pa.shape
@@ -99,7 +99,7 @@ def label_parents(pa: Bits, com: Bits, rank: NDArray[np.int64], y: int, known: B
             known[w] = pa[y, w]
 
 
-@door
+@door_to_sets
 def cpdag_bits(pa: Bits, ch: Bits) -> tuple[Bits, Bits, Bits]:
     """The CPDAG of a DAG as (pa, ch, ne).
 
@@ -130,7 +130,7 @@ def cpdag_bits(pa: Bits, ch: Bits) -> tuple[Bits, Bits, Bits]:
     return com, transpose_bits(com), rev
 
 
-@door
+@inner
 def _is_removable_sink(x: int, pa: Bits, ch: Bits, ne: Bits, left: Bits) -> bool:
     """Dor and Tarsi's conditions for x inside the nodes that are left.
 
@@ -155,7 +155,7 @@ def _is_removable_sink(x: int, pa: Bits, ch: Bits, ne: Bits, left: Bits) -> bool
     return True
 
 
-@door
+@door_to_sets
 def extend_bits(pa: Bits, ch: Bits, ne: Bits) -> tuple[bool, Bits, Bits]:
     """A consistent DAG extension (Dor and Tarsi 1992) as (found, pa, ch).
 
@@ -190,7 +190,7 @@ def extend_bits(pa: Bits, ch: Bits, ne: Bits) -> tuple[bool, Bits, Bits]:
     return True, dag_pa, transpose_bits(dag_pa)
 
 
-@door
+@inner_with_arrays
 def ancestors_bits(pa: Bits, ch: Bits) -> Bits:
     """Ancestors of every node of one DAG, the node itself included, as bits [n, W]."""
     n, words = pa.shape

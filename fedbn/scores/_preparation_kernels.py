@@ -126,7 +126,10 @@ def state_bitmaps(
 ) -> NDArray[np.uint64]:
     """One bitmap of `words` words over the rows for each state of each variable, one below the
     other."""
-    bitmaps = np.zeros((arities.sum(), words), dtype=np.uint64)
+    lines = 0
+    for v in range(arities.shape[0]):
+        lines += arities[v]
+    bitmaps = np.zeros((lines, words), dtype=np.uint64)
     line = 0
     for v in range(codes.shape[0]):
         for state in range(arities[v]):
