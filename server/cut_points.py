@@ -1,28 +1,41 @@
 """Before the handshake: cut points common to all sites, by sums of their histograms.
 
 The rounds themselves are `fedbn.data.quantiles`; here its questions become messages, and the
-replies checked histograms. A site that refuses has no say in where the cuts are.
+replies checked histograms. A site that refuses has no say in where the cuts are, nor has one whose
+answers are wrong or not of the same numbers in all rounds: then the rounds begin anew without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial, reduce
+from operator import add
+from typing import TypeVar
 
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 from fedbn.data.cuts import Cuts
-from fedbn.data.quantiles import Histogram, Selection, wanted_intervals
+from fedbn.data.quantiles import (
+    Histogram,
+    Question,
+    Selection,
+    uncut_remarks,
+    wanted_intervals,
+)
 from fedbn.errors import MessageError, QuorumError
 from fedbn.federation.histogram_message import (
     histogram_from_text,
     kinds_from_text,
     question_to_text,
 )
+from fedbn.federation.reply_limits import Limits
 from fedbn.federation.settings import Experiment
 from server.replies import LOG, content_of
 
 HISTOGRAM = f"{MessageType.QUERY}.histogram"
+
+Answer = TypeVar("Answer")
 
 
 def find_cuts(
@@ -44,41 +57,76 @@ def find_cuts(
     tables, limits = experiment.tables, experiment.limits
     if not tables.discretise:
         return {}
-    kinds = {
-        name: kinds_from_text(text, limits, sender=name)
-        for name, text in _answers(grid, nodes, question_to_text(None), timeout).items()
-    }
-    state = Selection(wanted_intervals(tables.intervals, kinds, tables.preparation().cuts))
-    while not state.done:
-        question = state.question()
-        texts = _answers(grid, nodes, question_to_text(question), timeout)
-        total = Histogram({name: {} for name in question.prefixes})
-        for name, text in texts.items():
-            total = total + histogram_from_text(text, question, limits, sender=name)
-        state = state.after(total)
+
+    def read_kinds(text: object, node: int) -> dict[str, bool]:
+        return kinds_from_text(text, limits, sender=_name(node))
+
+    found = _answers(grid, nodes, question_to_text(None), timeout, read_kinds)
+    kinds = {_name(node): answer for node, answer in found.items()}
+    given = tables.preparation().cuts
+    wanted = wanted_intervals(tables.intervals, kinds, given)
+    for remark in uncut_remarks(tables.intervals, kinds, given):
+        LOG.warning("%s", remark)
+    state = _select(grid, set(found), Selection(wanted), limits, timeout)
     for remark in state.remarks():
         LOG.warning("%s", remark)
     return state.cuts()
 
 
+def _select(
+    grid: Grid, nodes: set[int], begin: Selection, limits: Limits, timeout: float | None
+) -> Selection:
+    """All rounds, begun anew with fewer nodes whenever one of them drops out."""
+    state, before = begin, dict[int, Histogram]()
+    while not state.done:
+        question = state.question()
+
+        read = partial(_read_counts, question=question, before=before, limits=limits)
+        answers = _answers(grid, nodes, question_to_text(question), timeout, read)
+        if set(answers) == nodes:
+            total = Histogram({name: {} for name in question.prefixes})
+            state, before = state.after(reduce(add, answers.values(), total)), answers
+        else:
+            nodes, state, before = set(answers), begin, {}
+    return state
+
+
+def _read_counts(
+    text: object, node: int, question: Question, before: Mapping[int, Histogram], limits: Limits
+) -> Histogram:
+    """The histogram of a node; raises MessageError unless it is of the numbers of its last one."""
+    answer = histogram_from_text(text, question, limits, sender=_name(node))
+    if node in before and not before[node].is_refined_by(answer, question):
+        raise MessageError(f"{_name(node)}: counts must be those of the round before")
+    return answer
+
+
+def _name(node: int) -> str:
+    return f"node {node}"
+
+
 def _answers(
-    grid: Grid, nodes: Iterable[int], question: str, timeout: float | None
-) -> Mapping[str, object]:
-    """Node -> the text of its answer, of those that answer well; a refusal is logged."""
+    grid: Grid,
+    nodes: Iterable[int],
+    question: str,
+    timeout: float | None,
+    read: Callable[[object, int], Answer],
+) -> dict[int, Answer]:
+    """Node -> its answer, of those that answer well; why another does not is logged."""
     requests = [
         Message(RecordDict({"question": ConfigRecord({"text": question})}), node, HISTOGRAM)
         for node in sorted(nodes)
     ]
-    texts: dict[str, object] = {}
+    answers: dict[int, Answer] = {}
     for reply in grid.send_and_receive(requests, timeout=timeout):
-        name = f"node {reply.metadata.src_node_id}"
+        node = reply.metadata.src_node_id
         try:
-            record = content_of(reply, name).get("histogram")
+            record = content_of(reply, _name(node)).get("histogram")
             if not isinstance(record, ConfigRecord):
-                raise MessageError(f"{name}: a reply must hold a histogram")
-            texts[name] = record.get("text")
+                raise MessageError(f"{_name(node)}: a reply must hold a histogram")
+            answers[node] = read(record.get("text"), node)
         except MessageError as error:
             LOG.warning("no histogram: %s", error)
-    if not texts:
+    if not answers:
         raise QuorumError("cut points need the histograms of one site at least; none answered")
-    return dict(sorted(texts.items()))
+    return dict(sorted(answers.items()))

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from fedbn.data.cuts import Cuts, number_text
 from fedbn.errors import ConfigError, DataError
+from fedbn.wording import count_of
 
 __all__ = [
     "MANY_NUMBERS",
@@ -30,6 +31,7 @@ __all__ = [
     "Selection",
     "histogram",
     "parse_intervals",
+    "uncut_remarks",
     "wanted_intervals",
 ]
 
@@ -39,6 +41,9 @@ BITS = 12
 
 MANY_NUMBERS = 10
 """With more distinct numbers than this at some site, a column is one to be cut."""
+
+SHOWN = 8
+"""Columns that are told of one by one."""
 
 _SIGN = np.uint64(1 << 63)
 
@@ -88,6 +93,16 @@ class Histogram:
             for bucket, count in found.items():
                 total[name][bucket] = total[name].get(bucket, 0) + count
         return Histogram(total)
+
+    def is_refined_by(self, finer: Histogram, question: Question) -> bool:
+        """Whether `finer`, the answer to `question`, has as many numbers in each bucket as this."""
+        for name, prefixes in question.prefixes.items():
+            inside = dict.fromkeys(prefixes, 0)
+            for bucket, count in finer.counts[name].items():
+                inside[bucket >> BITS] += count
+            if any(inside[prefix] != self.counts[name].get(prefix, 0) for prefix in prefixes):
+                return False
+        return True
 
 
 def histogram(question: Question, columns: Mapping[str, NDArray[np.float64]]) -> Histogram:
@@ -274,6 +289,32 @@ def parse_intervals(texts: Iterable[str]) -> tuple[int | None, dict[str, int]]:
     if whole is not None and (named or len(parts) > 1):
         raise ConfigError("discretise is one number for all columns, or column:number, not both")
     return whole, named
+
+
+def uncut_remarks(
+    asked: tuple[int | None, Mapping[str, int]],
+    kinds: Mapping[str, Mapping[str, bool]],
+    given: Iterable[str],
+) -> list[str]:
+    """Of columns that are many numbers at some site, why those that are not cut are not.
+
+    Parameters as for `wanted_intervals`.
+    """
+    if asked[0] is None:
+        return []
+    found: set[str] = {name for site in kinds.values() for name, many in site.items() if many}
+    uncut = sorted(found - set(given) - set(wanted_intervals(asked, kinds, given)))
+    lines = []
+    for name in uncut[:SHOWN]:
+        sites = sorted(site for site in kinds if name not in kinds[site])
+        more = f" and {len(sites) - 1} more" if len(sites) > 1 else ""
+        lines.append(
+            f"column {name!r:.60} is not cut: at {sites[0]}{more} it does not hold numbers only"
+        )
+    if len(uncut) > SHOWN:
+        more = count_of(len(uncut) - SHOWN, "more column")
+        lines.append(f"not cut for the same reason: {more}")
+    return lines
 
 
 def wanted_intervals(

@@ -20,7 +20,13 @@ from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Kind
 from fedbn.data.inspection import column_numbers, identifiers
 from fedbn.data.preparation import Preparation, Prepared, without_missing_rows
-from fedbn.data.quantiles import MANY_NUMBERS, Selection, histogram, wanted_intervals
+from fedbn.data.quantiles import (
+    MANY_NUMBERS,
+    Selection,
+    histogram,
+    uncut_remarks,
+    wanted_intervals,
+)
 from fedbn.data.table_settings import TableSettings
 from fedbn.data.tables import read_prepared
 from fedbn.errors import FedbnWarning
@@ -171,10 +177,12 @@ def tables_with_cuts(sites: Sequence[Numbers], settings: TableSettings) -> Table
 
     Warns
     -----
-    FedbnWarning : there are fewer intervals than asked for.
+    FedbnWarning : there are fewer intervals than asked for, or a column that holds numbers at one
+        table does not at another, and is not cut.
     """
     kinds = {f"table {i}": many_numbers(site) for i, site in enumerate(sites, start=1)}
-    state = Selection(wanted_intervals(settings.intervals, kinds, settings.preparation().cuts))
+    given = settings.preparation().cuts
+    state = Selection(wanted_intervals(settings.intervals, kinds, given))
     while not state.done:
         question = state.question()
         answers = [histogram(question, site) for site in sites]
@@ -182,7 +190,7 @@ def tables_with_cuts(sites: Sequence[Numbers], settings: TableSettings) -> Table
         for answer in answers[1:]:
             total = total + answer
         state = state.after(total)
-    for words in state.remarks():
+    for words in [*uncut_remarks(settings.intervals, kinds, given), *state.remarks()]:
         warnings.warn(words, FedbnWarning, stacklevel=2)
     cuts = {**settings.preparation().cuts, **state.cuts()}
     return replace(settings, cuts=cuts_text(cuts), discretise=())

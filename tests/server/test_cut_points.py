@@ -1,0 +1,103 @@
+"""Cut points when a site's answers are wrong: before, one such site ended the run for all."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flwr.app import ConfigRecord, Message
+
+from fedbn.data.quantiles import uncut_remarks
+from fedbn.errors import QuorumError
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.settings import Experiment
+from server.cut_points import find_cuts
+from simulations.in_process_grid import InProcessGrid
+
+PLAN = Experiment.of(discretise=("age:3",))
+LIAR = 4
+"""The third of three nodes, whose ids count from 2."""
+
+AGES = np.random.default_rng(1).integers(17, 91, (3, 40))
+
+
+def grid_of(folder: Path, lie: object) -> InProcessGrid:
+    nodes = []
+    for i, ages in enumerate(AGES):
+        (folder / f"s{i}.csv").write_text("age,b\n" + "".join(f"{age},x\n" for age in ages))
+        (folder / f"s{i}.toml").write_text("[policy]\nhistograms = true\n")
+        nodes.append({"data-path": str(folder / f"s{i}.csv"), "policy": str(folder / f"s{i}.toml")})
+    return InProcessGrid(to_run_config(PLAN), nodes, fault=lie)  # type: ignore[arg-type]
+
+
+def expected(sites: int) -> tuple[float, ...]:
+    cuts = np.quantile(AGES[:sites].ravel(), [1 / 3, 2 / 3], method="inverted_cdf")
+    return tuple(cuts.tolist())
+
+
+LIES = {
+    "no JSON": lambda _: "{",
+    "another column": lambda found: json.dumps({**found, "b": []}),
+    "a bucket not asked for": lambda found: json.dumps({**found, "age": [[1 << 60, 1]]}),
+    "a count below 0": lambda found: json.dumps({"age": [[b, -n] for b, n in found["age"]]}),
+    "nothing any more": lambda found: json.dumps({"age": []}),
+    "one number more": lambda found: json.dumps(
+        {"age": [[b, n + (k == 0)] for k, (b, n) in enumerate(found["age"])]}
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LIES)
+@pytest.mark.parametrize("at", [2, 3])
+def test_a_site_whose_counts_are_wrong_has_no_say_in_the_cuts(
+    case: str, at: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first `at` answers of the site are right: its kinds of columns, and a round or two."""
+    asked = 0
+
+    def lie(node: int, reply: Message) -> Message:
+        nonlocal asked
+        if node == LIAR and reply.has_content() and "histogram" in reply.content:
+            asked += 1
+            record = reply.content["histogram"]
+            assert isinstance(record, ConfigRecord)
+            if asked > at:
+                text = LIES[case](json.loads(str(record["text"])))
+                reply.content["histogram"] = ConfigRecord({"text": text})
+        return reply
+
+    with grid_of(tmp_path, lie) as grid, caplog.at_level(logging.WARNING):
+        found = find_cuts(grid, grid.get_node_ids(), PLAN, None)
+    assert found == {"age": expected(2)}
+    assert asked == at + 1
+    assert f"no histogram: node {LIAR}: " in caplog.text
+
+
+def test_without_a_lie_all_sites_count(tmp_path: Path) -> None:
+    with grid_of(tmp_path, None) as grid:
+        assert find_cuts(grid, grid.get_node_ids(), PLAN, None) == {"age": expected(3)}
+
+
+def test_nobody_is_left(tmp_path: Path) -> None:
+    def lie(node: int, reply: Message) -> Message:
+        reply.content["histogram"] = ConfigRecord({"text": "{"})
+        return reply
+
+    with grid_of(tmp_path, lie) as grid, pytest.raises(QuorumError, match="none answered"):
+        find_cuts(grid, grid.get_node_ids(), PLAN, None)
+
+
+def test_columns_that_are_not_cut_are_told() -> None:
+    kinds = {"north": {"age": True, "bmi": False}, "south": {}, "west": {"age": False}}
+    said = ["column 'age' is not cut: at south it does not hold numbers only"]
+    assert uncut_remarks((4, {}), kinds, ()) == said
+    assert uncut_remarks((4, {}), kinds, ("age",)) == []
+    assert uncut_remarks((None, {"age": 4}), kinds, ()) == []
+    many = {"north": dict.fromkeys((f"v{i}" for i in range(12)), True), "south": {}, "west": {}}
+    lines = uncut_remarks((4, {}), many, ())
+    assert len(lines) == 9
+    assert lines[0].endswith("at south and 1 more it does not hold numbers only")
+    assert lines[-1] == "not cut for the same reason: 4 more columns"
