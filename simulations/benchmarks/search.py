@@ -37,6 +37,7 @@ from simulations.benchmarks.arguments import count, counts, seed
 from simulations.benchmarks.search_programs import (
     OWN,
     TOO_LONG,
+    chosen_own,
     chosen_peers,
     own_result,
     peer_result,
@@ -58,7 +59,7 @@ from simulations.terminal import print_table, show_error
 
 def measure(options: argparse.Namespace) -> list[Row]:
     """All programs on their samples."""
-    programs = dict.fromkeys(OWN, options.samples)
+    programs = dict.fromkeys(chosen_own(options.own), options.samples)
     if not options.no_peers:
         programs |= chosen_peers(options.peers, options.score, options.samples)
     cases = [
@@ -142,6 +143,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--limit", type=float, default=60.0, help="seconds for one run of a peer")
     made.add_argument("--no-peers", action="store_true", help="fedbn alone")
     made.add_argument("--peers", help="these programs alone, by semicolons; NAME:3 gets 3 samples")
+    made.add_argument("--own", help="these of fedbn's searches and ges alone, by semicolons")
     made.add_argument("--peer-python", default="", help="further interpreters, by commas")
     made.add_argument("--output", type=Path, default=Path("results/benchmark-search"))
     return made

@@ -34,7 +34,16 @@ from fedbn.search.xges import xges, xges0
 from simulations.benchmarks.other_languages import OTHER_LANGUAGES, answer_of
 from simulations.benchmarks.search_report import ILS, REFERENCE
 
-__all__ = ["OWN", "TOO_LONG", "Sample", "chosen_peers", "own_result", "peer_result", "sample_of"]
+__all__ = [
+    "OWN",
+    "TOO_LONG",
+    "Sample",
+    "chosen_own",
+    "chosen_peers",
+    "own_result",
+    "peer_result",
+    "sample_of",
+]
 
 OWN: dict[str, Callable[[TabulatedScore], DAG]] = {
     REFERENCE: lambda score: ges(score).dag,
@@ -161,6 +170,21 @@ def _facts_of(sample: Sample, answer: dict[str, Any]) -> dict[str, Any]:
         return {"seconds": answer["seconds"]} | _known_facts(sample, consistent_extension(found))
     except StructureError:
         return {"seconds": answer["seconds"], "note": "its graph has no DAG extension"}
+
+
+def chosen_own(asked: str | None) -> list[str]:
+    """fedbn's searches in their order: all, or those asked for by semicolons, and GES.
+
+    Raises
+    ------
+    ConfigError : one is not among them.
+    """
+    if asked is None:
+        return list(OWN)
+    named = {REFERENCE, *(program.strip() for program in asked.split(";"))}
+    if unknown := sorted(named - set(OWN)):
+        raise ConfigError(f"no search {unknown[0]!r} of fedbn; there are {tuple(OWN)}")
+    return [program for program in OWN if program in named]
 
 
 def chosen_peers(asked: str | None, score: str, samples: int) -> dict[str, int]:

@@ -91,8 +91,10 @@ def table_rows(rows: Sequence[Row]) -> list[list[object]]:
 
 
 def race_rows(rows: Sequence[Row]) -> list[list[object]]:
-    """Under `RACE_HEADER`, a line per network, number of rows and program."""
+    """Under `RACE_HEADER`, a line per network, number of rows and program; none without ILS."""
     ours = {row.sample_key: row for row in rows if row.program == ILS}
+    if not ours:
+        return []
     return [[*key, *_margins(group, ours)] for key, group in _groups(rows).items()]
 
 

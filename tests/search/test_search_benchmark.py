@@ -15,7 +15,7 @@ from fedbn.errors import ConfigError
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score
 from simulations.benchmarks import peers, search
-from simulations.benchmarks.search_programs import chosen_peers, peer_result, sample_of
+from simulations.benchmarks.search_programs import chosen_own, chosen_peers, peer_result, sample_of
 from simulations.benchmarks.search_report import HEADER, RACE_HEADER, Row, race_rows, table_rows
 
 
@@ -107,6 +107,12 @@ def test_slow_programs_may_get_fewer_samples() -> None:
     }
     with pytest.raises(ConfigError, match="samples of at least 1, not 'x'"):
         chosen_peers("bnlearn hc:x", "bdeu", 10)
+
+
+def test_some_of_the_own_searches(tmp_path: Path, capsys) -> None:
+    assert chosen_own("fedbn xges0") == ["fedbn ges", "fedbn xges0"]
+    assert search.main(["--own", "fedbn best", "--output", str(tmp_path)]) == 1
+    assert "no search 'fedbn best' of fedbn" in capsys.readouterr().err.replace("\n", "")
 
 
 def test_a_program_that_is_not_known_is_an_error(tmp_path: Path, capsys) -> None:
