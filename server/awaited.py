@@ -121,7 +121,7 @@ class WatchedGrid(PolledGrid):
     def __init__(self, grid: Grid) -> None:
         super().__init__(grid)
         self.names: Mapping[int, str] = {}
-        self._reminders = 0
+        self._periods = 0
 
     def look(self, waiting: Mapping[str, Message]) -> list[Message]:
         """The replies that are there, one after the other."""
@@ -129,11 +129,9 @@ class WatchedGrid(PolledGrid):
 
     def watch(self, awaited: Sequence[int], total: int, seconds: float) -> None:
         """Say it, if it is time."""
-        if seconds < REMIND_SECONDS:
-            self._reminders = 0
-        if not awaited or seconds < REMIND_SECONDS * (self._reminders + 1):
+        before, self._periods = self._periods, int(seconds // REMIND_SECONDS)
+        if not awaited or self._periods in (0, before):
             return
-        self._reminders += 1
         told = sorted(self.names.get(node, f"node {node}") for node in awaited)
         more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
         LOG.info(

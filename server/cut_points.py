@@ -80,7 +80,6 @@ def _select(
     state, before = begin, dict[int, Histogram]()
     while not state.done:
         question = state.question()
-
         read = partial(_read_counts, question=question, before=before, limits=limits)
         answers = _answers(grid, nodes, question_to_text(question), timeout, read)
         if set(answers) == nodes:

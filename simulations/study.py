@@ -22,6 +22,7 @@ from warnings import warn
 
 from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.whole_file import write_whole
+from fedbn.wording import count_of
 from simulations.progress import Count
 from simulations.study_cases import Case, Cost, Row, Run, Tick, run_cases
 
@@ -138,8 +139,7 @@ def end_line(report: Path, wall: float, *studies: Study) -> str:
     """Where the report is, and what this call took: CPU seconds of its cases, and by the clock."""
     n_run = sum(study.n_run for study in studies)
     spent = sum(study.cpu_seconds for study in studies)
-    cases = "case" if n_run == 1 else "cases"
-    took = f"{n_run} {cases} run in {spent:.1f} s (CPU), {wall:.1f} s in all by the clock"
+    took = f"{count_of(n_run, 'case')} run in {spent:.1f} s (CPU), {wall:.1f} s in all by the clock"
     return f"report: {report}; {took}"
 
 

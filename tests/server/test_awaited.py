@@ -105,3 +105,14 @@ def test_a_superlink_that_is_gone_ends_the_run() -> None:
 
     with pytest.raises(ConnectionError):
         federate(WatchedGrid(Gone(to_run_config(PLAN), node_configs(3))), PLAN)
+
+
+def test_after_a_long_sleep_of_the_machine_it_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    grid = WatchedGrid(InProcessGrid(to_run_config(PLAN), node_configs(3)))
+    with caplog.at_level(logging.INFO, logger="fedbn.server"):
+        for seconds in (1.0, 1503.0, 1506.0, 1509.0, 1801.0, 0.5, 301.0):
+            grid.watch([SOUTH], 3, seconds)
+    said = [r.getMessage().split()[1] for r in caplog.records if "waiting" in r.getMessage()]
+    assert said == ["25", "30", "5"]
