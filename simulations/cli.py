@@ -296,8 +296,9 @@ def learn(
     columns from first to last. The search never breaks it; knowledge that contradicts itself is
     an error that names the edges.
 
-    The private learners (dp-climb, dp-ges) give a structure that is (ε, δ)-differentially private
-    per row, one row added or removed. Before they draw, what they spend is written to the ledger.
+    The private learners (dp-climb, dp-ges, dp-moments) give a structure that is
+    (ε, δ)-differentially private per row, one row added or removed. Before they draw, what they
+    spend is written to the ledger.
     """
     with starting("loading the learners", not (quiet or as_json)):
         from simulations.commands.learn import learn_and_report
@@ -398,7 +399,7 @@ def audit(
     """Attack what a learner lets leave, and print what the attack finds with its sample sizes.
 
     A good attack shows a leak; a failed one proves nothing. Only a private learner (dp-climb,
-    dp-ges) has a bound, and the game epsilon tries to refute it.
+    dp-ges, dp-moments) has a bound, and the game epsilon tries to refute it.
     """
     from simulations.commands.audit import Game, GameSizes, audit_and_report
 

@@ -21,3 +21,29 @@ def utility(rows: Sequence[Row], x: int, y: int, given: Sequence[int]) -> int:
         part = sum(abs(n * both[a, b] - of_x[a] * of_y[b]) for a in of_x for b in of_y)
         total += floor(Fraction(64 * part, 2 * n))
     return total
+
+
+def products(
+    rows: Sequence[Row], tables: Sequence[Sequence[Sequence[int]]], bound: int, unit: int
+) -> list[int]:
+    """Σ w f_x,i f_y,j for all pairs x < y and coordinates; w the largest with w² S ≤ unit² · bound.
+
+    In the order of x, of its coordinate, of y, of its coordinate.
+    """
+    sizes = [len(table[0]) for table in tables]
+    keys = [
+        (x, i, y, j)
+        for x in range(len(tables))
+        for i in range(sizes[x])
+        for y in range(x + 1, len(tables))
+        for j in range(sizes[y])
+    ]
+    sums = dict.fromkeys(keys, 0)
+    for row in rows:
+        feature = [table[state] for table, state in zip(tables, row, strict=True)]
+        entries = {(x, i, y, j): feature[x][i] * feature[y][j] for x, i, y, j in keys}
+        length = sum(entry**2 for entry in entries.values())
+        weight = max(w for w in range(unit + 1) if w**2 * length <= unit**2 * bound)
+        for key, entry in entries.items():
+            sums[key] += weight * entry
+    return list(sums.values())

@@ -118,7 +118,7 @@ class _Follower:
         return draw.chosen
 
 
-def noise_repeats(run: Callable[[], Transcript], times: int = 8) -> bool:
+def noise_repeats(run: Callable[[], Hashable], times: int = 8) -> bool:
     """Whether runs on one table all have the same noise: then whoever can repeat it, subtracts it.
 
     Compared are the noisy number of rows and every draw; honest noise agrees by chance in no more

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from random import Random, SystemRandom
 from typing import Any
 
@@ -21,7 +22,7 @@ from fedbn.learners.learner import Found
 from fedbn.learners.settings import LearnerSettings
 from fedbn.privacy.guarantee import Guarantee
 
-__all__ = ["promise", "run_dp_climb", "run_dp_ges"]
+__all__ = ["promise", "run_dp_climb", "run_dp_ges", "run_dp_moments"]
 
 Mechanism = Callable[..., tuple[DAG, Any]]
 
@@ -32,7 +33,8 @@ def run_dp_climb(
     """Hill climbing that only adds arcs, one private draw per arc."""
     from fedbn.privacy.climb import dp_climb
 
-    return _draw(dp_climb, dataset, settings, rng, start)
+    mechanism = partial(dp_climb, edges=Fraction(settings.dp_edges))
+    return _draw(mechanism, dataset, settings, rng, start)
 
 
 def run_dp_ges(
@@ -41,7 +43,17 @@ def run_dp_ges(
     """Greedy equivalence search, one private draw per operator."""
     from fedbn.privacy.class_climb import dp_ges
 
-    return _draw(dp_ges, dataset, settings, rng, start)
+    mechanism = partial(dp_ges, edges=Fraction(settings.dp_edges))
+    return _draw(mechanism, dataset, settings, rng, start)
+
+
+def run_dp_moments(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """Noisy covariances of all pairs, the class that they speak for, then draws of dp-ges."""
+    from fedbn.privacy.moments import dp_moments
+
+    return _draw(dp_moments, dataset, settings, rng, start)
 
 
 def promise(settings: LearnerSettings) -> Guarantee:
@@ -72,7 +84,6 @@ def _draw(
         dataset,
         rho=Fraction(promise(settings).rho),
         source=Random(int(rng.integers(1 << 62))) if seeded else SystemRandom(),
-        edges=Fraction(settings.dp_edges),
         max_parents=settings.max_parents,
     )
     return Found((dag,), (1.0,), None)

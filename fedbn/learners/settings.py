@@ -64,7 +64,7 @@ class LearnerSettings(Settings):
         "ges",
         "One structure: ges, xges0 (scores more, nearly as fast), ils and xges (more still, "
         "slower), hc, cg-dca, ordering, optimal (with a proof). Several, weighted: bootstrap, "
-        "credible. Private: dp-climb, dp-ges (they need a --schema).",
+        "credible. Private: dp-climb, dp-ges, dp-moments (they need a --schema).",
     )
     score: str = setting(
         "bdeu",

@@ -17,7 +17,7 @@ from fedbn.learners.greedy import (
     search_xges0,
 )
 from fedbn.learners.learner import Learner, Search, run_search
-from fedbn.learners.private import run_dp_climb, run_dp_ges
+from fedbn.learners.private import run_dp_climb, run_dp_ges, run_dp_moments
 from fedbn.learners.sets import run_credible
 from fedbn.learners.settings import LearnerSettings
 from fedbn.setting import settings_of
@@ -27,7 +27,8 @@ __all__ = ["LEARNERS", "find_learner", "kind_of_score", "learner_for", "users_of
 _CLASSES = frozenset({"knowledge", "max_t", "random_ties"})
 _PHASES = frozenset({"turning", "repeat"})
 _EXACT = frozenset({"search_memory_mb"})
-_PRIVATE = frozenset({"epsilon", "delta", "dp_edges", "noise"})
+_PRIVATE = frozenset({"epsilon", "delta", "noise"})
+_DRAWN = _PRIVATE | {"dp_edges"}
 _CG_DCA = _EXACT | {"pricing", "inner", "start_point"}
 
 
@@ -50,8 +51,9 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
             run_bootstrap, _CLASSES | _PHASES | {"max_dags", "replicates"}, takes_start=True
         ),
         "credible": Learner(run_credible, frozenset({"bayes_factor", "max_dags"})),
-        "dp-climb": Learner(run_dp_climb, _PRIVATE, is_private=True),
-        "dp-ges": Learner(run_dp_ges, _PRIVATE, is_private=True),
+        "dp-climb": Learner(run_dp_climb, _DRAWN, is_private=True),
+        "dp-ges": Learner(run_dp_ges, _DRAWN, is_private=True),
+        "dp-moments": Learner(run_dp_moments, _PRIVATE, is_private=True),
     }
 )
 """Name -> learner; the names are those of the setting `learner`."""

@@ -70,11 +70,15 @@ def dp_ges(
     return run_privately(mechanism, dataset, rho=rho, draws=draws, source=source)
 
 
-def class_climbing(max_parents: int, backward: int) -> Mechanism:
-    """The mechanism with this largest in-degree and so many draws kept for deletions."""
+def class_climbing(max_parents: int, backward: int, start: PDAG | None = None) -> Mechanism:
+    """The mechanism with this largest in-degree and so many draws kept for deletions.
+
+    It begins with the class `start`, which must not depend on the table but through what is
+    private already; with no edges if it is None.
+    """
 
     def mechanism(table: Dataset, rows: int, chooser: Chooser) -> DAG:
-        search = _Search(table, rows, chooser)
+        search = _Search(table, rows, chooser, start)
         while chooser.left > backward and search.step(
             insertions(search.cpdag, max_parents - 1), sign=1
         ):
@@ -89,9 +93,9 @@ def class_climbing(max_parents: int, backward: int) -> Mechanism:
 class _Search:
     """The class so far, and draws of what comes next."""
 
-    def __init__(self, table: Dataset, rows: int, chooser: Chooser) -> None:
+    def __init__(self, table: Dataset, rows: int, chooser: Chooser, start: PDAG | None) -> None:
         empty = np.zeros((table.n, table.n), dtype=np.bool_)
-        self.cpdag = PDAG(table.names, empty)
+        self.cpdag = PDAG(table.names, empty) if start is None else start
         self._dependence = Dependence(table)
         self._arities = table.cardinalities.tolist()
         self._rows, self._chooser = rows, chooser

@@ -27,12 +27,14 @@ from numpy.typing import NDArray
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 
-__all__ = ["WIDTH", "Dependence", "penalty", "utility"]
+__all__ = ["MAX_ROWS", "WIDTH", "Dependence", "penalty", "utility"]
 
 WIDTH = 256
 """Largest change of the difference of two utilities when one row is added or removed."""
 
-_MOST_ROWS = 1 << 28
+MAX_ROWS = 1 << 28
+"""A table must have fewer rows, so that no sum overflows."""
+
 _STORED_STRATA = 16
 
 
@@ -68,7 +70,7 @@ class Dependence:
     """
 
     def __init__(self, dataset: Dataset) -> None:
-        if dataset.n_rows >= _MOST_ROWS:
+        if dataset.n_rows >= MAX_ROWS:
             raise DataError(f"a table must have fewer than 2^28 rows, not {dataset.n_rows}")
         self._codes = dataset.codes
         self._arities = dataset.cardinalities.tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -15,16 +15,20 @@ import numpy as np
 
 from fedbn.attacks.audit import epsilon_lower_bound, replay
 from fedbn.attacks.flips import canary, flip_rate, flips_of
+from fedbn.attacks.release_audit import replay_releases
 from fedbn.attacks.samples import Learn, Share, Structures, with_row, without_row
 from fedbn.attacks.shadow import Population, shadow_membership
 from fedbn.attacks.votes import reidentify
 from fedbn.data.partition import partition_iid
 from fedbn.errors import ConfigError
+from fedbn.graphs.pdag import PDAG
 from fedbn.learners import find_learner, learn, learner_for
 from fedbn.learners.private import promise
 from fedbn.privacy.class_climb import DELETIONS, class_climbing
 from fedbn.privacy.climb import climbing
 from fedbn.privacy.draws import Budget, Mechanism, run_privately
+from fedbn.privacy.moments import MAX_PARENTS, dp_moments, drawing_from, moment_class, phases
+from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript
 from simulations.commands.learn import read_table
 from simulations.experiment import experiment_from
 from simulations.progress import stages
@@ -187,24 +191,19 @@ def _reidentify(given: _Setting) -> dict[str, Any]:
 
 def _epsilon(given: _Setting) -> dict[str, Any]:
     """Replays of a private learner's draws on neighbours, and a lower bound from its edges."""
+    if given.settings.learner == "dp-moments":
+        return _epsilon_of_moments(given)
     mechanism, draws = _mechanism(given.settings, given.table.n)
     promised = promise(given.settings)
     rho, source, table = Fraction(promised.rho), SystemRandom(), given.table
-    removals = min(given.sizes.removals, table.n_rows)
-    rows = given.rng.choice(table.n_rows, size=removals, replace=False)
-    stranger = canary(table)
     replays = []
-    for number, row in enumerate(rows.tolist()):
+    for other in _neighbours(given):
         _, transcript = run_privately(mechanism, table, rho=rho, draws=draws, source=source)
-        other = with_row(table, stranger) if number % 2 else without_row(table, row)
         replays.append(replay(mechanism, transcript, other, Budget.of(rho, draws)))
-    edges = [
-        [
-            run_privately(mechanism, side, rho=rho, draws=draws, source=source)[0].n_edges
-            for _ in range(max(4, removals))
-        ]
-        for side in (table, with_row(table, stranger))
-    ]
+
+    def edges(side: Dataset) -> int:
+        return run_privately(mechanism, side, rho=rho, draws=draws, source=source)[0].n_edges
+
     return {
         "claim": promised.words,
         "replays": asdict(Share.of_trials(sum(r.caught for r in replays), len(replays))),
@@ -213,10 +212,63 @@ def _epsilon(given: _Setting) -> dict[str, Any]:
         "allowed_range": replays[0].allowed_range,
         "largest_rho": max(r.rho for r in replays),
         "allowed_rho": replays[0].allowed_rho,
-        "lower_bound": epsilon_lower_bound(edges[0], edges[1], given.settings.delta),
-        "runs_of_the_bound": len(edges[0]),
+        **_bound_by_edges(given, edges),
         "caught": any(r.caught for r in replays),
     }
+
+
+def _epsilon_of_moments(given: _Setting) -> dict[str, Any]:
+    """The same for dp-moments: replays of its releases and of its draws."""
+    promised, source, table = promise(given.settings), SystemRandom(), given.table
+    rho, chosen = Fraction(promised.rho), given.settings.max_parents
+    parents = MAX_PARENTS if chosen is None else chosen
+    of_releases, of_draws, draws = phases(rho, table.n)
+
+    def moments(side: Dataset, releaser: Releaser) -> PDAG:
+        return moment_class(side, releaser, parents)
+
+    released, drawn = [], []
+    for other in _neighbours(given):
+        releaser = PrivateReleaser(of_releases, source)
+        mechanism = drawing_from(moments(table, releaser), parents)
+        _, transcript = run_privately(mechanism, table, rho=of_draws, draws=draws, source=source)
+        questions = ReleaseTranscript(of_releases, tuple(releaser.releases))
+        released.append(replay_releases(moments, questions, other, of_releases))
+        drawn.append(replay(mechanism, transcript, other, Budget.of(of_draws, draws)))
+    both = [a.caught or b.caught for a, b in zip(released, drawn, strict=True)]
+
+    def edges(side: Dataset) -> int:
+        return dp_moments(side, rho=rho, source=source, max_parents=parents)[0].n_edges
+
+    return {
+        "claim": promised.words,
+        "replays": asdict(Share.of_trials(sum(both), len(both))),
+        "same_questions": all(r.same_questions for r in released),
+        "same_candidates": all(r.same_candidates for r in drawn),
+        "largest_share": max(r.largest_share for r in released),
+        "largest_rho": max(a.rho + b.rho for a, b in zip(released, drawn, strict=True)),
+        "allowed_rho": released[0].allowed_rho + drawn[0].allowed_rho,
+        **_bound_by_edges(given, edges),
+        "caught": any(both),
+    }
+
+
+def _neighbours(given: _Setting) -> Iterator[Dataset]:
+    """The table without a row, or with a canary, in turn."""
+    table = given.table
+    removals = min(given.sizes.removals, table.n_rows)
+    rows = given.rng.choice(table.n_rows, size=removals, replace=False)
+    for number, row in enumerate(rows.tolist()):
+        yield with_row(table, canary(table)) if number % 2 else without_row(table, row)
+
+
+def _bound_by_edges(given: _Setting, edges: Callable[[Dataset], int]) -> dict[str, Any]:
+    """The lower bound on ε from the edges of runs with and without a canary."""
+    runs = max(4, min(given.sizes.removals, given.table.n_rows))
+    sides = (given.table, with_row(given.table, canary(given.table)))
+    found = [[edges(side) for _ in range(runs)] for side in sides]
+    bound = epsilon_lower_bound(found[0], found[1], given.settings.delta)
+    return {"lower_bound": bound, "runs_of_the_bound": runs}
 
 
 def _mechanism(settings: LearnerSettings, n: int) -> tuple[Mechanism, int]:
@@ -228,7 +280,7 @@ def _mechanism(settings: LearnerSettings, n: int) -> tuple[Mechanism, int]:
         backward = math.ceil(DELETIONS * n)
         return class_climbing(4 if parents is None else parents, backward), draws + backward
     raise ConfigError(
-        f"the game epsilon is for the private learners dp-climb and dp-ges, not for "
+        "the game epsilon is for the private learners dp-climb, dp-ges and dp-moments, not for "
         f"{settings.learner!r}: it claims no ε"
     )
 

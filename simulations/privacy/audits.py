@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -12,16 +12,24 @@ import numpy as np
 
 from fedbn.attacks.audit import epsilon_lower_bound, noise_repeats, replay
 from fedbn.attacks.flips import canary
+from fedbn.attacks.release_audit import replay_releases
 from fedbn.attacks.samples import with_row, without_row
 from fedbn.data.dataset import Dataset
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import PDAG
 from fedbn.networks.catalog import load_network
 from fedbn.privacy.class_climb import class_climbing
 from fedbn.privacy.climb import climbing
 from fedbn.privacy.dependence import WIDTH
 from fedbn.privacy.draws import Budget, Mechanism, PrivateChooser, Transcript, run_privately
 from fedbn.privacy.exact import choose
+from fedbn.privacy.moments import dp_moments, drawing_from, moment_class, phases
+from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript
 from fedbn.privacy.zcdp import rho_of
 from simulations.privacy.broken import (
+    HalfReleaser,
+    PeekingReleaser,
+    UndividedReleaser,
     dependence_of,
     filter_candidates,
     flips_all_pairs,
@@ -32,7 +40,14 @@ from simulations.privacy.broken import (
     undivided_budget,
 )
 
-__all__ = ["LEVEL", "MECHANISMS", "caught_neighbours", "one_draw_bound", "run_audit"]
+__all__ = [
+    "LEVEL",
+    "MECHANISMS",
+    "caught_moments",
+    "caught_neighbours",
+    "one_draw_bound",
+    "run_audit",
+]
 
 DELTA = 1e-6
 ROWS = 60
@@ -45,6 +60,24 @@ BUDGETS: Mapping[str, Callable[[Fraction, int], Budget]] = {
     "half the width": half_the_width,
     "budget undivided": undivided_budget,
 }
+RELEASERS: Mapping[str, type[PrivateReleaser]] = {
+    "half the width": HalfReleaser,
+    "budget undivided": UndividedReleaser,
+}
+Private = Callable[[Dataset, Fraction, Random], tuple[DAG, Hashable]]
+"""(table, ρ, source) -> DAG and transcript."""
+
+
+def _drawn(mechanism: Mechanism) -> Private:
+    return lambda table, rho, source: run_privately(
+        mechanism, table, rho=rho, draws=DRAWS, source=source
+    )
+
+
+RUNS: Mapping[str, Private] = {
+    **{name: _drawn(mechanism) for name, mechanism in MECHANISMS.items()},
+    "dp-moments": lambda table, rho, source: dp_moments(table, rho=rho, source=source),
+}
 
 
 def run_audit(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,16 +86,15 @@ def run_audit(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _replays(case: Mapping[str, Any]) -> dict[str, Any]:
-    mechanism = MECHANISMS[case["mechanism"]]
     if case["fault"] == "seeded":
-        table = _table(0)
-        rho = Fraction(rho_of(case["epsilon"], DELTA))
-
-        def run() -> Transcript:
-            source = seeded_noise(1)
-            return run_privately(mechanism, table, rho=rho, draws=DRAWS, source=source)[1]
-
-        return {"caught": case["audits"] * noise_repeats(run), "bound": None}
+        table, rho = _table(0), Fraction(rho_of(case["epsilon"], DELTA))
+        run = RUNS[case["mechanism"]]
+        repeats = noise_repeats(lambda: run(table, rho, seeded_noise(1))[1])
+        return {"caught": case["audits"] * repeats, "bound": None}
+    if case["mechanism"] == "dp-moments":
+        caught = caught_moments(case["fault"], case["epsilon"], case["audits"])
+        return {"caught": caught, "bound": None}
+    mechanism = MECHANISMS[case["mechanism"]]
     if case["fault"] == "filtered":
         mechanism = filter_candidates(mechanism)
     make = BUDGETS.get(case["fault"], Budget.of)
@@ -80,10 +112,40 @@ def caught_neighbours(
         chooser = PrivateChooser(make(rho, DRAWS), Random(number))
         mechanism(table, table.n_rows, chooser)
         transcript = Transcript(chooser.budget, table.n_rows, tuple(chooser.draws))
-        odd = number % 2
-        neighbour = with_row(table, canary(table)) if odd else without_row(table, number % ROWS)
+        neighbour = _neighbour(table, number)
         found += replay(mechanism, transcript, neighbour, Budget.of(rho, DRAWS)).caught
     return found
+
+
+def caught_moments(fault: str, epsilon: float, audits: int) -> int:
+    """The same for dp-moments: its releases and its draws, both of them with the fault."""
+    rho, found = Fraction(rho_of(epsilon, DELTA)), 0
+    filtered = fault == "filtered"
+
+    def moments(table: Dataset, releaser: Releaser) -> PDAG:
+        return moment_class(table, PeekingReleaser(releaser) if filtered else releaser, 4)
+
+    for number in range(audits):
+        table, source = _table(number // 10), Random(number)
+        of_releases, of_draws, draws = phases(rho, table.n)
+        releaser = RELEASERS.get(fault, PrivateReleaser)(of_releases, source)
+        drawing = drawing_from(moments(table, releaser), 4)
+        drawing = filter_candidates(drawing) if filtered else drawing
+        chooser = PrivateChooser(BUDGETS.get(fault, Budget.of)(of_draws, draws), source)
+        drawing(table, table.n_rows, chooser)
+        neighbour = _neighbour(table, number)
+        released = ReleaseTranscript(of_releases, tuple(releaser.releases))
+        drawn = Transcript(chooser.budget, table.n_rows, tuple(chooser.draws))
+        found += (
+            replay_releases(moments, released, neighbour, of_releases).caught
+            or replay(drawing, drawn, neighbour, Budget.of(of_draws, draws)).caught
+        )
+    return found
+
+
+def _neighbour(table: Dataset, number: int) -> Dataset:
+    """With a canary for odd numbers, else without a row."""
+    return with_row(table, canary(table)) if number % 2 else without_row(table, number % ROWS)
 
 
 def _table(number: int) -> Dataset:
@@ -132,13 +194,10 @@ def _outputs(case: Mapping[str, Any]) -> dict[str, Any]:
 
 def _end_to_end(case: Mapping[str, Any]) -> dict[str, Any]:
     """The whole learner on a table and on the table with a canary; the statistic is the edges."""
-    mechanism, rho = MECHANISMS[case["mechanism"]], Fraction(rho_of(case["epsilon"], DELTA))
+    run, rho = RUNS[case["mechanism"]], Fraction(rho_of(case["epsilon"], DELTA))
     table, source = _table(0), Random(8)
     edges = [
-        [
-            run_privately(mechanism, side, rho=rho, draws=DRAWS, source=source)[0].n_edges
-            for _ in range(case["runs"])
-        ]
+        [run(side, rho, source)[0].n_edges for _ in range(case["runs"])]
         for side in (table, with_row(table, canary(table)))
     ]
     without, with_it = edges

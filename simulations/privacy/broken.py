@@ -2,7 +2,7 @@
 
 half the width     the rate is that of utilities that move half as much
 budget undivided   every draw is made as if it were the only one
-filtered           candidates are left out because of the data
+filtered           candidates are left out, or features made, because of the data
 seeded             the noise comes from a seed that the server knows
 only adds          randomised response that never takes a true edge away, as in the federated
                    fusion program that this study is compared with
@@ -22,8 +22,12 @@ from fedbn.arrays import Floats
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.privacy.draws import STOP, Budget, Chooser, Mechanism
+from fedbn.privacy.releases import PrivateReleaser, Releaser, variance_for
 
 __all__ = [
+    "HalfReleaser",
+    "PeekingReleaser",
+    "UndividedReleaser",
     "dependence_of",
     "filter_candidates",
     "flips_all_pairs",
@@ -73,6 +77,38 @@ class _Filter:
         kept = [i for i, u in enumerate(utilities) if u >= 0 or candidates[i] == STOP]
         chosen = self._chooser.choose([candidates[i] for i in kept], [utilities[i] for i in kept])
         return kept[chosen]
+
+
+class HalfReleaser(PrivateReleaser):
+    """Releases whose noise is for sums that a row moves half as far."""
+
+    def variance_of(self, squared_sensitivity: int, share: Fraction) -> int:
+        return variance_for(squared_sensitivity, 4 * share * self.rho)
+
+
+class UndividedReleaser(PrivateReleaser):
+    """Releases each of which has the whole budget."""
+
+    def variance_of(self, squared_sensitivity: int, share: Fraction) -> int:
+        return variance_for(squared_sensitivity, self.rho)
+
+
+class PeekingReleaser:
+    """Releases as they must be, but the mechanism goes on with the exact counts of the first."""
+
+    def __init__(self, releaser: Releaser) -> None:
+        self._releaser, self._is_first = releaser, True
+
+    def release(
+        self,
+        asked: Hashable,
+        sums: NDArray[np.int64],
+        squared_sensitivity: int,
+        share: Fraction,
+    ) -> tuple[Floats, int]:
+        noisy, variance = self._releaser.release(asked, sums, squared_sensitivity, share)
+        is_first, self._is_first = self._is_first, False
+        return (sums.astype(float), 1) if is_first else (noisy, variance)
 
 
 def only_adds(present: bool, epsilon: float, rng: np.random.Generator, runs: int) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -14,6 +14,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
 from fedbn.privacy.class_climb import dp_ges
 from fedbn.privacy.climb import dp_climb
+from fedbn.privacy.moments import dp_moments
 from fedbn.privacy.zcdp import rho_of
 from fedbn.scores import make_score
 from fedbn.search.ges import ges
@@ -31,7 +32,11 @@ __all__ = [
 ]
 
 HERE = Path(__file__).parent
-PRIVATE = {"dp-climb": dp_climb, "dp-ges": dp_ges}
+PRIVATE: Mapping[str, Callable[..., tuple[DAG, Any]]] = {
+    "dp-climb": dp_climb,
+    "dp-ges": dp_ges,
+    "dp-moments": dp_moments,
+}
 Settings = Mapping[str, Any]
 Case = dict[str, Any]
 

@@ -16,7 +16,11 @@ from simulations.study import Row
 
 __all__ = ["draw_flips", "draw_shadow", "draw_utility"]
 
-LOOKS = {"dp-climb": (BLUE, "o"), "dp-ges": (VERMILLION, "s")}
+LOOKS = {
+    "dp-climb": (BLUE, "o"),
+    "dp-ges": (VERMILLION, "s"),
+    "dp-moments": (ORANGE, "D"),
+}
 NOT_PRIVATE = GREEN
 
 

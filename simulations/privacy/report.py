@@ -105,6 +105,7 @@ def front_section(rows: Sequence[Row]) -> Section:
 def _against_alone(rows: Sequence[Row]) -> Section:
     """The smallest ε at which the consensus is nearer to the truth than one site without noise."""
     lines = []
+    mechanisms = sorted({row["mechanism"] for row in rows} - {"ges"})
     keys = list(dict.fromkeys((r["network"], r["rows"], r["sites"]) for r in rows))
     for key in keys:
         here = [r for r in rows if (r["network"], r["rows"], r["sites"]) == key]
@@ -113,7 +114,7 @@ def _against_alone(rows: Sequence[Row]) -> Section:
             continue
         alone = _mean(plain, "site_smhd")
         line = [*key, alone]
-        for mechanism in sorted({r["mechanism"] for r in here} - {"ges"}):
+        for mechanism in mechanisms:
             own = [r for r in here if r["mechanism"] == mechanism]
             good = [
                 e
@@ -125,7 +126,7 @@ def _against_alone(rows: Sequence[Row]) -> Section:
     return Section(
         "Smallest ε at which the consensus beats a site alone",
         "In SMHD to the truth, against the mean site's GES without privacy.",
-        ["network", "rows", "sites", "SMHD of a site alone", "dp-climb", "dp-ges"],
+        ["network", "rows", "sites", "SMHD of a site alone", *mechanisms],
         lines,
     )
 

@@ -15,7 +15,13 @@ from fedbn.networks.catalog import load_network
 from fedbn.privacy.climb import dp_climb
 from fedbn.privacy.draws import Budget, Mechanism, Transcript
 from fedbn.privacy.zcdp import rho_of
-from simulations.privacy.audits import LEVEL, MECHANISMS, caught_neighbours, one_draw_bound
+from simulations.privacy.audits import (
+    LEVEL,
+    MECHANISMS,
+    caught_moments,
+    caught_neighbours,
+    one_draw_bound,
+)
 from simulations.privacy.broken import (
     filter_candidates,
     flips_all_pairs,
@@ -46,6 +52,16 @@ def test_replays_catch_a_rate_that_is_too_large(
 def test_replays_catch_candidates_that_depend_on_data(mechanism: Mechanism) -> None:
     found = caught_neighbours(filter_candidates(mechanism), Budget.of, 1, NEIGHBOURS)
     assert found >= NEIGHBOURS // 4
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_replays_of_releases_and_draws_pass_where_nothing_is_wrong(epsilon: float) -> None:
+    assert caught_moments("none", epsilon, NEIGHBOURS) == 0
+
+
+@pytest.mark.parametrize("fault", ["half the width", "budget undivided", "filtered"])
+def test_replays_catch_broken_releases(fault: str) -> None:
+    assert caught_moments(fault, 1, NEIGHBOURS) >= NEIGHBOURS // 4
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])

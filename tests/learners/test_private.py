@@ -73,8 +73,9 @@ def test_runs_that_would_say_more_are_refused(changes: dict[str, Any], words: st
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"learner": "ges", "epsilon": 2.0}, "epsilon is for dp-climb, dp-ges"),
+        ({"learner": "ges", "epsilon": 2.0}, "epsilon is for dp-climb, dp-ges, dp-moments"),
         ({"learner": "dp-climb", "turning": True}, "turning is for ges"),
+        ({"learner": "dp-moments", "dp_edges": 2.0}, "dp-edges is for dp-climb, dp-ges"),
         ({"learner": "dp-climb", "seconds": 3.0}, "learner-seconds is not for dp-climb"),
         ({"learner": "dp-ges", "row_weight": 2.0}, "row-weight must be 1"),
         ({"epsilon": 0.0}, "epsilon must be positive"),

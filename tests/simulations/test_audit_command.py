@@ -48,6 +48,16 @@ def test_a_private_learner_keeps_its_claim(capsys: pytest.CaptureFixture[str]) -
     assert content["largest_range"] <= content["allowed_range"]
 
 
+def test_noisy_sums_keep_their_claim_too(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("asia", "--game", "epsilon", "--learner", "dp-moments", *SMALL)
+    status, content, _ = audit(capsys, *arguments)
+    assert status == 0
+    assert content["replays"]["of"] == 6
+    assert content["caught"] is False
+    assert 0.9 < content["largest_share"] <= 1
+    assert content["largest_rho"] <= content["allowed_rho"]
+
+
 def test_tables_and_wrong_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "t.csv"
     table.write_text("a,b\n" + "0,0\n1,1\n" * 30)
