@@ -2,8 +2,8 @@
 
 Everything here is computed from releases and costs no row. Features are whitened, so that under
 independence every entry of the covariance of x and y has mean 0 and the variance ν² that follows
-from the noise of the releases and the number of rows, but at least MIN_NOISE. Where there is a dependence an entry
-is taken as normal with variance s² + ν². Hence for an entry c
+from the noise of the releases and the number of rows, but at least MIN_NOISE. Where there is a
+dependence an entry is taken as normal with variance s² + ν². Hence, for an entry c,
 
     ln BF = ½ ( c² / ν² · s² / (s² + ν²) - ln(1 + s² / ν²) ),
 

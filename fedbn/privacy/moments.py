@@ -7,7 +7,7 @@ Three releases, then draws (shares of ρ in brackets):
 2. The covariances of all pairs (19/80).
 3. Those of the 4 n pairs that speak most for a dependence so far (19/80): fewer sums, less noise.
 4. Draws of dp-ges (1/2), which begin with the class that greedy equivalence search finds on the
-   evidence of the releases (`evidence.py`): n / 2 Inserts and n / 2 Deletes at most.
+   evidence of the releases (`evidence.py`): n / 2 Inserts at most, then n / 4 Deletes.
 
 Why. A draw of dp-climb or dp-ges pays for one arc. A release pays for all pairs, and the search on
 it costs nothing, so that strong dependences come cheap; since rows that are far from typical count
@@ -31,7 +31,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG
-from fedbn.privacy.class_climb import class_climbing
+from fedbn.privacy.class_climb import DELETIONS, class_climbing
 from fedbn.privacy.class_operators import deletions, insertions
 from fedbn.privacy.dependence import MAX_ROWS
 from fedbn.privacy.draws import Mechanism, Transcript, run_privately
@@ -51,8 +51,8 @@ COUNTS_SHARE = Fraction(1, 20)
 CHOSEN_PAIRS = 4
 """So many pairs per variable are looked at twice."""
 
-DRAWS = Fraction(1, 2)
-"""Draws per variable, forward, and as many backward."""
+INSERTIONS = Fraction(1, 2)
+"""Draws per variable of the forward phase; the backward phase has those of dp-ges."""
 
 MAX_PARENTS = 4
 
@@ -108,12 +108,13 @@ def dp_moments(
 
 def phases(rho: Fraction, n: int) -> tuple[Fraction, Fraction, int]:
     """ρ of the releases, ρ of the draws, and the most draws, for n variables."""
-    return RELEASES_SHARE * rho, (1 - RELEASES_SHARE) * rho, 2 * math.ceil(DRAWS * n)
+    draws = math.ceil(INSERTIONS * n) + math.ceil(DELETIONS * n)
+    return RELEASES_SHARE * rho, (1 - RELEASES_SHARE) * rho, draws
 
 
 def drawing_from(start: PDAG, max_parents: int) -> Mechanism:
     """The draws of dp-ges from this class on; it must come from releases alone."""
-    return class_climbing(max_parents, math.ceil(DRAWS * start.n), start)
+    return class_climbing(max_parents, math.ceil(DELETIONS * start.n), start)
 
 
 def moment_class(table: Dataset, releaser: Releaser, max_parents: int) -> PDAG:
