@@ -7,6 +7,7 @@ not wanted are read, too, for their encoding.
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ def arrow_columns(
 ) -> dict[str, Column] | None:
     """The wanted columns, from where the stream is; None where a strict reader has to look.
 
+    That is also so where the file changes meanwhile.
+
     Parameters
     ----------
     stream : a file or a BytesIO, in UTF-8.
@@ -57,6 +60,7 @@ def arrow_columns(
     reader = _Reader(stream, start, names, form, missing)
     types = {name: _NUMBER if name in floats else _TEXT for name in wanted}
     types |= {name: _OTHER for name in names if name not in types}
+    before = _stamp(stream)
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(look_at_quotes, stream, form.mark)
         table = reader.read(types)
@@ -66,7 +70,20 @@ def arrow_columns(
     if table is None or quoting == "spanning":
         table = _table_by_guess(reader, types, spanning=quoting == "spanning")
     columns = _columns(table, wanted)
-    return columns if columns and _are_full(columns) else None
+    if not columns or not _are_full(columns) or _stamp(stream) != before:
+        return None
+    return columns
+
+
+def _stamp(stream: BinaryIO) -> tuple[int, ...]:
+    """What changes when the file does: pyarrow may read it when its quotes were already seen."""
+    if isinstance(stream, io.BytesIO):
+        return ()
+    try:
+        now = os.stat(stream.name)
+    except OSError:
+        return (-1,)
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
 
 
 # --- What pyarrow reads ---------------------------------------------------------------------------
@@ -111,7 +128,7 @@ class _Reader:
                     decimal_point=self.form.decimal,
                 ),
             )
-        except pa.ArrowException:
+        except (pa.ArrowException, OSError):  # a file that is gone, too
             return None
         return table if table.num_rows > 0 and table.column_names == list(types) else None
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from threading import Event
+from typing import BinaryIO
 
 import pytest
 from hypothesis import given
@@ -161,6 +163,35 @@ def test_columns_that_are_not_read_must_be_utf8(tmp_path: Path, cell: bytes) -> 
     path = tmp_path / "t.csv"
     path.write_bytes(b"x,y\na," + cell + b"\n")
     assert cells(path, columns=["x"]) == "refused"
+
+
+def test_a_file_that_changes_meanwhile_is_read_strictly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else pyarrow could have read other bytes than those whose quotes were looked at."""
+    path, other = tmp_path / "t.csv", tmp_path / "other.csv"
+    path.write_text("x,y\na,b\n")
+    other.write_text('x,y\na,"b"c\n')
+
+    def look(stream: BinaryIO, mark: str) -> Quoting:
+        found = look_at_quotes(stream, mark)
+        if other.exists():
+            other.rename(path)
+        else:
+            path.unlink()
+        looked_at.set()
+        return found
+
+    def read(self: object, types: object, *, spanning: bool = False) -> object:
+        assert looked_at.wait(60)
+        return pyarrow_reads(self, types, spanning=spanning)
+
+    looked_at = Event()
+    pyarrow_reads = csv_arrow._Reader.read
+    monkeypatch.setattr(csv_arrow, "look_at_quotes", look)
+    monkeypatch.setattr(csv_arrow._Reader, "read", read)
+    assert cells(path) == {"x": ["a"], "y": ["b"]}
+    assert cells(path) == "refused"  # the other file, which is there no more when pyarrow comes
 
 
 NUMBERS = ["1", "-2.5", " 3", "007", "9", "nan", "1e999", "0x1F", f"{2**53 + 1}"]
