@@ -25,8 +25,11 @@ Quoting = Literal["none", "plain", "spanning", "wrong"]
 spans lines; or none of these."""
 
 _QUOTE, _LF, _CR = ord('"'), ord("\n"), ord("\r")
-_PIECE = 1 << 17
-"""Bytes that are looked at in one go, so that they stay in the cache."""
+_PIECE = 1 << 19
+"""Bytes whose bits are looked at in one go."""
+
+_CACHED = 1 << 17
+"""Bytes that are compared in one go, so that they stay in the cache; a multiple of 64."""
 
 _ONE, _LAST, _ALL = np.uint64(1), np.uint64(63), np.uint64(2**64 - 1)
 
@@ -48,10 +51,10 @@ def look_at_quotes(stream: BinaryIO, mark: str) -> Quoting:
             spanning |= odd and (b"\n" in text or b"\r" in text)
             continue
         data = np.frombuffer(text, dtype=np.uint8)
-        end = data == _LF
-        end |= data == _CR
-        quotes, ends = _words(data == _QUOTE), _words(end)
-        edges = _words(data == ord(mark)) | ends | quotes
+        quotes, ends = _places(data, _QUOTE), _places(data, _LF)
+        if b"\r" in text:
+            ends |= _places(data, _CR)
+        edges = _places(data, ord(mark)) | ends | quotes
         _clear_outer(quotes, len(data))
         parity = _parity(quotes, odd)
         lonely = (parity & ~_one_on(edges)) | (~parity & ~_one_back(edges))
@@ -76,11 +79,13 @@ def _pieces(stream: BinaryIO) -> Iterator[bytes]:
         text = text[-2:]
 
 
-def _words(bits: NDArray[np.bool_]) -> Bits:
-    """The same bits, 64 to a word, the first as its lowest one; zeros at the end."""
-    packed = np.packbits(bits, bitorder="little")
-    words = np.zeros(-(-len(bits) // 64), dtype="<u8")
-    words.view(np.uint8)[: len(packed)] = packed
+def _places(data: NDArray[np.uint8], byte: int) -> Bits:
+    """Where the byte is: 64 places to a word, the first as its lowest bit; zeros at the end."""
+    words = np.zeros(-(-len(data) // 64), dtype="<u8")
+    packed = words.view(np.uint8)
+    for first in range(0, len(data), _CACHED):
+        bits = np.packbits(data[first : first + _CACHED] == byte, bitorder="little")
+        packed[first // 8 : first // 8 + len(bits)] = bits
     return words
 
 

@@ -143,6 +143,7 @@ def test_quotes_are_looked_at_as_one_by_one(parts: list[str], size: int, mended:
         assert slowly(text.encode(), b",") in ("plain", "spanning")
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(csv_quotes, "_PIECE", size)
+        monkeypatch.setattr(csv_quotes, "_CACHED", 64)
         for mark in ",\t":
             content = text.replace(",", mark).encode()
             assert look_at_quotes(io.BytesIO(content), mark) == slowly(content, mark.encode())
