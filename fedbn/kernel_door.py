@@ -57,6 +57,9 @@ class _Cache(FunctionCache):
 class _Door(CPUDispatcher):
     """What Python calls. Called by another kernel the same function is a part of that one."""
 
+    def _compilation_chain_init_hook(self) -> None:
+        """numba looks among all installed packages for what adds to it here; kernels need none."""
+
     @cached_property
     def part(self) -> Part:
         return Part(self.py_func)

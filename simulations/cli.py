@@ -7,6 +7,7 @@ error. Exit status: 0, or 1 after an error of fedbn (one line), or 2 after wrong
 
 from __future__ import annotations
 
+import copy
 import sys
 import time
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.main import get_command_name
 
 from fedbn import __version__
 from fedbn.errors import ConfigError, FedbnError
@@ -138,13 +140,29 @@ def _options(
     begin_command()
 
 
+def _with_only(asked: list[str]) -> typer.Typer:
+    """The app with just the command that is asked for, if it has that one.
+
+    To make the options of all commands takes longer than to learn from a small table.
+    """
+    chosen = copy.copy(app)
+    chosen.registered_groups = []
+    chosen.registered_commands = [
+        command
+        for command in app.registered_commands
+        if command.callback
+        and [command.name or get_command_name(command.callback.__name__)] == asked
+    ]
+    return chosen if chosen.registered_commands else app
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit; an error of fedbn is one line on standard error and status 1."""
     from simulations.terminal import show_error, show_warnings
 
     try:
         with show_warnings():
-            app(args=arguments)
+            _with_only(sys.argv[1:2] if arguments is None else arguments[:1])(args=arguments)
     except (FedbnError, MemoryError) as error:
         show_error(error)
         sys.exit(1)

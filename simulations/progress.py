@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, Protocol
 
+from fedbn.kernel_compilation import without_collection
 from simulations.compilation import compilation
 
 __all__ = [
@@ -300,6 +301,6 @@ def starting(words: str, shown: bool, at_once: bool = False) -> Iterator[None]:
     """Say what a command loads inside: if that takes long, or, where it always does, at once."""
     if at_once and not sys.stderr.isatty():  # a bar is there at once
         say_start(f"starting: {words}", shown)
-    with stages(shown) as notify:
+    with stages(shown) as notify, without_collection():
         notify(f"starting: {words}")
         yield

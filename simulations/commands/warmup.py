@@ -6,11 +6,9 @@ their own, at the same time; numba keeps them on disk.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, wait
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -156,6 +154,9 @@ def _compile(
     """Every door as it is done, and its seconds; `count` hears of kernels meanwhile."""
     if not doors:
         return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, wait
+
     calls = kernels_of_doors()
     sizes = [len(kernels_below(calls[door])) for door in doors]
     spawning = multiprocessing.get_context("spawn")
