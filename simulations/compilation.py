@@ -102,7 +102,9 @@ def tell_of_kernels(tell: Callable[[int], None]) -> Iterator[None]:
             pass
 
         def on_end(self, event: Any) -> None:
-            self.seen.add(event.data["dispatcher"])
+            function = event.data["dispatcher"].py_func
+            if not function.__module__.startswith("numba."):
+                self.seen.add(function)  # once, also where it is a door and a part of another
             tell(len(self.seen))
 
     with event.install_listener("numba:compile", Listener()):
