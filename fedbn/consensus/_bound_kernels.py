@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
 from fedbn.consensus._carry_kernels import carry
-from fedbn.consensus._cut_kernels import cut_inside, least_cut_bits
+from fedbn.consensus._cut_kernels import least_cut_bits
 from fedbn.consensus._engine import (
     AFTER,
     ALIKE,
@@ -47,9 +47,10 @@ from fedbn.consensus._slot_kernels import (
     size_of,
 )
 from fedbn.consensus._typical_kernels import (
-    SAME_A,
+    KNOWN_A,
     SAME_CUT,
     compare_cut,
+    cut_in_known_a,
     fill_unlike,
 )
 from fedbn.graphs._bit_kernels import ZERO, has_bit, set_bit
@@ -76,7 +77,7 @@ def evaluate(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
             continue
         g, low, free = e.graphs[i], e.sets[slot, F], e.sets[slot, U]
         if alike and has_bit(s.inputs[OTHER], i):
-            value = cut_inside(g, x, y, s.spare[6], low, free, s)
+            value = cut_in_known_a(e, slot, i, s)
         else:
             value = least_cut_bits(g, x, y, low, free, more, s)
         change(e, slot, i, -1 - e.cut[slot, i], min(value, e.limits[CLIP]))
@@ -91,8 +92,8 @@ def evaluate(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
 def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
     """The minimum cut of the typical graph, for all inputs that have the same; cuts made, one.
 
-    Inputs UNLIKE the typical graph are looked at one by one. Those with the same A are left in
-    s.inputs[OTHER], A in s.spare[6].
+    Inputs UNLIKE the typical graph are looked at one by one. Those with KNOWN_A are left in
+    s.inputs[OTHER], the typical A in s.spare[6].
     """
     number = e.slots[slot, OWNER]
     x, y = e.edges[number, X], e.edges[number, Y]
@@ -101,9 +102,9 @@ def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -
     value = min(least_cut_bits(e.typical, x, y, low, free, more, s), e.limits[CLIP])
     certain = size_of(free) > more
     fill_unlike(e, low, free, certain, s)
-    same_a = s.inputs[OTHER]
-    for k in range(same_a.shape[0]):
-        same_a[k] = ZERO
+    known_a = s.inputs[OTHER]
+    for k in range(known_a.shape[0]):
+        known_a[k] = ZERO
     for w in range(low.shape[0]):
         s.spare[6, w] = s.sets[INSIDE, w]
     for i in range(0, e.weights.shape[0], stride):
@@ -113,10 +114,10 @@ def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -
         if has_bit(s.inputs[UNLIKE], i):
             less = -1 - e.cut[slot, i] >= value
             told = compare_cut(e, slot, i, certain, less, s)
-            if less and told == SAME_A:
+            if less and told == KNOWN_A:
                 told = compare_cut(e, slot, i, certain, False, s)
-        if told == SAME_A:
-            set_bit(same_a, i)
+        if told == KNOWN_A:
+            set_bit(known_a, i)
         if told != SAME_CUT:
             continue
         change(e, slot, i, -1 - e.cut[slot, i], value)

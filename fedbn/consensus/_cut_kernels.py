@@ -177,7 +177,7 @@ def min_cut_bits(g: Bits, x: int, y: int, low: Bits, free: Bits, s: Scratch) -> 
     reaches in the residual graph of a maximum flow from y (unique).
     """
     _fill_inside(g, x, y, low, s)
-    return _cut_inside(g, x, y, low, free, s)
+    return cut_inside(g, x, y, low, free, s)
 
 
 @inner
@@ -187,41 +187,31 @@ def least_cut_bits(g: Bits, x: int, y: int, low: Bits, free: Bits, more: int, s:
     _fill_inside(g, x, y, low, s)
     if size_of(free) > more:
         for v in range(g.shape[1]):
-            if has_bit(s.sets[INSIDE], v):
-                continue
             below = 0
             for w in range(g.shape[2]):
                 below += np.int64(popcount(g[DES, v, w] & free[w]))
             if below > more:
                 set_bit(s.sets[INSIDE], v)
-    return _cut_inside(g, x, y, low, free, s)
-
-
-@inner
-def cut_inside(g: Bits, x: int, y: int, inside: Bits, low: Bits, free: Bits, s: Scratch) -> int:
-    """Minimum cut between x and y in moral(inside) - (low + free); `inside` has its ancestors."""
-    for w in range(inside.shape[0]):
-        s.sets[INSIDE, w] = inside[w]
-    return _cut_inside(g, x, y, low, free, s)
+    return cut_inside(g, x, y, low, free, s)
 
 
 @inner
 def _fill_inside(g: Bits, x: int, y: int, low: Bits, s: Scratch) -> None:
-    """INSIDE := An({x, y} + low): nodes that are in it already bring nothing."""
+    """INSIDE := An({x, y} + low)."""
     words = g.shape[2]
     for w in range(words):
         s.sets[INSIDE, w] = g[ANC, x, w] | g[ANC, y, w]
     for w in range(words):
-        word = low[w] & ~s.sets[INSIDE, w]
+        word = low[w]
         while word != ZERO:
             v = (w << 6) + np.int64(first_bit(word))
+            word &= word - ONE
             for k in range(words):
                 s.sets[INSIDE, k] |= g[ANC, v, k]
-            word &= ~s.sets[INSIDE, w]
 
 
 @inner
-def _cut_inside(g: Bits, x: int, y: int, low: Bits, free: Bits, s: Scratch) -> int:
+def cut_inside(g: Bits, x: int, y: int, low: Bits, free: Bits, s: Scratch) -> int:
     """Minimum cut between x and y in moral(INSIDE) - (low + free); INSIDE has its ancestors."""
     words = g.shape[2]
     for w in range(words):

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bits
-from fedbn.consensus._cut_kernels import is_inside
+from fedbn.consensus._cut_kernels import cut_inside, is_inside
 from fedbn.consensus._engine import (
     ANC,
     CH,
@@ -56,7 +56,7 @@ from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, 
 from fedbn.kernel_parts import inner
 
 MANY_NODES = 48  # the inputs of so many nodes are taken to be all
-UNCERTAIN, SAME_A, SAME_CUT = 0, 1, 2
+UNCERTAIN, KNOWN_A, SAME_CUT = 0, 1, 2
 
 
 @inner
@@ -84,20 +84,21 @@ def _is_in_a(e: Engine, slot: int, g: Bits, v: int, certain: bool) -> bool:
 
 @inner
 def compare_cut(e: Engine, slot: int, i: int, certain: bool, less: bool, s: Scratch) -> int:
-    """What the differences of input i tell of its cut: SAME_CUT, SAME_A, or UNCERTAIN.
+    """What the differences of input i tell of its cut: SAME_CUT, KNOWN_A, or UNCERTAIN.
 
     A path from a node that is in one A only, to {x, y} + low or (certain) to an undecided element,
     has an arc that the other graph lacks: the last one that enters the other A, or the first one.
     Its tail is not in the other A. So A is the same if the tails of all such arcs are. Then a row
     of T differs only where an arc enters a node of K in A from outside of S, or is in the input
     alone and leads from T into A. If A only has more nodes in the input, and none of K, that holds
-    as long as no arc of the input alone leads from T out of A.
+    as long as no arc of the input alone leads from T out of A. If each of its arcs that make A grow
+    enters the typical A, A is that and the ancestors of their tails (`cut_in_known_a`).
     less: the cut cannot be below the typical one. Then arcs that the input lacks need no look, for
-    they can only make it smaller; SAME_A says nothing.
+    they can only make it smaller; KNOWN_A says nothing.
     s: as `fill_unlike` left it, with T and K.
     """
     touched, near, inside = s.spare[4], s.spare[5], s.sets[INSIDE]
-    same, grown, outwards = True, False, False
+    same, grown, outwards, known = True, False, False, True
     for k in range(e.differing[i]):
         a, b = np.int64(e.differs[i, k, 0]), np.int64(e.differs[i, k, 1])
         given, enters = has_bit(e.sets[slot, F], a), has_bit(inside, b)
@@ -112,14 +113,30 @@ def compare_cut(e: Engine, slot: int, i: int, certain: bool, less: bool, s: Scra
             if has_bit(touched, a):
                 same, outwards = same and not enters, outwards or not enters
             if not has_bit(inside, a) and (enters or (certain and _may_lead(e, slot, i, b))):
-                grown = True
-                if _moves_near(e, i, a, s):
-                    return UNCERTAIN
+                grown, known = True, known and enters
+                same = same and not _moves_near(e, i, a, s)
         if enters and has_bit(near, b):
             same = same and (given or has_bit(e.sets[slot, U], a))
-    if e.differing[i] < 0 or (grown and (outwards or not same)):
+    if e.differing[i] < 0:
         return UNCERTAIN
-    return SAME_CUT if same else SAME_A
+    if same and not (grown and outwards):
+        return SAME_CUT
+    return KNOWN_A if known else UNCERTAIN
+
+
+@inner
+def cut_in_known_a(e: Engine, slot: int, i: int, s: Scratch) -> int:
+    """The minimum cut in an input with KNOWN_A; the typical A is in s.spare[6]."""
+    number, g, typical_a = e.slots[slot, OWNER], e.graphs[i], s.spare[6]
+    for w in range(typical_a.shape[0]):
+        s.sets[INSIDE, w] = typical_a[w]
+    for k in range(e.differing[i]):
+        a, b = np.int64(e.differs[i, k, 0]), np.int64(e.differs[i, k, 1])
+        if has_bit(typical_a, b) and not has_bit(typical_a, a) and has_bit(g[PA, b], a):
+            for w in range(typical_a.shape[0]):
+                s.sets[INSIDE, w] |= g[ANC, a, w]
+    x, y = e.edges[number, X], e.edges[number, Y]
+    return cut_inside(g, x, y, e.sets[slot, F], e.sets[slot, U], s)
 
 
 @inner
