@@ -5,10 +5,14 @@
     python -m simulations.benchmarks.search --networks 'random-gaussian:8:12:{sample}' \\
         --score gaussian-bic --rows 300 --samples 100 --peers ges
     python -m simulations.benchmarks.search --networks alarm --rows 1000,5000,20000,100000
+    python -m simulations.benchmarks.search --networks alarm --score bic --samples 10 \\
+        --peers "bnlearn tabu;pgmpy hill climbing:2"
 
 Programs that are not installed (`pip install 'fedbn[bench]'`) are named and left out.
 `--peer-python` names further interpreters to look for them (xges needs an older numpy than fedbn),
-RSCRIPT an Rscript with bnlearn, XGES_PROGRAM the C++ program of XGES; `--peers` chooses among them.
+RSCRIPT an Rscript with bnlearn, XGES_PROGRAM the C++ program of XGES, which
+`simulations.benchmarks.build_xges` builds; `--peers` chooses among them, and gives slow ones fewer
+samples.
 {sample} in the name of a random network is its seed. Every structure is scored by fedbn with one
 and the same score. What pgmpy finds depends on the order of its sets: PYTHONHASHSEED is 0 unless
 the environment has another.
