@@ -91,7 +91,8 @@ def search_states(union_pa: Bits, xy: Ints32, h: Bits, cuts: Ints) -> Bits:
     done = 0
     for b in range(cuts.shape[0]):
         while done < cuts[b]:
-            delete_in_class(p, dag, places, xy[done, 0], xy[done, 1], h[done], spare[3], spare)
+            x, y = np.int64(xy[done, 0]), np.int64(xy[done, 1])  # as on the path: compiled once
+            delete_in_class(p, dag, places, x, y, h[done], spare[3], spare)
             done += 1
         copy_rows(extend_bits(p[PA], p[CH], p[NE])[1], out[b])
     return out

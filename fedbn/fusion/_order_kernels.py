@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fedbn.arrays import Bits, Floats, Ints
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, popcount, set_bit
 from fedbn.kernel_door import door_to_sets
-from fedbn.kernel_parts import inner
+from fedbn.kernel_parts import inner, inner_with_arrays
 
 
 @inner
@@ -135,8 +135,10 @@ def order_bits(pa: Bits, ch: Bits, weights: Ints, draws: Floats) -> Ints:
     """
     r, n, _ = pa.shape
     costs = np.zeros((r + 1, n), dtype=np.int64)
-    order = np.full(n, -1, dtype=np.int64)
-    extend_order(pa.copy(), ch.copy(), weights, draws, costs, order, n)
+    order = np.zeros(n, dtype=np.int64)
+    for place in range(n):
+        order[place] = -1
+    _fill_places(pa.copy(), ch.copy(), weights, draws, costs, order, n)
     return order
 
 
@@ -150,6 +152,13 @@ def extend_order(
     costs [r + 1, n], zeros at first: costs of every node in every graph, and their sums, kept and
     computed again only where a neighbourhood changed.
     """
+    return _fill_places(pa, ch, weights, draws, costs, order, count)
+
+
+@inner_with_arrays
+def _fill_places(
+    pa: Bits, ch: Bits, weights: Ints, draws: Floats, costs: Ints, order: Ints, count: int
+) -> int:
     r, n, words = pa.shape
     scratch = np.zeros((2, words), dtype=np.uint64)
     changed = np.zeros(words, dtype=np.uint64)
