@@ -37,7 +37,7 @@ from fedbn.search.xges import xges0
 if TYPE_CHECKING:
     from fedbn.search._kick_kernels import Kicks
 
-__all__ = ["KICKS", "KickRules", "begin_kicks", "iterated_local_search"]
+__all__ = ["KickRules", "begin_kicks", "iterated_local_search", "usual_kicks"]
 
 _NO_LIMIT = 1 << 40
 _KICKS_BETWEEN_LOOKS_AT_THE_CLOCK = 10
@@ -68,8 +68,13 @@ class KickRules:
                 raise ConfigError(f"{name} must be at least 0, not {value}")
 
 
-KICKS = KickRules()
-"""The numbers that the learner `ils` uses."""
+def usual_kicks(n: int) -> KickRules:
+    """How the learner `ils` kicks on n nodes: longer on few nodes, where a kick takes less time.
+
+    >>> usual_kicks(8).patience, usual_kicks(37).patience, usual_kicks(441).patience
+    (600, 405, 200)
+    """
+    return KickRules(patience=min(max(15_000 // max(n, 1), 200), 600))
 
 
 def iterated_local_search(
@@ -77,7 +82,7 @@ def iterated_local_search(
     rules: SearchRules = FREE,
     *,
     rng: np.random.Generator,
-    kicks: KickRules = KICKS,
+    kicks: KickRules | None = None,
 ) -> SearchResult:
     """The best DAG that XGES-0, kicks and climbs find.
 
@@ -85,7 +90,7 @@ def iterated_local_search(
     ----------
     score, rules : those of `xges0`, which `rules` hold for as they do for the kicks.
     rng : for the walks.
-    kicks : how long and how far the search goes.
+    kicks : how long and how far the search goes; None for `usual_kicks`.
 
     Raises
     ------
@@ -101,9 +106,10 @@ def iterated_local_search(
     """
     deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
     begun = xges0(score, rules)
-    best, state, met = _kick(score, rules, begun.dag, deadline, begin_kicks(score.n, kicks, rng))
+    state = begin_kicks(score.n, kicks or usual_kicks(score.n), rng)
+    best, counters, met = _kick(score, rules, begun.dag, deadline, state)
     found = ClassSearch.begin(score, replace(rules, start=best, rng=None)).result()
-    return replace(found, met=begun.met | met, counters=dict(begun.counters) | state)
+    return replace(found, met=begun.met | met, counters=dict(begun.counters) | counters)
 
 
 def _kick(
