@@ -6,15 +6,18 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 SAY := $(PYTHON) tools/say_progress.py
+PARTS := fedbn clients server simulations
 
 .PHONY: demo test check lint docs install browser clean
 
 install: .venv/installed
 
+# pip compiles with one process; some packages hold files that are no Python 3, which it skips, too.
 .venv/installed: pyproject.toml setup.py constraints.txt
 	@$(SAY) "making .venv" $(PYTHON) -m venv .venv
-	@$(SAY) "installing packages" $(BIN)/python -m pip install --progress-bar off \
+	@$(SAY) "installing packages" $(BIN)/python -m pip install --progress-bar off --no-compile \
 	  --constraint constraints.txt --editable '.[all]'
+	@$(SAY) "compiling packages" $(BIN)/python -m compileall -qq -j 0 .venv/lib $(PARTS) || true
 	$(BIN)/fedbn warmup
 	touch $@
 
