@@ -112,13 +112,16 @@ def _answers(
     read: Callable[[object, int], Answer],
 ) -> dict[int, Answer]:
     """Node -> its answer, of those that answer well; why another does not is logged."""
+    asked = sorted(nodes)
     requests = [
         Message(RecordDict({"question": ConfigRecord({"text": question})}), node, HISTOGRAM)
-        for node in sorted(nodes)
+        for node in asked
     ]
     answers: dict[int, Answer] = {}
+    silent = set(asked)
     for reply in grid.send_and_receive(requests, timeout=timeout):
         node = reply.metadata.src_node_id
+        silent.discard(node)
         try:
             record = content_of(reply, _name(node)).get("histogram")
             if not isinstance(record, ConfigRecord):
@@ -126,6 +129,8 @@ def _answers(
             answers[node] = read(record.get("text"), node)
         except MessageError as error:
             LOG.warning("no histogram: %s", error)
+    for node in sorted(silent):
+        LOG.warning("no histogram: %s: no reply", _name(node))
     if not answers:
         raise QuorumError("cut points need the histograms of one site at least; none answered")
     return dict(sorted(answers.items()))

@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Floats
 
-__all__ = ["UNIT", "Features", "squared_bound", "weighted_products"]
+__all__ = ["MAX_PAIRS", "UNIT", "Features", "squared_bound", "weighted_products"]
+
+MAX_PAIRS = 1 << 24
+"""Fewer pairs than this are put into one release: sums of more could overflow."""
 
 UNIT = 64
 """The weight of a row that is not cut."""
@@ -95,7 +98,8 @@ def weighted_products(
 
     Notes
     -----
-    Nothing overflows with fewer than 2^24 pairs: a squared feature is at most 2^19, a weight 2^6.
+    Nothing overflows with fewer than MAX_PAIRS pairs: a squared feature is at most 2^19, a weight
+    2^6.
     """
     total = sum(table.shape[1] for table in features.tables)
     sums = np.zeros((total, total), dtype=np.int64)

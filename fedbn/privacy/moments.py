@@ -36,7 +36,7 @@ from fedbn.privacy.class_operators import deletions, insertions
 from fedbn.privacy.dependence import MAX_ROWS
 from fedbn.privacy.draws import Mechanism, Transcript, run_privately
 from fedbn.privacy.evidence import Evidence
-from fedbn.privacy.features import UNIT, Features, squared_bound, weighted_products
+from fedbn.privacy.features import MAX_PAIRS, UNIT, Features, squared_bound, weighted_products
 from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript
 from fedbn.search.operators import Delete, Insert
 
@@ -93,7 +93,7 @@ def dp_moments(
     Raises
     ------
     ConfigError : ρ is too small for so many draws.
-    DataError : the data are not categorical, or have 2^28 rows or more.
+    DataError : the data are not categorical, have 2^28 rows or more, or 2^24 pairs of variables.
     """
     parents = MAX_PARENTS if max_parents is None else max_parents
     of_releases, of_draws, draws = phases(rho, dataset.n)
@@ -122,10 +122,12 @@ def moment_class(table: Dataset, releaser: Releaser, max_parents: int) -> PDAG:
 
     Raises
     ------
-    DataError : the data are not categorical, or have 2^28 rows or more.
+    DataError : the data are not categorical, have 2^28 rows or more, or 2^24 pairs of variables.
     """
     if table.n_rows >= MAX_ROWS:
         raise DataError(f"a table must have fewer than 2^28 rows, not {table.n_rows}")
+    if math.comb(table.n, 2) >= MAX_PAIRS:
+        raise DataError(f"dp-moments takes at most 5,793 variables, not {table.n}")
     shares, rows = _noisy_shares(table, releaser)
     features = Features.of(shares)
     evidence = Evidence(features, rows)

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, DataError
 from fedbn.graphs.distances import smhd
 from fedbn.networks.catalog import load_network
 from fedbn.privacy.evidence import MIN_NOISE, PRIOR_VARIANCE, Evidence
 from fedbn.privacy.features import UNIT, Features, squared_bound, weighted_products
-from fedbn.privacy.moments import dp_moments, phases
+from fedbn.privacy.moments import dp_moments, moment_class, phases
 from fedbn.privacy.releases import PrivateReleaser
 from fedbn.privacy.zcdp import rho_of
 from tests import naive_privacy
@@ -157,6 +157,15 @@ def test_it_finds_the_strong_edges_and_repeats_itself() -> None:
     dag, transcript = dp_moments(data, rho=rho, source=Random(3))
     assert smhd(dag, network.dag) <= 4
     assert (dag, transcript) == dp_moments(data, rho=rho, source=Random(3))
+
+
+def test_so_many_pairs_that_sums_could_overflow_are_refused() -> None:
+    schema = Schema.categorical({f"v{i:04}": "01" for i in range(5794)})
+    data = Dataset(schema, np.zeros((1, 5794), dtype=np.int32))
+    releaser = PrivateReleaser(Fraction(1), Random(1))
+    with pytest.raises(DataError, match="at most 5,793 variables, not 5794"):
+        moment_class(data, releaser, 4)
+    assert not releaser.releases
 
 
 def test_variables_of_one_state_and_few_rows_are_no_error() -> None:

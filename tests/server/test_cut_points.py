@@ -81,6 +81,21 @@ def test_without_a_lie_all_sites_count(tmp_path: Path) -> None:
         assert find_cuts(grid, grid.get_node_ids(), PLAN, None) == {"age": expected(3)}
 
 
+def test_a_site_that_falls_silent_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = 0
+
+    def fall_silent(node: int, reply: Message) -> Message | None:
+        nonlocal asked
+        asked += node == LIAR
+        return None if node == LIAR and asked > 2 else reply
+
+    with grid_of(tmp_path, fall_silent) as grid, caplog.at_level(logging.WARNING):
+        assert find_cuts(grid, grid.get_node_ids(), PLAN, None) == {"age": expected(2)}
+    assert f"no histogram: node {LIAR}: no reply" in caplog.text
+
+
 def test_nobody_is_left(tmp_path: Path) -> None:
     def lie(node: int, reply: Message) -> Message:
         reply.content["histogram"] = ConfigRecord({"text": "{"})
