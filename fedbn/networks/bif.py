@@ -27,6 +27,7 @@ from fedbn.errors import FedbnWarning, NetworkError
 from fedbn.networks.bif_grammar import network_from_bif
 from fedbn.networks.json_file import read_text
 from fedbn.networks.network import BayesianNetwork, ConditionalTable
+from fedbn.wording import count_of
 
 __all__ = ["bif_text", "from_pgmpy", "read_bif", "to_pgmpy", "write_bif"]
 
@@ -159,7 +160,7 @@ def _with_bif_words(network: BayesianNetwork) -> BayesianNetwork:
         return network
     shown = ", ".join(renamed[:4]) + (", ..." if len(renamed) > 4 else "")
     warnings.warn(
-        f"{len(renamed)} names cannot be written in BIF and were changed: {shown}",
+        f"{count_of(len(renamed), 'name')} cannot be written in BIF; changed: {shown}",
         FedbnWarning,
         stacklevel=4,
     )
