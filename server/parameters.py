@@ -8,6 +8,7 @@ hold back families with small counts; then log and `run.json` say which tables a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,7 @@ from fedbn.errors import DataError, MessageError, NetworkError
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.moments_message import MOMENTS_KEYS, moments_from_arrays
-from fedbn.federation.parameter_sources import ParameterSources, held_back_words
+from fedbn.federation.parameter_sources import ParameterSources, remarks_on
 from fedbn.federation.rounds import FederationResult
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
@@ -28,7 +29,10 @@ from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 from fedbn.networks.network import BayesianNetwork
 from server.counting import answers_to
-from server.replies import LOG, arrays_in, content_of
+from server.replies import arrays_in, content_of
+
+LOG = logging.getLogger("fedbn.server.parameters")
+"""A log of its own: a command that is told the sources says all of it itself."""
 
 MOMENTS = f"{MessageType.QUERY}.moments"
 
@@ -63,13 +67,14 @@ def fit_parameters(
     nodes = {node: name for node, name in clients.items() if name in taking_part}
     ask = _tables if result.schema.kind == "categorical" else _equations
     found = ask(grid, result, nodes, experiment, timeout)
-    for site, reason in found.sources.refused:
-        LOG.warning("parameters are without the rows of %s: %s", site, reason)
-    for words in held_back_words(dict(found.sources.held_back)):
-        LOG.warning("%s", words)
-    if found.network is None:
-        LOG.warning("no parameters: %s", found.sources.failure)
+    tell(found.sources)
     return found
+
+
+def tell(sources: ParameterSources) -> None:
+    """Log whose rows the parameters are without, or why there are none."""
+    for words in remarks_on(sources):
+        LOG.warning("%s", words)
 
 
 def _tables(

@@ -20,6 +20,7 @@ from fedbn.arrays import Masked
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, MessageError, QuorumError
 from fedbn.federation.npy import array_of_npy
+from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import (
@@ -31,11 +32,11 @@ from fedbn.federation.secure_rounds import (
     terms_of,
 )
 from fedbn.federation.settings import Experiment
-from fedbn.networks.network import BayesianNetwork
 from fedbn.secure.masks import SIGNED, unmasked_sum
 from fedbn.secure.requests import SumRequest, to_bytes
 from fedbn.secure.session import Member, Terms
 from server.handshake import Handshake
+from server.parameters import FittedParameters, tell
 from server.replies import LOG, content_of, diagnostic
 
 KEYS, SUMS = f"{MessageType.QUERY}.keys", f"{MessageType.TRAIN}.sums"
@@ -125,8 +126,10 @@ class Cohort:
 
 def secure_federation(
     grid: Grid, shaken: Handshake, experiment: Experiment, timeout: float
-) -> tuple[SecureResult, BayesianNetwork | None, float]:
+) -> tuple[SecureResult, FittedParameters | None, float]:
     """The result of a run under secure sums, its parameters, and the CPU seconds of the server.
+
+    The parameters are None where nobody wanted them.
 
     Raises
     ------
@@ -142,19 +145,21 @@ def secure_federation(
     terms = terms_of(run, schema, experiment, _members(cohort, shaken, run))
     found = _drive(search, cohort, terms)
     result = result_of(found, schema, terms, shaken.state.refused, settings, cohort.cost)
-    network, lacking = None, None
+    fitted, lacking = None, None
     if settings.choose != "smhd":
         result, lacking = _drive(summed_choice(result, experiment), cohort, terms)
         if lacking is not None:
             LOG.warning("the structures alone choose: %s", lacking)
     if experiment.federation.parameters == "federated":
+        network = None
         if lacking is None:
             asked = summed_parameters(result, experiment.parameter_ess)
             result, network, lacking = _drive(asked, cohort, terms)
-        if lacking is not None:
-            LOG.warning("no parameters: %s", lacking)
+        sites = tuple(sorted(result.clients)) if lacking is None else ()
+        fitted = FittedParameters(network, ParameterSources(sites, failure=lacking or ""))
+        tell(fitted.sources)
     seconds = time.process_time() - began - cohort.waited
-    return replace(result, cost=cohort.cost), network, seconds
+    return replace(result, cost=cohort.cost), fitted, seconds
 
 
 def require_countable(schema: Schema, experiment: Experiment) -> None:

@@ -61,7 +61,7 @@ app = ServerApp()
 class Federated:
     """A result, the CPU seconds that its fusions took, those of loading their kernels, the
     consensus with parameters, if the run wanted them and sites gave them, and whose rows they are
-    of (None where nobody was asked, and under secure sums)."""
+    of (None where nobody was asked)."""
 
     result: FederationResult | SecureResult
     seconds: float
@@ -153,8 +153,9 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
     if experiment.consensus.aggregation != "open":
         shaken = handshake(grid, experiment, None)
         timeout = experiment.federation.reply_seconds or DAY
-        summed, network, seconds = secure_federation(grid, shaken, experiment, timeout)
-        return Federated(summed, seconds, startup_seconds, network)
+        summed, fitted, seconds = secure_federation(grid, shaken, experiment, timeout)
+        told = (fitted.network, fitted.sources) if fitted is not None else (None, None)
+        return Federated(summed, seconds, startup_seconds, *told)
     with hold(experiment):
         before = resume(experiment)
         if before is None or is_unfinished(before, experiment):

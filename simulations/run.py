@@ -42,7 +42,7 @@ class ExperimentRun:
     seconds : CPU seconds of the fusions: order, maps, union, path, readings.
     startup_seconds : CPU seconds of compiling or loading their kernels.
     network : the consensus with parameters, if the run wanted them and sites gave them.
-    sources : whose rows these are of; None where nobody was asked, and under secure sums.
+    sources : whose rows these are of; None where nobody was asked.
     wall_seconds : name of a stage -> wall-clock seconds.
     """
 
@@ -117,7 +117,7 @@ def _in_process(experiment: Experiment, tables: Simulation, say: Notify, count: 
         count=count,
     )
     say("the sites learn, then the server fuses: sites")
-    with quiet_flower(), grid:
+    with quiet_flower(), at_least("fedbn.server.parameters", logging.ERROR), grid:
         return federate(grid, experiment)
 
 
@@ -137,10 +137,17 @@ _ENGINES: Mapping[str, Callable[[Experiment, Simulation, Notify, Count], Federat
 @contextmanager
 def quiet_flower() -> Iterator[None]:
     """Flower's log on this process's standard error, from warnings upwards only."""
-    log = logging.getLogger("flwr")
-    level = log.level
-    log.setLevel(logging.WARNING)
+    with at_least("flwr", logging.WARNING):
+        yield
+
+
+@contextmanager
+def at_least(name: str, level: int) -> Iterator[None]:
+    """Inside, this log tells only what is so grave."""
+    log = logging.getLogger(name)
+    before = log.level
+    log.setLevel(level)
     try:
         yield
     finally:
-        log.setLevel(level)
+        log.setLevel(before)

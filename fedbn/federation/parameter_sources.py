@@ -9,7 +9,7 @@ from typing import Any
 from fedbn.errors import ResultsError
 from fedbn.wording import printable
 
-__all__ = ["ParameterSources", "held_back_in", "held_back_words"]
+__all__ = ["ParameterSources", "held_back_in", "held_back_words", "remarks_on"]
 
 SHOWN = 8
 """Variables that a line names."""
@@ -41,6 +41,24 @@ class ParameterSources:
             "held_back": {variable: list(sites) for variable, sites in self.held_back},
             "failure": self.failure or None,
         }
+
+
+def remarks_on(sources: ParameterSources) -> list[str]:
+    """One line for each site whose rows are missing, for tables that lack some, and for a failure.
+
+    >>> sources = ParameterSources(refused=(("east", "no reply"),), failure="no site answered")
+    >>> for line in remarks_on(sources):
+    ...     print(line)
+    the parameters are without the rows of east: no reply
+    the consensus has no parameters: no site answered
+    """
+    lines = [
+        f"the parameters are without the rows of {site}: {reason}"
+        for site, reason in sources.refused
+    ]
+    lines += held_back_words(dict(sources.held_back))
+    failure = [f"the consensus has no parameters: {sources.failure}"] if sources.failure else []
+    return lines + failure
 
 
 def held_back_in(run: Mapping[str, Any], source: str) -> dict[str, tuple[str, ...]]:

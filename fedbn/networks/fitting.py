@@ -108,7 +108,8 @@ def parameters_of_sites(
         else:
             lacking.append(dag.names[family.node])
     if lacking:
-        raise NetworkError(f"nobody counted the family of {', '.join(map(repr, lacking))}")
+        families = "family" if len(lacking) == 1 else "families"
+        raise NetworkError(f"nobody counted the {families} of {', '.join(map(repr, lacking))}")
     return BayesianNetwork(dag, schema, tuple(cpts))
 
 

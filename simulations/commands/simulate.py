@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import ConfigError, FedbnWarning
-from fedbn.federation.parameter_sources import ParameterSources, held_back_words
+from fedbn.federation.parameter_sources import remarks_on
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.privacy.ledger import reserve
 from fedbn.wording import count_of
@@ -111,7 +111,7 @@ def run_and_report(
         write_results(outcome, target, run=content, network=network, more=files)
         forget(experiment)
     warn_of(outcome.path, outcome.consensus)
-    warn_of_parameters(run, experiment)
+    warn_of_parameters(run)
     if as_json:
         shared = consensus_json(outcome.path, outcome.consensus)
         more = choice_json(result, experiment, outcome)
@@ -168,14 +168,12 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
     )
 
 
-def warn_of_parameters(run: ExperimentRun, experiment: Experiment) -> None:
-    """Say why there are none, where they were wanted, and which are without some sites' rows."""
-    sources = run.sources or ParameterSources()
-    words = held_back_words(dict(sources.held_back))
-    if experiment.federation.parameters == "federated" and run.network is None:
-        why = sources.failure or "no site's policy lets counts leave (counts = true)"
-        words.append(f"the consensus has no parameters: {why}")
-    for line in words:
+def warn_of_parameters(run: ExperimentRun) -> None:
+    """Say whose rows they are without, or why there are none, as the server's log would.
+
+    Within `run_experiment` that part of the log is silent on the engine in-process.
+    """
+    for line in remarks_on(run.sources) if run.sources is not None else ():
         warnings.warn(line, FedbnWarning, stacklevel=2)
 
 

@@ -65,7 +65,7 @@ def simulate_sums(
         write_sums(result, target, run=content, outcome=outcome, gold=truth, network=network)
     if outcome is not None:
         warn_of(outcome.path, outcome.consensus)
-    warn_of_parameters(run, experiment)
+    warn_of_parameters(run)
     if as_json:
         print_json({**_content(result, outcome, truth), **times, "out": str(target)})
     elif not quiet:

@@ -162,3 +162,20 @@ def test_wrong_usage_has_status_2(fedbn: Fedbn) -> None:
     assert fedbn("simulate", "stray.csv").status == 2
     assert fedbn("simulate", *SMALL, "--set", "nothing").status == 2
     assert fedbn("simulate", "--rows", "many").status == 2
+
+
+@pytest.mark.filterwarnings("always::fedbn.errors.FedbnWarning")
+def test_a_table_without_some_rows_is_told_once(
+    fedbn: Fedbn, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By the command, which says it of every engine; the server's log is silent in this process."""
+    for name, few in (("north", 9), ("south", 2)):
+        (tmp_path / f"{name}.csv").write_text("a,b\n" + "0,0\n1,0\n" * 20 + "0,1\n" * few)
+        policy = '[policy]\ncounts = true\nmin-cell = 5\nallow-states = ["b"]\n'
+        (tmp_path / f"{name}.toml").write_text(f'table = "{name}.csv"\n{policy}')
+    sites = ("--sites", "north.toml", "south.toml")
+    done = fedbn("simulate", *sites, "--max-parents", 0, "--engine", "in-process", "--no-pooled")
+    assert done.status == 0
+    words = "the table of 'b' is without the rows of client 2"
+    assert (done.err + caplog.text).count(words) == 1
+    assert f"fedbn: warning: {words}: min-cell\n" in done.err
