@@ -152,6 +152,8 @@ def load_network(name_or_path: str | Path, network_dir: str | Path | None = None
                 return read_network(found)
     if name in PGMPY_NAMES:
         return _fetch(name)
+    if Path(name).exists():
+        return read_network(name)
     raise NetworkError(_unknown(name, network_dir))
 
 
@@ -160,14 +162,15 @@ def read_network(path: str | Path) -> Network:
 
     Raises
     ------
-    NetworkError : the name does not end like a network file, or the file is none.
+    NetworkError : there is no such path, it does not end like a network file, or it is none.
     """
     name = str(path).lower()
     if name.endswith(SUFFIXES[:2]):
         return read_bif(path)
     if name.endswith(SUFFIXES[2:]):
         return read_json_network(path)
-    raise NetworkError(f"{path}: a network file must end in {', '.join(SUFFIXES)}")
+    missing = "" if Path(path).exists() else " does not exist"
+    raise NetworkError(f"{path}{missing}: a network file must end in {', '.join(SUFFIXES)}")
 
 
 def _random(name: str) -> Network:
@@ -213,6 +216,6 @@ def _unknown(name: str, network_dir: str | Path | None) -> str:
     hint = did_you_mean(name, known) or "."
     where = "" if network_dir is None else f" and not in {network_dir}"
     return (
-        f"unknown network {name!r}{where}{hint} Embedded are {', '.join(network_names())}; "
-        "any other can be given as a BIF or JSON file"
+        f"unknown network {name!r}{where}{hint} There is no file or folder of this name, either. "
+        f"Embedded are {', '.join(network_names())}; any other can be given as a BIF or JSON file"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedbn.errors import ConfigError, QueryError, ResultsError
+from fedbn.errors import ConfigError, NetworkError, QueryError, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.inference import average_query, most_probable, query
 from fedbn.networks.catalog import load_network
@@ -152,6 +152,10 @@ def test_wrong_usage_is_refused_in_words(tmp_path: Path) -> None:
         ask("asia", "--ask", "lung", "--given", "smoke=no", "smoke=yes")
     with pytest.raises(ResultsError, match=r"has no network\.json"):
         ask(str(tmp_path), "--all")
+    with pytest.raises(NetworkError, match="nowhere does not exist: a network file must end in"):
+        ask(str(tmp_path / "nowhere"), "--all")
+    with pytest.raises(NetworkError, match="'alram', and no such path; did you mean 'alarm'"):
+        ask("alram", "--all")
     with pytest.raises(QueryError, match="2 networks need as many weights, not 1"):
         ask("asia", "asia", "--weights", "1", "--all")
     cases = tmp_path / "cases.csv"
