@@ -1,0 +1,142 @@
+"""What is typed of a federation in one command, and of the folder that it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedbn.errors import ConfigError
+from simulations.options import (
+    Json,
+    LedgerFile,
+    Quiet,
+    simulation_settings,
+    with_quiet,
+    with_settings,
+)
+from simulations.progress import starting
+
+if TYPE_CHECKING:
+    from fedbn.federation.settings import Experiment
+
+__all__ = ["report", "simulate"]
+
+SIMULATED = {"share-diagnostics": True, "parameters": "federated"}
+"""What `simulate` wants unless it is told otherwise."""
+
+
+@with_settings(simulation_settings)
+def simulate(
+    more_sites: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="SITE...")] = None,
+    *,
+    given: Mapping[str, Any],
+    gold: Annotated[
+        Path | None, typer.Option(help="The true structure, to compare with (a DAG file).")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(show_default="results/NAME", help="Results folder; replaced atomically."),
+    ] = None,
+    ledger: LedgerFile = None,
+    config: Annotated[
+        Path | None, typer.Option(help="A TOML file with settings; options here override it.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="KEY=VALUE: any setting of the run config; may be repeated."),
+    ] = None,
+    pooled: Annotated[
+        bool,
+        typer.Option(
+            "--pooled/--no-pooled",
+            help="Also learn from all rows together, which only a simulation can, to compare.",
+        ),
+    ] = True,
+    tables: Annotated[
+        bool,
+        typer.Option(
+            "--tables/--no-tables",
+            help="Write the consensus' parameters, too: network.json, consensus.bif, the report.",
+        ),
+    ] = True,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Simulate a federation: tables or a network in, the consensus and its report out.
+
+    Every client learns from its own table, the server fuses the structures. The result is a folder:
+    the consensus as CSV, JSON, GraphML, DOT and BIF, tables, figures.
+    """
+    if more_sites and not given["sites"]:
+        raise typer.BadParameter(f"unexpected argument {more_sites[0]!r}; see --help")
+    words = "reading settings, loading the learners"
+    with starting(words, not (quiet or as_json), at_once=True):
+        from fedbn.federation.private_runs import guarantee_of
+        from simulations.commands.simulate import run_and_report
+        from simulations.experiment import experiment_from
+        from simulations.inputs import set_options
+
+        sites = [*given["sites"], *(more_sites or ())] if given["sites"] else None
+        options = {**given, "sites": sites, **set_options(setting or [])}
+        experiment = experiment_from(options, config=config)
+        if guarantee_of(experiment.learner) is None:
+            experiment = experiment_from(options, config=config, base=SIMULATED)
+        _check_source(experiment, rows=given["rows"], clients=given["clients"])
+    run_and_report(
+        experiment,
+        gold=gold,
+        out=out,
+        ledger=ledger,
+        as_json=as_json,
+        quiet=quiet,
+        pooled=pooled,
+        tables=tables,
+    )
+
+
+def _check_source(experiment: Experiment, *, rows: int | None, clients: int | None) -> None:
+    """Refuse a missing source, and options that the source makes meaningless."""
+    if not (
+        experiment.data.network
+        or experiment.data.table
+        or experiment.data.sites
+        or experiment.data.sites_dir
+    ):
+        raise ConfigError("say where the data come from: --network, --table or --sites")
+    if rows is not None and experiment.data.network is None:
+        raise ConfigError("--rows is for --network: tables are used whole")
+    if clients is not None and (experiment.data.sites or experiment.data.sites_dir):
+        raise ConfigError("--clients is for --network and --table: with --sites, each is a client")
+
+
+@with_quiet
+def report(
+    folder: Annotated[Path, typer.Argument(help="A results folder.")],
+    out: Annotated[
+        Path | None, typer.Option(show_default="FOLDER/report.html", help="The file to write.")
+    ] = None,
+    public: Annotated[
+        bool,
+        typer.Option(
+            "--public",
+            help="Without sites, and without edges that fewer than three sites have "
+            "(FOLDER/report-public.html).",
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a run's report as one HTML file, which asks nothing of any other machine.
+
+    Every run leaves report.html in its folder; this makes it anew, or the one for the public.
+    """
+    from fedbn.results.page.files import write_report
+    from simulations.terminal import print_json
+
+    file = write_report(folder, out, public=public)
+    if as_json:
+        print_json({"report": str(file)})
+    else:
+        print(file)
