@@ -80,6 +80,27 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
         table.add_column(name, justify="right")
     table.add_row("edges", readable(s.inputs_edges), readable(s.fusion_edges), readable(s.edges))
     table.add_row("  directions not determined", "", "", f"{s.open_directions} of {s.edges}")
+    _add_gold(table, s)
+    table.add_row(
+        "mean SMHD to the inputs", "", readable(s.fusion_mean_smhd), readable(s.mean_smhd)
+    )
+    table.add_row("  no DAG can be below", "", "", readable(s.lower_bound))
+    table.add_row("  gap", "", "", readable(s.gap))
+    _add_source(table, s)
+    table.add_row("treewidth at most", "", "", readable(s.treewidth))
+    if s.held_out is not None:
+        table.add_row(
+            f"{held_out} on held-out rows", readable(s.inputs_held_out), "", readable(s.held_out)
+        )
+    if s.refused:
+        table.add_row("replies refused", readable(s.refused), "", "")
+    if not s.complete:
+        table.add_row("search", "", "", "stopped early: best state so far")
+    return table
+
+
+def _add_gold(table: Table, s: Summary) -> None:
+    """How far it is to the gold network, if one is known, and what pooled rows would give."""
     if s.smhd_to_gold is not None:
         table.add_row(
             "SMHD to the gold network",
@@ -97,11 +118,10 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
         table.add_row("  GES on all rows pooled: SMHD", "", "", readable(s.pooled_to_gold))
     if s.closed is not None:
         table.add_row("  closed of the way from a site to there", "", "", f"{100 * s.closed:.0f} %")
-    table.add_row(
-        "mean SMHD to the inputs", "", readable(s.fusion_mean_smhd), readable(s.mean_smhd)
-    )
-    table.add_row("  no DAG can be below", "", "", readable(s.lower_bound))
-    table.add_row("  gap", "", "", readable(s.gap))
+
+
+def _add_source(table: Table, s: Summary) -> None:
+    """Where the consensus comes from: a state of the path, counts, or a vote."""
     if s.reading == "vote":
         table.add_row("source", "", "", "edge vote: the search was cut short")
     elif s.reading == "counts":
@@ -109,16 +129,6 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     else:
         table.add_row("threshold θ", "", "", "G+" if s.theta is None else str(s.theta))
         table.add_row("reading, pooling", "", "", f"{s.reading}, {s.pooling}")
-    table.add_row("treewidth at most", "", "", readable(s.treewidth))
-    if s.held_out is not None:
-        table.add_row(
-            f"{held_out} on held-out rows", readable(s.inputs_held_out), "", readable(s.held_out)
-        )
-    if s.refused:
-        table.add_row("replies refused", readable(s.refused), "", "")
-    if not s.complete:
-        table.add_row("search", "", "", "stopped early: best state so far")
-    return table
 
 
 def times_line(*, fusion: float, wall: float, searches: float | None = None) -> str:

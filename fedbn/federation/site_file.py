@@ -220,22 +220,9 @@ def read_site_file(path: str | Path) -> SiteFile:
 def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
     columns = content.get("columns", {})
     _require_types({key: value for key, value in content.items() if key != "columns"}, _KEYS)
-    policy = content.get("policy", {})
-    _require_types(policy, _POLICY)
-    limits = {key.replace("-", "_"): value for key, value in policy.items()}
-    for key in ("variables", "allow_states"):
-        if key in limits:
-            limits[key] = _texts(key.replace("_", "-"), limits[key])
+    policy = _policy(content.get("policy", {}))
     offers = content.get("offers", {})
     _require_types(offers, _OFFERS)
-    mapping = SiteMapping(
-        columns={} if isinstance(columns, list) else _translation("columns", columns),
-        states={
-            name: _translation(f"states.{name}", states)
-            for name, states in content.get("states", {}).items()
-        },
-        leave_out=_texts("leave-out", content.get("leave-out", [])),
-    )
     paths = {
         key.replace("-", "_"): folder / content[key]
         for key in ("disclosures", "ledger", "cohorts", "identity-key", "schema", "table")
@@ -247,10 +234,10 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
         _require_keys(content["peers"].values())
     site = SiteFile(
         name=content.get("name"),
-        policy=SitePolicy(**limits),
+        policy=policy,
         offers=offers_from(offers, folder),
         keep_messages=content.get("keep-messages", False),
-        mapping=mapping,
+        mapping=_mapping(content),
         peers=_translation("peers", content["peers"]) if "peers" in content else None,
         columns=_texts("columns", columns) if isinstance(columns, list) else (),
         bundles=_digests(content.get("bundles", [])),
@@ -261,6 +248,27 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
     )
     site.prepare(Preparation())
     return site
+
+
+def _policy(content: Mapping[str, Any]) -> SitePolicy:
+    _require_types(content, _POLICY)
+    limits = {key.replace("-", "_"): value for key, value in content.items()}
+    for key in ("variables", "allow_states"):
+        if key in limits:
+            limits[key] = _texts(key.replace("_", "-"), limits[key])
+    return SitePolicy(**limits)
+
+
+def _mapping(content: Mapping[str, Any]) -> SiteMapping:
+    columns = content.get("columns", {})
+    return SiteMapping(
+        columns={} if isinstance(columns, list) else _translation("columns", columns),
+        states={
+            name: _translation(f"states.{name}", states)
+            for name, states in content.get("states", {}).items()
+        },
+        leave_out=_texts("leave-out", content.get("leave-out", [])),
+    )
 
 
 def _require_types(

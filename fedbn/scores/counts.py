@@ -14,6 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError, DataError
+from fedbn.scores._parts import (
+    empty_store,
+    empty_table,
+    factor_of,
+    scratch_of_classes,
+    scratch_of_rows,
+    signs_of,
+)
 from fedbn.scores.terms import no_terms, terms_of
 
 if TYPE_CHECKING:
@@ -32,13 +40,7 @@ __all__ = [
 
 MEMORY_MB = 512
 _LARGEST_ARITY = 65_535
-_BYTES_OF_A_KEY = 16
-_BYTES_OF_A_VALUE = 8
 _WORDS_TOGETHER = 8
-_MOST_CLASSES = 192
-_CLASS_BYTES = 8 << 20
-_LEAST_CELLS = 4096
-_LEAST_SETS = 1024
 
 
 def require_kind(dataset: Dataset, kind: str, score: str) -> None:
@@ -191,7 +193,7 @@ def tables_over(t: Tables, nodes: NDArray[np.intp]) -> Tables:
             exponent=t.exponent[: m + 1],
             other_start=t.other_start[: m + 1],
             signs=np.ascontiguousarray(t.signs[nodes]),
-            **_factor_of(m),
+            **factor_of(m),
         )
     ranges = [slice(t.other_start[v], t.other_start[v + 1]) for v in nodes]
     return t._replace(
@@ -208,84 +210,21 @@ def tables_over(t: Tables, nodes: NDArray[np.intp]) -> Tables:
 
 def _tables(n: int, *, bytes_of_store: int, **given: Any) -> Tables:
     """Fill in the empty parts and the scratch."""
-    from fedbn.scores._tables import SIZE, Tables
+    from fedbn.scores._tables import Tables
 
     categorical = "codes" in given
     rows = given["weights"].size if categorical else 0
     words = given["bitmaps"].shape[1] if categorical else 0
-    classes = max(0, min(_MOST_CLASSES, _CLASS_BYTES // max(1, 8 * words)))
     rungs = given["terms"].row_weight.size if categorical else 0
-    capacity = _store_capacity(n, rungs, bytes_of_store)
-    counters = np.zeros(4, dtype=np.int64)
-    counters[SIZE] = _LEAST_SETS
-    keys = np.empty((2 * capacity, 2), dtype=np.uint64)
-    keys[_LEAST_SETS : 2 * _LEAST_SETS] = 0
-    limit = max(4 * rows, _LEAST_CELLS) if categorical else 0
-    hash_size = 1 << max(4, (2 * rows - 1).bit_length()) if rows else 1
     parts: dict[str, Any] = {
-        "codes": np.zeros((n, 0), dtype=np.uint16),
-        "weights": np.zeros(0, dtype=np.int32),
-        "merged": False,
-        "arities": np.zeros(n, dtype=np.int64),
-        "modes": np.zeros(n, dtype=np.int64),
-        "other_start": np.zeros(n + 1, dtype=np.int64),
-        "other_rows": np.zeros(0, dtype=np.int32),
-        "other_codes": np.zeros(0, dtype=np.uint16),
-        "first_state": np.zeros(n, dtype=np.int64),
-        "bitmaps": np.zeros((0, 0), dtype=np.uint64),
+        **empty_table(n),
         "terms": None if categorical else no_terms(),
-        "gram": np.zeros((0, 0)),
-        "constant": np.zeros(0),
-        "exponent": np.zeros(0),
-        "signs": _signs(n),
+        "signs": signs_of(n),
         "rung": 0,
-        "keys": keys,
-        "values": np.empty((2 * capacity, rungs)),
-        "counters": counters,
-        "context": np.zeros(4, dtype=np.int64),
-        "row_class": np.empty(rows, dtype=np.int32),
-        "row_counts": np.empty(limit, dtype=np.int32),
-        "cells": np.empty(limit, dtype=np.int32),
-        "margin": np.empty(limit, dtype=np.int32),
-        "hash_keys": np.empty(hash_size, dtype=np.int64),
-        "hash_labels": np.empty(hash_size, dtype=np.int32),
-        "classes": np.empty((3, classes, words), dtype=np.uint64),
-        "class_counts": np.zeros(classes, dtype=np.int32),
-        "configurations": np.zeros((3, classes), dtype=np.int64),
-        **_factor_of(0 if categorical else n),
+        **empty_store(n, rungs, bytes_of_store),
+        **scratch_of_rows(rows),
+        **scratch_of_classes(words),
+        **factor_of(0 if categorical else n),
         "members": np.zeros(n + 2, dtype=np.int64),
     }
     return Tables(**(parts | given))
-
-
-def _store_capacity(n: int, rungs: int, available: int) -> int:
-    """A power of two: room for 64 n² sets, within the bytes available, 1024 at least."""
-    capacity = _LEAST_SETS
-    bytes_of_a_set = 2 * (_BYTES_OF_A_KEY + rungs * _BYTES_OF_A_VALUE)
-    while capacity < 64 * n * n and 2 * capacity * bytes_of_a_set <= available:
-        capacity *= 2
-    return capacity
-
-
-def _signs(n: int) -> NDArray[np.uint64]:
-    """Fixed pseudo-random words [n, 2] (SplitMix64); a set's key is the XOR of its members'."""
-    step = np.uint64(0x9E3779B97F4A7C15)
-    with np.errstate(over="ignore"):
-        z = np.arange(1, 2 * n + 1, dtype=np.uint64) * step
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return (z ^ (z >> np.uint64(31))).reshape(n, 2)
-
-
-def _factor_of(n: int) -> dict[str, Any]:
-    """Room for a Cholesky factor of up to n + 1 of n variables' cross products, with no rows."""
-    from fedbn.scores._tables import TOGETHER
-
-    return {
-        "factor": np.empty((n + 1, n + 1)),
-        "inverse": np.empty(n + 1),
-        "log_det": np.zeros(n + 2),
-        "determined": np.zeros(n + 2, dtype=np.bool_),
-        "factored": np.full(n + 2, -1, dtype=np.int64),
-        "columns": np.empty((n + 1, TOGETHER)),
-    }

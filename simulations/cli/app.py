@@ -16,6 +16,7 @@ from typer.main import get_command_name
 
 from fedbn import __version__
 from fedbn.errors import FedbnError
+from simulations.cli.credible import credible
 from simulations.cli.federations import report, simulate
 from simulations.cli.networks import networks, sample
 from simulations.cli.structures import compare, fuse
@@ -23,7 +24,6 @@ from simulations.cli.studies import reproduce
 from simulations.cli.tables import audit, learn
 from simulations.commands.bootstrap import bootstrap
 from simulations.commands.budget import budget
-from simulations.commands.credible import credible
 from simulations.commands.parameters import parameters
 from simulations.commands.query import query
 from simulations.commands.tables import check, inspect, schema

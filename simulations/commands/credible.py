@@ -1,234 +1,90 @@
-"""The command `fedbn credible`: all structures within a Bayes factor of the best."""
+"""What `fedbn credible` does: all structures within a Bayes factor of the best."""
 
 from __future__ import annotations
 
+import math
 import time
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import numpy as np
 
-from fedbn.errors import ConfigError, FedbnWarning, SearchError
-from simulations.inputs import require_ess_of
-from simulations.options import SchemaFile, table_settings, with_settings
-from simulations.progress import stages, starting
+from fedbn.credible import averaging
+from fedbn.credible.classes import markov_classes
+from fedbn.credible.coverage import MAX_VARIABLES, covered_share
+from fedbn.credible.enumerate import credible_set
+from fedbn.credible.pruning import (
+    PAPER_EPSILON,
+    candidate_sets,
+    listed_candidates,
+    paper_parent_sets,
+    read_scores,
+)
+from fedbn.errors import ConfigError, SearchError
+from fedbn.graphs.directions import directed_words
+from fedbn.limits import Limit
+from fedbn.scores import make_score
+from fedbn.search.families.parent_sets import is_interrupt
+from simulations.commands.credible_output import show, write_files
+from simulations.commands.learn import read_table
+from simulations.progress import stages
+from simulations.terminal import print_json
 
 if TYPE_CHECKING:
     from fedbn.credible.classes import MarkovClasses
     from fedbn.credible.enumerate import CredibleSet
     from fedbn.credible.pruning import Candidates
+    from fedbn.data.dataset import Dataset
     from fedbn.data.table_settings import TableSettings
     from fedbn.graphs.dag import DAG
 
+__all__ = ["Output", "Scored", "Wanted", "credible_and_report"]
+
 SCORE_FILES = (".jkl", ".scores")
-MIN_FACTOR = 20.0  # below it, averages rest on few structures
 AFTER_INTERRUPTION = 2.0  # seconds for what can still be said
-COUNTING, LIMITS, OUTPUT = "Counting and listing", "Limits", "Output"
-
-
-@with_settings(table_settings)
-def credible(
-    table: Annotated[
-        Path,
-        typer.Argument(
-            help="A table (.csv, .csv.gz, .parquet), or local scores (.jkl, .scores: number of "
-            "variables; per variable 'name sets'; per set 'score size parents...')."
-        ),
-    ],
-    *,
-    bf: Annotated[
-        float,
-        typer.Option(
-            min=1.0,
-            help="Bayes factor to the best structure. 3: hardly worse, too narrow for averages on "
-            "few rows; 20: the usual choice; 150: all that is not ruled out decisively.",
-        ),
-    ] = 20.0,
-    score: Annotated[
-        str, typer.Option(help="bic, bdeu, aic; gaussian-bic where columns are numbers.")
-    ] = "bic",
-    ess: Annotated[float, typer.Option(help="Equivalent sample size of BDeu.")] = 1.0,
-    schema: SchemaFile = None,
-    given: Mapping[str, Any],
-    count: Annotated[
-        bool,
-        typer.Option(
-            "--count", rich_help_panel=COUNTING, help="Count only: no posteriors, no list."
-        ),
-    ] = False,
-    most: Annotated[
-        int | None,
-        typer.Option(
-            "--list", min=1, metavar="N", rich_help_panel=COUNTING,
-            help="List the N best structures with their excess over the best (natural log).",
-        ),
-    ] = None,
-    k_best: Annotated[
-        int | None,
-        typer.Option(
-            "--k-best", min=1, metavar="K", rich_help_panel=COUNTING,
-            help="The K best structures that are credible; an error if there are fewer.",
-        ),
-    ] = None,
-    per_class: Annotated[
-        bool,
-        typer.Option(
-            "--per-class", rich_help_panel=COUNTING,
-            help="Every Markov equivalence class counts once: one structure of each is listed, and "
-            "averages give a class the weight of one member.",
-        ),
-    ] = False,
-    ancestors: Annotated[
-        bool,
-        typer.Option(
-            "--ancestors", rich_help_panel=COUNTING,
-            help="Also the posteriors of directed paths; by listing, or see --samples.",
-        ),
-    ] = False,
-    v_structures: Annotated[
-        bool,
-        typer.Option("--v-structures", rich_help_panel=COUNTING, help="Also those of a -> c <- b."),
-    ] = False,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            min=1, rich_help_panel=COUNTING, help="Average --ancestors over N draws."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, rich_help_panel=COUNTING, help="Of the draws.")] = 1,
-    paper: Annotated[
-        bool,
-        typer.Option(
-            "--paper", rich_help_panel=COUNTING,
-            help="Also the numbers of Liao et al. (2019): parent sets by their bookkeeping, and "
-            "their count of classes, which is finer than Markov equivalence.",
-        ),
-    ] = False,
-    max_parents: Annotated[
-        int | None,
-        typer.Option(
-            min=0, show_default="no limit", rich_help_panel=LIMITS, help="Cap; then incomplete."
-        ),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0, show_default="no limit", rich_help_panel=LIMITS,
-            help="Wall clock. What is proven by then is printed, as after Ctrl-C.",
-        ),
-    ] = None,
-    memory: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0, show_default="half of what is free", rich_help_panel=LIMITS, help="GiB."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=OUTPUT,
-            help="Edges with posteriors (.csv) or the averaged network (.dot, see --threshold).",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float,
-        typer.Option(rich_help_panel=OUTPUT, help="Least posterior of an edge in the .dot file."),
-    ] = 0.5,
-    figures: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=OUTPUT,
-            help="New folder for two figures: edge posteriors, and score against rank.",
-        ),
-    ] = None,
-    scores: Annotated[
-        Path | None,
-        typer.Option(rich_help_panel=OUTPUT, help="Write the local scores: a .jkl file."),
-    ] = None,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", rich_help_panel=OUTPUT, help="Print one JSON object, nothing else."),
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="No progress.")
-    ] = False,
-) -> None:  # fmt: skip
-    """Count, list and average all structures within a Bayes factor of the best one.
-
-    A structure is credible when its score is within ln(BF) of the best. The set is exact: nothing
-    is left out without proof, and numbers say "at least" where a limit was met. Edges go to
-    standard output as CSV with their posteriors, counts to standard error.
-    """
-    with starting("loading kernels", not (quiet or as_json), at_once=True):
-        from fedbn.credible.coverage import MAX_VARIABLES, covered_share
-        from fedbn.scores import make_score
-        from simulations.commands.credible_output import show, write_files
-        from simulations.commands.learn import read_table
-        from simulations.experiment import experiment_from
-        from simulations.terminal import print_json
-
-    wanted = _Wanted(count, most, k_best, per_class, ancestors, v_structures, samples, seed, paper)
-    wanted.require_consistent(out, figures)
-    if table.suffix in SCORE_FILES:
-        _require_no_table_options()
-        score = "as in the file"
-    else:
-        require_ess_of(score, ess)
-    if bf < MIN_FACTOR and not count:
-        warnings.warn(
-            f"a Bayes factor of {bf:g} covers little of the posterior on few rows: averages may "
-            f"be too certain; {MIN_FACTOR:g} or more is usual",
-            FedbnWarning,
-            stacklevel=2,
-        )
-    prepared = experiment_from(given).tables
-    began, worked = time.monotonic(), time.process_time()
-    allowed = None if memory is None else int(memory * 2**30)
-    with stages(not quiet and not as_json) as notify:
-        notify("reading the table")
-        candidates = _candidates(
-            table, score, bf, ess, schema, prepared, max_parents, allowed, seconds, notify
-        )
-        found = _find(candidates, allowed, began, seconds, notify)
-        searched = time.process_time() - worked
-        content = {"table": str(table), "score": score, "bayes_factor": bf}
-        content |= _content(found, wanted, allowed, notify)
-        if table.suffix not in SCORE_FILES and len(found.names) <= MAX_VARIABLES:
-            notify("the share of the posterior that is covered")
-            dataset = read_table(table, score, schema, prepared)
-            content["posterior_covered"] = covered_share(found, make_score(score, dataset, ess=ess))
-        if paper and table.suffix not in SCORE_FILES:
-            notify("the paper's parent sets")
-            content["paper_parent_sets"] = _paper_sets(table, score, bf, ess, schema, prepared)
-        notify("writing")
-        content["search_seconds"] = searched
-        content["seconds"] = time.monotonic() - began
-        write_files(found, content, out=out, threshold=threshold, figures=figures, scores=scores)
-    if as_json:
-        print_json(content)
-    else:
-        show(content)
-
-
-def _require_no_table_options() -> None:
-    """Refuse options that say how a table is read or scored: a file of scores has been."""
-    import click
-    from click.core import ParameterSource
-
-    context = click.get_current_context()
-    for name in ("score", "ess", "schema", "missing", "max_parents", "paper"):
-        source = context.get_parameter_source(name)
-        if source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP):
-            option = "--" + name.replace("_", "-")
-            raise ConfigError(f"{option} is for tables: a file of local scores has its own")
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class Scored:
+    """A table and how it is scored, or a file of local scores; and the limits of the search."""
+
+    table: Path
+    score: str
+    bf: float
+    ess: float
+    schema: Path | None
+    prepared: TableSettings
+    max_parents: int | None
+    memory: int | None  # bytes
+    seconds: float | None
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether it is a file of local scores."""
+        return self.table.suffix in SCORE_FILES
+
+    def read(self) -> Dataset:
+        """The table, its columns read as the score needs them."""
+        return read_table(self.table, self.score, self.schema, self.prepared)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the answer goes."""
+
+    out: Path | None
+    threshold: float
+    figures: Path | None
+    scores: Path | None
+    as_json: bool
+    quiet: bool
+
+
+@dataclass(frozen=True)
+class Wanted:
     """What is to be computed of the set."""
 
     count: bool
@@ -241,8 +97,9 @@ class _Wanted:
     seed: int
     paper: bool
 
-    def require_consistent(self, out: Path | None, figures: Path | None) -> None:
+    def require_consistent(self, output: Output) -> None:
         """Refuse options that exclude each other."""
+        out, figures = output.out, output.figures
         averages = self.ancestors or self.v_structures or out or figures
         if self.count and (self.most or self.k_best or averages):
             raise ConfigError(
@@ -259,58 +116,83 @@ class _Wanted:
             raise ConfigError(f"--figures must be a new folder, {figures} exists")
 
 
-def _candidates(
-    table: Path, score: str, bf: float, ess: float, schema: Path | None, prepared: TableSettings,
-    max_parents: int | None, memory: int | None, seconds: float | None,
-    notify: Callable[[str], None],
-) -> Candidates:  # fmt: skip
-    """The candidate parent sets of a table, or those that a file of scores has."""
-    from fedbn.credible.pruning import candidate_sets, listed_candidates, read_scores
-    from simulations.commands.learn import read_table
+def credible_and_report(source: Scored, wanted: Wanted, output: Output) -> None:
+    """Find the set, compute what is wanted of it, write files, print.
 
-    if table.suffix in SCORE_FILES:
-        return listed_candidates(read_scores(table), bayes_factor=bf)
+    Raises
+    ------
+    FedbnError : a setting or the table is not as it must be, or the set is too large.
+    """
+    began, worked = time.monotonic(), time.process_time()
+    with stages(not (output.quiet or output.as_json)) as notify:
+        notify("reading the table")
+        found = _find(source, _candidates(source, notify), began, notify)
+        searched = time.process_time() - worked
+        content = {
+            "table": str(source.table),
+            "score": "as in the file" if source.is_scored else source.score,
+            "bayes_factor": source.bf,
+        }
+        content |= _content(found, wanted, source.memory, notify)
+        if not source.is_scored:
+            content |= _table_content(found, source, wanted, notify)
+        notify("writing")
+        content["search_seconds"] = searched
+        content["seconds"] = time.monotonic() - began
+        files = {"out": output.out, "figures": output.figures, "scores": output.scores}
+        write_files(found, content, threshold=output.threshold, **files)
+    if output.as_json:
+        print_json(content)
+    else:
+        show(content)
+
+
+def _candidates(source: Scored, notify: Callable[[str], None]) -> Candidates:
+    """The candidate parent sets of a table, or those that a file of scores has."""
+    if source.is_scored:
+        return listed_candidates(read_scores(source.table), bayes_factor=source.bf)
     return candidate_sets(
-        read_table(table, score, schema, prepared), score, bayes_factor=bf, ess=ess,
-        max_parents=max_parents, memory=memory, seconds=seconds,
+        source.read(), source.score, bayes_factor=source.bf, ess=source.ess,
+        max_parents=source.max_parents, memory=source.memory, seconds=source.seconds,
         progress=lambda size, kept: notify(f"parent sets of {size} variables: {kept} so far"),
     )  # fmt: skip
 
 
-def _paper_sets(
-    table: Path, score: str, bf: float, ess: float, schema: Path | None, prepared: TableSettings
-) -> int:
-    """The paper's |Π|, with the ε that it used for its three Bayes factors."""
-    import math
-
-    from fedbn.credible.pruning import PAPER_EPSILON, paper_parent_sets
-    from simulations.commands.learn import read_table
-
-    epsilon = PAPER_EPSILON.get(bf, math.log(bf))
-    return paper_parent_sets(
-        read_table(table, score, schema, prepared), score, epsilon=epsilon, ess=ess
-    )
-
-
 def _find(
-    candidates: Candidates, memory: int | None, began: float, seconds: float | None,
-    notify: Callable[[str], None],
-) -> CredibleSet:  # fmt: skip
-    from fedbn.credible.enumerate import credible_set
-    from fedbn.limits import Limit
-
+    source: Scored, candidates: Candidates, began: float, notify: Callable[[str], None]
+) -> CredibleSet:
+    seconds = source.seconds
     left = None if seconds is None else max(0.0, began + seconds - time.monotonic())
     if Limit.INTERRUPTION in candidates.met:
         left = AFTER_INTERRUPTION
-    return credible_set(candidates, memory=memory, seconds=left, notify=notify)
+    return credible_set(candidates, memory=source.memory, seconds=left, notify=notify)
+
+
+def _table_content(
+    found: CredibleSet, source: Scored, wanted: Wanted, notify: Callable[[str], None]
+) -> dict[str, Any]:
+    """What needs the table itself: the share that is covered, and the paper's |Π| if wanted.
+
+    |Π| is with the ε that the paper used for its three Bayes factors.
+    """
+    content: dict[str, Any] = {}
+    if len(found.names) <= MAX_VARIABLES:
+        notify("the share of the posterior that is covered")
+        score = make_score(source.score, source.read(), ess=source.ess)
+        content["posterior_covered"] = covered_share(found, score)
+    if wanted.paper:
+        notify("the paper's parent sets")
+        epsilon = PAPER_EPSILON.get(source.bf, math.log(source.bf))
+        content["paper_parent_sets"] = paper_parent_sets(
+            source.read(), source.score, epsilon=epsilon, ess=source.ess
+        )
+    return content
 
 
 def _content(
-    found: CredibleSet, wanted: _Wanted, memory: int | None, notify: Callable[[str], None]
+    found: CredibleSet, wanted: Wanted, memory: int | None, notify: Callable[[str], None]
 ) -> dict[str, Any]:
     """The counts and whatever else is wanted; Ctrl-C leaves out what was not done."""
-    from fedbn.search.families.parent_sets import is_interrupt
-
     content: dict[str, Any] = {
         "epsilon": found.epsilon,
         "opt": found.opt,
@@ -344,8 +226,6 @@ def _classes(
     found: CredibleSet, memory: int | None, content: dict[str, Any]
 ) -> MarkovClasses | None:
     """The classes, their number in `content`; None, and why, where they are too many."""
-    from fedbn.credible.classes import markov_classes
-
     try:
         classes = markov_classes(found, memory=memory)
     except SearchError as error:
@@ -355,12 +235,8 @@ def _classes(
     return classes
 
 
-def _averages(found: CredibleSet, classes: MarkovClasses | None, wanted: _Wanted) -> dict[str, Any]:
+def _averages(found: CredibleSet, classes: MarkovClasses | None, wanted: Wanted) -> dict[str, Any]:
     """Posteriors as lists of names and shares, the most certain first."""
-    import numpy as np
-
-    from fedbn.credible import averaging
-
     if wanted.count:
         return {}
     known = _require(classes) if wanted.per_class or wanted.v_structures else classes
@@ -387,15 +263,13 @@ def _require(classes: MarkovClasses | None) -> MarkovClasses:
 
 def _pairs(shares: Any, names: tuple[str, ...], first: str, second: str) -> list[dict[str, Any]]:
     """Pairs of names with a share above 0, by name."""
-    import numpy as np
-
     return [
         {first: names[i], second: names[j], "posterior": float(shares[i, j])}
         for i, j in np.argwhere(shares > 0.0).tolist()
     ]
 
 
-def _lists(found: CredibleSet, classes: MarkovClasses | None, wanted: _Wanted) -> dict[str, Any]:
+def _lists(found: CredibleSet, classes: MarkovClasses | None, wanted: Wanted) -> dict[str, Any]:
     """The best structures, or one member of each of the best classes."""
     most = wanted.most or wanted.k_best
     if most is None:
@@ -417,7 +291,5 @@ def _lists(found: CredibleSet, classes: MarkovClasses | None, wanted: _Wanted) -
 
 def _shown_dag(dag: DAG) -> dict[str, Any]:
     """Its edges, and which of their directions its class determines."""
-    from fedbn.graphs.directions import directed_words
-
     edges = [list(edge) for edge in dag.edges]
     return {"edges": edges, "directed": list(directed_words(dag).values())}

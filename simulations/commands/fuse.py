@@ -89,13 +89,7 @@ def fuse_and_report(
             _write(outcome, options, times)
     if options.as_json:
         content = {**consensus_json(path, consensus), **times}
-        if before is not None:
-            content["polished_from"] = float(before)
-        if options.steps:
-            content |= steps_json(path)
-        if options.explain:
-            content |= explanation_json(outcome)
-        print_json(content)
+        print_json(content | _more_content(path, outcome, options, before))
     elif not options.quiet:
         print_table(
             summary_table(summarise(outcome), f"{count_of(len(inputs), 'structure')} fused", "")
@@ -106,6 +100,18 @@ def fuse_and_report(
         _print_structure(outcome, options)
         wall = time.monotonic() - started
         typer.echo(times_line(fusion=times["seconds"], wall=wall), err=True)
+
+
+def _more_content(
+    path: McbncPath, outcome: Outcome, options: FuseOptions, before: Fraction | None
+) -> dict[str, Any]:
+    """What --json prints on demand; `before` is the mean SMHD before polishing."""
+    content: dict[str, Any] = {} if before is None else {"polished_from": float(before)}
+    if options.steps:
+        content |= steps_json(path)
+    if options.explain:
+        content |= explanation_json(outcome)
+    return content
 
 
 def _search(

@@ -87,21 +87,16 @@ def learn_and_report(
     settings = experiment.learner
     if out is not None:
         require_structure_file(out)
-    private = find_learner(settings.learner).is_private
-    if private and as_class:
-        raise ConfigError("--class is not for private learners, which give one structure")
-    if private:
+    if find_learner(settings.learner).is_private:
+        if as_class:
+            raise ConfigError("--class is not for private learners, which give one structure")
         require_private_options(experiment, schema, start)
-    elif ledger is not None:
-        raise ConfigError(f"--ledger is for private learners, not for {settings.learner!r}")
-    if start is not None:
-        _require_start(settings.learner)
-    if not private:
-        require_ess_of(settings.score, settings.ess)
+    else:
+        _require_open_options(settings, start, ledger)
     with stages(not (quiet or as_json)) as notify:
         notify("reading the table")
         dataset = read_table(table, settings.score, schema, experiment.tables)
-    if private:
+    if find_learner(settings.learner).is_private:
         shown_as = {"as_json": as_json, "quiet": quiet}
         learn_private(table, dataset, settings, ledger=ledger, out=out, seed=seed, **shown_as)
         return
@@ -120,12 +115,12 @@ def learn_and_report(
     if out is None:
         print(_text(dag, as_class), end="")
     if not quiet:
+        status = "" if learned.status == "complete" else f" ({learned.status})"
         typer.echo(
             f"{count_of(dataset.n_rows, 'row')}, {count_of(dag.n, 'column')}, "
             f"{count_of(dag.n_edges, 'edge')}, "
             f"{settings.score} {readable(score)}, search {learned.seconds:.2f} s of "
-            f"{time.monotonic() - started:.2f} s in all"
-            + ("" if learned.status == "complete" else f" ({learned.status})"),
+            f"{time.monotonic() - started:.2f} s in all{status}",
             err=True,
         )
         typer.echo(directions_line(dag), err=True)
@@ -156,11 +151,17 @@ def _content(dag: DAG, score: float, learned: LearnedStructures, ready: float) -
     return content | asdict(learned.certificate)
 
 
-def _require_start(name: str) -> None:
-    """Raise ConfigError unless the learner can begin at a given structure."""
-    if not find_learner(name).takes_start:
+def _require_open_options(
+    settings: LearnerSettings, start: Path | None, ledger: Path | None
+) -> None:
+    """Raise ConfigError where a learner that is not private has no use for an option."""
+    name = settings.learner
+    if ledger is not None:
+        raise ConfigError(f"--ledger is for private learners, not for {name!r}")
+    if start is not None and not find_learner(name).takes_start:
         able = ", ".join(key for key, learner in LEARNERS.items() if learner.takes_start)
         raise ConfigError(f"--start-dag is for {able}; the learner {name!r} has no use for it")
+    require_ess_of(settings.score, settings.ess)
 
 
 def _score_of(

@@ -72,11 +72,9 @@ def run_and_report(
     """
     started = time.monotonic()
     with starting("loading the server", not (quiet or as_json)):
-        from fedbn.federation.checkpoint import result_files
         from fedbn.federation.rounds import FederationResult
         from fedbn.results.outcome import Outcome, summarise
-        from fedbn.results.report import check_results_folder, write_results
-        from server.checkpoint import forget
+        from fedbn.results.report import check_results_folder
         from simulations.run import run_experiment
 
     require_private_run(experiment)
@@ -104,12 +102,7 @@ def run_and_report(
             outcome = add_pooled(outcome, run, result, experiment)
         notify("writing tables, figures and report")
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
-        content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
-        content["parameters"] = parameters_json(run)
-        files = result_files(result, experiment)
-        network = run.network if tables else None
-        write_results(outcome, target, run=content, network=network, more=files)
-        forget(experiment)
+        _write(outcome, run, experiment, target, times, tables=tables)
     warn_of(outcome.path, outcome.consensus)
     warn_of_parameters(run)
     if as_json:
@@ -121,6 +114,29 @@ def run_and_report(
         summary = summarise(outcome)
         print_summary(summary, experiment, target, run, time.monotonic() - started)
         print_choice(result)
+
+
+def _write(
+    outcome: Outcome,
+    run: ExperimentRun,
+    experiment: Experiment,
+    target: Path,
+    times: Mapping[str, float],
+    *,
+    tables: bool,
+) -> None:
+    """The results folder, without parameters unless `tables`; then the checkpoint is not needed."""
+    from fedbn.federation.checkpoint import result_files
+    from fedbn.federation.rounds import FederationResult
+    from fedbn.results.report import write_results
+    from server.checkpoint import forget
+
+    assert isinstance(run.result, FederationResult)
+    content = run_content(experiment, run, times)
+    network = run.network if tables else None
+    files = result_files(run.result, experiment)
+    write_results(outcome, target, run=content, network=network, more=files)
+    forget(experiment)
 
 
 def _with_checkpoint(experiment: Experiment, target: Path) -> Experiment:
@@ -182,8 +198,10 @@ def parameters_json(run: ExperimentRun) -> dict[str, Any] | None:
     return None if run.sources is None else run.sources.to_dict()
 
 
-def run_content(experiment: Experiment, timings: dict[str, Any]) -> dict[str, Any]:
-    """What `run.json` says besides the figures."""
+def run_content(
+    experiment: Experiment, run: ExperimentRun, times: Mapping[str, float]
+) -> dict[str, Any]:
+    """What `run.json` says besides the figures; `times` are CPU seconds."""
     from fedbn.federation.run_config import to_run_config
     from fedbn.results.record import command_line
     from fedbn.results.report import versions
@@ -195,8 +213,9 @@ def run_content(experiment: Experiment, timings: dict[str, Any]) -> dict[str, An
         "settings": to_run_config(experiment),
         "seed": experiment.seed,
         "versions": versions(),
-        "timings": timings,
+        "timings": {**times, "wall_seconds": dict(run.wall_seconds)},
         "privacy": _promise(experiment),
+        "parameters": parameters_json(run),
     }
 
 

@@ -60,7 +60,7 @@ def simulate_sums(
         if outcome is not None:
             outcome = with_held_out(outcome, run, experiment)
         times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
-        content = run_content(experiment, {**times, "wall_seconds": dict(run.wall_seconds)})
+        content = run_content(experiment, run, times)
         network = run.network if tables else None
         write_sums(result, target, run=content, outcome=outcome, gold=truth, network=network)
     if outcome is not None:

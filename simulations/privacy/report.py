@@ -174,66 +174,82 @@ def sum_sections(rows: Sequence[Row]) -> list[Section]:
 
 def leak_sections(rows: Sequence[Row], folder: Path) -> list[Section]:
     """The strong and the weak membership game, sets, re-identification."""
-
-    def of(game: str) -> list[Row]:
-        return [row for row in rows if row["game"] == game]
-
+    games = {
+        game: [row for row in rows if row["game"] == game]
+        for game in ("flips", "sets", "shadow", "reidentify")
+    }
     return [
-        Section(
-            "Flip rate: the adversary knows all rows but one",
-            "Removals of one row that change the equivalence class of GES, with the 95 % interval, "
-            "and the changed edges of the moral graph. A row weight of k counts every row k times.",
-            ["network", "rows", "row weight", "changed", "of", "low", "high", "mean", "largest"],
+        _flip_section(games["flips"]),
+        _set_section(games["sets"], [draw_flips(rows, folder)]),
+        _shadow_section(games["shadow"], [draw_shadow(rows, folder)]),
+        _reidentification_section(games["reidentify"]),
+    ]
+
+
+def _flip_section(rows: Sequence[Row]) -> Section:
+    return Section(
+        "Flip rate: the adversary knows all rows but one",
+        "Removals of one row that change the equivalence class of GES, with the 95 % interval, "
+        "and the changed edges of the moral graph. A row weight of k counts every row k times.",
+        ["network", "rows", "row weight", "changed", "of", "low", "high", "mean", "largest"],
+        [
             [
-                [
-                    r["network"], r["rows"], r["row_weight"], r["flips"], r["of"], r["low"],
-                    r["high"], r["mean_change"], r["largest_change"],
-                ]
-                for r in of("flips")
-            ],
-        ),
-        Section(
-            "Credible sets: the same, by what is sent with them",
-            "Removals that change the set of classes, or the message with exact weights, weights "
-            "of two digits, uniform weights.",
-            ["network", "rows", "BF", "of", "set", "exact", "two digits", "uniform"],
+                r["network"], r["rows"], r["row_weight"], r["flips"], r["of"], r["low"],
+                r["high"], r["mean_change"], r["largest_change"],
+            ]
+            for r in rows
+        ],
+    )  # fmt: skip
+
+
+def _set_section(rows: Sequence[Row], figures: Sequence[str]) -> Section:
+    return Section(
+        "Credible sets: the same, by what is sent with them",
+        "Removals that change the set of classes, or the message with exact weights, weights "
+        "of two digits, uniform weights.",
+        ["network", "rows", "BF", "of", "set", "exact", "two digits", "uniform"],
+        [
             [
-                [
-                    r["network"], r["rows"], r["bf"], r["of"], r["sets"], r["exact"],
-                    r["two digits"], r["uniform"],
-                ]
-                for r in of("sets")
-            ],
-            [draw_flips(rows, folder)],
-        ),
-        Section(
-            "Shadow membership: the adversary knows the population",
-            "AUC with half its 95 % interval, and the members found where 1 % of the others are "
-            "accused. A canary has the rarest state of every column.",
-            ["network", "rows", "canary", "mechanism", "ε", "AUC", "±", "TPR", "tables"],
+                r["network"], r["rows"], r["bf"], r["of"], r["sets"], r["exact"],
+                r["two digits"], r["uniform"],
+            ]
+            for r in rows
+        ],
+        figures,
+    )  # fmt: skip
+
+
+def _shadow_section(rows: Sequence[Row], figures: Sequence[str]) -> Section:
+    return Section(
+        "Shadow membership: the adversary knows the population",
+        "AUC with half its 95 % interval, and the members found where 1 % of the others are "
+        "accused. A canary has the rarest state of every column.",
+        ["network", "rows", "canary", "mechanism", "ε", "AUC", "±", "TPR", "tables"],
+        [
             [
-                [
-                    r["network"], r["rows"], str(r["canary"]), r["mechanism"], r["epsilon"],
-                    r["auc"], r["error"], r["tpr"], r["tables"],
-                ]
-                for r in of("shadow")
-            ],
-            [draw_shadow(rows, folder)],
-        ),
-        Section(
-            "Re-identification: a second run of the same sites on fresh rows",
-            "Sites whose second structure is nearest to their own first one. α is that of the "
-            "Dirichlet distribution over latent clusters; none: sites are alike.",
-            ["network", "rows", "α", "mechanism", "ε", "found", "of", "chance"],
+                r["network"], r["rows"], str(r["canary"]), r["mechanism"], r["epsilon"],
+                r["auc"], r["error"], r["tpr"], r["tables"],
+            ]
+            for r in rows
+        ],
+        figures,
+    )  # fmt: skip
+
+
+def _reidentification_section(rows: Sequence[Row]) -> Section:
+    return Section(
+        "Re-identification: a second run of the same sites on fresh rows",
+        "Sites whose second structure is nearest to their own first one. α is that of the "
+        "Dirichlet distribution over latent clusters; none: sites are alike.",
+        ["network", "rows", "α", "mechanism", "ε", "found", "of", "chance"],
+        [
             [
-                [
-                    r["network"], r["rows"], r["alpha"], r["mechanism"], r["epsilon"], r["found"],
-                    r["of"], r["chance"],
-                ]
-                for r in of("reidentify")
-            ],
-        ),
-    ]  # fmt: skip
+                r["network"], r["rows"], r["alpha"], r["mechanism"], r["epsilon"], r["found"],
+                r["of"], r["chance"],
+            ]
+            for r in rows
+        ],
+    )  # fmt: skip
 
 
 def audit_sections(rows: Sequence[Row]) -> list[Section]:

@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from fedbn.errors import ConfigError, FedbnWarning, SearchError
-from simulations.commands.credible import credible
+from simulations.cli.credible import credible
 from tests import naive_credible as naive
 
 app = typer.Typer()
