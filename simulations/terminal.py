@@ -18,7 +18,7 @@ from fedbn.errors import FedbnError, FedbnWarning
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fedbn.results.outcome import Summary
+    from fedbn.results.summary import Summary
 
 PIPE_WIDTH = 200
 

@@ -20,17 +20,9 @@ from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.weights import checked_weights, integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
-from fedbn.results.outcome import (
-    Client,
-    ClientRow,
-    EdgeRow,
-    Outcome,
-    PathRow,
-    client_rows,
-    edge_rows,
-    path_rows,
-    summarise,
-)
+from fedbn.results.outcome import Client, Outcome
+from fedbn.results.rows import ClientRow, EdgeRow, PathRow, client_rows, edge_rows, path_rows
+from fedbn.results.summary import summarise
 from fedbn.wording import count_of
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores import make_score
 from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import TOLERANCE, parent_sets
+from fedbn.whole_file import write_whole
 
 __all__ = [
     "PAPER_EPSILON",
@@ -185,7 +186,7 @@ def write_scores(families: Families, path: str | Path) -> None:
         for f in range(first, last):
             parents = [families.names[j] for j in families.parents(f)]
             lines.append(" ".join([repr(-float(families.cost[f])), str(len(parents)), *parents]))
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole(path, "\n".join(lines) + "\n")
 
 
 def read_scores(path: str | Path) -> Families:

@@ -35,7 +35,8 @@ from fedbn.data.dataset import Dataset, Kind, Schema
 from fedbn.data.preparation import Preparation, Prepared, prepare
 from fedbn.data.schema import find_kind
 from fedbn.data.table_format import TableFormat
-from fedbn.errors import DataError, ResultsError, SchemaError
+from fedbn.errors import DataError, SchemaError
+from fedbn.whole_file import write_whole
 
 __all__ = [
     "TABLE_SUFFIXES",
@@ -181,7 +182,7 @@ def read_schema(path: str | Path) -> Schema:
 def write_schema(schema: Schema, path: str | Path) -> None:
     """Write the schema as `read_schema` reads it; raises ResultsError when it cannot."""
     text = json.dumps(schema.to_dict(), ensure_ascii=False, indent=1)
-    _write(path, (text + "\n").encode("utf-8"))
+    write_whole(path, (text + "\n").encode("utf-8"))
 
 
 def write_table(dataset: Dataset, path: str | Path) -> None:
@@ -196,10 +197,10 @@ def write_table(dataset: Dataset, path: str | Path) -> None:
     """
     name = str(path).lower()
     if name.endswith(PARQUET_SUFFIXES):
-        _write(path, _parquet_bytes(dataset))
+        write_whole(path, _parquet_bytes(dataset))
     elif name.endswith(CSV_SUFFIXES):
         content = csv_text(dataset).encode("utf-8")
-        _write(path, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
+        write_whole(path, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
     else:
         raise DataError(_unknown_suffix(path))
 
@@ -238,13 +239,6 @@ def _encode(dataset: Dataset) -> Iterator[tuple[tuple[str, ...], list[int]]]:
     """States and codes of every column."""
     for states, codes in zip(dataset.schema.states, dataset.codes.T, strict=True):
         yield states, codes.tolist()
-
-
-def _write(path: str | Path, content: bytes) -> None:
-    try:
-        Path(path).write_bytes(content)
-    except OSError as error:
-        raise ResultsError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _unknown_suffix(path: str | Path) -> str:

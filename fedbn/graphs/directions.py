@@ -18,6 +18,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.drawn import require_xml_names
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
 from fedbn.spreadsheet import written_cells
+from fedbn.whole_file import write_whole
 
 __all__ = ["CLASS_SUFFIXES", "class_text", "directed_words", "directions_line", "write_class"]
 
@@ -74,11 +75,7 @@ def class_text(cpdag: PDAG, suffix: str) -> str:
 
 def write_class(cpdag: PDAG, path: str | Path) -> None:
     """Write `class_text` for the last suffix of `path`; raises ResultsError if that cannot be."""
-    path = Path(path)
-    try:
-        path.write_bytes(class_text(cpdag, path.suffix.lower()).encode("utf-8"))
-    except OSError as error:
-        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
+    write_whole(path, class_text(cpdag, Path(path).suffix.lower()))
 
 
 def _mark(cpdag: PDAG) -> list[tuple[str, str, str]]:
@@ -116,7 +113,7 @@ def _graphml(cpdag: PDAG) -> str:
 
 
 def _dot(cpdag: PDAG) -> str:
-    from fedbn.graphs.files import dot_id
+    from fedbn.graphs.writing import dot_id
 
     lines = ["digraph cpdag {", "  rankdir=TB;", "  node [shape=box, style=rounded];"]
     lines += [f"  {dot_id(name)};" for name in cpdag.names]

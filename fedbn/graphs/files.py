@@ -1,6 +1,6 @@
-"""Structures in files: read DAGs from what people have, write them for what people use.
+"""Structures in files: read DAGs from what people have.
 
-Read (each plain or gzipped, told apart by the suffix before `.gz`):
+They may be (each plain or gzipped, told apart by the suffix before `.gz`):
 
 * `.json`: `{"nodes": [...], "edges": [[parent, child], ...]}`, or a list of such objects; an
   object may have a `name` and a `weight` (a number, or an exact fraction as text, "2/3");
@@ -10,8 +10,6 @@ Read (each plain or gzipped, told apart by the suffix before `.gz`):
 * `.graphml`, `.dot`: as written here; other GraphML of directed graphs, nodes named by their ids;
 * anything else: the several-DAGs text format, a line `nodes a,b,c`, then for each DAG a line
   `dag NAME` and one line `parent,child` per edge; lines that start with `#` are comments.
-
-Written: edge CSV, JSON, GraphML and DOT. The bytes depend on the graph alone.
 """
 
 from __future__ import annotations
@@ -19,28 +17,24 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from fedbn.bounded_file import json_value, read_bounded
-from fedbn.errors import ResultsError, StructureError
+from fedbn.errors import StructureError
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.drawn import dag_of_text, require_xml_names
-from fedbn.spreadsheet import read_cell, written_cells
+from fedbn.graphs.drawn import dag_of_text
+from fedbn.spreadsheet import read_cell
 
 __all__ = [
     "NamedDAG",
-    "dot_id",
     "read_nodes",
     "read_structures",
-    "structure_text",
-    "write_structure",
 ]
 
 Edge = tuple[str, str]
@@ -112,55 +106,6 @@ def read_nodes(text: str) -> tuple[str, ...]:
     if not names:
         raise StructureError(f"--nodes must list at least one name, got {text!r}")
     return names
-
-
-def structure_text(dag: DAG, suffix: str, *, support: Mapping[Edge, float] | None = None) -> str:
-    """The text of a structure file.
-
-    Parameters
-    ----------
-    suffix : ".csv" (header `parent,child`), ".json", ".graphml" or ".dot".
-    support : the fraction of clients that have each edge; written into GraphML and DOT.
-
-    >>> print(structure_text(DAG.from_edges(("a", "b"), [("b", "a")]), ".csv"), end="")
-    parent,child
-    b,a
-    """
-    if suffix not in _WRITERS:
-        raise ResultsError(
-            f"a structure file must end in one of {', '.join(_WRITERS)}, not {suffix!r}"
-        )
-    return _WRITERS[suffix](dag, support or {})
-
-
-def require_structure_file(path: str | Path) -> None:
-    """Checks before a long search that `write_structure` can write there.
-
-    Raises
-    ------
-    ResultsError : the suffix is unknown, or the folder is not there.
-    """
-    path = Path(path)
-    structure_text(DAG.empty(("a",)), path.suffix.lower())
-    if not path.parent.is_dir():
-        raise ResultsError(f"cannot write {path}: there is no folder {path.parent}")
-
-
-def write_structure(
-    dag: DAG, path: str | Path, *, support: Mapping[Edge, float] | None = None
-) -> None:
-    """Write `structure_text` for the suffix of `path`.
-
-    Raises
-    ------
-    ResultsError : the suffix is unknown or the file cannot be written.
-    """
-    path = Path(path)
-    text = structure_text(dag, path.suffix.lower(), support=support)
-    try:
-        path.write_bytes(text.encode("utf-8"))
-    except OSError as error:
-        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _read_text(path: Path) -> str:
@@ -342,52 +287,3 @@ def _several_entry(nodes: tuple[str, ...], label: str, edges: list[Edge]) -> Nam
         return NamedDAG(label, DAG.from_edges(nodes, edges))
     except StructureError as error:
         raise StructureError(f"DAG {label!r}: {error}") from None
-
-
-def _edge_csv(dag: DAG, support: Mapping[Edge, float]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("parent", "child"))
-    writer.writerows(map(written_cells, dag.edges))
-    return out.getvalue()
-
-
-def _json(dag: DAG, support: Mapping[Edge, float]) -> str:
-    content = {"nodes": list(dag.names), "edges": [list(edge) for edge in dag.edges]}
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
-
-
-def _graphml(dag: DAG, support: Mapping[Edge, float]) -> str:
-    import networkx as nx
-
-    require_xml_names(dag.names)
-    graph = dag.to_networkx()
-    for edge, share in support.items():
-        if graph.has_edge(*edge):
-            graph.edges[edge]["support"] = float(share)
-    lines = nx.generate_graphml(graph, named_key_ids=True)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + "\n".join(lines) + "\n"
-
-
-def _dot(dag: DAG, support: Mapping[Edge, float]) -> str:
-    lines = ["digraph consensus {", "  rankdir=TB;", "  node [shape=box, style=rounded];"]
-    lines += [f"  {dot_id(name)};" for name in dag.names]
-    for parent, child in dag.edges:
-        share = support.get((parent, child))
-        style = "" if share is None else f" [penwidth={0.5 + 2.5 * share:.2f}, weight={share:.4f}]"
-        lines.append(f"  {dot_id(parent)} -> {dot_id(child)}{style};")
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def dot_id(name: str) -> str:
-    """A name as DOT quotes it."""
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-_WRITERS: Mapping[str, Callable[[DAG, Mapping[Edge, float]], str]] = {
-    ".csv": _edge_csv,
-    ".json": _json,
-    ".graphml": _graphml,
-    ".dot": _dot,
-}

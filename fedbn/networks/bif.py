@@ -27,6 +27,7 @@ from fedbn.errors import FedbnWarning, NetworkError
 from fedbn.networks.bif_grammar import network_from_bif
 from fedbn.networks.json_file import read_text
 from fedbn.networks.network import BayesianNetwork, ConditionalTable
+from fedbn.whole_file import write_whole
 from fedbn.wording import count_of
 
 __all__ = ["bif_text", "from_pgmpy", "read_bif", "to_pgmpy", "write_bif"]
@@ -83,8 +84,8 @@ def _table(network: BayesianNetwork, node: int) -> str:
 
 
 def write_bif(network: BayesianNetwork, path: str | Path) -> None:
-    """Write the network as BIF; raises OSError when the file cannot be written."""
-    Path(path).write_text(bif_text(network), encoding="utf-8", newline="\n")
+    """Write the network as BIF; raises ResultsError when the file cannot be written."""
+    write_whole(path, bif_text(network))
 
 
 def to_pgmpy(network: BayesianNetwork) -> Any:

@@ -25,6 +25,7 @@ from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import NetworkError, SchemaError
 from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork, ConditionalTable
+from fedbn.whole_file import write_whole
 
 __all__ = [
     "network_from_json",
@@ -117,8 +118,8 @@ def read_json_network(path: str | Path) -> BayesianNetwork | LinearGaussianNetwo
 
 
 def write_json_network(network: BayesianNetwork | LinearGaussianNetwork, path: str | Path) -> None:
-    """Write the network as JSON; raises OSError when the file cannot be written."""
-    Path(path).write_text(network_to_json(network), encoding="utf-8", newline="\n")
+    """Write the network as JSON; raises ResultsError when the file cannot be written."""
+    write_whole(path, network_to_json(network))
 
 
 def read_text(path: str | Path) -> str:

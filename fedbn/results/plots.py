@@ -25,7 +25,7 @@ from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 from fedbn.results.fonts import drawable_labels, font_families
-from fedbn.results.outcome import Outcome, PathRow, Summary, edge_status
+from fedbn.results.outcome import Outcome
 from fedbn.results.palette import (
     BLUE,
     GREEN,
@@ -44,6 +44,8 @@ from fedbn.results.placement import (
     curve_through,
     place_network,
 )
+from fedbn.results.rows import PathRow, edge_status
+from fedbn.results.summary import Summary
 
 __all__ = [
     "complexity_figure",

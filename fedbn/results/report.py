@@ -38,24 +38,16 @@ from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import write_class
-from fedbn.graphs.files import write_structure
 from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.graphs.writing import write_structure
 from fedbn.results.dictionary import FILE as README_FILE
 from fedbn.results.dictionary import folder_readme
-from fedbn.results.outcome import (
-    ClientRow,
-    EdgeRow,
-    Outcome,
-    PathRow,
-    Summary,
-    client_rows,
-    edge_rows,
-    path_rows,
-    summarise,
-)
+from fedbn.results.outcome import Outcome
 from fedbn.results.page.content import report_content, voted_content
 from fedbn.results.page.files import write_page
 from fedbn.results.record import fractions_told, sendable
+from fedbn.results.rows import ClientRow, EdgeRow, PathRow, client_rows, edge_rows, path_rows
+from fedbn.results.summary import Summary, summarise
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 

@@ -21,7 +21,8 @@ from fedbn.federation.rounds import ClientReply, FederationResult, ServerState, 
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.site_file import read_site_file
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.files import read_structures, write_structure
+from fedbn.graphs.files import read_structures
+from fedbn.graphs.writing import write_structure
 from fedbn.networks.bif import write_bif
 from fedbn.networks.catalog import load_network
 from fedbn.networks.json_file import (

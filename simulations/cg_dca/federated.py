@@ -11,7 +11,8 @@ from fedbn.federation.rounds import FederationResult
 from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
 from fedbn.networks.catalog import load_network
-from fedbn.results.outcome import Outcome, summarise
+from fedbn.results.outcome import Outcome
+from fedbn.results.summary import summarise
 from fedbn.scores import dag_score
 from simulations.run import run_experiment
 

@@ -84,7 +84,7 @@ def bootstrap(
     began = time.monotonic()
     words = "reading the table, loading the learners"
     with starting(words, not (quiet or as_json), at_once=True):
-        from fedbn.graphs.files import require_structure_file, write_structure
+        from fedbn.graphs.writing import require_structure_file, write_structure
         from fedbn.learners import LearnerSettings
         from simulations.commands.learn import read_table
         from simulations.experiment import experiment_from
@@ -172,7 +172,7 @@ def _rows(found: Bootstrap) -> list[tuple[str, str, float, float]]:
 def _report(
     found: Bootstrap, averaged: DAG, threshold: float, *, as_json: bool, quiet: bool
 ) -> None:
-    from fedbn.graphs.files import structure_text
+    from fedbn.graphs.writing import structure_text
     from simulations.terminal import print_json
 
     if as_json:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fedbn.errors import ResultsError
+from fedbn.graphs.writing import dot_id
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import replace_file
 
@@ -70,17 +71,12 @@ def _dot(found: CredibleSet, edges: list[dict[str, Any]], threshold: float) -> s
 
     kept = averaged_edges(_matrix(found, edges), found.names, threshold)
     lines = ["digraph credible {", "  node [shape=box, style=rounded];"]
-    lines += [f"  {_quote(name)};" for name in found.names]
+    lines += [f"  {dot_id(name)};" for name in found.names]
     lines += [
-        f'  {_quote(a)} -> {_quote(b)} [label="{p:.2f}", penwidth={0.5 + 2.5 * p:.2f}];'
+        f'  {dot_id(a)} -> {dot_id(b)} [label="{p:.2f}", penwidth={0.5 + 2.5 * p:.2f}];'
         for a, b, p in kept
     ]
     return "\n".join([*lines, "}"]) + "\n"
-
-
-def _quote(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _matrix(found: CredibleSet, edges: list[dict[str, Any]]) -> Any:

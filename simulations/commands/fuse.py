@@ -63,8 +63,8 @@ def fuse_and_report(
     inputs: Sequence[NamedDAG], options: FuseOptions, gold: Path | None = None
 ) -> None:
     """Fuse, write the results folder if one is wanted, and print what happened."""
-    from fedbn.results.outcome import summarise
     from fedbn.results.report import check_results_folder
+    from fedbn.results.summary import summarise
 
     started = time.monotonic()
     truth = None if gold is None else one_structure(str(gold), nodes=inputs[0].dag.names)
@@ -190,7 +190,7 @@ def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> N
 
 def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
     from fedbn.graphs.directions import directed_words
-    from fedbn.results.outcome import client_rows, edge_rows
+    from fedbn.results.rows import client_rows, edge_rows
 
     if options.out is not None:
         print_written(options.out.resolve())
@@ -218,7 +218,7 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
 
 def explanation_json(outcome: Outcome) -> dict[str, Any]:
     """Per pair that somebody joins: support, clients, and when it went; per client: its SMHD."""
-    from fedbn.results.outcome import client_rows, edge_rows
+    from fedbn.results.rows import client_rows, edge_rows
 
     return {
         "pairs": [

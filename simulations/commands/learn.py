@@ -21,8 +21,8 @@ from fedbn.graphs.directions import (
     directions_line,
     write_class,
 )
-from fedbn.graphs.files import require_structure_file, structure_text, write_structure
 from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.graphs.writing import require_structure_file, structure_text, write_structure
 from fedbn.learners import LEARNERS, find_learner, kind_of_score, learn
 from fedbn.scores import make_score, total_score
 from fedbn.wording import count_of

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from fedbn.errors import ConfigError
-from fedbn.graphs.files import structure_text, write_structure
+from fedbn.graphs.writing import structure_text, write_structure
 from fedbn.learners import learn
 from fedbn.learners.private import promise
 from fedbn.privacy.guarantee import ADJACENCY, THREATS, UNIT, Guarantee

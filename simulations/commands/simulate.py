@@ -36,7 +36,8 @@ from simulations.terminal import (
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
     from fedbn.privacy.guarantee import Guarantee
-    from fedbn.results.outcome import Client, Outcome, Summary
+    from fedbn.results.outcome import Client, Outcome
+    from fedbn.results.summary import Summary
     from simulations.run import ExperimentRun
 
 __all__ = [
@@ -73,8 +74,9 @@ def run_and_report(
     started = time.monotonic()
     with starting("loading the server", not (quiet or as_json)):
         from fedbn.federation.rounds import FederationResult
-        from fedbn.results.outcome import Outcome, summarise
+        from fedbn.results.outcome import Outcome
         from fedbn.results.report import check_results_folder
+        from fedbn.results.summary import summarise
         from simulations.run import run_experiment
 
     require_private_run(experiment)
@@ -221,7 +223,8 @@ def run_content(
 
 def _extra(outcome: Outcome, target: Path, experiment: Experiment) -> dict[str, Any]:
     """What the JSON of `simulate` has beyond that of `fuse`."""
-    from fedbn.results.outcome import client_rows, summarise
+    from fedbn.results.rows import client_rows
+    from fedbn.results.summary import summarise
 
     summary = summarise(outcome)
     return {

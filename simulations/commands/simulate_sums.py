@@ -74,7 +74,7 @@ def simulate_sums(
 
 def _content(result: SecureResult, outcome: Outcome | None, truth: Any) -> dict[str, Any]:
     """The keys of `simulate` that hold without the sites' structures, and those of the sums."""
-    from fedbn.results.outcome import summarise
+    from fedbn.results.summary import summarise
     from fedbn.results.sums import sums_content, voted_content
 
     told = {"sums": sums_content(result), "refused": [list(pair) for pair in result.refused]}
@@ -104,7 +104,7 @@ def _print(
     wall: float,
 ) -> None:
     from fedbn.federation.secure_rounds import statements
-    from fedbn.results.outcome import summarise
+    from fedbn.results.summary import summarise
     from fedbn.results.sums import voted_content
 
     if outcome is not None:

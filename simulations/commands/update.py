@@ -16,9 +16,10 @@ from fedbn.federation.checkpoint import STATE_FILE, Checkpoint, read_checkpoint,
 from fedbn.federation.rounds import ClientReply, load_kernels, update_clients
 from fedbn.federation.run_config import to_run_config
 from fedbn.graphs.files import read_structures
-from fedbn.results.outcome import Outcome, summarise
+from fedbn.results.outcome import Outcome
 from fedbn.results.record import command_line
 from fedbn.results.report import check_results_folder, versions, write_results
+from fedbn.results.summary import summarise
 from fedbn.wording import count_of
 from simulations.commands.fuse import consensus_json, warn_of
 from simulations.progress import stages

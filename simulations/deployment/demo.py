@@ -27,7 +27,7 @@ from fedbn.data.tables import write_schema, write_table
 from fedbn.errors import FlowerRunError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
-from fedbn.graphs.files import write_structure
+from fedbn.graphs.writing import write_structure
 from fedbn.networks.catalog import load_network
 from fedbn.results.report import check_results_folder, results_folder
 from fedbn.wording import count_of

@@ -353,7 +353,7 @@ def test_csv_text_quotes_only_where_it_must():
 
 def test_a_table_that_cannot_be_written(tmp_path):
     data = Dataset(Schema.gaussian(["a"]), np.zeros((1, 1)))
-    with pytest.raises(ResultsError, match="cannot be written"):
+    with pytest.raises(ResultsError, match="cannot write"):
         write_table(data, tmp_path / "no" / "t.csv")
     with pytest.raises(DataError, match="must end in"):
         write_table(data, tmp_path / "t.txt")

@@ -8,7 +8,7 @@ import pytest
 
 from fedbn.data.tables import write_schema, write_table
 from fedbn.federation.settings import Experiment
-from fedbn.graphs.files import structure_text
+from fedbn.graphs.writing import structure_text
 from fedbn.networks.catalog import load_network
 from simulations.run import run_experiment
 

@@ -10,7 +10,8 @@ import pytest
 
 from fedbn.errors import ResultsError, StructureError
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.files import read_nodes, read_structures, structure_text, write_structure
+from fedbn.graphs.files import read_nodes, read_structures
+from fedbn.graphs.writing import structure_text, write_structure
 
 CHAIN = DAG.from_edges(("a", "b", "c"), [("a", "b"), ("b", "c")])
 
@@ -212,3 +213,14 @@ def test_a_class_is_not_read_as_a_dag(tmp_path: Path) -> None:
 def test_names_that_xml_cannot_hold(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="GraphML cannot hold the name"):
         write_structure(DAG.empty(("a\x01",)), tmp_path / "g.graphml")
+
+
+def test_a_structure_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("fedbn.whole_file.os.fsync", full)
+    (tmp_path / "dag.csv").write_text("before")
+    with pytest.raises(ResultsError, match=r"cannot write .*dag\.csv: No space left on device"):
+        write_structure(DAG.from_edges("ab", [("a", "b")]), tmp_path / "dag.csv")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from fedbn.results.outcome import Outcome, client_rows
+from fedbn.results.outcome import Outcome
 from fedbn.results.page.content import report_content
 from fedbn.results.page.html import page_html
 from fedbn.results.page.public import public_content
+from fedbn.results.rows import client_rows
 from tests.results.report_cases import RUN, hostile, ordinary, outcome_of, parameters
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is missing")

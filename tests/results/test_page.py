@@ -20,15 +20,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.results.dictionary import COLUMNS
-from fedbn.results.outcome import (
-    Client,
-    ClientRow,
-    EdgeRow,
-    Outcome,
-    PathRow,
-    PooledReference,
-    client_rows,
-)
+from fedbn.results.outcome import Client, Outcome, PooledReference
 from fedbn.results.page.content import report_content
 from fedbn.results.page.files import read_content, refresh_parameters, write_report
 from fedbn.results.page.html import page_html
@@ -38,6 +30,7 @@ from fedbn.results.page.svg import codes_at
 from fedbn.results.palette import SHADES
 from fedbn.results.record import sendable
 from fedbn.results.report import forget_held_back, write_network, write_results
+from fedbn.results.rows import ClientRow, EdgeRow, PathRow, client_rows
 from tests.results.report_cases import RUN, hostile, ordinary, outcome_of, parameters
 
 CSS = Path(__file__).parents[2] / "fedbn" / "results" / "page" / "report.css"

@@ -17,16 +17,10 @@ from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.federation.rounds import ClientReply, FederationResult
 from fedbn.graphs.dag import DAG
 from fedbn.results import plots
-from fedbn.results.outcome import (
-    Client,
-    Outcome,
-    client_rows,
-    edge_rows,
-    edge_status,
-    path_rows,
-    summarise,
-)
+from fedbn.results.outcome import Client, Outcome
 from fedbn.results.report import check_results_folder, results_folder, write_results
+from fedbn.results.rows import client_rows, edge_rows, edge_status, path_rows
+from fedbn.results.summary import summarise
 
 # Two clients agree on the chain w -> x -> y, a third has w -> x and a stray edge x -> z.
 CHAIN = DAG.from_edges("wxyz", ["wx", "xy"])

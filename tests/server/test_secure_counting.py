@@ -16,7 +16,7 @@ from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import statements
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.files import structure_text
+from fedbn.graphs.writing import structure_text
 from fedbn.networks.family_counts import Family, FamilyTables, families_of
 from fedbn.secure.family_sums import own_counts, sum_families
 from fedbn.secure.masks import Key, unmasked_sum

@@ -27,7 +27,7 @@ from fedbn.federation.run_config import to_run_config
 from fedbn.federation.secure_rounds import SecureResult, statements
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.files import write_structure
+from fedbn.graphs.writing import write_structure
 from fedbn.learners import LearnerSettings
 from fedbn.results.sums import write_sums
 from fedbn.secure.cohorts import read_cohorts

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.files import structure_text
+from fedbn.graphs.writing import structure_text
 from simulations.benchmarks.consensus import appendix_b
 from simulations.benchmarks.consensus.__main__ import main
 from simulations.benchmarks.consensus.inputs import around_network, around_random, learn

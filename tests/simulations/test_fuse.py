@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.files import read_structures, structure_text
+from fedbn.graphs.files import read_structures
+from fedbn.graphs.writing import structure_text
 from tests.simulations.conftest import Fedbn
 
 EXAMPLE = {

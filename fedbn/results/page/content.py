@@ -16,8 +16,8 @@ import numpy as np
 from fedbn.federation.parameter_sources import held_back_in
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
-from fedbn.graphs.files import structure_text
-from fedbn.results.outcome import Outcome, Summary, client_rows, edge_rows, edge_status, summarise
+from fedbn.graphs.writing import structure_text
+from fedbn.results.outcome import Outcome
 from fedbn.results.page.parameters import told_parameters
 from fedbn.results.page.states import Pairs, decimal, readings_of, site_distances
 from fedbn.results.page.words import headline, sentences
@@ -30,6 +30,8 @@ from fedbn.results.placement import (
     printable_name,
 )
 from fedbn.results.record import repeat_line
+from fedbn.results.rows import client_rows, edge_rows, edge_status
+from fedbn.results.summary import Summary, summarise
 
 if TYPE_CHECKING:
     from fedbn.networks.linear_gaussian import LinearGaussianNetwork

@@ -1,0 +1,240 @@
+"""The tables of a finished fusion: its path, its edges, its clients, as frozen rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.directions import directed_words
+from fedbn.graphs.distances import shd, smhd
+from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.graphs.treewidth import dag_treewidth
+from fedbn.results.outcome import Outcome
+
+if TYPE_CHECKING:
+    from fedbn.consensus.path import DeletionPath
+
+__all__ = [
+    "ClientRow",
+    "EdgeRow",
+    "PathRow",
+    "client_rows",
+    "edge_rows",
+    "edge_status",
+    "path_rows",
+]
+
+Edge = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class PathRow:
+    """One state of the path: the DAG of one reading at one θ, and its distances.
+
+    `theta` is None for the unrestricted fusion G+; `psi` is the criticality of the last deletion
+    before the state (θ is its running maximum).
+    """
+
+    reading: str
+    theta: Fraction | None
+    theta_decimal: float | None
+    psi: Fraction | None
+    psi_decimal: float | None
+    edges: int
+    treewidth: int
+    mean_smhd: float
+    smhd_to_gold: int | None
+    shd_to_gold: int | None
+    selected: bool
+
+
+def path_rows(outcome: Outcome) -> tuple[PathRow, ...]:
+    """One row per state of the consensus's path, in the path's order."""
+    gold, consensus = outcome.gold, outcome.consensus
+    psi = _last_psi(outcome.path)
+    rows = []
+    for state in consensus.states:
+        rows.append(
+            PathRow(
+                reading=state.reading,
+                theta=state.theta,
+                theta_decimal=_decimal(state.theta),
+                psi=None if state.theta is None else psi.get(state.theta),
+                psi_decimal=None if state.theta is None else _decimal(psi.get(state.theta)),
+                edges=state.n_edges,
+                treewidth=dag_treewidth(state.dag),
+                mean_smhd=float(state.mean_smhd),
+                smhd_to_gold=None if gold is None else smhd(state.dag, gold),
+                shd_to_gold=None if gold is None else shd(state.dag, gold),
+                selected=(state.reading, state.theta) == (consensus.reading, consensus.theta),
+            )
+        )
+    return tuple(rows)
+
+
+def _decimal(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _last_psi(path: DeletionPath) -> dict[Fraction, Fraction]:
+    """θ -> Ψ of the last deletion whose running maximum is θ."""
+    return {step.theta: step.psi for step in path.steps}
+
+
+@dataclass(frozen=True)
+class EdgeRow:
+    """One pair of variables that an input, G+, the consensus or the truth joins.
+
+    The direction is that of the consensus, else of the truth, else of G+, else of most clients.
+    `same`, `reversed` count clients with a DAG that has the edge in this, or the other, direction;
+    `support` is their weighted share; `theta`, `psi` belong to the deletion that removed the pair
+    from G+. `directed` is "compelled" or "open" for edges of the consensus (see
+    `fedbn.graphs.directions`).
+    """
+
+    parent: str
+    child: str
+    support: float
+    same: int
+    reversed: int
+    theta: Fraction | None
+    theta_decimal: float | None
+    psi: Fraction | None
+    psi_decimal: float | None
+    in_fusion: bool
+    in_consensus: bool
+    directed: str
+    status: str
+    supporters: tuple[str, ...]
+
+
+def edge_rows(outcome: Outcome) -> tuple[EdgeRow, ...]:
+    """One row per joined pair, sorted by parent and child."""
+    names = outcome.consensus.dag.names
+    deleted = {frozenset((step.x, step.y)): step for step in outcome.path.steps}
+    status = edge_status(outcome.consensus.dag, outcome.gold)
+    directed = directed_words(outcome.consensus.dag)
+    union = outcome.path.union.reorder(names)
+    rows = []
+    for i, j in _joined_pairs(outcome, union):
+        parent, child = names[i], names[j]
+        step = deleted.get(frozenset((parent, child)))
+        same = [c.label for c in outcome.clients if any(dag.adjacency[i, j] for dag in c.dags)]
+        other = [c.label for c in outcome.clients if any(dag.adjacency[j, i] for dag in c.dags)]
+        rows.append(
+            EdgeRow(
+                parent=parent,
+                child=child,
+                support=float(outcome.support[i, j]),
+                same=len(same),
+                reversed=len(other),
+                theta=None if step is None else step.theta,
+                theta_decimal=None if step is None else float(step.theta),
+                psi=None if step is None else step.psi,
+                psi_decimal=None if step is None else float(step.psi),
+                in_fusion=bool(union.adjacency[i, j] or union.adjacency[j, i]),
+                in_consensus=bool(outcome.consensus.dag.adjacency[i, j]),
+                directed=directed.get((parent, child), ""),
+                status=status.get((parent, child), ""),
+                supporters=tuple(dict.fromkeys([*same, *other])),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (row.parent, row.child)))
+
+
+def _joined_pairs(outcome: Outcome, union: DAG) -> Iterator[tuple[int, int]]:
+    votes = sum(dag.adjacency.astype(np.int64) for dag in outcome.dags)
+    sources = [outcome.consensus.dag.adjacency]
+    if outcome.gold is not None:
+        sources.append(outcome.gold.adjacency)
+    sources += [union.adjacency, np.asarray(votes > np.asarray(votes).T), np.asarray(votes > 0)]
+    seen = np.zeros_like(union.adjacency)
+    for source in sources:
+        for i, j in np.argwhere(source & ~seen):
+            if not seen[i, j]:
+                seen[i, j] = seen[j, i] = True
+                yield int(i), int(j)
+
+
+def edge_status(dag: DAG, gold: DAG | None) -> dict[Edge, str]:
+    """How each edge of `dag` and `gold` fares when their CPDAGs are compared.
+
+    Returns
+    -------
+    "true", "reversed" (joined, but directed differently) and "extra" for the edges of `dag`,
+    "missing" for edges that only `gold` has; empty without `gold`. SHD is the number of edges that
+    are not "true".
+    """
+    if gold is None:
+        return {}
+    gold = gold.reorder(dag.names)
+    ours, truth = dag_to_cpdag(dag).adjacency, dag_to_cpdag(gold).adjacency
+    position = {name: i for i, name in enumerate(dag.names)}
+    status = {}
+    for parent, child in dag.edges:
+        i, j = position[parent], position[child]
+        if not (truth[i, j] or truth[j, i]):
+            status[parent, child] = "extra"
+        elif ours[i, j] == truth[i, j] and ours[j, i] == truth[j, i]:
+            status[parent, child] = "true"
+        else:
+            status[parent, child] = "reversed"
+    for parent, child in gold.edges:
+        i, j = position[parent], position[child]
+        if not (ours[i, j] or ours[j, i]):
+            status[parent, child] = "missing"
+    return status
+
+
+@dataclass(frozen=True)
+class ClientRow:
+    """One client: what it sent, and how far it is from the consensus and the truth.
+
+    Numbers of a client with several DAGs are means by their shares.
+    """
+
+    client: str
+    status: str
+    dags: int
+    rows: int | None
+    rows_dropped: int | None
+    edges: float
+    seconds: float | None
+    smhd_to_consensus: float
+    smhd_to_gold: float | None
+    shd_to_gold: float | None
+    held_out: float | None
+
+
+def client_rows(outcome: Outcome) -> tuple[ClientRow, ...]:
+    """One row per client, in their order."""
+    gold = outcome.gold
+    rows = []
+    for client in outcome.clients:
+        total = sum(client.shares)
+        weights = [share / total for share in client.shares]
+
+        def mean(values: Sequence[int], weights: Sequence[Fraction] = weights) -> float:
+            return float(sum(w * v for w, v in zip(weights, values, strict=True)))
+
+        rows.append(
+            ClientRow(
+                client=client.label,
+                status=client.status,
+                dags=len(client.dags),
+                rows=client.rows,
+                rows_dropped=None if client.rows is None else client.rows_dropped,
+                edges=mean([dag.n_edges for dag in client.dags]),
+                seconds=client.seconds,
+                smhd_to_consensus=mean([smhd(d, outcome.consensus.dag) for d in client.dags]),
+                smhd_to_gold=None if gold is None else mean([smhd(d, gold) for d in client.dags]),
+                shd_to_gold=None if gold is None else mean([shd(d, gold) for d in client.dags]),
+                held_out=client.held_out,
+            )
+        )
+    return tuple(rows)

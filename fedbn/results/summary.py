@@ -1,0 +1,105 @@
+"""A finished fusion in one summary: the figures that its table prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fedbn.consensus.remarks import remarks
+from fedbn.consensus.votes import mean_smhd_by_votes
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.directions import directed_words
+from fedbn.graphs.distances import mean_smhd, shd, smhd
+from fedbn.graphs.treewidth import dag_treewidth
+from fedbn.results.outcome import Outcome
+
+__all__ = ["Summary", "summarise"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures that say what happened; None where gold or the inputs are unknown."""
+
+    clients: int
+    refused: int
+    inputs: int
+    inputs_edges: float | None
+    inputs_to_gold: float | None
+    inputs_shd_to_gold: float | None
+    fusion_edges: int
+    fusion_mean_smhd: float
+    fusion_to_gold: int | None
+    fusion_shd_to_gold: int | None
+    reading: str
+    pooling: str
+    theta: Fraction | None
+    edges: int
+    open_directions: int
+    treewidth: int
+    mean_smhd: Fraction
+    lower_bound: Fraction
+    gap: Fraction
+    smhd_to_gold: int | None
+    shd_to_gold: int | None
+    inputs_held_out: float | None
+    held_out: float | None
+    complete: bool
+    remarks: tuple[str, ...]
+    pooled_edges: int | None
+    pooled_to_gold: int | None
+    pooled_shd_to_gold: int | None
+    closed: float | None
+
+
+def summarise(outcome: Outcome) -> Summary:
+    """The figures of a run that its table prints."""
+    gold, consensus, union = outcome.gold, outcome.consensus, outcome.path.union
+    pooled = outcome.pooled
+    known, total = bool(outcome.clients), sum(outcome.shares)
+    scored = [client.held_out for client in outcome.clients if client.held_out is not None]
+
+    def mean(value: Callable[[DAG], int]) -> float | None:
+        if not known:
+            return None
+        pairs = zip(outcome.shares, outcome.dags, strict=True)
+        return float(sum(share * value(dag) for share, dag in pairs) / total)
+
+    return Summary(
+        clients=len(outcome.clients) or len(outcome.cohort),
+        refused=len(outcome.refused),
+        inputs=len(outcome.dags),
+        inputs_edges=mean(lambda dag: dag.n_edges),
+        inputs_to_gold=None if gold is None else mean(lambda dag: smhd(dag, gold)),
+        inputs_shd_to_gold=None if gold is None else mean(lambda dag: shd(dag, gold)),
+        fusion_edges=union.n_edges,
+        fusion_mean_smhd=float(_mean_smhd(union, outcome)),
+        fusion_to_gold=None if gold is None else smhd(union, gold),
+        fusion_shd_to_gold=None if gold is None else shd(union, gold),
+        reading=consensus.reading,
+        pooling=consensus.pooling,
+        theta=consensus.theta,
+        edges=consensus.dag.n_edges,
+        open_directions=list(directed_words(consensus.dag).values()).count("open"),
+        treewidth=dag_treewidth(consensus.dag),
+        mean_smhd=consensus.mean_smhd,
+        lower_bound=consensus.lower_bound,
+        gap=consensus.mean_smhd - consensus.lower_bound,
+        smhd_to_gold=None if gold is None else smhd(consensus.dag, gold),
+        shd_to_gold=None if gold is None else shd(consensus.dag, gold),
+        inputs_held_out=sum(scored) / len(scored) if scored else None,
+        held_out=outcome.held_out,
+        complete=consensus.complete,
+        remarks=remarks(outcome.path, consensus),
+        pooled_edges=None if pooled is None else pooled.dag.n_edges,
+        pooled_to_gold=None if pooled is None or gold is None else smhd(pooled.dag, gold),
+        pooled_shd_to_gold=None if pooled is None or gold is None else shd(pooled.dag, gold),
+        closed=None if pooled is None else pooled.closed,
+    )
+
+
+def _mean_smhd(dag: DAG, outcome: Outcome) -> Fraction:
+    """Of a DAG to the inputs, or by their votes where they are not known."""
+    if outcome.votes is not None:
+        return mean_smhd_by_votes(dag, outcome.votes)
+    return mean_smhd(dag, outcome.dags, outcome.shares)
