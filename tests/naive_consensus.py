@@ -37,7 +37,11 @@ def moral(dag: Matrix) -> Matrix:
 
 def ancestral_moral(dag: Matrix, x: int, y: int, s: set[int]) -> tuple[Matrix, set[int]]:
     """Moral graph of the ancestral subgraph of {x, y} + S without S, and its nodes."""
-    inside = ancestors(dag, {x, y} | s)
+    return moral_without(dag, ancestors(dag, {x, y} | s), s)
+
+
+def moral_without(dag: Matrix, inside: set[int], s: set[int]) -> tuple[Matrix, set[int]]:
+    """Moral graph of the subgraph of some nodes without S, and its nodes."""
     mask = np.array([v in inside for v in range(len(dag))])
     graph = moral(dag & np.outer(mask, mask))
     left = inside - s
@@ -109,6 +113,24 @@ def imap(dag: Matrix, sigma: list[int]) -> Matrix:
 def cut(dag: Matrix, x: int, y: int, s: set[int]) -> tuple[int, set[tuple[int, int]]]:
     """Size of the minimum cut, and the arcs of the one nearest to y: the smallest side of y."""
     graph, left = ancestral_moral(dag, x, y, s)
+    size, side = smallest_side(graph, left, x, y)
+    arcs = {(a, b) for a in left for b in left if dag[a, b] and (a in side) != (b in side)}
+    return size, arcs
+
+
+def least_cut(dag: Matrix, x: int, y: int, low: set[int], free: set[int], more: int) -> int:
+    """A cut that none is below whose S has `low` and all but at most `more` of `free`.
+
+    In the graph of the nodes that are ancestors of {x, y} + S then, without `low` and `free`.
+    """
+    nodes = range(len(dag))
+    below = [sum(v in ancestors(dag, {u}) for u in free) for v in nodes]
+    inside = ancestors(dag, {x, y} | low | {v for v in nodes if below[v] > more})
+    return smallest_side(*moral_without(dag, inside, low | free), x, y)[0]
+
+
+def smallest_side(graph: Matrix, left: set[int], x: int, y: int) -> tuple[int, set[int]]:
+    """Size of the minimum cut between x and y, and its smallest side of y, by all subsets."""
     others = sorted(left - {x, y})
     best: tuple[int, int, set[int]] | None = None
     for size in range(len(others) + 1):
@@ -118,9 +140,7 @@ def cut(dag: Matrix, x: int, y: int, s: set[int]) -> tuple[int, set[tuple[int, i
             if best is None or crossing < best[0]:
                 best = (int(crossing), size, side)
     assert best is not None
-    side = best[2]
-    arcs = {(a, b) for a in left for b in left if dag[a, b] and (a in side) != (b in side)}
-    return best[0], arcs
+    return best[0], best[2]
 
 
 def cpdag(dag: Matrix) -> Matrix:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fedbn.arrays import Ints
 from fedbn.consensus._bound_kernels import evaluate, invalidate, make_root
-from fedbn.consensus._cut_kernels import fill_graph
+from fedbn.consensus._difference_kernels import mark_differences
 from fedbn.consensus._engine import (
     AFTER,
     CH,
@@ -40,10 +40,10 @@ from fedbn.consensus._engine import (
     Y,
 )
 from fedbn.consensus._input_kernels import prune_inputs
+from fedbn.consensus._moral_kernels import fill_graph
 from fedbn.consensus._pattern_kernels import delete_in_pattern, describe
 from fedbn.consensus._slot_kernels import comes_before, operator_of, size_of
 from fedbn.consensus._split_kernels import split
-from fedbn.consensus._typical_kernels import mark_differences
 from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit
 from fedbn.graphs._cpdag_kernels import topological_bits
 from fedbn.kernel_door import door_to_sets

@@ -15,16 +15,16 @@ from fedbn.consensus._engine import (
     AFTER,
     ALIKE,
     CLIP,
+    CROSSED,
     DEAD,
     FAMILY,
     FIRST,
-    INSIDE,
     K_MAX,
     KIND,
+    LEFT,
     MEDIAN,
     NA,
     OPERATOR,
-    OTHER,
     OWNER,
     PAX,
     UNKNOWN,
@@ -38,6 +38,7 @@ from fedbn.consensus._engine import (
     X,
     Y,
 )
+from fedbn.consensus._side_kernels import fill_sides, may_cross
 from fedbn.consensus._slot_kernels import (
     at_least,
     change,
@@ -46,14 +47,8 @@ from fedbn.consensus._slot_kernels import (
     new_slot,
     size_of,
 )
-from fedbn.consensus._typical_kernels import (
-    KNOWN_A,
-    SAME_CUT,
-    compare_cut,
-    cut_in_known_a,
-    fill_unlike,
-)
-from fedbn.graphs._bit_kernels import ZERO, has_bit, set_bit
+from fedbn.consensus._typical_kernels import fill_unlike, has_same_cut
+from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit, set_bit
 from fedbn.kernel_parts import inner
 
 
@@ -67,33 +62,39 @@ def evaluate(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
     x, y = e.edges[number, X], e.edges[number, Y]
     more = e.limits[K_MAX] - size_of(e.sets[slot, H])
     made = 0
-    alike = e.slots[slot, UNKNOWN] >= e.limits[ALIKE] * stride
-    if alike:
+    left = s.inputs[LEFT]
+    if e.slots[slot, UNKNOWN] >= e.limits[ALIKE] * stride:
         made = _evaluate_alike(e, slot, limit, stride, s)
-        if e.bound[slot] > limit:
-            return made
-    for i in range(0, e.weights.shape[0], stride):
-        if e.cut[slot, i] >= 0:
-            continue
-        g, low, free = e.graphs[i], e.sets[slot, F], e.sets[slot, U]
-        if alike and has_bit(s.inputs[OTHER], i):
-            value = cut_in_known_a(e, slot, i, s)
-        else:
-            value = least_cut_bits(g, x, y, low, free, more, s)
-        change(e, slot, i, -1 - e.cut[slot, i], min(value, e.limits[CLIP]))
-        e.slots[slot, UNKNOWN] -= 1
-        made += 1
-        if e.bound[slot] > limit:
-            break
+    else:
+        _fill_unknown(e, slot, stride, left)
+    for k in range(left.shape[0]):
+        word = left[k]
+        while word != ZERO and e.bound[slot] <= limit:
+            i = (k << 6) + np.int64(first_bit(word))
+            word &= word - ONE
+            value = least_cut_bits(e.graphs[i], x, y, e.sets[slot, F], e.sets[slot, U], more, s)
+            change(e, slot, i, -1 - e.cut[slot, i], min(value, e.limits[CLIP]))
+            e.slots[slot, UNKNOWN] -= 1
+            made += 1
     return made
+
+
+@inner
+def _fill_unknown(e: Engine, slot: int, stride: int, out: Bits) -> None:
+    """out := of every `stride`-th input, those whose cut is not known."""
+    for k in range(out.shape[0]):
+        out[k] = ZERO
+    for i in range(0, e.weights.shape[0], stride):
+        if e.cut[slot, i] < 0:
+            set_bit(out, i)
 
 
 @inner
 def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -> int:
     """The minimum cut of the typical graph, for all inputs that have the same; cuts made, one.
 
-    Inputs UNLIKE the typical graph are looked at one by one. Those with KNOWN_A are left in
-    s.inputs[OTHER], the typical A in s.spare[6].
+    The others are in s.inputs[LEFT]. An input of which as much is known as the typical cut has that
+    one if no new edges leave a side of it; one of which less is known, if all is the same.
     """
     number = e.slots[slot, OWNER]
     x, y = e.edges[number, X], e.edges[number, Y]
@@ -101,26 +102,26 @@ def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -
     more = e.limits[K_MAX] - size_of(e.sets[slot, H])
     value = min(least_cut_bits(e.typical, x, y, low, free, more, s), e.limits[CLIP])
     certain = size_of(free) > more
-    fill_unlike(e, low, free, certain, s)
-    known_a = s.inputs[OTHER]
-    for k in range(known_a.shape[0]):
-        known_a[k] = ZERO
-    for w in range(low.shape[0]):
-        s.spare[6, w] = s.sets[INSIDE, w]
+    if value > 0:
+        fill_unlike(e, low, free, certain, s)
+    fill_sides(e, slot, value, certain, s)
+    left = s.inputs[LEFT]
+    for k in range(left.shape[0]):
+        left[k] = ZERO
     for i in range(0, e.weights.shape[0], stride):
-        if e.cut[slot, i] >= 0:
+        known = -1 - e.cut[slot, i]
+        if known < 0:
             continue
-        told = SAME_CUT
-        if has_bit(s.inputs[UNLIKE], i):
-            less = -1 - e.cut[slot, i] >= value
-            told = compare_cut(e, slot, i, certain, less, s)
-            if less and told == KNOWN_A:
-                told = compare_cut(e, slot, i, certain, False, s)
-        if told == KNOWN_A:
-            set_bit(known_a, i)
-        if told != SAME_CUT:
+        if known == value:
+            same = not has_bit(s.inputs[CROSSED], i)
+            same = same or not may_cross(e, slot, i, value, certain, s)
+        else:
+            same = known < value and not has_bit(s.inputs[UNLIKE], i)
+            same = same or (known < value and has_same_cut(e, slot, i, certain, s))
+        if not same:
+            set_bit(left, i)
             continue
-        change(e, slot, i, -1 - e.cut[slot, i], value)
+        change(e, slot, i, known, value)
         e.slots[slot, UNKNOWN] -= 1
         if e.bound[slot] > limit:
             break

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bits
-from fedbn.consensus._cut_kernels import is_inside
+from fedbn.consensus._difference_kernels import fill_reached_anew
 from fedbn.consensus._engine import (
     ALIKE,
     K_MAX,
@@ -23,8 +23,8 @@ from fedbn.consensus._engine import (
     X,
     Y,
 )
+from fedbn.consensus._moral_kernels import is_inside
 from fedbn.consensus._slot_kernels import at_least, change, size_of
-from fedbn.consensus._typical_kernels import fill_reached_anew
 from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit, set_bit
 from fedbn.kernel_parts import inner
 

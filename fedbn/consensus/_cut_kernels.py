@@ -29,6 +29,7 @@ from fedbn.consensus._engine import (
     USED,
     Scratch,
 )
+from fedbn.consensus._moral_kernels import fill_graph
 from fedbn.consensus._slot_kernels import size_of
 from fedbn.graphs._bit_kernels import (
     ONE,
@@ -38,36 +39,9 @@ from fedbn.graphs._bit_kernels import (
     has_bit,
     popcount,
     set_bit,
-    transpose_bits,
 )
-from fedbn.graphs._cpdag_kernels import ancestors_bits
 from fedbn.kernel_door import door_to_sets
-from fedbn.kernel_parts import inner, inner_with_arrays
-
-
-@inner
-def is_inside(g: Bits, v: int, x: int, y: int, given: Bits) -> bool:
-    """Whether v is in An({x, y} + given) of input g."""
-    inside = has_bit(g[DES, v], x) or has_bit(g[DES, v], y)
-    for w in range(given.shape[0]):
-        inside = inside or g[DES, v, w] & given[w] != ZERO
-    return inside
-
-
-@inner
-def moral_bits(pa: Bits, ch: Bits, v: int, out: Bits) -> None:
-    """Neighbours of v in the moral graph of one DAG, into `out`."""
-    words = pa.shape[1]
-    for w in range(words):
-        out[w] = pa[v, w] | ch[v, w]
-    for w in range(words):
-        word = ch[v, w]
-        while word != ZERO:
-            c = (w << 6) + np.int64(first_bit(word))
-            word &= word - ONE
-            for k in range(words):
-                out[k] |= pa[c, k]
-    clear_bit(out, v)
+from fedbn.kernel_parts import inner
 
 
 @inner
@@ -240,6 +214,14 @@ def _forget_rows(s: Scratch) -> None:
 
 
 @inner
+def fill_component(g: Bits, v: int, other: int, s: Scratch) -> None:
+    """REACH := the nodes that v reaches in the graph of the last cut, of which `other` is none."""
+    s.size[0] = 0
+    _augment(g, v, other, s)
+    _forget_rows(s)
+
+
+@inner
 def find_path(g: Bits, x: int, y: int, low: Bits, free: Bits, s: Scratch) -> bool:
     """Whether x and y are joined in the graph of `min_cut_bits`; ORIGIN leads from x back to y."""
     if min_cut_bits(g, x, y, low, free, s) == 0:
@@ -275,18 +257,6 @@ def cut_arcs_bits(g: Bits, s: Scratch, out: NDArray[np.int32]) -> int:
                     count += 1
                     down &= down - ONE
     return count
-
-
-@inner_with_arrays
-def fill_graph(g: Bits) -> None:
-    """ANC, DES and MOR of an input from its PA and CH."""
-    anc = ancestors_bits(g[PA], g[CH])
-    des = transpose_bits(anc)
-    for v in range(g.shape[1]):
-        for w in range(g.shape[2]):
-            g[ANC, v, w] = anc[v, w]
-            g[DES, v, w] = des[v, w]
-        moral_bits(g[PA], g[CH], v, g[MOR, v])
 
 
 @door_to_sets

@@ -30,7 +30,9 @@ Bound 1 is attained in each input by S = high intersected with An({x, y} + low);
 disagree on that S, and H is limited, must families be split: on an element of disagreement.
 So the best operator is found by best-first search over slots in the order (bound, x, y, |H|, H).
 
-Where to find it: `_cut_kernels.py` minimum cuts; `_typical_kernels.py` one cut for many inputs;
+Where to find it: `_moral_kernels.py` the rows of an input; `_cut_kernels.py` minimum cuts;
+`_typical_kernels.py` and `_side_kernels.py` one cut for many inputs; `_difference_kernels.py` how
+these differ from it;
 `_input_kernels.py` the inputs and the arcs they lose; `_slot_kernels.py` the slots, their bounds
 and their order; `_bound_kernels.py` the cached cuts; `_carry_kernels.py` what one slot's cuts say
 of another; `_split_kernels.py` the splitting of families; `_pattern_kernels.py` Delete in P;
@@ -61,7 +63,8 @@ K_MAX, CLIP, MEDIAN, SLACK, ALIKE = range(5)
 FREE, REMOVED_ARCS, STEPS, USED_SLOTS = range(4)
 INSIDE, ALLOWED, REACH = range(3)
 TAILS, HEADS = range(2)
-UNLIKE, SOME, OTHER = range(3)
+UNLIKE, CROSSED, LEFT, SOME, OTHER = range(5)
+DIFFERENT, ALONE = range(2)
 ROW, USED = range(2)
 HAVE, ORIGIN, QUEUE, TOUCHED = range(4)
 
@@ -76,8 +79,9 @@ class Engine(NamedTuple):
     typical_topo: NDArray[np.int64]  # [n]
     differs: NDArray[np.int32]  # [r, D, 2]: the arcs that one of input and `typical` has
     differing: NDArray[np.int64]  # [r]: how many; -1 if more than D, once and for all
-    marks: Bits  # [2, n, R]: TAILS and HEADS, the inputs in which such an arc leaves or enters a
-    # node, bit i of word i >> 6; an input with more than D arcs is in every row
+    marks: Bits  # [2, 2, n, R]: the inputs in which such an arc (DIFFERENT), or one that `typical`
+    # lacks (ALONE), leaves (TAILS) or enters (HEADS) a node, bit i of word i >> 6; an input with
+    # more than D arcs is in every row
     weights: NDArray[np.int64]  # [r]
     votes: NDArray[np.int64]  # [n, n]: weight of the inputs that join a pair by an arc
     p: Bits  # [3, n, W]: PA, CH, NE of P
@@ -110,7 +114,8 @@ class Scratch(NamedTuple):
     lists: NDArray[np.int64]  # [4, n]: HAVE (row fetched), ORIGIN, QUEUE, TOUCHED
     size: NDArray[np.int64]  # [1]: number of touched nodes
     spare: Bits  # [8, W]
-    inputs: Bits  # [3, R]: sets of inputs: UNLIKE the typical graph for what is asked; two more
+    inputs: Bits  # [5, R]: sets of inputs: UNLIKE the typical graph, or CROSSED by new edges, for
+    # what is asked; LEFT to be looked at one by one; two more
     score: NDArray[np.int64]  # [64 W]
 
 
@@ -122,6 +127,6 @@ def make_scratch(n: int, words: int, r: int = 1) -> Scratch:
         lists=np.zeros((4, n), np.int64),
         size=np.zeros(1, np.int64),
         spare=np.zeros((8, words), np.uint64),
-        inputs=np.zeros((3, (r + 63) // 64), np.uint64),
+        inputs=np.zeros((5, (r + 63) // 64), np.uint64),
         score=np.zeros(64 * words, np.int64),
     )

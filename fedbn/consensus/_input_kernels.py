@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-from fedbn.consensus._cut_kernels import cut_arcs_bits, min_cut_bits, moral_bits
+from fedbn.consensus._cut_kernels import cut_arcs_bits, min_cut_bits
+from fedbn.consensus._difference_kernels import note_difference
 from fedbn.consensus._engine import (
     ALIKE,
     ANC,
@@ -24,7 +25,7 @@ from fedbn.consensus._engine import (
     Scratch,
     U,
 )
-from fedbn.consensus._typical_kernels import note_difference
+from fedbn.consensus._moral_kernels import moral_bits
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, set_bit
 from fedbn.kernel_parts import inner
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from fedbn.arrays import Bits
 from fedbn.consensus._carry_kernels import carry
-from fedbn.consensus._cut_kernels import find_path, is_inside
+from fedbn.consensus._cut_kernels import find_path
+from fedbn.consensus._difference_kernels import fill_reached_anew
 from fedbn.consensus._engine import (
     ALIKE,
     ANC,
@@ -36,6 +37,7 @@ from fedbn.consensus._engine import (
     X,
     Y,
 )
+from fedbn.consensus._moral_kernels import is_inside
 from fedbn.consensus._slot_kernels import (
     copy_slot,
     forget,
@@ -44,7 +46,6 @@ from fedbn.consensus._slot_kernels import (
     operator_of,
     size_of,
 )
-from fedbn.consensus._typical_kernels import fill_reached_anew
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, has_bit, popcount, set_bit
 from fedbn.kernel_parts import inner
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bits, Ints, Ints32
-from fedbn.consensus._cut_kernels import moral_bits
 from fedbn.consensus._delete_kernels import delete_in_class
 from fedbn.consensus._engine import CH, NE, PA
+from fedbn.consensus._moral_kernels import moral_bits
 from fedbn.fusion._imap_kernels import copy_rows, quorum_bits, union_bits, write_imap
 from fedbn.fusion._order_kernels import order_bits
 from fedbn.graphs._bit_kernels import ONE, ZERO, clear_bit, first_bit, transpose_bits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,49 +61,67 @@ def new_engine(
 
     union_pa uint64 [n, W]: the parents of every node in G+. pooling: see `mcbnc_path`.
     """
-    pa, ch = inputs.bits
-    r, n, words = pa.shape
-    edges = int(np.bitwise_count(union_pa).sum())
-    slots = max(64, 4 * edges)
-    graphs = np.zeros((r, 5, n, words), np.uint64)
-    graphs[:, PA], graphs[:, CH] = pa, ch
+    graphs = _input_arrays(inputs)
+    r, n = graphs["topo"].shape
+    alike = 2 * int((graphs["differing"] >= 0).sum()) >= r
     limits = np.zeros(5, np.int64)
     limits[K_MAX] = k_max
     limits[CLIP] = 1 if pooling == "clip" else 2**15 - 1
     limits[MEDIAN] = pooling == "median"
     limits[SLACK] = inputs.total // SLACK_SHARE
-    typical = typical_graph(inputs)
-    differs, differing = differences(inputs, typical)
-    limits[ALIKE] = ALIKE_FROM if 2 * int((differing >= 0).sum()) >= r else r + 1
+    limits[ALIKE] = ALIKE_FROM if alike else r + 1
     engine = Engine(
-        graphs=graphs,
-        topo=np.zeros((r, n), np.int64),
-        typical=graph_bits(typical),
-        typical_topo=np.zeros(n, np.int64),
-        differs=differs,
-        differing=differing,
-        marks=np.zeros((2, n, (r + 63) // 64), np.uint64),
-        weights=inputs.weight_array,
+        **graphs,
+        **_edge_arrays(union_pa, r),
         votes=np.zeros((n, n), np.int64),
         p=np.stack(cpdag_bits(union_pa, transpose_bits(union_pa))),
         dag=np.stack([union_pa, transpose_bits(union_pa)]),
         places=np.zeros((2, n), np.int64),
-        edge=np.full((n, n), -1, np.int64),
-        edges=np.zeros((edges, 3), np.int64),
-        edge_sets=np.zeros((edges, 2, words), np.uint64),
-        joined=np.zeros((edges, r), np.int8),
-        slots=np.zeros((slots, 4), np.int64),
-        sets=np.zeros((slots, 3, words), np.uint64),
-        bound=np.zeros(slots, np.int64),
-        cut=np.zeros((slots, r), np.int16),
         limits=limits,
         counters=np.zeros(4, np.int64),
-        steps=np.zeros((edges, 3), np.int64),
-        step_h=np.zeros((edges, words), np.uint64),
-        arcs=np.zeros((int(inputs.adjacency.sum()), 4), np.int32),
     )
-    prepare(engine, make_scratch(n, words, r))
+    prepare(engine, make_scratch(n, union_pa.shape[1], r))
     return engine
+
+
+def _input_arrays(inputs: MergedInputs) -> dict[str, NDArray[Any]]:
+    """The arrays of an engine that the inputs fill, and those of the typical graph."""
+    pa, ch = inputs.bits
+    r, n, words = pa.shape
+    graphs = np.zeros((r, 5, n, words), np.uint64)
+    graphs[:, PA], graphs[:, CH] = pa, ch
+    typical = typical_graph(inputs)
+    differs, differing = differences(inputs, typical)
+    return {
+        "graphs": graphs,
+        "topo": np.zeros((r, n), np.int64),
+        "typical": graph_bits(typical),
+        "typical_topo": np.zeros(n, np.int64),
+        "differs": differs,
+        "differing": differing,
+        "marks": np.zeros((2, 2, n, (r + 63) // 64), np.uint64),
+        "weights": inputs.weight_array,
+        "arcs": np.zeros((int(inputs.adjacency.sum()), 4), np.int32),
+    }
+
+
+def _edge_arrays(union_pa: NDArray[np.uint64], r: int) -> dict[str, NDArray[Any]]:
+    """The empty arrays of the edges of P, their slots and their deletions."""
+    n, words = union_pa.shape
+    edges = int(np.bitwise_count(union_pa).sum())
+    slots = max(64, 4 * edges)
+    return {
+        "edge": np.full((n, n), -1, np.int64),
+        "edges": np.zeros((edges, 3), np.int64),
+        "edge_sets": np.zeros((edges, 2, words), np.uint64),
+        "joined": np.zeros((edges, r), np.int8),
+        "slots": np.zeros((slots, 4), np.int64),
+        "sets": np.zeros((slots, 3, words), np.uint64),
+        "bound": np.zeros(slots, np.int64),
+        "cut": np.zeros((slots, r), np.int16),
+        "steps": np.zeros((edges, 3), np.int64),
+        "step_h": np.zeros((edges, words), np.uint64),
+    }
 
 
 def delete_all(

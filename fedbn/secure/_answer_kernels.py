@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from fedbn.arrays import Bits, Ints
-from fedbn.consensus._cut_kernels import cut_arcs_bits, fill_graph, min_cut_bits
+from fedbn.consensus._cut_kernels import cut_arcs_bits, min_cut_bits
 from fedbn.consensus._engine import CH, PA, Scratch
+from fedbn.consensus._moral_kernels import fill_graph
 from fedbn.fusion._order_kernels import remove_as_sink, sink_cost
 from fedbn.graphs._bit_kernels import clear_bit
 from fedbn.kernel_door import door
