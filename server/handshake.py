@@ -176,7 +176,7 @@ def _report(grid: Grid, agreement: Agreement, clients: Mapping[int, str]) -> Non
         if client not in agreement.mismatches:
             continue
         words = f"this site {agreement.mismatches[client].words()}"
-        LOG.warning("client %s: %s", client, words)
+        LOG.warning("%s: %s", client, words)
         content = RecordDict({"report": ConfigRecord({"text": words})})
         messages.append(Message(content, node, REPORT))
     if messages:
@@ -186,7 +186,7 @@ def _report(grid: Grid, agreement: Agreement, clients: Mapping[int, str]) -> Non
 def _warn_of(alone: LoneStates) -> None:
     """Say which states one site alone has: a spelling of its own, or a site that adds states."""
     for client, columns in alone.items():
-        LOG.warning("client %s: %s", client, remark(columns))
+        LOG.warning("%s: %s", client, remark(columns))
 
 
 def _remarks(

@@ -79,7 +79,9 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     for name in (inputs, "union G+", "consensus"):
         table.add_column(name, justify="right")
     table.add_row("edges", readable(s.inputs_edges), readable(s.fusion_edges), readable(s.edges))
-    table.add_row("  directions not determined", "", "", f"{s.open_directions} of {s.edges}")
+    if s.edges:
+        open_ = f"{s.open_directions} of {s.edges}"
+        table.add_row("  directions not determined", "", "", open_)
     _add_gold(table, s)
     table.add_row(
         "mean SMHD to the inputs", "", readable(s.fusion_mean_smhd), readable(s.mean_smhd)
@@ -165,6 +167,14 @@ def warn_of_replacing(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()):
         print(f"fedbn: the results in {folder} will be replaced (--out FOLDER keeps them)",
               file=sys.stderr)  # fmt: skip
+
+
+def print_rows(header: Sequence[str], rows: Sequence[Sequence[Any]], title: str) -> None:
+    """A table with a title on standard output, or its title and "none" where there is no row."""
+    if rows:
+        print_table(rows_table(header, rows, title))
+    else:
+        print(f"{title}: none")
 
 
 def rows_table(header: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> Table:

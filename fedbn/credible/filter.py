@@ -26,6 +26,7 @@ from fedbn.search.families.families import Families
 from fedbn.search.families.ordering import ordering_search
 from fedbn.search.families.parent_sets import TOLERANCE, is_interrupt
 from fedbn.search.families.subset_dp import best_choice, subset_bytes, subset_tables
+from fedbn.wording import count_of
 
 __all__ = ["Component", "filtered_components"]
 
@@ -161,7 +162,9 @@ def _reduce(
 
 def _range_text(families: Families, least: float, best: float) -> str:
     """Between which costs the optimum is, for humans."""
-    words = f"{families.n} variables, {families.size} parent sets: least cost "
+    words = (
+        f"{count_of(families.n, 'variable')}, {count_of(families.size, 'parent set')}: least cost "
+    )
     if best - least <= TOLERANCE:
         return words + f"{best:.3f}, proven"
     return words + f"from {least:.3f} to {best:.3f}"

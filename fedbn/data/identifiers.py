@@ -15,6 +15,7 @@ import numpy as np
 from fedbn.data.dataset import Dataset
 from fedbn.data.schema import MISSING_STATE
 from fedbn.errors import ConfigError
+from fedbn.wording import count_of
 
 __all__ = ["IdentifierRule", "identifying_columns"]
 
@@ -48,9 +49,9 @@ class IdentifierRule:
     def why_many(self, states: int, rows: int) -> str:
         """Why so many states in so many rows look like an identifier; empty where they do not."""
         if states > self.max_states:
-            return f"{states} states, more than {self.max_states}"
+            return f"{count_of(states, 'state')}, more than {self.max_states}"
         if states * self.rows_per_state > rows:
-            return f"{states} state{'s' * (states != 1)} in {rows} rows"
+            return f"{count_of(states, 'state')} in {count_of(rows, 'row')}"
         return ""
 
 

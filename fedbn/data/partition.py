@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from fedbn.arrays import Indices
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
+from fedbn.wording import count_of
 
 __all__ = [
     "Sizes",
@@ -146,7 +147,10 @@ def part_sizes(
     if clients < 1:
         raise DataError(f"the number of clients must be at least 1, not {clients}")
     if clients > n_rows:
-        raise DataError(f"every client needs at least one row: {clients} clients, {n_rows} rows")
+        raise DataError(
+            f"every client needs at least one row: {count_of(clients, 'client')}, "
+            f"{count_of(n_rows, 'row')}"
+        )
     if sizes == "equal":
         return n_rows // clients + (np.arange(clients) < n_rows % clients).astype(np.intp)
     if sizes != "skewed":

@@ -38,6 +38,7 @@ from fedbn.federation.reply_limits import Limits
 from fedbn.graphs.dag import DAG, matrix_of_pairs
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.limits import STATUSES
+from fedbn.wording import count_of
 
 VERSION = 3
 """Version of the format; a message of another version is refused."""
@@ -256,7 +257,8 @@ def _check_sizes(
         raise MessageError(f"a message must have 1 to {limits.max_dags} DAGs, not {weights.size}")
     if weights.size * n * n > limits.max_bytes:
         raise MessageError(
-            f"{weights.size} DAGs over {n} variables must fit in {limits.max_bytes} bytes"
+            f"{count_of(weights.size, 'DAG')} of {count_of(n, 'variable')} must fit in "
+            f"{limits.max_bytes} bytes"
         )
     if edges.ndim != 2 or edges.shape[1] != 2:
         raise MessageError(f"edges must be [M, 2], not {list(edges.shape)}")
@@ -265,7 +267,9 @@ def _check_sizes(
         raise MessageError(f"indptr must rise from 0 to the number of edges, {len(edges)}")
     largest = int(np.diff(indptr).max())
     if largest > 2 * limits.max_edges:  # a class may have each of its edges twice
-        raise MessageError(f"a DAG must have at most {limits.max_edges} edges, not {largest}")
+        raise MessageError(
+            f"a DAG must have at most {count_of(limits.max_edges, 'edge')}, not {largest}"
+        )
 
 
 def _check_edges(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int) -> None:
@@ -287,12 +291,15 @@ def _check_graphs(
     """Number of edges and in-degrees of DAGs."""
     largest = int(np.diff(indptr).max())
     if largest > limits.max_edges:
-        raise MessageError(f"a DAG must have at most {limits.max_edges} edges, not {largest}")
+        raise MessageError(
+            f"a DAG must have at most {count_of(limits.max_edges, 'edge')}, not {largest}"
+        )
     dag = _dag_of_edge(indptr)
     in_degrees = np.bincount(dag * n + edges[:, 1], minlength=1)
     if int(in_degrees.max()) > limits.max_in_degree:
         raise MessageError(
-            f"a node must have at most {limits.max_in_degree} parents, not {int(in_degrees.max())}"
+            f"a node must have at most {count_of(limits.max_in_degree, 'parent')}, "
+            f"not {int(in_degrees.max())}"
         )
 
 

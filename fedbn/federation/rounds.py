@@ -34,6 +34,7 @@ from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnedStructures, LearnerSettings, learn_ladder, learner_for
 from fedbn.limits import status_of
+from fedbn.wording import count_of
 
 Progress = Callable[[int, int], None]
 
@@ -388,7 +389,8 @@ def require_quorum(
         return
     reasons = "".join(f"; {reason}" for _, reason in refused[:3])
     raise QuorumError(
-        f"at least {needed} good replies of {n_clients} clients are needed, not {good}{reasons}"
+        f"at least {count_of(needed, 'good reply')} of {count_of(n_clients, 'client')} "
+        f"{'is' if needed == 1 else 'are'} needed, not {good}{reasons}"
     )
 
 

@@ -9,6 +9,7 @@ from fedbn.bounded_file import json_value
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, SchemaError
 from fedbn.federation.reply_limits import Limits
+from fedbn.wording import count_of
 
 MAX_NAME = 1000
 """Most characters of a column or a state in another party's schema."""
@@ -80,6 +81,6 @@ def _require_few_states(schema: Schema, max_states: int, sender: str) -> None:
     for variable in schema.variables:
         if len(variable.states or ()) > max_states:
             raise MessageError(
-                f"{sender}: a column must have at most {max_states} states, not "
+                f"{sender}: a column must have at most {count_of(max_states, 'state')}, not "
                 f"{len(variable.states or ())}"
             )

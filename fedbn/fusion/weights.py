@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
+from fedbn.wording import count_of
 
 __all__ = ["Weight", "checked_weights", "common_scale", "integer_weights"]
 
@@ -82,7 +83,9 @@ def checked_weights(weights: Sequence[Weight] | None, count: int) -> tuple[Fract
     if weights is None:
         return (Fraction(1),) * count
     if len(weights) != count:
-        raise ConfigError(f"one weight per DAG is needed: {len(weights)} for {count} DAGs")
+        raise ConfigError(
+            f"one weight per DAG is needed: {len(weights)} for {count_of(count, 'DAG')}"
+        )
     for weight in weights:
         if isinstance(weight, bool) or not isinstance(weight, (int, Fraction)) or weight <= 0:
             raise ConfigError(f"a weight must be a positive int or Fraction, got {weight!r}")

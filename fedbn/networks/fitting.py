@@ -19,6 +19,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import MAX_ROWS, FamilyCounts, count_families, families_of
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork, table_shape
+from fedbn.wording import count_of
 
 __all__ = ["fit_linear_gaussian", "fit_parameters", "parameters_of", "parameters_of_sites"]
 
@@ -142,7 +143,7 @@ def fit_linear_gaussian(dag: DAG, dataset: Dataset) -> LinearGaussianNetwork:
         if deviations[node] <= 1e-12 * max(1e-300, np.abs(values[:, node]).max()):
             raise DataError(
                 f"column {dag.names[node]!r} has no noise: it is constant, or its "
-                f"{len(parents)} parents determine it in {dataset.n_rows} rows"
+                f"parents ({len(parents)}) determine it in {count_of(dataset.n_rows, 'row')}"
             )
         coefficients[parents, node] = weights
     return LinearGaussianNetwork(dag, coefficients, mean - mean @ coefficients, deviations)

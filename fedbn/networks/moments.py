@@ -19,6 +19,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.wording import count_of
 
 __all__ = ["Moments", "family_pairs", "linear_gaussian_of", "moments_of", "pooled_moments"]
 
@@ -118,7 +119,7 @@ def linear_gaussian_of(dag: DAG, moments: Moments) -> LinearGaussianNetwork:
         if not left > _NO_NOISE * scatter[node, node] or moments.rows <= len(parents) + 1:
             raise DataError(
                 f"column {dag.names[node]!r} has no noise: it is constant, or its "
-                f"{len(parents)} parents determine it in {moments.rows} rows"
+                f"parents ({len(parents)}) determine it in {count_of(moments.rows, 'row')}"
             )
         coefficients[parents, node] = weights
         deviations[node] = math.sqrt(left / moments.rows)

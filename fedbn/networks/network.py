@@ -80,7 +80,7 @@ class BayesianNetwork:
             raise NetworkError("the DAG's names must be the schema's, in the same (sorted) order")
         if len(self.cpts) != self.schema.n:
             raise NetworkError(
-                f"{self.schema.n} variables need as many tables, not {len(self.cpts)}"
+                f"there must be a table per variable, {self.schema.n}, not {len(self.cpts)}"
             )
         sizes = self.schema.cardinalities
         tables = []

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from fedbn.errors import DataError
 from fedbn.scores.base import TabulatedScore
 from fedbn.scores.counts import gaussian_tables, label_with, require_kind, require_row_weight
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,8 +101,8 @@ def gaussian_from_covariance(
     matrix = np.array(covariance, dtype=np.float64)
     if matrix.shape != (n, n) or not np.isfinite(matrix).all() or rows < 1:
         raise DataError(
-            f"a covariance of {n} variables must be {n} by {n} finite numbers from at least 1 row, "
-            f"not {matrix.shape} from {rows}"
+            f"a covariance of {count_of(n, 'variable')} must be {n} by {n} finite numbers from at "
+            f"least 1 row, not {matrix.shape} from {rows}"
         )
     if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
         raise DataError("a covariance must be symmetric")
@@ -166,8 +167,8 @@ def require_regular(score: TabulatedScore) -> None:
         raise DataError(f"every column must vary, {name!r} is constant")
     if score.tables.parameter > 0.0 and score.tables.n_rows <= n:
         raise DataError(
-            f"{score.label} needs more rows than columns, these are {score.tables.n_rows} rows of "
-            f"{n} columns"
+            f"{score.label} needs more rows than columns, these are "
+            f"{count_of(score.tables.n_rows, 'row')} of {count_of(n, 'column')}"
         )
     scale = 1.0 / np.sqrt(variance)
     values, vectors = np.linalg.eigh(gram * np.outer(scale, scale))

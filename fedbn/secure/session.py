@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key, load_ssh_public_key
 
 from fedbn.errors import ConfigError, MessageError, PolicyError
+from fedbn.wording import count_of
 
 __all__ = [
     "AGGREGATIONS",
@@ -181,7 +182,9 @@ def require_cohort(
         raise PolicyError("cohort", "this site's own key is not in the roster")
     names = [member.name for member in terms.members]
     if len(set(names)) < max(len(names), min_cohort):
-        raise PolicyError("min-cohort", f"{len(set(names))} sites, at least {min_cohort} wanted")
+        raise PolicyError(
+            "min-cohort", f"{count_of(len(set(names)), 'site')}, at least {min_cohort} wanted"
+        )
     if peers is not None:
         _require_peers(terms, own_key, peers)
     now = frozenset(names)

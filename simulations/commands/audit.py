@@ -110,7 +110,11 @@ def audit_and_report(
     if as_json:
         print_json(content)
     else:
-        print_table(rows_table(("figure", "value"), [(k, _show(v)) for k, v in content.items()]))
+        print_table(
+            rows_table(
+                ("figure", "value"), [(k.replace("_", " "), _show(v)) for k, v in content.items()]
+            )
+        )
 
 
 def _resample(table: Dataset) -> Population:

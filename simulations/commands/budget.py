@@ -31,9 +31,10 @@ def budget(
         print_json(content)
         return
     runs = content.pop("runs")
-    print_table(rows_table(("of all runs", ""), [(k, str(_show(v))) for k, v in content.items()]))
+    print_table(rows_table(("of all runs", ""), [(k, _show(v)) for k, v in content.items()]))
     if runs:
-        print_table(rows_table(tuple(runs[0]), [tuple(run.values()) for run in runs]))
+        rows = [tuple(_show(value) for value in run.values()) for run in runs]
+        print_table(rows_table(tuple(runs[0]), rows))
 
 
 def budget_of(ledger: Path, delta: float, max_epsilon: float | None) -> dict[str, Any]:
@@ -81,5 +82,8 @@ def _epsilon_of_a_run(rho: float | None, delta: float) -> float | None:
     return None if rho is None else epsilon_of(rho, delta)
 
 
-def _show(value: Any) -> Any:
-    return "-" if value is None else value
+def _show(value: Any) -> str:
+    """As text: four digits of a number, which --json has whole."""
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -28,6 +28,7 @@ from fedbn.graphs.directions import directed_words
 from fedbn.limits import Limit
 from fedbn.scores import make_score
 from fedbn.search.families.parent_sets import is_interrupt
+from fedbn.wording import count_of
 from simulations.commands.credible_output import show, write_files
 from simulations.commands.learn import read_table
 from simulations.progress import stages
@@ -208,9 +209,9 @@ def _content(
         "set_aside": list(found.candidates.set_aside),
     }
     try:
-        notify(f"{found.count} graphs; classes")
+        notify(f"{count_of(found.count, 'graph')}; classes")
         classes = _classes(found, memory, content)
-        notify(f"{found.count} graphs; averages")
+        notify(f"{count_of(found.count, 'graph')}; averages")
         content |= _averages(found, classes, wanted)
         content |= _lists(found, classes, wanted)
         if wanted.paper and classes is not None:

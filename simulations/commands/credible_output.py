@@ -14,6 +14,7 @@ from fedbn.errors import ResultsError
 from fedbn.graphs.writing import dot_id
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import replace_file
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     from fedbn.credible.enumerate import CredibleSet
@@ -106,40 +107,56 @@ def _csv_line(cells: list[str]) -> str:
 
 
 def show(content: Mapping[str, Any]) -> None:
-    """Posteriors and lists as CSV on standard output, the counts as text on standard error."""
+    """Posteriors and lists as CSV on standard output, the counts as text on standard error.
+
+    Every further table has a header of its own, after an empty line.
+    """
     if "edges" in content:
         print("parent,child,posterior")
         for edge in content["edges"]:
             print(_csv_line([edge["parent"], edge["child"], f"{edge['posterior']:.6g}"]))
-    for row in content.get("ancestors", []):
-        print(f"{row['ancestor']} => {row['descendant']},{row['posterior']:.6g}")
-    for row in content.get("v_structures", []):
-        print(
-            f"{row['parents'][0]} -> {row['child']} <- {row['parents'][1]},{row['posterior']:.6g}"
-        )
-    for place, item in enumerate(content.get("structures", []), start=1):
-        arrows = "; ".join(
-            f"{a} -> {b}" + (" (open)" if word == "open" else "")
-            for (a, b), word in zip(item["edges"], item["directed"], strict=True)
-        )
-        print(f"{place},{item['excess']:.6g},{arrows}")
+    if "ancestors" in content:
+        print("\nancestor,descendant,posterior")
+        for row in content["ancestors"]:
+            names = [row["ancestor"], row["descendant"]]
+            print(_csv_line([*names, f"{row['posterior']:.6g}"]))
+    if "v_structures" in content:
+        print("\nparent,child,other_parent,posterior")
+        for row in content["v_structures"]:
+            names = [row["parents"][0], row["child"], row["parents"][1]]
+            print(_csv_line([*names, f"{row['posterior']:.6g}"]))
+    if "structures" in content:
+        print("\nrank,excess,edges")
+        for place, item in enumerate(content["structures"], start=1):
+            print(_csv_line([str(place), f"{item['excess']:.6g}", _arrows(item)]))
     for line in _counts(content):
         typer.echo(line, err=True)
+
+
+def _arrows(structure: Mapping[str, Any]) -> str:
+    """The edges of a listed structure; "(open)" where its class does not determine a direction."""
+    return "; ".join(
+        f"{a} -> {b}" + (" (open)" if word == "open" else "")
+        for (a, b), word in zip(structure["edges"], structure["directed"], strict=True)
+    )
 
 
 def _counts(content: Mapping[str, Any]) -> list[str]:
     least = "at least " if content["opt_proven"] else "provisionally "
     least = "" if content["complete"] else least
-    classes = "an unknown number of" if content["classes"] is None else str(content["classes"])
+    known = content["classes"]
+    classes = "an unknown number of classes" if known is None else count_of(known, "class")
     lines = [
-        f"OPT {content['opt']:.6f}; {content['parent_sets']} parent sets; {least}{content['dags']} "
-        f"graphs in {classes} classes within a Bayes factor of {content['bayes_factor']:g}; "
+        f"OPT {content['opt']:.6f}; {count_of(content['parent_sets'], 'parent set')}; "
+        f"{least}{count_of(content['dags'], 'graph')} in {classes} within a Bayes factor of "
+        f"{content['bayes_factor']:g}; "
         f"search {content['search_seconds']:.2f} s (CPU), {content['seconds']:.2f} s in all by the "
         "clock",
         f"complete: {str(content['complete']).lower()}; {content['proof']}",
     ]
     if "posterior_covered" in content:
-        lines.append(f"they have {content['posterior_covered']:.2f} of the posterior of all graphs")
+        share = content["posterior_covered"]
+        lines.append(f"share of the posterior of all graphs that is within: {share:.2f}")
     if "paper_parent_sets" in content or "paper_classes" in content:
         lines.append(
             f"by the paper's rules: {content.get('paper_parent_sets')} parent sets, "

@@ -22,10 +22,10 @@ from simulations.inputs import one_structure
 from simulations.progress import progress_bars, stages
 from simulations.terminal import (
     print_json,
+    print_rows,
     print_table,
     print_written,
     readable,
-    rows_table,
     summary_table,
     times_line,
 )
@@ -198,7 +198,7 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
         dag = outcome.consensus.dag
         support, words = outcome.edge_support(dag.edges), directed_words(dag)
         rows = [(*edge, words[edge], support[edge]) for edge in dag.edges]
-        print_table(rows_table(("parent", "child", "directed", "support"), rows, "Consensus"))
+        print_rows(("parent", "child", "directed", "support"), rows, "Edges of the consensus")
     if options.explain:
         pairs = [
             (
@@ -210,10 +210,10 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
             for row in edge_rows(outcome)
         ]
         columns = ("pair", "support", "Ψ when deleted", "clients that have it")
-        print_table(rows_table(columns, pairs, "Why"))
+        print_rows(columns, pairs, "Why: pairs that an input or G+ joins")
         distances = [(row.client, row.edges, row.smhd_to_consensus) for row in client_rows(outcome)]
         titles = ("client", "edges", "SMHD to the consensus")
-        print_table(rows_table(titles, distances, "Who disagrees"))
+        print_rows(titles, distances, "Who disagrees")
 
 
 def explanation_json(outcome: Outcome) -> dict[str, Any]:

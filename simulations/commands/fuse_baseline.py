@@ -23,7 +23,7 @@ from fedbn.results.report import versions, write_voted
 from fedbn.spreadsheet import written_cells
 from fedbn.wording import count_of
 from simulations.commands.fuse_options import FuseOptions, settings_of
-from simulations.terminal import print_json, print_table, rows_table
+from simulations.terminal import print_json, print_rows, print_table, rows_table
 
 __all__ = ["fuse_by_baseline"]
 
@@ -50,10 +50,17 @@ def fuse_by_baseline(inputs: Sequence[NamedDAG], options: FuseOptions, truth: DA
     if options.as_json:
         print_json(content)
     elif not options.quiet:
-        columns = ("method", "edges", "mean_smhd", "lower_bound", "smhd_to_gold", "seconds")
-        row = [dag.n_edges if column == "edges" else content.get(column, "") for column in columns]
-        print_table(rows_table(columns, [row], f"{count_of(len(inputs), 'structure')} fused"))
-        print_table(rows_table(("parent", "child"), dag.edges, "Consensus"))
+        shown = {
+            "method": options.method,
+            "edges": dag.n_edges,
+            "mean SMHD to the inputs": content["mean_smhd"],
+            "no DAG can be below": content["lower_bound"],
+        }
+        if truth is not None:
+            shown["SMHD to the gold network"] = content["smhd_to_gold"]
+        title = f"{count_of(len(inputs), 'structure')} fused in {seconds:.2f} s (CPU)"
+        print_table(rows_table(tuple(shown), [tuple(shown.values())], title))
+        print_rows(("parent", "child"), dag.edges, "Edges of the consensus")
 
 
 def _check(options: FuseOptions) -> None:

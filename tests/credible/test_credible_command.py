@@ -79,8 +79,23 @@ def test_averages_of_other_functions(path) -> None:
     assert all(exact[pair] >= share - 1e-9 for pair, share in edges.items())
     assert all(0 < row["posterior"] <= 1 for row in listed["v_structures"])
     text = run(path, "--ancestors", "--v-structures", "--list", 2, "-q").stdout
-    assert " => " in text
-    assert "\n1,0," in text
+    tables = [table.splitlines() for table in text.split("\n\n")]
+    assert [table[0] for table in tables] == [
+        "parent,child,posterior",
+        "ancestor,descendant,posterior",
+        "parent,child,other_parent,posterior",
+        "rank,excess,edges",
+    ]
+    assert tables[3][1].startswith("1,0,")
+    assert all(
+        len(row) == len(table[0].split(",")) for table in tables for row in csv.reader(table)
+    )
+
+
+def test_one_of_a_thing_is_said_so(tmp_path) -> None:
+    (tmp_path / "one.csv").write_text("a\n0\n1\n0\n")
+    said = run(tmp_path / "one.csv").stderr
+    assert "1 parent set; 1 graph in 1 class within a Bayes factor of 20" in said
 
 
 def test_figures_scores_and_the_papers_numbers(path, tmp_path) -> None:

@@ -36,7 +36,7 @@ def cells(*counts: int) -> list[str]:
         ((30, 4, 1), "2 states of fewer than 5 rows"),
         ((4, 4, 1), "3 states of fewer than 5 rows"),
         ((4, 3, 1), "3 states in 8 rows"),
-        ((1,), "1 state in 1 rows"),
+        ((1,), "1 state in 1 row"),
     ],
 )
 def test_each_limit_is_met_exactly(counts: tuple[int, ...], why: str) -> None:

@@ -109,7 +109,7 @@ def test_by_column_is_sorted_by_value():
         (lambda rng: partition_iid(3, 4, rng), "4 clients, 3 rows"),
         (lambda rng: partition_iid(3, 0, rng), "at least 1, not 0"),
         (lambda rng: partition_iid(3, 2, rng, "odd"), "'odd'"),
-        (lambda rng: partition_dirichlet(["a"], 2, 1.0, rng), "2 clients, 1 rows"),
+        (lambda rng: partition_dirichlet(["a"], 2, 1.0, rng), "2 clients, 1 row"),
         (lambda rng: partition_dirichlet(["a"], 1, 0.0, rng), "above 0, not 0.0"),
         (lambda rng: partition_dirichlet(["a"], 1, float("nan"), rng), "above 0, not nan"),
         (lambda _: partition_by_column([]), "at least one row"),

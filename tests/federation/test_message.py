@@ -182,7 +182,7 @@ def test_limits_on_in_degree_edges_dags_and_bytes() -> None:
         (Limits(max_in_degree=4), "at most 4 parents, not 5"),
         (Limits(max_edges=4), "at most 4 edges, not 5"),
         (Limits(max_dags=1), "1 to 1 DAGs, not 2"),
-        (Limits(max_bytes=50), "2 DAGs over 6 variables"),
+        (Limits(max_bytes=50), "2 DAGs of 6 variables"),
     ]:
         with pytest.raises(MessageError, match=reason):
             from_arrays(arrays, schema, limits=limits)

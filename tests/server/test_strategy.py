@@ -146,7 +146,7 @@ def test_a_claim_of_a_million_dags_costs_neither_work_nor_memory() -> None:
 
 
 def test_limits_are_those_of_the_run() -> None:
-    with pytest.raises(QuorumError, match="at most 1 edges"):
+    with pytest.raises(QuorumError, match="at most 1 edge,"):
         run(ASIA.change(limits=Limits(max_edges=1)))
 
 

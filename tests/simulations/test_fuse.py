@@ -127,7 +127,12 @@ def test_random_ties_follow_the_seed(fedbn: Fedbn, files: list[Path]) -> None:
 def test_the_table_says_what_happened(fedbn: Fedbn, files: list[Path]) -> None:
     ran = fedbn("fuse", *files, "--gold", files[0])
     assert ran.status == 0
-    for words in ("3 structures fused", "SMHD to the gold network", "threshold θ", "Consensus"):
+    for words in (
+        "3 structures fused",
+        "SMHD to the gold network",
+        "threshold θ",
+        "of the consensus",
+    ):
         assert words in ran.out
     assert fedbn("fuse", *files, "--quiet").out == ""
 
@@ -264,3 +269,13 @@ def test_a_budget_that_is_too_small_is_one_line(fedbn: Fedbn, files: list[Path])
     error = fedbn("fuse", *files, "--seconds", "1e-9", "--json").error
     assert "time budget" in error
     assert "needs more" in error
+
+
+def test_structures_without_edges_are_told_in_words(fedbn: Fedbn, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.json"
+    empty.write_text(structure_text(DAG.empty("ab"), ".json"))
+    said = fedbn("fuse", empty, "--explain").out
+    assert "1 structure fused" in said
+    assert "Edges of the consensus: none\nWhy: pairs that an input or G+ joins: none\n" in said
+    assert "not determined" not in said
+    assert "Edges of the consensus: none" in fedbn("fuse", empty, "--method", "vote").out
