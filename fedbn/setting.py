@@ -12,7 +12,7 @@ command, the docs and the tests read the same fields (`settings_of`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, get_type_hints
@@ -174,6 +174,12 @@ def one_of(*known: str) -> Check:
     return check
 
 
+def _list(known: Sequence[str]) -> str:
+    """Words as they are; quoted where one of them is no word, such as a comma or a tab."""
+    plain = all(word.replace("-", "").isalnum() for word in known)
+    return ", ".join(known if plain else map(repr, known))
+
+
 def require_one_of(what: str, value: str, known: tuple[str, ...]) -> str:
     """`value` if it is one of `known`; raises ConfigError naming the nearest one.
 
@@ -183,4 +189,4 @@ def require_one_of(what: str, value: str, known: tuple[str, ...]) -> str:
     if value in known:
         return value
     hint = did_you_mean(str(value), known)
-    raise ConfigError(f"unknown {what} {value!r}: it must be one of {', '.join(known)}{hint}")
+    raise ConfigError(f"unknown {what} {value!r}: it must be one of {_list(known)}{hint}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fedbn.errors import ResultsError
 
-__all__ = ["replace_file", "write_whole"]
+__all__ = ["replace_file", "require_writable", "write_whole"]
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
@@ -26,6 +26,26 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     """
     try:
         replace_file(Path(path), content)
+    except OSError as error:
+        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def require_writable(path: str | Path) -> None:
+    """Checks before long work that `write_whole` can write there; leaves nothing behind.
+
+    Raises
+    ------
+    ResultsError : the folder is not there or cannot be written in, or the path is a folder.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise ResultsError(f"cannot write {path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ResultsError(f"cannot write {path}: it is a folder")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+        os.close(handle)
+        Path(name).unlink()
     except OSError as error:
         raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
 

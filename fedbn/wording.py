@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["count_of", "printable"]
+from collections.abc import Sequence
+
+__all__ = ["count_of", "list_some", "printable", "reason_of"]
 
 
 def count_of(many: int, word: str) -> str:
@@ -18,6 +20,30 @@ def count_of(many: int, word: str) -> str:
     if word.endswith("y"):
         return f"{many} {word[:-1]}ies"
     return f"{many} {word}es" if word.endswith("s") else f"{many} {word}s"
+
+
+def reason_of(error: Exception) -> str:
+    """Why a file cannot be read or written, without the number and the path of the system's words.
+
+    >>> reason_of(FileNotFoundError(2, "No such file or directory", "a.csv"))
+    'No such file or directory'
+    >>> reason_of(UnicodeDecodeError("utf-8", b"\\x80", 0, 1, "invalid start byte"))
+    'it must be UTF-8 text, byte 0 is not'
+    """
+    if isinstance(error, UnicodeDecodeError):
+        return f"it must be UTF-8 text, byte {error.start} is not"
+    return str(getattr(error, "strerror", None) or error)
+
+
+def list_some(texts: Sequence[str], shown: int = 3, *, quoted: bool = True) -> str:
+    """The first of some texts, and how many more there are.
+
+    >>> list_some(["age"]), list_some("abcde"), list_some("abcde", 4, quoted=False)
+    ("'age'", "'a', 'b', 'c' and 2 more", 'a, b, c, d and 1 more')
+    """
+    more = len(texts) - shown
+    told = [repr(text) if quoted else text for text in texts[:shown]]
+    return ", ".join(told) + (f" and {more} more" if more > 0 else "")
 
 
 def printable(text: str, max_length: int = 200) -> str:

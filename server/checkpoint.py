@@ -19,6 +19,7 @@ from fedbn.federation.checkpoint import (
 from fedbn.federation.rounds import ServerState
 from fedbn.federation.settings import Experiment
 from fedbn.whole_file import replace_file
+from fedbn.wording import reason_of
 
 
 def checkpoint_file(experiment: Experiment) -> Path | None:
@@ -118,7 +119,7 @@ def resume(experiment: Experiment) -> ServerState | None:
             "the results were written"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(f"cannot read the checkpoint {file}: {error}") from None
+        raise ResultsError(f"cannot read the checkpoint {file}: {reason_of(error)}") from None
     checkpoint = read_checkpoint(text, str(file))
     require_same_settings(experiment, checkpoint, str(file))
     return checkpoint.state

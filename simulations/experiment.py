@@ -53,7 +53,12 @@ def experiment_from(
     local = {key.replace("-", "_"): flat.pop(key) for key in _LOCAL if key in flat}
     if "processes" in local and type(local["processes"]) is not int:
         raise ConfigError(f"processes must be a whole number, not {local['processes']!r}")
-    experiment = from_run_config(flat, **local)
+    try:
+        experiment = from_run_config(flat, **local)
+    except ConfigError as error:
+        if config is None:
+            raise
+        raise ConfigError(f"{error} (settings of {config} and options)") from None
     learner_for(experiment.learner)
     kind = kind_of_score(experiment.learner.score)
     aggregation = experiment.consensus.aggregation

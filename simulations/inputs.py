@@ -41,7 +41,7 @@ def read_inputs(
     found = [entry for file in files for entry in read_structures(file, nodes=names)]
     if first is not None:
         if first > len(found):
-            raise StructureError(f"the first {first} DAGs are wanted, but there are {len(found)}")
+            raise StructureError(f"--first {first} needs as many DAGs, the files have {len(found)}")
         found = found[:first]
     for entry in found[1:]:
         different = sorted(set(entry.dag.names) ^ set(found[0].dag.names))
@@ -62,7 +62,7 @@ def _weigh(found: Sequence[NamedDAG], text: str) -> list[NamedDAG]:
         weights = []
     if len(weights) != len(found) or not all(weight > 0 for weight in weights):
         raise ConfigError(
-            f"--weights must be {len(found)} positive numbers like 2,1,1/3 (one per DAG), "
+            f"--weights must be positive numbers like 2,1,1/3, one per DAG ({len(found)}), "
             f"not {text!r}"
         )
     return [replace(e, weight=w) for e, w in zip(found, weights, strict=True)]

@@ -18,6 +18,7 @@ from fedbn.extras import require_installed
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import ENGINES, Experiment
+from fedbn.graphs.dag import positions
 from fedbn.setting import require_one_of as one_of
 from server.parameters import Network
 from server.server_app import Federated, agreed_schema, federate
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from fedbn.federation.parameter_sources import ParameterSources
     from fedbn.federation.rounds import FederationResult
     from fedbn.federation.secure_rounds import SecureResult
+    from fedbn.graphs.dag import DAG
 
 Notify = Callable[[str], None]
 Count = Callable[[int, int], None]
@@ -56,7 +58,11 @@ class ExperimentRun:
 
 
 def run_experiment(
-    experiment: Experiment, notify: Notify | None = None, count: Count | None = None
+    experiment: Experiment,
+    notify: Notify | None = None,
+    count: Count | None = None,
+    *,
+    gold: DAG | None = None,
 ) -> ExperimentRun:
     """Make the clients' tables, let the engine run the federation, return everything.
 
@@ -65,6 +71,7 @@ def run_experiment(
     experiment : with its data and its engine, and absolute paths where it has files.
     notify : called with a few words whenever a stage begins.
     count : called with how many of how many sites have answered a request.
+    gold : the structure that the result will be compared with; its variables are checked first.
 
     Raises
     ------
@@ -78,6 +85,8 @@ def run_experiment(
     experiment = with_found_cuts(experiment)
     tables = simulation(experiment)
     matching = _matching(tables, experiment)
+    if gold is not None:
+        positions(matching.sites[0].dataset.names, gold.names)
     ready = time.monotonic()
     tell = count or (lambda done, total: None)
     federated = _ENGINES[experiment.engine](experiment, tables, say, tell)

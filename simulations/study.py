@@ -22,7 +22,7 @@ from warnings import warn
 
 from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.whole_file import write_whole
-from fedbn.wording import count_of
+from fedbn.wording import count_of, reason_of
 from simulations.progress import Count
 from simulations.study_cases import Case, Cost, Row, Run, Tick, run_cases
 
@@ -66,7 +66,9 @@ class Study:
             folder.mkdir(parents=True, exist_ok=True)
             self._rows = _read_rows(self.path)
         except OSError as error:
-            raise ResultsError(f"the study's folder must be writable: {folder}: {error}") from error
+            raise ResultsError(
+                f"the study's folder must be writable: {folder}: {reason_of(error)}"
+            ) from error
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -120,7 +122,7 @@ class Study:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise ResultsError(f"{self.path} cannot be written: {error}") from error
+            raise ResultsError(f"{self.path} cannot be written: {reason_of(error)}") from error
         self._rows.append(json.loads(json.dumps(row)))
         self.n_run += 1
         self.cpu_seconds += row["cpu_seconds"]
@@ -149,7 +151,7 @@ def _read_rows(path: Path) -> list[Row]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(f"{path} cannot be read: {error}") from error
+        raise ResultsError(f"{path} cannot be read: {reason_of(error)}") from error
     whole, _, rest = text.rpartition("\n")
     if rest:
         warn(f"{path}: the last line was cut off and is computed again", FedbnWarning, stacklevel=2)

@@ -11,6 +11,7 @@ from fedbn.errors import ResultsError
 from fedbn.results.page.html import page_of
 from fedbn.results.page.tables import page_table
 from fedbn.whole_file import replace_file
+from fedbn.wording import reason_of
 from simulations.study import Section, cell_text
 
 __all__ = ["write_study_page"]
@@ -34,7 +35,7 @@ def write_study_page(folder: Path, title: str, sections: Sequence[Section]) -> P
         body = f"{head}<main><nav><ol>{contents}</ol></nav>{parts}</main>"
         replace_file(path, page_of(title, body))
     except OSError as error:
-        raise ResultsError(f"{path} cannot be written: {error}") from error
+        raise ResultsError(f"{path} cannot be written: {reason_of(error)}") from error
     return path
 
 

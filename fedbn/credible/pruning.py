@@ -26,6 +26,7 @@ from fedbn.scores import make_score
 from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import TOLERANCE, parent_sets
 from fedbn.whole_file import write_whole
+from fedbn.wording import reason_of
 
 __all__ = [
     "PAPER_EPSILON",
@@ -199,7 +200,7 @@ def read_scores(path: str | Path) -> Families:
     try:
         lines = read_bounded(path).decode("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from None
+        raise DataError(f"{path} cannot be read: {reason_of(error)}") from None
     rows = [(k + 1, line.split()) for k, line in enumerate(lines) if line.strip()]
     try:
         at, blocks = 1, {}
@@ -217,9 +218,12 @@ def read_scores(path: str | Path) -> Families:
                     raise ValueError("the number of parents does not fit")
                 pairs.append((-float(words[0]), [index[p] for p in words[2:]]))
             lists.append(pairs)
-    except (ValueError, IndexError, KeyError) as error:
+    except (ValueError, IndexError, KeyError):
         line = rows[min(at, len(rows) - 1)][0] if rows else 0
-        raise DataError(f"{path}, near line {line}: not a file of local scores ({error})") from None
+        raise DataError(
+            f"{path}, near line {line}: a file of local scores has the number of variables; per "
+            "variable 'name sets'; per set 'score size parents...'"
+        ) from None
     if not np.isfinite([cost for pairs in lists for cost, _ in pairs]).all():
         raise DataError(f"{path}: scores must be finite")
     return Families.from_parents(names, lists)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fedbn.data.cuts import Cuts, number_text
 from fedbn.errors import ConfigError, DataError
-from fedbn.wording import count_of
+from fedbn.wording import count_of, list_some
 
 __all__ = [
     "MANY_NUMBERS",
@@ -339,7 +339,8 @@ def wanted_intervals(
         for site, found in kinds.items():
             if name not in found:
                 raise ConfigError(
-                    f"discretise: column {name!r} must hold numbers only, at {site!r} it does not"
+                    f"discretise: at {site!r} there must be a column {name!r} of numbers only; "
+                    f"such columns are there: {list_some(sorted(found)) or 'none'}"
                 )
     if whole is None:
         return dict(named)

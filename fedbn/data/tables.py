@@ -37,6 +37,7 @@ from fedbn.data.schema import find_kind
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import DataError, SchemaError
 from fedbn.whole_file import write_whole
+from fedbn.wording import reason_of
 
 __all__ = [
     "TABLE_SUFFIXES",
@@ -176,7 +177,7 @@ def read_schema(path: str | Path) -> Schema:
         columns = json_value(text, object_pairs_hook=_distinct)
         return Schema.from_dict(columns)
     except (OSError, ValueError) as error:  # SchemaError and JSONDecodeError are ValueErrors
-        raise SchemaError(f"schema {path}: {error}") from error
+        raise SchemaError(f"schema {path}: {reason_of(error)}") from error
 
 
 def write_schema(schema: Schema, path: str | Path) -> None:

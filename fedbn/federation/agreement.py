@@ -21,7 +21,7 @@ from fedbn.data.dataset import Schema, union_schema
 from fedbn.data.schema import MISSING_COLUMNS
 from fedbn.data.spellings import require_one_spelling
 from fedbn.errors import SchemaError
-from fedbn.wording import count_of
+from fedbn.wording import count_of, list_some
 
 __all__ = [
     "Agreement",
@@ -74,13 +74,14 @@ class Mismatch:
         """
         parts = []
         if self.missing:
-            parts.append(f"has no column {_list(self.missing)}")
+            parts.append(f"has no {_columns(self.missing)}")
         if self.unknown:
-            parts.append(f"has column {_list(self.unknown)}, which is not agreed")
+            which = "is" if len(self.unknown) == 1 else "are"
+            parts.append(f"has {_columns(self.unknown)}, which {which} not agreed")
         if self.kind:
             parts.append(f"its columns are not {self.kind}")
         if self.cuts:
-            parts.append(f"does not cut column {_list(self.cuts)} as agreed")
+            parts.append(f"does not cut {_columns(self.cuts)} as agreed")
         parts += [
             f"column {name!r} has state {_list(states)}, which is not agreed"
             for name, states in self.states.items()
@@ -238,6 +239,9 @@ def _mismatch(schema: Schema, reference: Schema, *, given: bool) -> Mismatch:
     return Mismatch(missing, unknown, "", states, cuts)
 
 
+def _columns(names: tuple[str, ...]) -> str:
+    return f"column{'s' * (len(names) > 1)} {_list(names)}"
+
+
 def _list(texts: tuple[str, ...]) -> str:
-    shown = ", ".join(repr(text[:LONGEST]) for text in texts[:SHOWN])
-    return shown + (f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")
+    return list_some([text[:LONGEST] for text in texts], SHOWN)

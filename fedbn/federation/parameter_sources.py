@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedbn.errors import ResultsError
-from fedbn.wording import printable
+from fedbn.wording import list_some, printable
 
 __all__ = ["ParameterSources", "held_back_in", "held_back_words", "remarks_on"]
 
@@ -95,12 +95,7 @@ def held_back_words(held_back: Mapping[str, Sequence[str]]) -> list[str]:
     for sites, variables in groups.items():
         what = f"the table of {variables[0]} is"
         if len(variables) > 1:
-            what = f"the tables of {_list(variables)} are"
-        lines.append(f"{what} without the rows of {_list(sites)}: min-cell")
+            what = f"the tables of {list_some(variables, SHOWN, quoted=False)} are"
+        missing = list_some(sites, SHOWN, quoted=False)
+        lines.append(f"{what} without the rows of {missing}: min-cell")
     return lines
-
-
-def _list(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN
-    told = ", ".join(names[:SHOWN])
-    return told + (f" and {more} more" if more > 0 else "")

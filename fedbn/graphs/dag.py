@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import StructureError
-from fedbn.wording import count_of
+from fedbn.wording import count_of, list_some
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -236,7 +236,8 @@ def positions(names: Sequence[str], wanted: Sequence[str]) -> NDArray[np.intp]:
         missing = sorted(set(names) - set(wanted))
         unknown = sorted(set(wanted) - set(names))
         raise StructureError(
-            f"both sides must have the same variables; missing {missing}, unknown {unknown}"
+            "both sides must have the same variables; missing on the second side: "
+            f"{list_some(missing) or 'none'}, on the first: {list_some(unknown) or 'none'}"
         )
     return np.array([index[name] for name in wanted], dtype=np.intp)
 

@@ -12,7 +12,7 @@ from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.drawn import require_xml_names
 from fedbn.spreadsheet import written_cells
-from fedbn.whole_file import write_whole
+from fedbn.whole_file import require_writable, write_whole
 
 __all__ = ["dot_id", "require_structure_file", "structure_text", "write_structure"]
 
@@ -43,12 +43,11 @@ def require_structure_file(path: str | Path) -> None:
 
     Raises
     ------
-    ResultsError : the suffix is unknown, or the folder is not there.
+    ResultsError : the suffix is unknown, or the file cannot be written.
     """
     path = Path(path)
     structure_text(DAG.empty(("a",)), path.suffix.lower())
-    if not path.parent.is_dir():
-        raise ResultsError(f"cannot write {path}: there is no folder {path.parent}")
+    require_writable(path)
 
 
 def write_structure(

@@ -17,6 +17,7 @@ from fedbn.errors import ImpossibleEvidenceError, QueryError, did_you_mean
 from fedbn.graphs.dag import DAG
 from fedbn.inference.elimination import MAX_CELLS, BucketTree, Factor, plan
 from fedbn.networks.network import BayesianNetwork
+from fedbn.wording import list_some
 
 __all__ = ["Answer", "Explanation", "most_probable", "query"]
 
@@ -135,7 +136,7 @@ def observed_codes(network: BayesianNetwork, given: Mapping[str, str]) -> dict[i
         if state not in states:
             raise QueryError(
                 f"variable {name!r} has no state {state!r}; its states are "
-                f"{_list(states)}{did_you_mean(state, states)}"
+                f"{list_some(states, SHOWN)}{did_you_mean(state, states)}"
             )
         codes[node] = states.index(state)
     return codes
@@ -197,11 +198,6 @@ def node_named(names: Sequence[str], name: str) -> int:
     if name not in names:
         raise QueryError(
             f"the network has no variable {name!r}; it has "
-            f"{_list(names)}{did_you_mean(name, names)}"
+            f"{list_some(names, SHOWN)}{did_you_mean(name, names)}"
         )
     return names.index(name)
-
-
-def _list(texts: Sequence[str]) -> str:
-    shown = ", ".join(repr(text) for text in texts[:SHOWN])
-    return shown + (f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")

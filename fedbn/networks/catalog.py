@@ -137,6 +137,8 @@ def load_network(name_or_path: str | Path, network_dir: str | Path | None = None
     DAG(25 nodes, 50 edges)
     """
     name = str(name_or_path)
+    if network_dir is not None:
+        networks_in(network_dir)
     if name in network_names():
         text = (resources.files("fedbn.networks") / "embedded" / f"{name}.json").read_text("utf-8")
         return network_from_json(text, name)

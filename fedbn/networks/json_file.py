@@ -26,6 +26,7 @@ from fedbn.errors import NetworkError, SchemaError
 from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork, ConditionalTable
 from fedbn.whole_file import write_whole
+from fedbn.wording import reason_of
 
 __all__ = [
     "network_from_json",
@@ -72,7 +73,10 @@ def network_from_json(text: str, source: str) -> BayesianNetwork | LinearGaussia
     except ValueError as error:
         raise NetworkError(f"{source} is not JSON: {error}") from error
     if not isinstance(document, dict) or document.get("kind") not in ("categorical", "gaussian"):
-        raise NetworkError(f'{source} must have "kind": "categorical" or "gaussian"')
+        raise NetworkError(
+            f'{source} must have "kind": "categorical" or "gaussian", and a table or an equation '
+            "per variable; a structure alone has no parameters"
+        )
     variables = document.get("variables")
     if not isinstance(variables, dict) or not variables:
         raise NetworkError(f'{source} must have "variables": {{name: ...}}, at least one')
@@ -129,7 +133,7 @@ def read_text(path: str | Path) -> str:
         content = read_bounded(path, gzipped=path.suffix.lower() == ".gz")
         return content.decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise NetworkError(f"{path} cannot be read: {error}") from error
+        raise NetworkError(f"{path} cannot be read: {reason_of(error)}") from error
 
 
 def _tables(network: BayesianNetwork) -> dict[str, Any]:

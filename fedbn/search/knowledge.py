@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.bounded_file import MAX_SETTINGS, json_value, read_bounded
-from fedbn.errors import ConfigError, StructureError
+from fedbn.errors import ConfigError, StructureError, did_you_mean
 from fedbn.graphs.dag import DAG
+from fedbn.wording import list_some, reason_of
 
 __all__ = ["Knowledge", "read_knowledge"]
 
@@ -128,7 +129,10 @@ class Knowledge:
         mentioned = [*self.required, *self.forbidden, *self.tiers]
         for name in (name for group in mentioned for name in group):
             if name not in position:
-                raise ConfigError(f"background knowledge names {name!r}, which is no variable")
+                raise ConfigError(
+                    f"background knowledge names {name!r}, which is no variable of the table: "
+                    f"{list_some(names, 8)}{did_you_mean(name, names)}"
+                )
         return position
 
     def _matrix(self, edges: Iterable[Edge], names: Sequence[str]) -> NDArray[np.bool_]:
@@ -174,7 +178,9 @@ def _content(path: Path) -> Any:
     try:
         text = read_bounded(path, MAX_SETTINGS).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the background knowledge {path}: {error}") from error
+        raise ConfigError(
+            f"cannot read the background knowledge {path}: {reason_of(error)}"
+        ) from error
     try:
         if path.suffix == ".toml":
             return tomllib.loads(text)

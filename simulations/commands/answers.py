@@ -16,7 +16,7 @@ from fedbn.federation.parameter_sources import held_back_in, held_back_words
 from fedbn.graphs.moral import ancestral_set
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
-from fedbn.wording import count_of, printable
+from fedbn.wording import count_of, printable, reason_of
 
 if TYPE_CHECKING:
     from fedbn.inference import Answer, GaussianAnswer
@@ -56,6 +56,8 @@ def read_network(source: str) -> Network:
     if folder.is_dir():
         files = [folder / "network.json", folder / "consensus.bif"]
         found = [file for file in files if file.is_file()]
+        if not found and not (folder / "run.json").is_file():
+            raise ResultsError(f"{folder} is no results folder: it has no run.json")
         if not found:
             raise ResultsError(
                 f"{folder} has no network.json: its consensus has no parameters{_failure(folder)}; "
@@ -78,7 +80,7 @@ def _run_of(folder: Path) -> Mapping[str, Any]:
     try:
         content = json_value(read_bounded(file)) if file.is_file() else {}
     except (OSError, ValueError) as error:
-        raise ResultsError(f"{file} cannot be read: {error}") from None
+        raise ResultsError(f"{file} cannot be read: {reason_of(error)}") from None
     return content if isinstance(content, Mapping) else {}
 
 

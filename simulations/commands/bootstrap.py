@@ -14,7 +14,7 @@ import typer
 
 from fedbn.errors import ConfigError
 from fedbn.spreadsheet import written_cells
-from fedbn.whole_file import write_whole
+from fedbn.whole_file import require_writable, write_whole
 from fedbn.wording import count_of
 from simulations.options import Json, Quiet, SchemaFile, Seed, table_settings, with_settings
 from simulations.progress import progress_bars, starting
@@ -91,6 +91,8 @@ def bootstrap(
 
         if out is not None:
             require_structure_file(out)
+        if strengths is not None:
+            require_writable(strengths)
         settings = LearnerSettings(
             learner=learner,
             score=score,

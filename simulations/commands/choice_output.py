@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from fedbn.wording import count_of
+from fedbn.wording import count_of, list_some
 
 if TYPE_CHECKING:
     from fedbn.choice.by_counts import CountedChoice
@@ -73,9 +73,9 @@ def print_counts(choice: CountedChoice | None) -> None:
     print(
         f"Chosen by counts of {count_of(choice.families, 'family')} at "
         f"{count_of(len(choice.sites), 'site')}, "
-        f"{choice.requests} request{'s' if choice.requests > 1 else ''}. The sites share the "
-        f"mechanisms of {len(choice.mechanisms) - len(own)} of {len(choice.mechanisms)} variables."
+        f"{count_of(choice.requests, 'request')}. The sites share the "
+        f"mechanisms of {len(choice.mechanisms) - len(own)} of "
+        f"{count_of(len(choice.mechanisms), 'variable')}."
     )
     if own:
-        named = ", ".join(own[:8]) + (f" and {len(own) - 8} more" if len(own) > 8 else "")
-        print(f"Each site has its own for {named}.")
+        print(f"Each site has its own for {list_some(own, 8, quoted=False)}.")

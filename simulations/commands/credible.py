@@ -28,6 +28,7 @@ from fedbn.graphs.directions import directed_words
 from fedbn.limits import Limit
 from fedbn.scores import make_score
 from fedbn.search.families.parent_sets import is_interrupt
+from fedbn.whole_file import require_writable
 from fedbn.wording import count_of
 from simulations.commands.credible_output import show, write_files
 from simulations.commands.learn import read_table
@@ -113,6 +114,13 @@ class Wanted:
             raise ConfigError("--samples goes with --ancestors")
         if out is not None and out.suffix not in (".csv", ".dot"):
             raise ConfigError(f"--out must end in .csv or .dot, not {out.name!r}")
+        if not 0.0 < output.threshold <= 1.0:
+            raise ConfigError(
+                f"--threshold must be above 0 and at most 1, not {output.threshold:g}"
+            )
+        for file in (out, output.scores):
+            if file is not None:
+                require_writable(file)
         if figures is not None and figures.exists():
             raise ConfigError(f"--figures must be a new folder, {figures} exists")
 

@@ -14,7 +14,7 @@ from fedbn.errors import ResultsError
 from fedbn.graphs.writing import dot_id
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import replace_file
-from fedbn.wording import count_of
+from fedbn.wording import count_of, reason_of
 
 if TYPE_CHECKING:
     from fedbn.credible.enumerate import CredibleSet
@@ -50,7 +50,7 @@ def write_files(
         if figures is not None:
             _draw(found, edges, figures)
     except OSError as error:
-        raise ResultsError(f"the output must be writable: {error}") from error
+        raise ResultsError(f"the output must be writable: {reason_of(error)}") from error
 
 
 def _csv(edges: list[dict[str, Any]]) -> str:

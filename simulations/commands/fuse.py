@@ -75,6 +75,7 @@ def fuse_and_report(
 
         fuse_by_baseline(inputs, options, truth)
         return
+    options.require_possible(len(inputs))
     with stages(not (options.quiet or options.as_json)) as notify:
         notify("loading kernels")
         warm_up()

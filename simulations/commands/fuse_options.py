@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fedbn.errors import ConfigError
+from fedbn.setting import require_one_of
+
 __all__ = ["FuseOptions", "settings_of"]
 
 
@@ -29,6 +32,23 @@ class FuseOptions:
     as_json: bool = False
     quiet: bool = False
     files: tuple[Path, ...] = ()
+
+    def require_possible(self, n_inputs: int) -> None:
+        """Check what MCBNC is told before its kernels are loaded; raises ConfigError."""
+        from fedbn.consensus.path import as_threshold
+        from fedbn.consensus.pooling import poolings_of
+        from fedbn.consensus.threshold import READINGS
+
+        require_one_of("reading", self.reading, READINGS)
+        poolings_of(self.robust)
+        if self.theta is not None:
+            as_threshold(self.theta)
+        if self.quorum > n_inputs:
+            raise ConfigError(
+                f"--quorum must be at most the number of structures, {n_inputs}, not {self.quorum}"
+            )
+        if self.seconds is not None and not self.seconds > 0.0:
+            raise ConfigError(f"--seconds must be positive, not {self.seconds:g}")
 
 
 def settings_of(options: FuseOptions) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import typer
 
 from fedbn.errors import ConfigError, ResultsError
 from fedbn.whole_file import write_whole
-from fedbn.wording import count_of
+from fedbn.wording import count_of, reason_of
 from simulations.commands.answers import AVERAGE_FILE
 from simulations.options import Json
 from simulations.progress import stages
@@ -105,7 +105,9 @@ def _read_kept(folder: Path) -> Checkpoint:
     try:
         checkpoint = read_checkpoint(read_bounded(file).decode("utf-8"), str(file))
     except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(f"{folder} is no result of a federated run: {error}") from None
+        raise ResultsError(
+            f"{folder} is no result of a federated run: {STATE_FILE}: {reason_of(error)}"
+        ) from None
     if checkpoint.state.result is None:
         raise ResultsError(f"{file} has no consensus yet")
     return checkpoint

@@ -11,9 +11,10 @@ from typing import Annotated
 import typer
 
 from fedbn.bounded_file import read_bounded
-from fedbn.errors import ConfigError, DataError
+from fedbn.errors import ConfigError, DataError, did_you_mean
 from fedbn.inference.elimination import MAX_CELLS
-from fedbn.wording import count_of
+from fedbn.whole_file import require_writable
+from fedbn.wording import count_of, reason_of
 from simulations.commands.answers import (
     answers_to,
     print_answers,
@@ -92,9 +93,14 @@ def query(
         raise ConfigError("--most-probable is for one network, and is printed, not written")
     if average and (len(networks) > 1 or weights is not None):
         raise ConfigError("--average is for one results folder, which says the weights, too")
+    if out is not None:
+        require_writable(out)
     read = [read_network(source) for source in networks]
     observed = _parse_evidence(given or [])
     cases = [observed] if given_file is None else list(read_cases(given_file, observed))
+    if given_file is not None:
+        names = {name for network in read for name in network.dag.names}
+        _require_variables(given_file, cases, names)
     many = given_file is not None
     for source, network in zip(networks, read, strict=True):
         warn_of_held_back(source, network, None if explain else ask, cases)
@@ -132,8 +138,10 @@ def read_cases(path: Path, observed: Mapping[str, str]) -> Iterator[dict[str, st
         text = read_bounded(path).decode("utf-8-sig")
         rows = list(csv.reader(io.StringIO(text, newline="")))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} cannot be read: {error}") from None
-    header = rows[0] if rows else []
+        raise DataError(f"{path} cannot be read: {reason_of(error)}") from None
+    if len(rows) < 2:
+        raise DataError(f"{path}: there must be a header and at least one case")
+    header = rows[0]
     if len(set(header)) < len(header) or not all(header):
         raise DataError(f"{path}: the header must have distinct, non-empty names: {header}")
     for number, row in enumerate(rows[1:], start=1):
@@ -149,6 +157,14 @@ def read_cases(path: Path, observed: Mapping[str, str]) -> Iterator[dict[str, st
                     f"{name}={observed[name]}"
                 )
         yield {**observed, **case}
+
+
+def _require_variables(path: Path, cases: Sequence[Mapping[str, str]], known: set[str]) -> None:
+    """Raise DataError, which names the file, where a case has a variable that no network has."""
+    for name in dict.fromkeys(name for case in cases for name in case):
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise DataError(f"{path}: the network has no variable {name!r}{hint}")
 
 
 def _weights(text: str | None, count: int) -> list[float]:

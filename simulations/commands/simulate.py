@@ -95,7 +95,7 @@ def run_and_report(
     truth = truth_of(experiment, gold)
     ready = time.process_time()
     with stages(not (quiet or as_json)) as notify:
-        run = run_experiment(experiment, notify, notify.count)
+        run = run_experiment(experiment, notify, notify.count, gold=truth)
         result = run.result
         assert isinstance(result, FederationResult)
         outcome = with_held_out(Outcome.of_federation(result, truth), run, experiment)

@@ -52,7 +52,7 @@ def simulate_sums(
     truth = truth_of(experiment, gold)
     ready = time.process_time()
     with stages(not (quiet or as_json)) as notify:
-        run = run_experiment(experiment, notify, notify.count)
+        run = run_experiment(experiment, notify, notify.count, gold=truth)
         notify("writing tables and figures")
         result = run.result
         assert isinstance(result, SecureResult)

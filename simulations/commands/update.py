@@ -20,7 +20,7 @@ from fedbn.results.outcome import Outcome
 from fedbn.results.record import command_line
 from fedbn.results.report import check_results_folder, versions, write_results
 from fedbn.results.summary import summarise
-from fedbn.wording import count_of
+from fedbn.wording import count_of, reason_of
 from simulations.commands.fuse import consensus_json, warn_of
 from simulations.progress import stages
 from simulations.terminal import (
@@ -107,7 +107,9 @@ def _read(folder: Path) -> Checkpoint:
     try:
         text = read_bounded(file).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ResultsError(f"{folder} is no result of a federated run: {error}") from None
+        raise ResultsError(
+            f"{folder} is no result of a federated run: {STATE_FILE}: {reason_of(error)}"
+        ) from None
     checkpoint = read_checkpoint(text, str(file))
     if checkpoint.state.result is not None and checkpoint.state.result.rounds > 1:
         words = "the structures of the last round depend on all clients of the rounds before"

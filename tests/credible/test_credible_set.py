@@ -168,5 +168,5 @@ def test_files_of_scores_return_what_was_written(tmp_path) -> None:
     assert np.array_equal(back.bits, families.bits)
     assert np.array_equal(back.cost, families.cost)
     (tmp_path / "bad.jkl").write_text("2\na 1\n-1.0 2 b\n")
-    with pytest.raises(DataError, match="not a file of local scores"):
+    with pytest.raises(DataError, match="a file of local scores has"):
         read_scores(tmp_path / "bad.jkl")

@@ -99,7 +99,7 @@ def test_first_takes_that_many(fedbn: Fedbn, files: list[Path], several: Path) -
     two = without_times(fedbn("fuse", *files[:2], "--json").json)
     assert without_times(fedbn("fuse", several, "--first", 2, "--json").json) == two
     assert (
-        "first 4 DAGs are wanted, but there are 3"
+        "--first 4 needs as many DAGs, the files have 3"
         in fedbn("fuse", several, "--first", 4, "--json").error
     )
 
@@ -107,8 +107,8 @@ def test_first_takes_that_many(fedbn: Fedbn, files: list[Path], several: Path) -
 def test_a_weight_counts_like_copies(fedbn: Fedbn, files: list[Path]) -> None:
     copies = without_times(fedbn("fuse", files[0], *files, "--json").json)
     assert without_times(fedbn("fuse", *files, "--weights", "2,1,1", "--json").json) == copies
-    assert "3 positive numbers" in fedbn("fuse", *files, "--weights", "2,0,1").error
-    assert "3 positive numbers" in fedbn("fuse", *files, "--weights", "2,1").error
+    assert "one per DAG (3)" in fedbn("fuse", *files, "--weights", "2,0,1").error
+    assert "one per DAG (3)" in fedbn("fuse", *files, "--weights", "2,1").error
 
 
 @pytest.mark.parametrize("reading", ["search", "refusion"])
@@ -165,7 +165,7 @@ def test_wrong_inputs_are_one_line(fedbn: Fedbn, files: list[Path], tmp_path: Pa
     assert "million.json: a graph must have at most" in fedbn("fuse", million).error
     (tmp_path / "none.csv").write_text("parent,child\n")
     assert "--nodes" in fedbn("fuse", tmp_path / "none.csv").error
-    assert "reading must be one of" in fedbn("fuse", *files, "--reading", "bset").error
+    assert "unknown reading 'bset'" in fedbn("fuse", *files, "--reading", "bset").error
     assert "theta must be" in fedbn("fuse", *files, "--theta", "-1").error
 
 

@@ -150,7 +150,7 @@ def test_wrong_usage_is_refused_in_words(tmp_path: Path) -> None:
         ask("asia", "--ask", "lung", "--given", "smoke")
     with pytest.raises(ConfigError, match="'smoke' cannot be both 'no' and 'yes'"):
         ask("asia", "--ask", "lung", "--given", "smoke=no", "smoke=yes")
-    with pytest.raises(ResultsError, match=r"has no network\.json"):
+    with pytest.raises(ResultsError, match=r"is no results folder"):
         ask(str(tmp_path), "--all")
     with pytest.raises(NetworkError, match="nowhere does not exist: a network file must end in"):
         ask(str(tmp_path / "nowhere"), "--all")

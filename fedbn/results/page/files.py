@@ -15,6 +15,7 @@ from fedbn.results.page.html import page_html
 from fedbn.results.page.parameters import told_parameters
 from fedbn.results.page.public import public_content
 from fedbn.whole_file import write_whole
+from fedbn.wording import reason_of
 
 if TYPE_CHECKING:
     from fedbn.networks.linear_gaussian import LinearGaussianNetwork
@@ -86,6 +87,6 @@ def read_content(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ResultsError(
             f"{folder} must be a results folder with {CONTENT_FILE}, which every run writes since "
-            f"fedbn 0.2: {error}"
+            f"fedbn 0.2: {reason_of(error)}"
         ) from None
     return content
