@@ -15,13 +15,11 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from warnings import warn
 
 from fedbn.errors import FedbnWarning, ResultsError
-from fedbn.whole_file import write_whole
 from fedbn.wording import count_of, reason_of
 from simulations.progress import Count
 from simulations.study_cases import Case, Cost, Row, Run, Tick, run_cases
@@ -31,13 +29,10 @@ Progress = Callable[[Tick], None]
 __all__ = [
     "Progress",
     "Row",
-    "Section",
     "Study",
     "Tick",
-    "cell_text",
     "end_line",
     "show_on",
-    "write_study_report",
 ]
 
 
@@ -166,52 +161,3 @@ def _read_rows(path: Path) -> list[Row]:
             raise ResultsError(f"{path}, line {number}: must be a JSON object, is {line[:60]!r}")
         rows.append(row)
     return rows
-
-
-@dataclass(frozen=True)
-class Section:
-    """One part of a report: words, a table (header and rows), figures (files in the folder)."""
-
-    title: str
-    text: str = ""
-    header: Sequence[str] = ()
-    rows: Sequence[Sequence[object]] = ()
-    figures: Sequence[str] = ()
-
-
-def write_study_report(folder: Path, title: str, sections: Sequence[Section]) -> Path:
-    """Write `report.md` and `report.html` into the study's folder; return the path of the first.
-
-    Each is written whole or not at all.
-
-    Raises
-    ------
-    ResultsError : the folder cannot be written, or a figure is not there.
-    """
-    from simulations.study_page import write_study_page
-
-    write_study_page(folder, title, sections)
-    lines = [f"# {title}", ""]
-    for section in sections:
-        lines += [f"## {section.title}", "", *([section.text, ""] if section.text else [])]
-        if section.header:
-            lines += [_line(section.header), _line(["---"] * len(section.header))]
-            lines += [*(_line([cell_text(value) for value in row]) for row in section.rows), ""]
-        for figure in section.figures:
-            lines += [f"![{section.title}]({figure})", ""]
-    path = folder / "report.md"
-    write_whole(path, "\n".join(lines))
-    return path
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def cell_text(value: object) -> str:
-    """A value for a reader: four significant digits or two decimals, "-" for what is not known."""
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)

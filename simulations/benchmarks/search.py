@@ -57,7 +57,8 @@ from simulations.benchmarks.search_report import (
     race_rows,
     table_rows,
 )
-from simulations.study import Section, Study, write_study_report
+from simulations.study import Study
+from simulations.study_report import Section, write_study_report
 from simulations.terminal import print_table, show_error
 
 

@@ -26,7 +26,8 @@ from simulations.cg_dca.selection import (
     whole_networks,
 )
 from simulations.cg_dca.targets import targets
-from simulations.study import Row, Section
+from simulations.study import Row
+from simulations.study_report import Section
 
 __all__ = ["sections"]
 

@@ -116,7 +116,7 @@ def _write_report(study: Study, out: Path) -> Path:
     from simulations.cg_dca.figures import write_figures
     from simulations.cg_dca.report import sections
     from simulations.cg_dca.selection import latest
-    from simulations.study import write_study_report
+    from simulations.study_report import write_study_report
 
     rows = latest(study.rows)
     names = write_figures(rows, out)

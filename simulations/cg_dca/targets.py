@@ -15,7 +15,8 @@ from simulations.cg_dca.selection import (
     times_faster,
     to_truth,
 )
-from simulations.study import Row, Section
+from simulations.study import Row
+from simulations.study_report import Section
 
 __all__ = ["targets"]
 

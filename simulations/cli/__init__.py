@@ -1,4 +1,4 @@
-"""The command `fedbn`: its options and help are here, what it does is in `simulations/commands`."""
+"""The command `fedbn`: what can be typed. What is done then is in `simulations/commands`."""
 
 from __future__ import annotations
 

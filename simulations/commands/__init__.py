@@ -1,1 +1,1 @@
-"""The commands of `fedbn`: what each does, apart from its options."""
+"""What the commands of `fedbn` do; those with few options have them here, the others in `cli`."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fedbn.wording import count_of
 from simulations.commands.choice_output import counts_json, print_counts
 from simulations.commands.fuse import consensus_json, warn_of
-from simulations.commands.simulate import (
+from simulations.commands.simulate_output import (
     print_summary,
     run_content,
     title_of,

@@ -11,7 +11,7 @@ import numpy as np
 
 from simulations.credible_bn.federation import METHODS
 from simulations.credible_bn.figures import draw_federation, draw_sizes
-from simulations.study import Section
+from simulations.study_report import Section
 
 __all__ = ["federation_sections", "table_sections"]
 

@@ -50,7 +50,8 @@ def credible(
     from simulations.credible_bn.cases import cases, run_case, settings
     from simulations.credible_bn.federation import federation_cases, run_federation
     from simulations.credible_bn.report import federation_sections, table_sections
-    from simulations.study import Row, Section, Study, end_line, show_on, write_study_report
+    from simulations.study import Row, Study, end_line, show_on
+    from simulations.study_report import Section, write_study_report
 
     if data_dir is not None and not data_dir.is_dir():
         raise ConfigError(f"--data-dir must be a folder, {data_dir} is none")

@@ -12,7 +12,8 @@ from simulations.mcbnc_aaai26.evidence import table_2
 from simulations.mcbnc_aaai26.selection import Cell, cells_of, groups, mean, of_part
 from simulations.mcbnc_aaai26.statistics import Comparison, win_tie_loss
 from simulations.mcbnc_aaai26.targets import targets
-from simulations.study import Row, Section
+from simulations.study import Row
+from simulations.study_report import Section
 
 __all__ = ["curves", "golden", "own_values", "sections"]
 

@@ -131,7 +131,8 @@ def _write_report(out: Path, wanted: list[dict[str, Any]]) -> Path:
     from simulations.mcbnc_aaai26.figures import write_figures
     from simulations.mcbnc_aaai26.report import curves, golden, sections
     from simulations.mcbnc_aaai26.selection import cells_of, latest
-    from simulations.study import Study, write_study_report
+    from simulations.study import Study
+    from simulations.study_report import write_study_report
 
     rows = [row for row in latest(Study(out, ROWS).rows) if not is_cut_short(row)]
     order = list(golden()["table 1"])[1:]

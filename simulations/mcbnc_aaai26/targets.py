@@ -11,7 +11,8 @@ from simulations.mcbnc_aaai26.claims import CHECKS
 from simulations.mcbnc_aaai26.evidence import Evidence, Found, Rule
 from simulations.mcbnc_aaai26.selection import Cell, cells_of, groups, of_part
 from simulations.mcbnc_aaai26.synthetic import THETAS
-from simulations.study import Row, Section
+from simulations.study import Row
+from simulations.study_report import Section
 
 __all__ = ["VERDICTS", "targets", "verdict"]
 

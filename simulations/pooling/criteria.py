@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simulations.pooling.shares import groups, way_share
-from simulations.study import Row, Section
+from simulations.study import Row
+from simulations.study_report import Section
 
 __all__ = ["FIRST_UNTOUCHED", "Criterion", "criteria", "criteria_section"]
 

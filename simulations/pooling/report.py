@@ -9,7 +9,8 @@ import numpy as np
 
 from simulations.pooling.criteria import criteria_section
 from simulations.pooling.shares import MIN_DISTANCE, groups, way_share
-from simulations.study import Row, Section
+from simulations.study import Row
+from simulations.study_report import Section
 
 __all__ = ["sections"]
 

@@ -55,7 +55,8 @@ def reproduce_pooling(
     from simulations.pooling.cases import PARTS, cases
     from simulations.pooling.report import sections
     from simulations.pooling.runs import run_case
-    from simulations.study import Row, Study, end_line, show_on, write_study_report
+    from simulations.study import Row, Study, end_line, show_on
+    from simulations.study_report import write_study_report
 
     study = Study(out)
     found: dict[str, list[Row]] = {}

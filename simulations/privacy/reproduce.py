@@ -14,8 +14,9 @@ from simulations.options import MinutesOfPart, Quiet, StudyFolder
 from simulations.progress import progress_bars, say_start, stages
 
 if TYPE_CHECKING:
-    from simulations.study import Row, Section
+    from simulations.study import Row
     from simulations.study_cases import Case, Run
+    from simulations.study_report import Section
 
 
 class Part(StrEnum):
@@ -45,7 +46,8 @@ def reproduce_privacy(
     began = time.monotonic()
     say_start("starting: loading the study", not quiet)
     from simulations.privacy.cases import settings
-    from simulations.study import Study, end_line, show_on, write_study_report
+    from simulations.study import Study, end_line, show_on
+    from simulations.study_report import write_study_report
 
     study, run = Study(out), settings(smoke)
     found: list[tuple[Callable[[Sequence[Row]], list[Section]], list[Row]]] = []

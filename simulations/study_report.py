@@ -1,20 +1,67 @@
-"""A study's report as one page of HTML, in the style of a run's report, with its figures inside."""
+"""A study's report: Markdown, and one page of HTML in the style of a run's, figures inside."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 from fedbn.errors import ResultsError
 from fedbn.results.page.html import page_of
 from fedbn.results.page.tables import page_table
-from fedbn.whole_file import replace_file
+from fedbn.whole_file import replace_file, write_whole
 from fedbn.wording import reason_of
-from simulations.study import Section, cell_text
 
-__all__ = ["write_study_page"]
+__all__ = ["Section", "cell_text", "write_study_page", "write_study_report"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of a report: words, a table (header and rows), figures (files in the folder)."""
+
+    title: str
+    text: str = ""
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[object]] = ()
+    figures: Sequence[str] = ()
+
+
+def write_study_report(folder: Path, title: str, sections: Sequence[Section]) -> Path:
+    """Write `report.md` and `report.html` into the study's folder; return the path of the first.
+
+    Each is written whole or not at all.
+
+    Raises
+    ------
+    ResultsError : the folder cannot be written, or a figure is not there.
+    """
+    write_study_page(folder, title, sections)
+    lines = [f"# {title}", ""]
+    for section in sections:
+        lines += [f"## {section.title}", "", *([section.text, ""] if section.text else [])]
+        if section.header:
+            lines += [_line(section.header), _line(["---"] * len(section.header))]
+            lines += [*(_line([cell_text(value) for value in row]) for row in section.rows), ""]
+        for figure in section.figures:
+            lines += [f"![{section.title}]({figure})", ""]
+    path = folder / "report.md"
+    write_whole(path, "\n".join(lines))
+    return path
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def cell_text(value: object) -> str:
+    """A value for a reader: four significant digits or two decimals, "-" for what is not known."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def write_study_page(folder: Path, title: str, sections: Sequence[Section]) -> Path:
