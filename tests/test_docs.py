@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -36,6 +37,23 @@ def test_the_pages_are_made_without_a_warning(tmp_path: Path) -> None:
         assert (tmp_path / page).is_file()
     assert not list(tmp_path.rglob("_*.html"))
     assert "credible_set" in (tmp_path / "fedbn.html").read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["tables-and-questions", "privacy"])
+def test_the_commands_of_a_page_run_as_they_stand_in_an_empty_folder(
+    page: str, tmp_path: Path
+) -> None:
+    """The report's page begins with a run of alarm: its commands are run by other tests."""
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+    (script,) = re.findall(r"```bash\n(.*?)```", text, flags=re.DOTALL)
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-ec", script], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    last = {"tables-and-questions": "  income     high ", "privacy": "runs of the bound"}[page]
+    assert last in done.stdout
 
 
 def test_the_index_names_every_page() -> None:

@@ -196,12 +196,16 @@ def _print_check(content: Mapping[str, Any]) -> None:
     form = "equivalence classes (CPDAG)" if content["structures"] == "cpdag" else "DAGs"
     print(f"2. In every round: edges of learned structures, as {form}, and their weights.")
     extra = {
-        "diagnostics": "its name, rows and seconds, if the run asks",
-        "counts": "counts of families, if the run asks",
-        "histograms": "histograms of columns to be cut, if the run asks",
+        "diagnostics": "its name, rows and seconds",
+        "counts": "counts of families",
+        "histograms": "histograms of columns to be cut",
     }
-    for key, words in extra.items():
-        print(f"{'3.' if content[key] else '-  not:'} {words}")
+    asked = [words for key, words in extra.items() if content[key]]
+    never = [words for key, words in extra.items() if not content[key]]
+    if asked:
+        print(f"3. If the run asks: {'; '.join(asked)}.")
+    if never:
+        print(f"Never, by this site's policy: {'; '.join(never)}.")
     _print_difference(content["differs"])
 
 
