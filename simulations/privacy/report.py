@@ -193,14 +193,12 @@ def _flip_section(rows: Sequence[Row]) -> Section:
         "Removals of one row that change the equivalence class of GES, with the 95 % interval, "
         "and the changed edges of the moral graph. A row weight of k counts every row k times.",
         ["network", "rows", "row weight", "changed", "of", "low", "high", "mean", "largest"],
-        [
-            [
-                r["network"], r["rows"], r["row_weight"], r["flips"], r["of"], r["low"],
-                r["high"], r["mean_change"], r["largest_change"],
-            ]
-            for r in rows
-        ],
-    )  # fmt: skip
+        _cells(
+            rows,
+            *("network", "rows", "row_weight", "flips", "of", "low", "high"),
+            *("mean_change", "largest_change"),
+        ),
+    )
 
 
 def _set_section(rows: Sequence[Row], figures: Sequence[str]) -> Section:
@@ -209,15 +207,9 @@ def _set_section(rows: Sequence[Row], figures: Sequence[str]) -> Section:
         "Removals that change the set of classes, or the message with exact weights, weights "
         "of two digits, uniform weights.",
         ["network", "rows", "BF", "of", "set", "exact", "two digits", "uniform"],
-        [
-            [
-                r["network"], r["rows"], r["bf"], r["of"], r["sets"], r["exact"],
-                r["two digits"], r["uniform"],
-            ]
-            for r in rows
-        ],
+        _cells(rows, "network", "rows", "bf", "of", "sets", "exact", "two digits", "uniform"),
         figures,
-    )  # fmt: skip
+    )
 
 
 def _shadow_section(rows: Sequence[Row], figures: Sequence[str]) -> Section:
@@ -226,15 +218,12 @@ def _shadow_section(rows: Sequence[Row], figures: Sequence[str]) -> Section:
         "AUC with half its 95 % interval, and the members found where 1 % of the others are "
         "accused. A canary has the rarest state of every column.",
         ["network", "rows", "canary", "mechanism", "ε", "AUC", "±", "TPR", "tables"],
-        [
-            [
-                r["network"], r["rows"], str(r["canary"]), r["mechanism"], r["epsilon"],
-                r["auc"], r["error"], r["tpr"], r["tables"],
-            ]
-            for r in rows
-        ],
+        _cells(
+            rows,
+            *("network", "rows", "canary", "mechanism", "epsilon", "auc", "error", "tpr", "tables"),
+        ),
         figures,
-    )  # fmt: skip
+    )
 
 
 def _reidentification_section(rows: Sequence[Row]) -> Section:
@@ -243,14 +232,16 @@ def _reidentification_section(rows: Sequence[Row]) -> Section:
         "Sites whose second structure is nearest to their own first one. α is that of the "
         "Dirichlet distribution over latent clusters; none: sites are alike.",
         ["network", "rows", "α", "mechanism", "ε", "found", "of", "chance"],
-        [
-            [
-                r["network"], r["rows"], r["alpha"], r["mechanism"], r["epsilon"], r["found"],
-                r["of"], r["chance"],
-            ]
-            for r in rows
-        ],
-    )  # fmt: skip
+        _cells(rows, "network", "rows", "alpha", "mechanism", "epsilon", "found", "of", "chance"),
+    )
+
+
+def _cells(rows: Sequence[Row], *names: str) -> list[list[object]]:
+    """These fields of every row; a yes or no as a word."""
+    return [
+        [str(row[name]) if isinstance(row[name], bool) else row[name] for name in names]
+        for row in rows
+    ]
 
 
 def audit_sections(rows: Sequence[Row]) -> list[Section]:
