@@ -19,6 +19,7 @@ from fedbn.attacks.release_audit import replay_releases
 from fedbn.attacks.samples import Learn, Share, Structures, with_row, without_row
 from fedbn.attacks.shadow import Population, shadow_membership
 from fedbn.attacks.votes import reidentify
+from fedbn.data.columns import TABLE_SUFFIXES
 from fedbn.data.partition import partition_iid
 from fedbn.errors import ConfigError
 from fedbn.graphs.pdag import PDAG
@@ -95,7 +96,7 @@ def audit_and_report(
     settings = experiment.learner
     learner_for(settings)
     rng = np.random.default_rng(seed)
-    if Path(source).is_file():
+    if Path(source).is_file() or source.lower().endswith(TABLE_SUFFIXES):
         if rows is not None:
             raise ConfigError("--rows is for networks: a table is used whole")
         table = read_table(Path(source), settings.score, schema, experiment.tables)

@@ -13,7 +13,7 @@ import typer
 from fedbn.errors import ResultsError
 from fedbn.graphs.writing import dot_id
 from fedbn.spreadsheet import written_cells
-from fedbn.whole_file import replace_file
+from fedbn.whole_file import write_whole
 from fedbn.wording import count_of, reason_of
 
 if TYPE_CHECKING:
@@ -39,18 +39,18 @@ def write_files(
     ConfigError : the threshold is not in (0, 1].
     """
     edges = content.get("edges", [])
-    try:
-        if scores is not None:
-            from fedbn.credible.pruning import write_scores
+    if scores is not None:
+        from fedbn.credible.pruning import write_scores
 
-            write_scores(found.candidates.families, scores)
-        if out is not None:
-            text = _csv(edges) if out.suffix == ".csv" else _dot(found, edges, threshold)
-            replace_file(out, text)
-        if figures is not None:
+        write_scores(found.candidates.families, scores)
+    if out is not None:
+        text = _csv(edges) if out.suffix == ".csv" else _dot(found, edges, threshold)
+        write_whole(out, text)
+    if figures is not None:
+        try:
             _draw(found, edges, figures)
-    except OSError as error:
-        raise ResultsError(f"the output must be writable: {reason_of(error)}") from error
+        except OSError as error:
+            raise ResultsError(f"cannot write figures to {figures}: {reason_of(error)}") from None
 
 
 def _csv(edges: list[dict[str, Any]]) -> str:

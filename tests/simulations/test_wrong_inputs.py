@@ -50,6 +50,11 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("credible", "torn.jkl"), "torn.jkl, near line 3: a file of local scores has"),
     (("credible", "good.csv", "--out", "no/t.csv"), "cannot write no/t.csv: there is no folder no"),
     (("credible", "good.csv", "--out", "t.dot", "--threshold", "7"), "--threshold must be above 0"),
+    (
+        ("credible", "good.csv", "--figures", "good.csv/f"),
+        "write figures to good.csv/f: Not",
+    ),
+    (("audit", "nowhere.csv"), "nowhere.csv cannot be read: No such file"),
     (("bootstrap", "good.csv", "--strengths", "mine"), "cannot write mine: it is a folder"),
     (("fuse", "cycle.json"), "cycle.json: a DAG must have no directed cycle, found a -> b -> a"),
     (("fuse", "torn.json"), "torn.json: not valid JSON"),
