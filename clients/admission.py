@@ -13,7 +13,8 @@ import numpy as np
 from flwr.app import Context
 from numpy.typing import NDArray
 
-from clients.local_data import Site, local_numbers, local_site, own_table
+from clients.divided_table import Site
+from clients.local_data import local_numbers, local_site, own_table
 from clients.site import is_deployed, read_decisions
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Schema

@@ -25,7 +25,8 @@ from flwr.clientapp import ClientApp
 
 from clients.admission import admit_numbers, admit_run, admit_site, require_agreed
 from clients.disclosures import budget, disclose
-from clients.local_data import Site, partition_id
+from clients.divided_table import Site
+from clients.local_data import partition_id
 from clients.mods import LOG, firewall, redact, shares_diagnostics
 from clients.private_runs import (
     admit,

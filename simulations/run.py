@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from clients.local_data import Simulation, simulation, with_found_cuts
+from clients.divided_table import Simulation
+from clients.local_data import simulation, with_found_cuts
 from fedbn.extras import require_installed
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config

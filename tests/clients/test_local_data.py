@@ -7,12 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clients.local_data import (
-    SAMPLE_STREAM,
-    local_site,
-    simulation,
-    site_files,
-)
+from clients.divided_table import SAMPLE_STREAM
+from clients.local_data import local_site, simulation, site_files
 from clients.site import simulating
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError, DataError, FedbnWarning, QuorumError, SchemaError
