@@ -16,8 +16,8 @@ from fedbn.federation.checkpoint import (
     read_checkpoint,
     require_same_settings,
 )
-from fedbn.federation.rounds import ServerState
 from fedbn.federation.settings import Experiment
+from fedbn.federation.state import ServerState
 from fedbn.whole_file import replace_file
 from fedbn.wording import reason_of
 

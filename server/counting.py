@@ -22,9 +22,10 @@ from fedbn.federation.family_message import (
     answer_from_arrays,
     request_to_arrays,
 )
-from fedbn.federation.rounds import FederationResult, ServerState, require_quorum
+from fedbn.federation.rounds import require_quorum
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
+from fedbn.federation.state import FederationResult, ServerState
 from server.replies import LOG, arrays_in, content_of
 
 COUNTS = f"{MessageType.QUERY}.counts"

@@ -24,9 +24,10 @@ from fedbn.federation.agreement import (
     remark,
 )
 from fedbn.federation.reply_limits import Limits
-from fedbn.federation.rounds import ServerState, require_quorum
+from fedbn.federation.rounds import require_quorum
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.federation.state import ServerState
 from fedbn.wording import printable
 from server.replies import LOG, content_of, diagnostic
 

@@ -20,9 +20,9 @@ from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.moments_message import MOMENTS_KEYS, moments_from_arrays
 from fedbn.federation.parameter_sources import ParameterSources, remarks_on
-from fedbn.federation.rounds import FederationResult
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
+from fedbn.federation.state import FederationResult
 from fedbn.networks.family_counts import FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of_sites
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork

@@ -28,10 +28,11 @@ from fedbn.errors import ConfigError, FedbnError
 from fedbn.federation.checkpoint import result_files
 from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.private_runs import require_private_run
-from fedbn.federation.rounds import FederationResult, Progress, ServerState, load_kernels
+from fedbn.federation.rounds import Progress, load_kernels
 from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.settings import Experiment
+from fedbn.federation.state import FederationResult, ServerState
 from fedbn.learners import kind_of_score
 from fedbn.whole_file import write_whole
 from server.awaited import CountedGrid, WatchedGrid

@@ -31,9 +31,10 @@ from fedbn.errors import MessageError
 from fedbn.federation import rounds
 from fedbn.federation.message import StructureMessage, from_arrays, to_arrays
 from fedbn.federation.reply_limits import Limits
-from fedbn.federation.rounds import ClientReply, Progress, ServerState
+from fedbn.federation.rounds import Progress
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply, ServerState
 from server.replies import LOG, arrays_in, content_of, diagnostic
 
 

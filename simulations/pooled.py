@@ -19,7 +19,7 @@ from fedbn.learners import LearnerSettings, learn
 from fedbn.results.outcome import PooledReference
 
 if TYPE_CHECKING:
-    from fedbn.federation.rounds import ClientReply, FederationResult
+    from fedbn.federation.state import ClientReply, FederationResult
 
 __all__ = ["pooled_reference", "pooled_table", "share_closed"]
 

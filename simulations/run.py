@@ -26,8 +26,8 @@ from server.server_app import Federated, agreed_schema, federate
 
 if TYPE_CHECKING:
     from fedbn.federation.parameter_sources import ParameterSources
-    from fedbn.federation.rounds import FederationResult
     from fedbn.federation.secure_rounds import SecureResult
+    from fedbn.federation.state import FederationResult
     from fedbn.graphs.dag import DAG
 
 Notify = Callable[[str], None]

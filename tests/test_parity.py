@@ -9,8 +9,8 @@ import pytest
 
 from fedbn.errors import QuorumError
 from fedbn.federation.choice_record import choice_to_dict
-from fedbn.federation.rounds import FederationResult
 from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.federation.state import FederationResult
 from fedbn.graphs.writing import structure_text
 from server.server_app import Federated
 from simulations.flower.processes import app_log

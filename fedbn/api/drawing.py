@@ -29,6 +29,6 @@ def dag_axes(dag: DAG, support: Mapping[tuple[str, str], float] | None = None) -
     `axes.figure` is the figure, which a notebook shows and `savefig` writes.
     """
     from fedbn.graphs.directions import directed_words
-    from fedbn.results.plots import network_figure
+    from fedbn.results.network_plot import network_figure
 
     return network_figure(dag, support=support, directed=directed_words(dag)).axes[0]

@@ -18,15 +18,9 @@ from fedbn.errors import ConfigError
 from fedbn.federation.agreement import list_alone, negotiate, own_states
 from fedbn.federation.counting import advance, conclude, open_counting, request
 from fedbn.federation.family_message import answer_request
-from fedbn.federation.rounds import (
-    ClientReply,
-    FederationResult,
-    ServerState,
-    client_round,
-    server_round,
-    site_rng,
-)
+from fedbn.federation.rounds import client_round, server_round, site_rng
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.learners import LearnerSettings
 from fedbn.results.outcome import Outcome
 from fedbn.wording import count_of

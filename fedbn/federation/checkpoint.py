@@ -24,15 +24,10 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, FedbnError, ResultsError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict, with_choice
 from fedbn.federation.message import StructureMessage
-from fedbn.federation.rounds import (
-    ClientReply,
-    FederationResult,
-    FusedClass,
-    ServerState,
-    fuse_classes,
-)
+from fedbn.federation.rounds import fuse_classes
 from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.settings import Experiment
+from fedbn.federation.state import ClientReply, FederationResult, FusedClass, ServerState
 from fedbn.graphs.dag import DAG, matrix_of_pairs
 
 __all__ = [

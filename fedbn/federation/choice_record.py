@@ -12,7 +12,7 @@ import numpy as np
 from fedbn.choice.by_counts import CountedChoice, Mechanism
 from fedbn.consensus.threshold import Consensus
 from fedbn.data.dataset import Schema
-from fedbn.federation.rounds import FederationResult
+from fedbn.federation.state import FederationResult
 from fedbn.graphs.dag import DAG, matrix_of_pairs
 from fedbn.graphs.distances import mean_smhd
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of

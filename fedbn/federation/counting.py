@@ -28,7 +28,7 @@ from fedbn.consensus.threshold import PathState, path_states
 from fedbn.data.dataset import Schema
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
-from fedbn.federation.rounds import FederationResult, FusedClass
+from fedbn.federation.state import FederationResult, FusedClass
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables
 from fedbn.scores.family_scores import family_scores
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from fedbn.consensus.path import DeletionPath
     from fedbn.consensus.threshold import Consensus
     from fedbn.consensus.votes import Votes
-    from fedbn.federation.rounds import FederationResult
     from fedbn.federation.secure_rounds import SecureResult
+    from fedbn.federation.state import FederationResult
 
 __all__ = ["Client", "Outcome", "PooledReference"]
 

@@ -33,14 +33,9 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import FedbnError
 from fedbn.federation.density import PAIRS_PER_VARIABLE
 from fedbn.federation.reply_limits import Limits
-from fedbn.federation.rounds import (
-    ClientReply,
-    FederationResult,
-    ServerState,
-    load_kernels,
-    server_round,
-)
+from fedbn.federation.rounds import load_kernels, server_round
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from simulations.benchmarks.arguments import count, counts, seed

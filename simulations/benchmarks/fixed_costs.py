@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fedbn.federation.rounds import FederationResult
+from fedbn.federation.state import FederationResult
 from fedbn.learners.learn import warm_up
 from fedbn.learners.settings import LearnerSettings
 from simulations.commands.fuse import warm_up as warm_up_fusion

@@ -17,9 +17,10 @@ from fedbn.data.tables import read_dataset, read_schema, write_schema, write_tab
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.federation.disclosure import Disclosure
 from fedbn.federation.disclosure_log import append, read_log
-from fedbn.federation.rounds import ClientReply, FederationResult, ServerState, server_round
+from fedbn.federation.rounds import server_round
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.site_file import read_site_file
+from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import read_structures
 from fedbn.graphs.writing import write_structure

@@ -19,8 +19,9 @@ import numpy as np
 import typer
 
 from fedbn.data.dataset import Dataset
-from fedbn.federation.rounds import ClientReply, ServerState, server_round
+from fedbn.federation.rounds import server_round
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply, ServerState
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
 from fedbn.networks.family_counts import count_families, families_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.federation.rounds import FederationResult
 from fedbn.federation.settings import Experiment
+from fedbn.federation.state import FederationResult
 from fedbn.learners import LearnerSettings
 from fedbn.networks.catalog import load_network
 from fedbn.results.outcome import Outcome

@@ -9,7 +9,7 @@ from fedbn.wording import count_of, list_some
 
 if TYPE_CHECKING:
     from fedbn.choice.by_counts import CountedChoice
-    from fedbn.federation.rounds import FederationResult
+    from fedbn.federation.state import FederationResult
     from fedbn.results.outcome import Outcome
     from simulations.experiment import Experiment
     from simulations.run import ExperimentRun

@@ -63,7 +63,7 @@ def run_and_report(
     """
     started = time.monotonic()
     with starting("loading the server", not (quiet or as_json)):
-        from fedbn.federation.rounds import FederationResult
+        from fedbn.federation.state import FederationResult
         from fedbn.results.outcome import Outcome
         from fedbn.results.report import check_results_folder
         from fedbn.results.summary import summarise
@@ -119,7 +119,7 @@ def _write(
 ) -> None:
     """The results folder, without parameters unless `tables`; then the checkpoint is not needed."""
     from fedbn.federation.checkpoint import result_files
-    from fedbn.federation.rounds import FederationResult
+    from fedbn.federation.state import FederationResult
     from fedbn.results.report import write_results
     from server.checkpoint import forget
 

@@ -13,8 +13,9 @@ from fedbn.data.dataset import Schema
 from fedbn.data.tables import table_stem
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError, StructureError
 from fedbn.federation.checkpoint import STATE_FILE, Checkpoint, read_checkpoint, result_files
-from fedbn.federation.rounds import ClientReply, load_kernels, update_clients
+from fedbn.federation.rounds import load_kernels, update_clients
 from fedbn.federation.run_config import to_run_config
+from fedbn.federation.state import ClientReply
 from fedbn.graphs.files import read_structures
 from fedbn.results.outcome import Outcome
 from fedbn.results.record import command_line

@@ -17,8 +17,9 @@ import numpy as np
 from fedbn.credible.client import credible_structures
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
-from fedbn.federation.rounds import ClientReply, fuse_replies
+from fedbn.federation.rounds import fuse_replies
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.learners import LearnerSettings, learn

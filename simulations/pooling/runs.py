@@ -17,15 +17,9 @@ from fedbn.data.partition import partition_dirichlet_latent
 from fedbn.federation.counting import Counting, advance, conclude, open_counting, request
 from fedbn.federation.family_message import answer_request, answer_to_arrays
 from fedbn.federation.message import to_arrays
-from fedbn.federation.rounds import (
-    ClientReply,
-    FederationResult,
-    ServerState,
-    client_round,
-    server_round,
-    site_rng,
-)
+from fedbn.federation.rounds import client_round, server_round, site_rng
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.fusion.baselines import edge_vote
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import shd, smhd

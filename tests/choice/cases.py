@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbn.data.dataset import Dataset
-from fedbn.federation.rounds import ClientReply, FederationResult, ServerState, server_round
+from fedbn.federation.rounds import server_round
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score
 from fedbn.search.ges import ges

@@ -9,8 +9,9 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.density import joined_pairs, without_dense
 from fedbn.federation.reply_limits import Limits
-from fedbn.federation.rounds import ClientReply, ServerState, server_round, update_clients
+from fedbn.federation.rounds import server_round, update_clients
 from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.federation.state import ClientReply, ServerState
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.learners import LearnerSettings

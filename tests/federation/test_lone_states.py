@@ -7,8 +7,9 @@ import numpy as np
 from fedbn.api.simulation import simulate
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
-from fedbn.federation.rounds import ServerState, client_round
+from fedbn.federation.rounds import client_round
 from fedbn.federation.settings import Experiment
+from fedbn.federation.state import ServerState
 from fedbn.learners import LearnerSettings
 from fedbn.results.report import write_results
 

@@ -15,15 +15,9 @@ from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import select_consensus
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError, SchemaError
-from fedbn.federation.rounds import (
-    ClientReply,
-    ServerState,
-    client_round,
-    fuse_classes,
-    fuse_replies,
-    server_round,
-)
+from fedbn.federation.rounds import client_round, fuse_classes, fuse_replies, server_round
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply, ServerState
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
 from tests.strategies import dag_lists

@@ -10,13 +10,9 @@ from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturb, random_dag
+from fedbn.results.network_plot import network_figure
 from fedbn.results.outcome import Client, Outcome
-from fedbn.results.plots import (
-    complexity_figure,
-    network_figure,
-    save_figure,
-    smhd_figure,
-)
+from fedbn.results.plots import complexity_figure, save_figure, smhd_figure
 from fedbn.results.rows import path_rows
 from fedbn.results.summary import summarise
 

@@ -14,7 +14,7 @@ from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
 from fedbn.data.dataset import Schema
 from fedbn.errors import FedbnWarning, ResultsError
-from fedbn.federation.rounds import ClientReply, FederationResult
+from fedbn.federation.state import ClientReply, FederationResult
 from fedbn.graphs.dag import DAG
 from fedbn.results import plots
 from fedbn.results.outcome import Client, Outcome

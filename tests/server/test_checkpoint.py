@@ -16,9 +16,9 @@ from flwr.app import Message
 
 from fedbn.errors import ConfigError, QuorumError, ResultsError
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
-from fedbn.federation.rounds import FederationResult
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.federation.state import FederationResult
 from fedbn.results.report import results_folder
 from fedbn.whole_file import replace_file
 from server import checkpoint as files

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fedbn.errors import QuorumError, SchemaError
-from fedbn.federation.rounds import FederationResult
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.federation.state import FederationResult
 from server.server_app import federate
 from simulations.in_process_grid import InProcessGrid
 

@@ -15,10 +15,10 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRec
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, QuorumError, SchemaError
 from fedbn.federation.reply_limits import Limits
-from fedbn.federation.rounds import FederationResult
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.federation.state import FederationResult
 from server.handshake import client_names
 from server.server_app import federate
 from simulations.in_process_grid import Fault, InProcessGrid

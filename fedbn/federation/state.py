@@ -1,0 +1,117 @@
+"""What a federated run has so far, as frozen values: replies, their fusions, result, state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fedbn.choice.by_counts import CountedChoice
+from fedbn.consensus.mcbnc import McbncPath
+from fedbn.consensus.threshold import Consensus
+from fedbn.data.dataset import Schema
+from fedbn.graphs.dag import DAG
+
+__all__ = ["ClientReply", "FederationResult", "FusedClass", "ServerState"]
+
+
+@dataclass(frozen=True)
+class ClientReply:
+    """What one client sent in a round.
+
+    Attributes
+    ----------
+    client : its name at the server.
+    dags, weights : its structures over the agreed names and a positive weight for each.
+    row_weights : the row-weight class of each; empty for 1 each.
+    status : a word of `fedbn.federation.message.STATUSES`.
+    rows, seconds : rows of its table and CPU seconds of its search, where it shares them.
+    rows_dropped : rows that it left out, as a cell was missing; 0 where it does not say.
+    """
+
+    client: str
+    dags: tuple[DAG, ...]
+    weights: tuple[float, ...]
+    status: str
+    rows: int | None = None
+    seconds: float | None = None
+    row_weights: tuple[float, ...] = ()
+    rows_dropped: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.row_weights:
+            object.__setattr__(self, "row_weights", (1.0,) * len(self.dags))
+
+    def of_class(self, row_weight: float) -> ClientReply:
+        """The reply with the structures of one row-weight class alone."""
+        kept = [i for i, k in enumerate(self.row_weights) if k == row_weight]
+        return replace(
+            self,
+            dags=tuple(self.dags[i] for i in kept),
+            weights=tuple(self.weights[i] for i in kept),
+            row_weights=tuple(self.row_weights[i] for i in kept),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FusedClass:
+    """The fusion of one row-weight class: its paths, the one that was taken, and its consensus."""
+
+    row_weight: float
+    paths: tuple[McbncPath, ...]
+    path: McbncPath
+    consensus: Consensus
+
+
+@dataclass(frozen=True)
+class FederationResult:
+    """What a federated run gives.
+
+    Attributes
+    ----------
+    schema : the agreed schema.
+    replies : the good replies of the last round, by client name.
+    refused : (client, reason) of every reply that was not used, in any round.
+    lone_states : (client, column, state) of the states that one site alone has.
+    path, consensus : of the last round, and of the row-weight class that was taken.
+    rounds : how many rounds there were.
+    converged : whether the last round left the consensus as it was.
+    row_weight : the class that was taken.
+    classes : the fusions of all classes, by ascending row weight.
+    choice : what counts of families said, where they were asked for.
+    """
+
+    schema: Schema
+    replies: tuple[ClientReply, ...]
+    refused: tuple[tuple[str, str], ...]
+    path: McbncPath
+    consensus: Consensus
+    rounds: int
+    converged: bool
+    row_weight: float = 1.0
+    lone_states: tuple[tuple[str, str, str], ...] = ()
+    classes: tuple[FusedClass, ...] = ()
+    choice: CountedChoice | None = None
+
+    @property
+    def fused_replies(self) -> tuple[ClientReply, ...]:
+        """The replies with the structures of the class that was taken."""
+        return tuple(reply.of_class(self.row_weight) for reply in self.replies)
+
+
+@dataclass(frozen=True)
+class ServerState:
+    """The server between two rounds: the agreed schema, and the result of the rounds so far.
+
+    `refused` holds refusals from before the first round, too; `lone_states` (client, column,
+    state) what one site alone has.
+    """
+
+    schema: Schema
+    n_clients: int
+    refused: tuple[tuple[str, str], ...] = ()
+    result: FederationResult | None = None
+    lone_states: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def converged(self) -> bool:
+        """Whether another round would change nothing."""
+        return self.result is not None and self.result.converged
