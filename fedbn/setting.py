@@ -24,6 +24,7 @@ __all__ = [
     "Settings",
     "at_least",
     "between",
+    "equivalent_sample_size",
     "finite_at_least",
     "one_of",
     "positive",
@@ -34,6 +35,7 @@ __all__ = [
     "settings_of",
 ]
 
+MAX_ESS = 1e8
 Check = Callable[[str, Any], None]
 """Raises ConfigError, naming the key, unless the value is as it must be."""
 
@@ -147,6 +149,19 @@ def positive_and_finite(key: str, value: Any) -> None:
     """Finite numbers above 0."""
     if not 0 < value < math.inf:
         raise ConfigError(f"{key} must be positive and finite, not {value}")
+
+
+def equivalent_sample_size(key: str, value: Any) -> None:
+    """Numbers above 0 and at most MAX_ESS.
+
+    BDeu is made of differences of ln Γ(n + α) and ln Γ(α), which lose digits as α grows: 1e-7 nats
+    for 1e8, more than the differences between structures are for 1e12.
+    """
+    if not 0 < value <= MAX_ESS:
+        raise ConfigError(
+            f"{key}, the equivalent sample size of BDeu, must be above 0 and at most {MAX_ESS:g}, "
+            f"not {value}"
+        )
 
 
 def probability(key: str, value: Any) -> None:

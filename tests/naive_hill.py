@@ -150,59 +150,73 @@ class NaiveKicks(NaiveClimb):
                     least, found = loss, (y, x)
         return found
 
-    def nodes_near(self, y: int, x: int) -> list[int]:
-        """Those at most two edges away from y or x."""
+    def nodes_near(self, y: int, x: int, distance: int) -> list[int]:
+        """Those at most `distance` edges away from y or x."""
         either = self.dag.adjacency | self.dag.adjacency.T
         found = {y, x}
-        for _ in range(2):
+        for _ in range(distance):
             found |= {int(v) for u in found for v in np.flatnonzero(either[u])}
         return sorted(found)
 
-    def walk(self, nodes: list[int]) -> None:
-        names = self.dag.names
-        forbidden = self.rules.known.forbidden_matrix(names)
-        required = self.rules.known.required_matrix(names)
-        for _ in range(self.kicks.reversals):
-            y = nodes[self.draw(len(nodes))]
-            parents = list(self.dag.parents(y))
-            if not parents:
-                continue
-            x = parents[self.draw(len(parents))]
-            covered = set(parents) - {x} == set(self.dag.parents(x))
-            if covered and not (required[x, y] or forbidden[y, x]):
-                matrix = self.dag.adjacency.copy()
-                matrix[x, y], matrix[y, x] = False, True
-                self.go_to(DAG(names, matrix), (y, x))
+    def draw_edge(self, nodes: list[int]) -> tuple[int, int] | None:
+        """(y, x) of an edge x -> y that is not required."""
+        y = nodes[self.draw(len(nodes))]
+        parents = list(self.dag.parents(y))
+        if not parents:
+            return None
+        x = parents[self.draw(len(parents))]
+        return None if self.rules.known.required_matrix(self.dag.names)[x, y] else (y, x)
 
-    def kick(self, y: int, x: int) -> None:
-        nodes = self.nodes_near(y, x)
+    def change(self, y: int, x: int, *, reverse: bool) -> None:
+        """Take x -> y away or reverse it."""
         matrix = self.dag.adjacency.copy()
-        matrix[x, y] = False
+        matrix[x, y], matrix[y, x] = False, reverse
         self.go_to(DAG(self.dag.names, matrix), (y, x))
-        for until in (math.inf, 0):
-            self.until[frozenset((y, x))] = until
+
+    def walk(self, nodes: list[int]) -> None:
+        forbidden = self.rules.known.forbidden_matrix(self.dag.names)
+        for _ in range(self.kicks.reversals):
+            place = self.draw_edge(nodes)
+            if place is None:
+                continue
+            y, x = place
+            covered = set(self.dag.parents(y)) - {x} == set(self.dag.parents(x))
+            if covered and not forbidden[y, x]:
+                self.change(y, x, reverse=True)
+
+    def kick(self, y: int, x: int, strength: int) -> None:
+        nodes, beside = self.nodes_near(y, x, 2), self.nodes_near(y, x, 1)
+        taken = [(y, x)]
+        self.change(y, x, reverse=False)
+        for _ in range(4 * (strength - 1)):
+            if len(taken) < strength and (place := self.draw_edge(beside)):
+                self.change(*place, reverse=False)
+                taken.append(place)
+        self.until = {frozenset(pair): math.inf for pair in taken}
+        for in_order in (True, False):
             self.walk(nodes)
-            self.climb(in_order=until > 0)
+            self.climb(in_order)
+            self.until = {}
 
     def run(self) -> DAG:
         self.candidates = self.choose_candidates()
         self.climb()
         tried: set[frozenset] = set()
-        idle = 0
+        idle, strength = 0, 1
         while idle < self.kicks.patience:
             place = self.cheapest(tried)
             if place is None and not tried:
                 break
             if place is None:
-                tried = set()
+                tried, strength = set(), min(strength + 1, self.kicks.strongest)
                 continue
             tried.add(frozenset(place))
             before, record = self.dag, self.best_total
-            self.kick(*place)
+            self.kick(*place, strength)
             self.count += 1
             idle += 1
             if self.total(self.dag) < self.best_total - tolerance(self.best_total):
                 self.dag = before
             if self.best_total > record:
-                idle, tried = 0, set()
+                idle, strength, tried = idle // 2, 1, set()
         return self.best

@@ -11,9 +11,9 @@ from fedbn.errors import ConfigError
 from fedbn.setting import (
     Settings,
     at_least,
+    equivalent_sample_size,
     finite_at_least,
     one_of,
-    positive,
     positive_and_finite,
     probability,
     setting,
@@ -70,7 +70,9 @@ class LearnerSettings(Settings):
         "bdeu",
         "bdeu, bic, aic (columns are categories); gaussian-bic, gaussian-aic, bge (numbers).",
     )
-    ess: float = setting(1.0, "Equivalent sample size of BDeu.", positive)
+    ess: float = setting(
+        1.0, "Equivalent sample size of BDeu, at most 1e8.", equivalent_sample_size
+    )
     row_weight: float | str = setting(
         1.0,
         "How often every row counts: 2.5 admits weaker edges than 1, which the consensus of many "

@@ -76,8 +76,8 @@ def make_score(
 
     Raises
     ------
-    ConfigError : no score has this name, ess is not positive, or memory_mb or row_weight is below
-        1.
+    ConfigError : no score has this name, ess is not above 0 and at most 1e8, or memory_mb or
+        row_weight is below 1.
     DataError : the data are of the other kind.
 
     >>> from fedbn.data.dataset import Dataset, Schema

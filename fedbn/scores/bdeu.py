@@ -6,13 +6,12 @@ product of the *agreed* arities of the parents; states that nobody saw count.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fedbn.errors import ConfigError
 from fedbn.scores.base import TabulatedScore
 from fedbn.scores.counts import MEMORY_MB, categorical_tables, label_with, require_kind
+from fedbn.setting import equivalent_sample_size
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -28,14 +27,15 @@ def bdeu(
     Parameters
     ----------
     dataset : categorical.
-    ess : equivalent sample size α > 0. 1, as the programs of the consensus papers have it.
+    ess : equivalent sample size α > 0, at most 1e8, beyond which logarithms of Γ lose digits. 1, as
+        the programs of the consensus papers have it.
     row_weight : k ≥ 1, by which every count is multiplied: N_ijk becomes k N_ijk.
     memory_mb : bound on the store of local scores and the bitmaps of states.
 
     Raises
     ------
     DataError : the data are not categorical.
-    ConfigError : ess is not a positive number, or the row weight is below 1.
+    ConfigError : ess is not above 0 and at most 1e8, or the row weight is below 1.
     """
     return bdeu_ladder(dataset, ess, (row_weight,), memory_mb)[0]
 
@@ -47,8 +47,7 @@ def bdeu_ladder(
     from fedbn.scores._tables import BDEU
 
     require_kind(dataset, "categorical", "bdeu")
-    if not (ess > 0 and math.isfinite(ess)):
-        raise ConfigError(f"the equivalent sample size must be a positive number, not {ess}")
+    equivalent_sample_size("ess", ess)
     parameters = [ess] * len(row_weights)
     tables = categorical_tables(dataset, BDEU, parameters, row_weights, memory_mb)
     return tuple(

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.errors import ConfigError, DataError
+from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables
+from fedbn.setting import equivalent_sample_size
 
 __all__ = ["FIXED_POINT", "FamilyScores", "bdeu_of_counts", "family_scores", "own_scores"]
 
@@ -70,16 +71,15 @@ def bdeu_of_counts(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.float64
     Parameters
     ----------
     counts : of the families.
-    ess : equivalent sample size α > 0.
+    ess : equivalent sample size α > 0, at most 1e8.
 
     Raises
     ------
-    ConfigError : ess is not a positive number.
+    ConfigError : ess is not above 0 and at most 1e8.
     """
     from scipy.special import gammaln
 
-    if not (ess > 0 and math.isfinite(ess)):
-        raise ConfigError(f"the equivalent sample size must be a positive number, not {ess}")
+    equivalent_sample_size("ess", ess)
     tables = counts.tables
     size = np.diff(tables.start)
     seen = np.flatnonzero(counts.cells)

@@ -16,7 +16,7 @@ from fedbn.arrays import Bits
 from fedbn.graphs._bit_kernels import clear_bit, has_bit, set_bit
 from fedbn.graphs._cpdag_kernels import topological_bits
 from fedbn.kernel_door import door
-from fedbn.kernel_parts import inner_with_arrays
+from fedbn.kernel_parts import inner, inner_with_arrays
 from fedbn.kernel_state import by_reference
 from fedbn.scores._joint_kernels import joint_pairs, local
 from fedbn.scores._tables import Integer, Tables
@@ -38,7 +38,7 @@ class Hill(NamedTuple):
     best_pa: Bits  # [n, W]
     candidates: Bits  # [n, W] symmetric, with all adjacent pairs: who may become adjacent to whom
     change: NDArray[np.float64]  # [n, n]: of row y by x -> y, added or removed
-    bound: NDArray[np.float64]  # [n]: no move on an edge into y gains more
+    bound: NDArray[np.float64]  # [n]: no permitted move on an edge into y gains more
     score: NDArray[np.float64]  # [2]: present and best
     state: NDArray[np.int64]  # [2]: steps, and steps since the best
     tabu: NDArray[np.int64]  # [n, n]: the step until which a pair is left alone
@@ -113,6 +113,34 @@ def find_descendants(hill: Hill) -> None:
 
 
 @inner_with_arrays
+def find_descendants_again(hill: Hill) -> None:
+    """below, after edges were taken away; forgets the bounds of rows in which new paths matter."""
+    n, words = hill.below.shape
+    before = hill.below.copy()
+    find_descendants(hill)
+    for v in range(n):
+        differ = ZERO
+        for w in range(words):
+            differ |= before[v, w] ^ hill.below[v, w]
+        if differ != ZERO:
+            hill.bound[v] = np.inf
+            for w in range(words):
+                word = hill.pa[v, w]
+                while word != ZERO:
+                    forget_bounds(hill.bound, hill.ch[first(w, word)])
+                    word &= word - np.uint64(1)
+
+
+@inner
+def forget_bounds(bound: NDArray[np.float64], rows: Bits) -> None:
+    for w in range(rows.shape[0]):
+        word = rows[w]
+        while word != ZERO:
+            bound[first(w, word)] = np.inf
+            word &= word - np.uint64(1)
+
+
+@inner_with_arrays
 def _add_descendants(hill: Hill, y: Integer, x: Integer) -> None:
     """below, after x -> y was added."""
     below = hill.below
@@ -174,14 +202,16 @@ def _best_move(
                     gain = change[y, x]
                     if option == REVERSE:
                         gain += change[x, y]
+                    if gain <= bar and gain <= hill.bound[y]:
+                        continue
+                    if not _is_permitted(hill, rules, option, y, x):
+                        continue
                     hill.bound[y] = max(hill.bound[y], gain)
                     if gain <= bar or (first_of and 0 <= kind <= option):
                         continue
                     if only != ANY and option != only:
                         continue
                     if tabu[x, y] > step and gain <= aspired:
-                        continue
-                    if not _is_permitted(hill, rules, option, y, x):
                         continue
                     grown = pa[y if option == ADD else x]
                     if option != REMOVE and size_of(grown) >= rules.max_parents:
@@ -213,7 +243,8 @@ def make_move(
         set_bit(hill.ch[y], x)
         refresh_row(t, hill, x)
     if kind != ADD:
-        find_descendants(hill)
+        forget_bounds(hill.bound, hill.ch[x])
+        find_descendants_again(hill)
     hill.state[0] += 1
     hill.state[1] += 1
     hill.tabu[x, y] = hill.tabu[y, x] = hill.state[0] + rules.tabu_length

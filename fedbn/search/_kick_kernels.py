@@ -31,6 +31,9 @@ from fedbn.search._state import ALL, ZERO
 
 NEVER = 1 << 60  # a step that does not come
 NEAR = 2  # edges between the pair that is kicked and the nodes of a walk
+BESIDE = 1  # edges between that pair and the nodes that lose edges, too
+DRAWS = 4  # for each edge of a kick
+KICKS, IDLE, STRENGTH = 0, 1, 2  # of `state`
 
 
 @by_reference
@@ -42,12 +45,14 @@ class Kicks(NamedTuple):
     below: Bits  # [n, W]
     change: NDArray[np.float64]  # [n, n]
     bound: NDArray[np.float64]  # [n]
-    tried: Bits  # [n, W] symmetric: pairs that were kicked since the last better DAG
-    state: NDArray[np.int64]  # [2]: kicks, and kicks since the best
+    tried: Bits  # [n, W] symmetric: pairs that were kicked in this round
+    state: NDArray[np.int64]  # [3]: kicks; kicks in vain, halved by a better DAG; edges that a kick
+    # takes away
     random: Bits  # [1]: SplitMix64
     patience: int
     reversals: int
     candidates: int
+    strongest: int
 
 
 @inner_with_arrays
@@ -123,14 +128,14 @@ def _is_covered(hill: Hill, y: Integer, x: Integer) -> bool:
 
 
 @inner_with_arrays
-def _nodes_near(hill: Hill, y: Integer, x: Integer) -> NDArray[np.int64]:
-    """The nodes at most NEAR edges away from y or x, ascending."""
+def _nodes_near(hill: Hill, y: Integer, x: Integer, distance: Integer) -> NDArray[np.int64]:
+    """The nodes at most `distance` edges away from y or x, ascending."""
     n, words = hill.pa.shape
     found = np.zeros(words, dtype=np.uint64)
     nodes = np.empty(n, dtype=np.int64)
     set_bit(found, y)
     set_bit(found, x)
-    for _ in range(NEAR):
+    for _ in range(distance):
         k = members(found, nodes)
         for a in range(k):
             for w in range(words):
@@ -139,57 +144,86 @@ def _nodes_near(hill: Hill, y: Integer, x: Integer) -> NDArray[np.int64]:
 
 
 @inner_with_arrays
-def _walk(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, nodes: NDArray[np.int64]) -> None:
-    """Draw `reversals` edges, one of the nodes and one of its parents each, and reverse those that
-    are covered, where knowledge allows it."""
+def _draw_edge(
+    hill: Hill, rules: HillRules, kicks: Kicks, nodes: NDArray[np.int64]
+) -> tuple[int, int]:
+    """(y, x): one of the nodes and one of its parents at random; (-1, -1) if it has none, or the
+    edge is required."""
     parents = np.empty(hill.pa.shape[0], dtype=np.int64)
+    y: Integer = nodes[np.int64(next_random(kicks.random) % np.uint64(nodes.size))]
+    k = members(hill.pa[y], parents)
+    if k == 0:
+        return -1, -1
+    x: Integer = parents[np.int64(next_random(kicks.random) % np.uint64(k))]
+    if has_bit(rules.required[y], x):
+        return -1, -1
+    return int(y), int(x)
+
+
+@inner_with_arrays
+def _walk(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, nodes: NDArray[np.int64]) -> None:
+    """Draw `reversals` edges into the nodes, and reverse those that are covered, where knowledge
+    allows it."""
     for _ in range(kicks.reversals):
-        y: Integer = nodes[np.int64(next_random(kicks.random) % np.uint64(nodes.size))]
-        k = members(hill.pa[y], parents)
-        if k == 0:
-            continue
-        x: Integer = parents[np.int64(next_random(kicks.random) % np.uint64(k))]
-        if has_bit(rules.required[y], x) or has_bit(rules.forbidden[x], y):
-            continue
-        if _is_covered(hill, y, x):
+        y, x = _draw_edge(hill, rules, kicks, nodes)
+        if y >= 0 and not has_bit(rules.forbidden[x], y) and _is_covered(hill, y, x):
             gain = hill.change[y, x] + hill.change[x, y]
             make_move(t, hill, rules, np.int64(REVERSE), y, x)
             hill.score[0] += gain
 
 
 @inner_with_arrays
-def _kick(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, y: Integer, x: Integer) -> None:
-    """Take x -> y away, climb in order while the pair is tabu, climb again; both times from a
-    member of the class that a walk nearby leads to."""
-    nodes = _nodes_near(hill, y, x)
+def _take_away(t: Tables, hill: Hill, rules: HillRules, y: Integer, x: Integer) -> None:
+    """Take x -> y away; the pair is tabu from then on."""
     hill.score[0] += hill.change[y, x]
     make_move(t, hill, rules, np.int64(REMOVE), y, x)
-    for until in (NEVER, 0):
-        hill.tabu[x, y] = hill.tabu[y, x] = until
+    hill.tabu[x, y] = hill.tabu[y, x] = NEVER
+
+
+@inner_with_arrays
+def _kick(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, y: Integer, x: Integer) -> None:
+    """Take x -> y away, and edges beside it; climb in order while these pairs are tabu, and climb
+    again; both times from a member of the class that a walk nearby leads to."""
+    nodes = _nodes_near(hill, y, x, NEAR)
+    beside = _nodes_near(hill, y, x, BESIDE)
+    _take_away(t, hill, rules, y, x)
+    left = kicks.state[STRENGTH] - 1
+    for _ in range(DRAWS * left):
+        if left == 0:
+            break
+        v, u = _draw_edge(hill, rules, kicks, beside)
+        if v >= 0:
+            _take_away(t, hill, rules, v, u)
+            left -= 1
+    for in_order in (True, False):
         _walk(t, hill, rules, kicks, nodes)
-        climb(t, hill, rules, NEVER, until == NEVER)
+        climb(t, hill, rules, NEVER, in_order)
+        hill.tabu[:] = 0
 
 
 @door
 def iterate(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, budget: int) -> bool:
-    """Kick, and go back unless the score is at least the best, until `patience` kicks in a row
-    bring no better DAG; hill.best_pa has the best.
+    """Kick, and go back unless the score is at least the best, until `patience` kicks were in vain;
+    hill.best_pa has the best.
 
+    A better DAG halves the number of those in vain. When all edges were tried without one, a kick
+    takes one edge more away from then on, at most `strongest`.
     Everything goes on from where it is, so the search may be stopped after `budget` kicks.
     Returns whether it is finished.
     """
-    if kicks.state[0] == 0:
+    if kicks.state[KICKS] == 0:
         find_descendants(hill)
         _choose_candidates(t, hill, kicks.candidates)
         climb(t, hill, rules, NEVER, False)
     for _ in range(budget):
-        if kicks.state[1] >= kicks.patience:
+        if kicks.state[IDLE] >= kicks.patience:
             return True
         y, x = _cheapest_edge(hill, rules, kicks)
         if y < 0:
             if not kicks.tried.any():
                 return True
             kicks.tried[:] = ZERO
+            kicks.state[STRENGTH] = min(kicks.state[STRENGTH] + 1, kicks.strongest)
             continue
         set_bit(kicks.tried[y], x)
         set_bit(kicks.tried[x], y)
@@ -197,8 +231,8 @@ def iterate(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, budget: int) 
         kicks.change[:], kicks.bound[:] = hill.change, hill.bound
         present, best = hill.score[0], hill.score[1]
         _kick(t, hill, rules, kicks, y, x)
-        kicks.state[0] += 1
-        kicks.state[1] += 1
+        kicks.state[KICKS] += 1
+        kicks.state[IDLE] += 1
         if hill.score[1] > best:  # or is it but rounding, of which many steps add up?
             hill.score[0], hill.score[1] = total(t, hill.pa), total(t, hill.best_pa)
         if hill.score[0] < hill.score[1] - tolerance_at(hill.score[1]):
@@ -206,6 +240,7 @@ def iterate(t: Tables, hill: Hill, rules: HillRules, kicks: Kicks, budget: int) 
             hill.change[:], hill.bound[:] = kicks.change, kicks.bound
             hill.score[0] = present
         if hill.score[1] > best + tolerance_at(best):
-            kicks.state[1] = 0
+            kicks.state[IDLE] //= 2
+            kicks.state[STRENGTH] = 1
             kicks.tried[:] = ZERO
     return False

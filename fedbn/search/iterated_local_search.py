@@ -7,8 +7,13 @@ before reversals before additions, as XGES-0 takes its operators; the second tak
 all, as `hill_climbing.py` does. Before both climbs a *walk* reverses covered edges at most two
 edges away from the pair at random, which leads to another member of the equivalence class
 (Chickering 1995; Castelo & Kočka 2003 climb between such walks). The DAG goes on from there if its
-score is at least the best one, else from where it was kicked. The search ends when `patience` kicks
-in a row bring no better DAG.
+score is at least the best one, else from where it was kicked.
+
+When all edges were tried without a better DAG, kicks become stronger, as in a variable
+neighbourhood search (Mladenović & Hansen 1997): with the edge they take another one away, drawn
+among those into the pair and its neighbours, in the next round two others, and so on up to
+`strongest` edges; after a better DAG they begin with one edge again. The search ends when
+`patience` kicks were in vain, of which a better DAG forgives half.
 
 A step asks for few new counts, as it looks only at *candidates*: for each node its Markov blanket
 in the DAG at the start, and those that would gain most there as a further parent (Friedman, Nachman
@@ -49,32 +54,39 @@ class KickRules:
 
     Parameters
     ----------
-    patience : kicks in a row without a better DAG before the search ends.
+    patience : kicks in vain before the search ends; a better DAG halves their number.
     reversals : edges that a walk draws; those that are covered are reversed.
     candidates : further parents that are looked at, per node.
+    strongest : edges that a kick takes away at most.
 
     Raises
     ------
-    ConfigError : a number is negative.
+    ConfigError : a number is negative, or `strongest` is 0.
     """
 
     patience: int = 200
     reversals: int = 30
     candidates: int = 10
+    strongest: int = 5
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value < 0:
-                raise ConfigError(f"{name} must be at least 0, not {value}")
+            least = 1 if name == "strongest" else 0
+            if value < least:
+                raise ConfigError(f"{name} must be at least {least}, not {value}")
 
 
 def usual_kicks(n: int) -> KickRules:
-    """How the learner `ils` kicks on n nodes: longer on few nodes, where a kick takes less time.
+    """How the learner `ils` kicks on n nodes: longer and among more candidates on few nodes, where
+    a kick takes less time.
 
     >>> usual_kicks(8).patience, usual_kicks(37).patience, usual_kicks(441).patience
-    (600, 405, 200)
+    (450, 450, 200)
+    >>> usual_kicks(8).candidates, usual_kicks(76).candidates, usual_kicks(441).candidates
+    (20, 14, 10)
     """
-    return KickRules(patience=min(max(15_000 // max(n, 1), 200), 600))
+    patience, candidates = 22_000 // max(n, 1), 1100 // max(n, 1)
+    return KickRules(min(max(patience, 200), 450), candidates=min(max(candidates, 10), 20))
 
 
 def iterated_local_search(
@@ -143,9 +155,10 @@ def begin_kicks(n: int, kicks: KickRules, rng: np.random.Generator) -> Kicks:
         change=np.zeros((n, n)),
         bound=np.zeros(n),
         tried=tried,
-        state=np.zeros(2, dtype=np.int64),
+        state=np.array([0, 0, 1], dtype=np.int64),
         random=np.array([rng.integers(1 << 63)], dtype=np.uint64),
         patience=kicks.patience,
         reversals=kicks.reversals,
         candidates=kicks.candidates,
+        strongest=kicks.strongest,
     )

@@ -85,7 +85,7 @@ def test_the_app_has_every_key_so_that_any_can_be_overridden() -> None:
         ({"reading": "worst"}, "unknown reading 'worst'"),
         ({"min-fraction": 1.5}, "min-fraction must lie between 0 and 1"),
         ({"network": "asia", "table": "t.csv"}, "network and table are given"),
-        ({"ess": 0}, "ess must be positive"),
+        ({"ess": 0}, "ess, .* must be above 0"),
     ],
 )
 def test_wrong_settings_are_refused_with_a_hint(config: dict[str, object], words: str) -> None:

@@ -73,8 +73,8 @@ def test_max_parents_is_kept() -> None:
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"ess": 0.0}, "ess must be positive, not 0"),
-        ({"ess": float("nan")}, "ess must be positive, not nan"),
+        ({"ess": 0.0}, "ess, .* must be above 0 and at most .*, not 0"),
+        ({"ess": float("nan")}, "ess, .* must be above 0 and at most .*, not nan"),
         ({"max_parents": -1}, "max-parents must be at least 0, not -1"),
         ({"seconds": 0.0}, "learner-seconds must be positive and finite, not 0"),
         ({"seconds": float("inf")}, "learner-seconds must be positive and finite, not inf"),

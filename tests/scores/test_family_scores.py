@@ -70,7 +70,7 @@ def test_mechanisms_that_differ_are_own() -> None:
 
 def test_what_scores_must_be() -> None:
     counts = count_families(categorical(9, [2, 2]), [Family(0, ()), Family(1, (0,))])
-    with pytest.raises(ConfigError, match="positive number, not 0"):
+    with pytest.raises(ConfigError, match="must be above 0 and at most .*, not 0"):
         bdeu_of_counts(counts, 0)
     with pytest.raises(DataError, match="own scores must be int64 \\[2\\]"):
         family_scores(counts, np.zeros(3, dtype=np.int64))

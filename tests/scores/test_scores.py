@@ -13,6 +13,7 @@ from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError, StructureError
 from fedbn.graphs._bit_kernels import unpack
 from fedbn.graphs.dag import DAG
+from fedbn.learners.settings import LearnerSettings
 from fedbn.scores import SCORES, make_score, total_score
 from fedbn.scores.bdeu import bdeu
 from fedbn.scores.gaussian import gaussian_from_covariance, require_regular
@@ -145,7 +146,7 @@ def test_wrong_requests() -> None:
         make_score("bdue", data)
     with pytest.raises(DataError, match="gaussian-bic needs gaussian data"):
         make_score("gaussian-bic", data)
-    with pytest.raises(ConfigError, match="positive number, not -1"):
+    with pytest.raises(ConfigError, match="must be above 0 and at most .*, not -1"):
         make_score("bdeu", data, ess=-1)
     with pytest.raises(ConfigError, match="at least 1 MB"):
         bdeu(data, memory_mb=0)
@@ -306,3 +307,29 @@ def test_columns_without_a_best_structure_are_named() -> None:
     collinear[:, 3] = collinear[:, 0] - 2.0 * collinear[:, 1]
     refused(collinear, "'v0', 'v1', 'v3'")
     refused(values[:4], "more rows than columns")
+
+
+@pytest.mark.parametrize("ess", [1.0, 1e4, 1e8])
+def test_bdeu_keeps_its_digits_up_to_the_largest_ess(ess: float) -> None:
+    """Γ(n + α) / Γ(α) is α (α + 1) ... (α + n - 1), whose logarithms lose nothing."""
+    data = categorical(1000, [3, 4])
+    score = make_score("bdeu", data, ess=ess)
+    pairs = data.table[:, 0] * 4 + data.table[:, 1]
+
+    def total(cells: np.ndarray, size: int) -> float:
+        counts = np.bincount(cells).tolist()
+        return math.fsum(math.log(ess / size + i) for count in counts for i in range(count))
+
+    alone = total(data.table[:, 1], 4) - math.fsum(math.log(ess + i) for i in range(1000))
+    both = total(pairs, 12) - total(data.table[:, 0], 3)
+    gain = score.local_score(1, (0,)) - score.local_score(1, ())
+    assert gain == pytest.approx(both - alone, abs=1e-6)
+    assert gain > 1e-3
+
+
+@pytest.mark.parametrize("ess", [0.0, -1.0, 1.01e8, math.inf, math.nan])
+def test_bdeu_refuses_an_ess_out_of_range(ess: float) -> None:
+    with pytest.raises(ConfigError, match=r"must be above 0 and at most 1e\+08"):
+        bdeu(categorical(10, [2, 3]), ess)
+    with pytest.raises(ConfigError, match="^ess, the equivalent sample size of BDeu, must be"):
+        LearnerSettings(ess=ess)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError
+from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.limits import Limit
 from fedbn.scores import make_score, total_score
@@ -17,7 +18,7 @@ from fedbn.search.hill_climbing import begin_hill, hill_rules
 from fedbn.search.iterated_local_search import KickRules, begin_kicks, iterated_local_search
 from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges0
-from tests.naive_hill import NaiveKicks
+from tests.naive_hill import REVERSE, NaiveKicks, adjacent_dags
 from tests.search.test_class_search import NAMES, sample
 from tests.search.test_hill_climbing import KNOWLEDGE
 
@@ -26,7 +27,9 @@ from tests.search.test_hill_climbing import KNOWLEDGE
 @given(
     seed=st.integers(0, 10**6),
     kind=st.sampled_from(["categorical", "gaussian"]),
-    kicks=st.builds(KickRules, st.integers(0, 8), st.integers(0, 9), st.integers(0, 5)),
+    kicks=st.builds(
+        KickRules, st.integers(0, 30), st.integers(0, 9), st.integers(0, 5), st.integers(1, 3)
+    ),
     max_parents=st.sampled_from([None, 1, 2]),
     knowledge=st.sampled_from(KNOWLEDGE),
 )
@@ -82,6 +85,8 @@ def test_time_and_numbers_out_of_range() -> None:
     assert iterated_local_search(score, rules, rng=np.random.default_rng(0)).status == "time limit"
     with pytest.raises(ConfigError, match="reversals must be at least 0, not -1"):
         KickRules(reversals=-1)
+    with pytest.raises(ConfigError, match="strongest must be at least 1, not 0"):
+        KickRules(strongest=0)
 
 
 def test_rounding_is_no_better_dag() -> None:
@@ -96,3 +101,26 @@ def test_rounding_is_no_better_dag() -> None:
     hill = begin_hill(score, xges0(score).dag, np.zeros(1, dtype=np.int64))
     kicks = begin_kicks(n, KickRules(), np.random.default_rng(0))
     assert iterate(score.tables, hill, hill_rules(score, SearchRules()), kicks, 5000)
+
+
+@pytest.mark.parametrize("max_parents", [None, 2])
+def test_no_permitted_move_gains_more_than_the_bound_of_its_row(max_parents: int | None) -> None:
+    """Rows are passed over by their bounds, so these must hold after every kick."""
+    from fedbn.graphs._bit_kernels import unpack
+    from fedbn.search._kick_kernels import iterate
+
+    moves = 0
+    for seed in range(4):
+        score = make_score("bdeu", sample("categorical", seed, density=0.9))
+        rules = SearchRules(max_parents=max_parents, knowledge=KNOWLEDGE[seed % len(KNOWLEDGE)])
+        hill = begin_hill(score, xges0(score, rules).dag, np.zeros(1, dtype=np.int64))
+        kicks = begin_kicks(score.n, KickRules(), np.random.default_rng(seed))
+        for _ in range(15):
+            iterate(score.tables, hill, hill_rules(score, rules), kicks, 1)
+            dag = DAG(score.names, unpack(hill.pa, score.n).T)
+            candidates = unpack(hill.candidates, score.n)
+            for (kind, y, x), _ in adjacent_dags(dag, rules, candidates):
+                gain = hill.change[y, x] + (hill.change[x, y] if kind == REVERSE else 0)
+                assert gain <= hill.bound[y]
+                moves += np.isfinite(hill.bound[y])
+    assert moves > 100

@@ -95,7 +95,7 @@ def test_learn_prints_edges_alone_on_standard_output(fedbn: Fedbn, table: Path) 
 def test_learn_says_what_is_wrong(fedbn: Fedbn, table: Path, tmp_path: Path) -> None:
     assert "unknown learner 'gse'" in fedbn("learn", table, "--learner", "gse").error
     assert "unknown score 'bdue'" in fedbn("learn", table, "--score", "bdue").error
-    assert "ess must be positive" in fedbn("learn", table, "--ess", "0").error
+    assert "must be above 0 and at most" in fedbn("learn", table, "--ess", "0").error
     assert "finite number" in fedbn("learn", table, "--score", "gaussian-bic").error
     empty = tmp_path / "empty.csv"
     empty.write_text("")
