@@ -9,20 +9,29 @@ from typing import Any
 
 __all__ = ["quick_compilation", "without_collection"]
 
+MANY_OBJECTS = 10_000
+"""How many objects that stay mean that something was compiled, or imported."""
+
 
 @contextmanager
 def quick_compilation() -> Iterator[None]:
-    """Inside, kernels are compiled in three quarters of the time; what they do is the same."""
-    with without_collection(), _options_compared_as_set():
+    """Inside, kernels are compiled in three quarters of the time; what they do is the same.
+
+    One thread at a time is inside, and no other compiles meanwhile.
+    """
+    from numba.core.compiler_lock import global_compiler_lock
+
+    with global_compiler_lock, without_collection(), _options_compared_as_set():
         yield
 
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """No cyclic garbage is looked for.
+    """No cyclic garbage is looked for, and never among what was made inside, if it was much.
 
     A compiler makes millions of objects that stay; looking for garbage among them is an eighth of
-    the time that it takes to compile kernels. Modules that are imported stay, too.
+    the time that it takes to compile kernels, and once more as much when Python ends. Modules that
+    are imported stay, too.
     """
     collects = gc.isenabled()
     gc.disable()
@@ -30,6 +39,8 @@ def without_collection() -> Iterator[None]:
         yield
     finally:
         if collects:
+            if gc.get_count()[0] > MANY_OBJECTS:
+                gc.freeze()
             gc.enable()
 
 
@@ -49,8 +60,12 @@ def _options_compared_as_set() -> Iterator[None]:
         return hash(tuple(sorted(self.options)))  # what numba's own comes to
 
     def equal(self: Any, other: Any) -> Any:
-        alike = type(self) is type(other) and self._values == other._values
-        return alike or whole_equality(self, other)
+        if type(self) is not type(other):
+            return whole_equality(self, other)
+        if self._values == other._values:
+            return True
+        names = self._values.keys() | other._values.keys()
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
     TargetConfig.__hash__, TargetConfig.__eq__ = by_names, equal
     try:

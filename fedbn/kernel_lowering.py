@@ -9,16 +9,24 @@ What parts and doors are: `kernel_parts.py` and `kernel_door.py`.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import binding
 from numba._dynfunc import make_function
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
-__all__ = ["OPTIONS", "DoorCompiler", "PartCompiler", "ShortLoopsCompiler"]
+__all__ = [
+    "OPTIONS",
+    "DoorCompiler",
+    "PartCompiler",
+    "ShortLoopsCompiler",
+    "numba_functions_as_parts",
+]
 
 # The options with which numba compiles np.zeros and the like, once for callers with the same ones.
 # So parts and doors have these, and what else they need is set in the last step.
@@ -28,7 +36,25 @@ OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True}
 _REFUSE = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value
 
 
-class _PartLibrary(JITCodeLibrary):
+class _Library(JITCodeLibrary):
+    """Code that is optimised as a whole in its door, and simplified before it is joined to it.
+
+    Without the passes over loops kernels would take twice as long; more than LLVM's first level
+    of passes wins nothing.
+    """
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+        options = binding.create_pipeline_tuning_options(speed_level=1)
+        builder = binding.create_pass_builder(self._codegen._tm, options)
+        passes = builder.getFunctionPassManager()
+        passes.add_refprune_pass()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
+
+class _PartLibrary(_Library):
     """A part's code, with what it calls; neither optimised as a whole nor made machine code."""
 
     def finalize(self) -> None:
@@ -61,7 +87,7 @@ class _PartLowering(NativeLowering):
         return True
 
 
-class _DoorLibrary(JITCodeLibrary):
+class _DoorLibrary(_Library):
     """A door's code. Machine code alone is kept on disk: no other code is made of it."""
 
     def serialize_using_object_code(self) -> Any:
@@ -115,18 +141,38 @@ class _ShortLoopsLowering(_DoorLowering):
     library = _ShortLoopsLibrary
 
 
-class PartCompiler(CompilerBase):
+def _pipelines(state: Any, last_step: type[NativeLowering]) -> list[Any]:
     """numba's own passes, but for the last step."""
+    passes = DefaultPassBuilder.define_nopython_pipeline(state)
+    place = next(i for i, (kind, _) in enumerate(passes.passes) if kind is NativeLowering)
+    passes.passes[place] = (last_step, "lower")
+    passes._finalized = False
+    passes.finalize()
+    return [passes]
+
+
+class PartCompiler(CompilerBase):
+    """How a part is compiled."""
 
     last_step: type[NativeLowering] = _PartLowering
 
     def define_pipelines(self) -> list[Any]:
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        place = next(i for i, (kind, _) in enumerate(passes.passes) if kind is NativeLowering)
-        passes.passes[place] = (self.last_step, "lower")
-        passes._finalized = False
-        passes.finalize()
-        return [passes]
+        return _pipelines(self.state, self.last_step)
+
+
+@contextmanager
+def numba_functions_as_parts() -> Iterator[None]:
+    """Inside, the functions of numba that kernels call, np.empty and the like, become parts.
+
+    By itself numba makes machine code of each, which nobody runs, and what ctypes would call.
+    """
+    usual: Any = Compiler
+    pipelines = usual.define_pipelines
+    usual.define_pipelines = lambda compiler: _pipelines(compiler.state, _PartLowering)
+    try:
+        yield
+    finally:
+        usual.define_pipelines = pipelines
 
 
 class DoorCompiler(PartCompiler):

@@ -6,19 +6,33 @@ optimised six times. A part is translated and simplified, and joined to its call
 door is optimised as a whole.
 """
 
+# mypy: disable-error-code="no-untyped-call"
+# (numba's own functions have no types)
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from typing import Any, TypeVar, cast
 
-from numba import njit, types
+from numba import types
+from numba.core.registry import CPUDispatcher
 
 from fedbn.kernel_lowering import OPTIONS, PartCompiler
 
 __all__ = ["Part", "inner", "inner_in_place", "inner_with_arrays"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _PartKernel(CPUDispatcher):
+    """What numba compiles of a part."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """A number that is written into a call, like True or 0, is one argument of its kind among
+        others: numba would compile the part once more for every such number."""
+        named = {name: types.unliteral(arg) for name, arg in kws.items()}
+        return super().get_call_template([types.unliteral(arg) for arg in args], named)
 
 
 class Part:
@@ -30,8 +44,9 @@ class Part:
 
     @cached_property
     def _kernel(self) -> Any:
-        options = {**OPTIONS, **self._options}
-        return njit(**options, pipeline_class=PartCompiler)(self.__wrapped__)  # type: ignore[attr-defined]
+        function = self.__wrapped__  # type: ignore[attr-defined]
+        options = {"nopython": True, **OPTIONS, **self._options}
+        return _PartKernel(function, targetoptions=options, pipeline_class=PartCompiler)
 
     @property
     def _numba_type_(self) -> Any:

@@ -15,6 +15,7 @@ a state nor return a field, which lives only as long as the call.
 from __future__ import annotations
 
 import hashlib
+from functools import cache, reduce
 from typing import Any, TypeVar
 
 from llvmlite import ir
@@ -29,7 +30,6 @@ from numba.extending import (
     typeof_impl,
     unbox,
 )
-from numba.np.arrayobj import populate_array
 
 __all__ = ["by_reference"]
 
@@ -145,10 +145,7 @@ def _read_field(context: Any, builder: Any, state: _StateType, table: Any, name:
     word, field = state.place(name)
     if not isinstance(field, types.Array):
         return _read(builder, table, word, context.get_value_type(field))
-    array = context.make_array(field)(context, builder)
-    itemsize = context.get_constant(
-        types.intp, context.get_abi_sizeof(context.get_data_type(field.dtype))
-    )
+    itemsize = _WORD(_itemsize(context, field.dtype))
     shape = [_read(builder, table, word + 1 + d, _WORD) for d in range(field.ndim)]
     if field.layout == "C":
         strides = [itemsize]
@@ -158,15 +155,27 @@ def _read_field(context: Any, builder: Any, state: _StateType, table: Any, name:
         strides = [
             _read(builder, table, word + 1 + field.ndim + d, _WORD) for d in range(field.ndim)
         ]
-    populate_array(
-        array,
-        data=_read(builder, table, word, array.data.type),
-        shape=shape,
-        strides=strides,
-        itemsize=itemsize,
-        meminfo=None,
-    )
-    return array._getvalue()
+    model = context.data_model_manager[field]
+    kinds = dict(zip(model._fields, model.get_value_type().elements, strict=True))
+    entries = {
+        "meminfo": ir.Constant(kinds["meminfo"], None),
+        "parent": ir.Constant(kinds["parent"], None),
+        "nitems": reduce(builder.mul, shape),
+        "itemsize": itemsize,
+        "data": _read(builder, table, word, kinds["data"]),
+        "shape": cgutils.pack_array(builder, shape),
+        "strides": cgutils.pack_array(builder, strides),
+    }
+    array = ir.Constant(model.get_value_type(), ir.Undefined)
+    for entry, value in entries.items():
+        array = builder.insert_value(array, value, model.get_field_position(entry))
+    return array
+
+
+@cache
+def _itemsize(context: Any, kind: Any) -> int:
+    """Bytes of an entry of an array."""
+    return int(context.get_abi_sizeof(context.get_data_type(kind)))
 
 
 def _at(builder: Any, table: Any, word: int) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.graphs.dag import DAG
-from fedbn.kernel_compilation import quick_compilation
+from fedbn.kernel_compilation import without_collection
 from fedbn.learners.learner import Certificate, Found, Learner, scores_of
 from fedbn.learners.settings import LearnerSettings
 from fedbn.learners.table import kind_of_score, learner_for
@@ -142,7 +142,7 @@ def warm_up(name: str, score: str, turning: bool) -> None:
     replicates = 1 if name == "bootstrap" else LearnerSettings.replicates
     settings = LearnerSettings(learner=name, score=score, turning=turning, replicates=replicates)
     table = _any_table(kind_of_score(score))
-    with quick_compilation():
+    with without_collection():
         learner_for(settings).run(table, settings, np.random.default_rng(0), None)
 
 

@@ -15,7 +15,7 @@ import typer
 from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG
-from fedbn.kernel_compilation import quick_compilation
+from fedbn.kernel_compilation import without_collection
 from fedbn.wording import count_of
 from simulations.commands.fuse_options import FuseOptions, settings_of
 from simulations.inputs import one_structure
@@ -55,7 +55,7 @@ def warm_up() -> None:
         DAG.from_edges("abc", [("a", "c"), ("b", "c")]),
         DAG.from_edges("abc", [("a", "b"), ("b", "c")]),
     ]
-    with quick_compilation():
+    with without_collection():
         select_among(mcbnc_paths(inputs))
 
 
