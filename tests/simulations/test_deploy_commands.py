@@ -237,7 +237,7 @@ def test_a_simulation_leaves_out_who_does_not_match(
 ) -> None:
     (tmp_path / "odd.csv").write_text("A,E\n" + "old,uni\nyoung,high\n" * 5)
     options = ("simulate", "--sites", *tables, "odd.csv", *HERE)
-    assert "client 'odd' has no column 'O', 'R', 'S' and 1 more" in fedbn(*options).error
+    assert "client 'odd' has no columns 'O', 'R', 'S' and 1 more" in fedbn(*options).error
     content = fedbn(*options, "--set", "on-mismatch=leave-out", "--out", "three").json
     assert [row["client"] for row in content["clients"]] == ["east", "north", "south"]
     assert [entry["client"] for entry in content["refused"]] == ["odd"]
