@@ -38,7 +38,6 @@ from fedbn.consensus._engine import (
     X,
     Y,
 )
-from fedbn.consensus._side_kernels import fill_sides, may_cross
 from fedbn.consensus._slot_kernels import (
     at_least,
     change,
@@ -47,7 +46,7 @@ from fedbn.consensus._slot_kernels import (
     new_slot,
     size_of,
 )
-from fedbn.consensus._typical_kernels import fill_unlike, has_same_cut
+from fedbn.consensus._typical_kernels import fill_unlike, may_change, may_cross
 from fedbn.graphs._bit_kernels import ONE, ZERO, first_bit, has_bit, set_bit
 from fedbn.kernel_parts import inner
 
@@ -94,7 +93,7 @@ def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -
     """The minimum cut of the typical graph, for all inputs that have the same; cuts made, one.
 
     The others are in s.inputs[LEFT]. An input of which as much is known as the typical cut has that
-    one if no new edges leave a side of it; one of which less is known, if all is the same.
+    one if no new edges leave a side of it; one of which less is known, if all rows are the same.
     """
     number = e.slots[slot, OWNER]
     x, y = e.edges[number, X], e.edges[number, Y]
@@ -102,9 +101,7 @@ def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -
     more = e.limits[K_MAX] - size_of(e.sets[slot, H])
     value = min(least_cut_bits(e.typical, x, y, low, free, more, s), e.limits[CLIP])
     certain = size_of(free) > more
-    if value > 0:
-        fill_unlike(e, low, free, certain, s)
-    fill_sides(e, slot, value, certain, s)
+    fill_unlike(e, slot, value, certain, s)
     left = s.inputs[LEFT]
     for k in range(left.shape[0]):
         left[k] = ZERO
@@ -113,12 +110,12 @@ def _evaluate_alike(e: Engine, slot: int, limit: int, stride: int, s: Scratch) -
         if known < 0:
             continue
         if known == value:
-            same = not has_bit(s.inputs[CROSSED], i)
-            same = same or not may_cross(e, slot, i, value, certain, s)
+            other = has_bit(s.inputs[CROSSED], i) and may_cross(e, slot, i, value, certain, s)
+        elif known < value:
+            other = has_bit(s.inputs[UNLIKE], i) and may_change(e, slot, i, certain, s)
         else:
-            same = known < value and not has_bit(s.inputs[UNLIKE], i)
-            same = same or (known < value and has_same_cut(e, slot, i, certain, s))
-        if not same:
+            other = True
+        if other:
             set_bit(left, i)
             continue
         change(e, slot, i, known, value)

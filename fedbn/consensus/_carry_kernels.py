@@ -75,8 +75,9 @@ def carry(e: Engine, source: int, target: int, s: Scratch) -> None:
 
     The graph of (low', high') is a subgraph of that of (low, high) if low' - low is in
     An({x, y} + low) and nothing of high - high' in An({x, y} + low'), and the same graph if also
-    low - low' is in An({x, y} + low') and nothing of high' - high in An({x, y} + low). Where bound
-    4 may say more of the target than of the source, it is asked again.
+    low - low' is in An({x, y} + low') and nothing of high' - high in An({x, y} + low). The latter
+    alone makes it a subgraph of the other, in which a cut of 0 is one, too. Where bound 4 may say
+    more of the target than of the source, it is asked again.
     """
     number = e.slots[source, OWNER]
     x, y = e.edges[number, X], e.edges[number, Y]
@@ -98,7 +99,7 @@ def carry(e: Engine, source: int, target: int, s: Scratch) -> None:
             continue
         exact, g = same, e.graphs[i]
         if has_bit(s.inputs[UNLIKE], i):
-            if _obstacle(g, x, y, low, old_low, s) >= 0:
+            if cut != 0 and _obstacle(g, x, y, low, old_low, s) >= 0:
                 continue
             exact = cut >= 0 and _is_same(g, x, y, low, old_low, s)
         elif not carried:

@@ -31,12 +31,11 @@ disagree on that S, and H is limited, must families be split: on an element of d
 So the best operator is found by best-first search over slots in the order (bound, x, y, |H|, H).
 
 Where to find it: `_moral_kernels.py` the rows of an input; `_cut_kernels.py` minimum cuts;
-`_typical_kernels.py` and `_side_kernels.py` one cut for many inputs; `_difference_kernels.py` how
-these differ from it;
-`_input_kernels.py` the inputs and the arcs they lose; `_slot_kernels.py` the slots, their bounds
-and their order; `_bound_kernels.py` the cached cuts; `_carry_kernels.py` what one slot's cuts say
-of another; `_split_kernels.py` the splitting of families; `_pattern_kernels.py` Delete in P;
-`_best_deletion_kernels.py` the search.
+`_typical_kernels.py` one cut for many inputs; `_difference_kernels.py` how they differ;
+`_row_kernels.py` what that changes; `_input_kernels.py` the inputs and the arcs they lose;
+`_slot_kernels.py` the slots, their bounds and their order; `_bound_kernels.py` the cached cuts;
+`_carry_kernels.py` what one slot's cuts say of another; `_split_kernels.py` the splitting of
+families; `_pattern_kernels.py` Delete in P; `_best_deletion_kernels.py` the search.
 """
 
 from __future__ import annotations
