@@ -11,11 +11,9 @@ its own file and all files of kernels and states that it imports are what they w
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import re
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -32,13 +30,11 @@ from fedbn.kernel_lowering import (
     numba_functions_as_parts,
 )
 from fedbn.kernel_parts import Part
+from fedbn.kernel_sources import digest_of
 
-__all__ = ["door", "door_to_sets", "is_compiled", "sources"]
+__all__ = ["door", "door_to_sets", "is_compiled"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-_PACKAGE = Path(__file__).resolve().parent
-_IMPORT = re.compile(r"(?m)^\s*from fedbn\.([\w.]+) import (\([^)]*\)|[^\n]*)")
 
 
 class _Cache(FunctionCache):
@@ -51,7 +47,7 @@ class _Cache(FunctionCache):
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         file = self._cache_file
-        digest = _digest(Path(inspect.getfile(function)).resolve())
+        digest = digest_of(Path(inspect.getfile(function)).resolve())
         file._source_stamp = (file._source_stamp, digest)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -106,42 +102,3 @@ def is_compiled(kernel: Any) -> bool:
     A door that takes several kinds of arguments counts when it is compiled for one of them.
     """
     return bool(kernel._cache._cache_file._load_index())
-
-
-@lru_cache
-def _digest(path: Path) -> str:
-    """Of everything that the kernels of a file are made of."""
-    found = hashlib.sha256()
-    for source in sources(path):
-        found.update(_content(source))
-    return found.hexdigest()
-
-
-def sources(path: Path) -> list[Path]:
-    """The file, and all files of fedbn's kernels, their parts and states that it imports, sorted.
-
-    Imports of imports count; files without an underscore or "kernel_" in front hold no kernels.
-    """
-    found: set[Path] = set()
-    waiting = [path]
-    while waiting:
-        source = waiting.pop()
-        if source not in found:
-            found.add(source)
-            waiting += _imports(source)
-    return sorted(found)
-
-
-@lru_cache
-def _imports(path: Path) -> list[Path]:
-    named = []
-    for module, names in _IMPORT.findall(_content(path).decode("utf-8")):
-        parts = module.split(".")
-        named.append(_PACKAGE.joinpath(*parts).with_suffix(".py"))
-        named += [_PACKAGE.joinpath(*parts, f"{name}.py") for name in re.findall(r"\w+", names)]
-    return [file for file in named if file.name.startswith(("_", "kernel_")) and file.is_file()]
-
-
-@lru_cache
-def _content(path: Path) -> bytes:
-    return path.read_bytes()

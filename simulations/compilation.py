@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fedbn.kernel_sources import digest_of
+
 __all__ = ["Compilation", "compilation", "kernels_below", "tell_of_kernels"]
 
 
@@ -32,12 +34,13 @@ class Compilation:
         self._changed = -math.inf
 
     def count_compiled(self) -> int:
-        """Kernels with a file that is not older than their source."""
+        """Kernels with a file that was made of their sources as they are now: it names their
+        digest."""
         found = 0
         for index in self._root.glob("**/__pycache__/*_kernels.*.nbi"):
             source = index.parent.parent / f"{index.name.partition('.')[0]}.py"
             try:
-                found += index.stat().st_mtime >= source.stat().st_mtime
+                found += digest_of(source.resolve()).encode() in index.read_bytes()
             except OSError:
                 continue
         return found

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fedbn.kernel_sources import digest_of
 from simulations import progress
 from simulations.compilation import Compilation
 from simulations.progress import stages
@@ -81,13 +82,17 @@ def test_the_first_run_says_that_it_compiles(tmp_path: Path) -> None:
     seen = Compilation(tmp_path)
     told = "compiling for this machine, once: {} of at most 2 kernels"
     assert seen.words(0.0) == told.format(0)
-    (cache / "_any_kernels.one-2.py311.nbi").write_text("")
+    index = cache / "_any_kernels.one-2.py311.nbi"
+    index.write_bytes(b"made of other sources")
+    assert seen.words(2.0) == told.format(0)
+    index.write_bytes(b"made of " + digest_of(source.resolve()).encode())
     assert seen.words(5.0) == told.format(1)
     assert seen.words(64.0) == told.format(1)
     assert seen.words(66.0) == ""
     assert Compilation(tmp_path).words(0.0) == ""
-    later = source.stat().st_mtime + 10
-    os.utime(source, (later, later))
+    os.utime(source, (source.stat().st_mtime + 10,) * 2)  # the same text counts as the same
+    assert Compilation(tmp_path).count_compiled() == 1
+    index.write_bytes(b"made of other sources")
     assert Compilation(tmp_path).words(0.0) == told.format(0)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from fedbn.kernel_door import is_compiled, sources
+from fedbn.kernel_door import is_compiled
+from fedbn.kernel_sources import sources
 from simulations.commands import warmup
 from simulations.compilation import kernels_below, tell_of_kernels
 
@@ -48,7 +49,7 @@ def test_a_door_is_compiled_from_its_first_call_until_a_source_changes(
     assert door(2) == 4
     assert is_compiled(door)
     assert is_compiled(module_at(file).twice)
-    monkeypatch.setattr("fedbn.kernel_door._digest", lambda path: "of another release")
+    monkeypatch.setattr("fedbn.kernel_door.digest_of", lambda path: "of another release")
     door = module_at(file).twice
     assert not is_compiled(door)
     assert door(2) == 4
