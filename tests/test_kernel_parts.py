@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
 import itertools
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 from fedbn.kernel_compilation import MANY_OBJECTS, quick_compilation, without_collection
+from tests.kernel_files import load, write_and_load
 
 KERNELS = """
 import numpy as np
@@ -86,19 +85,7 @@ NAMES = itertools.count()
 
 def kernels_in(folder: Path, text: str = KERNELS) -> Any:
     """A module with these kernels and a cache of its own."""
-    file = folder / f"kernels_of_a_test_{next(NAMES)}.py"
-    file.write_text(text)
-    return load(file)
-
-
-def load(file: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[file.stem] = module
-    spec.loader.exec_module(module)
-    return module
+    return write_and_load(folder / f"kernels_of_a_test_{next(NAMES)}.py", text)
 
 
 class Compiled(event.Listener):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +11,7 @@ from fedbn.kernel_door import is_compiled
 from fedbn.kernel_sources import sources
 from simulations.commands import warmup
 from simulations.compilation import kernels_below, tell_of_kernels
+from tests.kernel_files import write_and_load
 
 KERNEL = """
 from fedbn.kernel_door import door
@@ -28,32 +26,20 @@ def four_times(x):
 """
 
 
-def module_at(file: Path) -> Any:
-    """The module of a file with KERNEL."""
-    file.write_text(KERNEL)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[file.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_a_door_is_compiled_from_its_first_call_until_a_source_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "kernel_of_a_test.py"
-    door = module_at(file).twice
+    door = write_and_load(file, KERNEL).twice
     assert not is_compiled(door)
     assert door(2) == 4
     assert is_compiled(door)
-    assert is_compiled(module_at(file).twice)
+    assert is_compiled(write_and_load(file, KERNEL).twice)
     monkeypatch.setattr("fedbn.kernel_door.digest_of", lambda path: "of another release")
-    door = module_at(file).twice
+    door = write_and_load(file, KERNEL).twice
     assert not is_compiled(door)
     assert door(2) == 4
-    assert is_compiled(module_at(file).twice)
+    assert is_compiled(write_and_load(file, KERNEL).twice)
 
 
 def test_a_door_has_the_sources_of_all_that_it_calls() -> None:
@@ -67,7 +53,7 @@ def test_a_door_has_the_sources_of_all_that_it_calls() -> None:
 
 
 def test_kernels_below_a_door_are_counted_as_they_are_compiled(tmp_path: Path) -> None:
-    module = module_at(tmp_path / "counted_kernels_of_a_test.py")
+    module = write_and_load(tmp_path / "counted_kernels_of_a_test.py", KERNEL)
     assert kernels_below([module.four_times]) == {module.four_times, module.twice}
     told: list[int] = []
     with tell_of_kernels(told.append):
