@@ -20,12 +20,10 @@ from fedbn.kernel_parts import inner, inner_with_arrays
 from fedbn.kernel_state import by_reference
 from fedbn.scores._joint_kernels import joint_pairs, local
 from fedbn.scores._tables import Integer, Tables
-from fedbn.search._set_kernels import first, members, size_of
+from fedbn.search._set_kernels import any_in, first, members, size_of
 from fedbn.search._state import ZERO
 
-ADD, REMOVE, REVERSE = 0, 1, 2
-ANY = -1
-KINDS = 3
+ADD, REMOVE, REVERSE, KINDS, ANY = 0, 1, 2, 3, -1
 
 
 @by_reference
@@ -119,10 +117,9 @@ def find_descendants_again(hill: Hill) -> None:
     before = hill.below.copy()
     find_descendants(hill)
     for v in range(n):
-        differ = ZERO
         for w in range(words):
-            differ |= before[v, w] ^ hill.below[v, w]
-        if differ != ZERO:
+            before[v, w] ^= hill.below[v, w]
+        if any_in(before[v]):
             hill.bound[v] = np.inf
             for w in range(words):
                 word = hill.pa[v, w]
@@ -133,6 +130,7 @@ def find_descendants_again(hill: Hill) -> None:
 
 @inner
 def forget_bounds(bound: NDArray[np.float64], rows: Bits) -> None:
+    """Rows of this set are looked at again."""
     for w in range(rows.shape[0]):
         word = rows[w]
         while word != ZERO:
@@ -209,9 +207,8 @@ def _best_move(
                     hill.bound[y] = max(hill.bound[y], gain)
                     if gain <= bar or (first_of and 0 <= kind <= option):
                         continue
-                    if only != ANY and option != only:
-                        continue
-                    if tabu[x, y] > step and gain <= aspired:
+                    is_other = only != ANY and option != only
+                    if is_other or (tabu[x, y] > step and gain <= aspired):
                         continue
                     grown = pa[y if option == ADD else x]
                     if option != REMOVE and size_of(grown) >= rules.max_parents:
