@@ -95,9 +95,8 @@ def fill_unlike(e: Engine, slot: int, value: int, certain: bool, s: Scratch) -> 
 def _fill_reached(
     e: Engine, slot: int, marks: Bits, nodes: Bits, near: Bits, certain: bool, s: Scratch, out: Bits
 ) -> None:
-    """out := all inputs but such as surely have the same rows of `nodes` as the typical graph, if
-    `marks` are those of DIFFERENT, or nothing more in them, if they are those of ALONE: differences
-    that are arcs which the input lacks need no look then. near := K.
+    """out := all inputs but such as surely have the same rows of `nodes` as the typical graph, by
+    marks of DIFFERENT, or nothing more in them, by marks of ALONE (own arcs alone). near := K.
 
     Let A be that of the typical graph, below the descendants of the nodes N. All others have (a) no
     difference that leaves below - low, or none that enters A; (b) no difference that enters a node
