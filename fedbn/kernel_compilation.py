@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["quick_compilation", "without_collection"]
 
 MANY_OBJECTS = 10_000
-"""How many objects that stay mean that something was compiled, or imported."""
+"""So many new objects mean that something was compiled, or imported."""
 
 
 @contextmanager
@@ -27,11 +27,11 @@ def quick_compilation() -> Iterator[None]:
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """No cyclic garbage is looked for, and never among what was made inside, if it was much.
+    """No cyclic garbage is looked for; what was made inside, if much, counts as old at once.
 
     A compiler makes millions of objects that stay; looking for garbage among them is an eighth of
-    the time that it takes to compile kernels, and once more as much when Python ends. Modules that
-    are imported stay, too.
+    the time that it takes to compile kernels. Modules that are imported stay, too. Nothing is kept
+    from being collected later on.
     """
     collects = gc.isenabled()
     gc.disable()
@@ -39,8 +39,9 @@ def without_collection() -> Iterator[None]:
         yield
     finally:
         if collects:
-            if gc.get_count()[0] > MANY_OBJECTS:
-                gc.freeze()
+            if gc.get_count()[0] > MANY_OBJECTS and gc.get_freeze_count() == 0:
+                gc.freeze()  # together: all objects move to the oldest generation, not looked at
+                gc.unfreeze()
             gc.enable()
 
 

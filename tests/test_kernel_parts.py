@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -190,15 +191,36 @@ def test_options_compared_as_set_are_equal_when_numba_says_so(
         assert hash(flags[0]) == hash(flags[1])
 
 
-def test_what_was_made_without_collection_stays_if_it_was_much() -> None:
+class _Cycle:
+    """What only the collector can find, for it refers to itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def _generation(sought: object) -> int:
+    return next(i for i in range(3) if any(each is sought for each in gc.get_objects(i)))
+
+
+def test_what_was_made_without_collection_is_old_if_it_was_much() -> None:
     gc.collect()
-    frozen = gc.get_freeze_count()
     with without_collection():
-        few = [[] for _ in range(10)]
-    assert gc.get_freeze_count() == frozen
+        few: list[list[int]] = [[] for _ in range(10)]
+    assert _generation(few) == 0
     with without_collection():
         assert not gc.isenabled()
         many: list[list[int]] = [[] for _ in range(2 * MANY_OBJECTS)]
-    assert gc.get_freeze_count() >= frozen + len(many) + len(few)
+    assert _generation(many) == 2
     assert gc.isenabled()
-    gc.unfreeze()
+
+
+def test_what_was_made_without_collection_is_collected_later() -> None:
+    before, kept = _Cycle(), gc.get_freeze_count()
+    seen = [weakref.ref(before)]
+    with without_collection():
+        made = [_Cycle() for _ in range(2 * MANY_OBJECTS)]
+        seen.append(weakref.ref(made[0]))
+    assert gc.get_freeze_count() == kept
+    del before, made
+    gc.collect()
+    assert [each() for each in seen] == [None, None]

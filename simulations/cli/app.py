@@ -7,7 +7,9 @@ error. Exit status: 0, or 1 after an error of fedbn (one line), or 2 after wrong
 
 from __future__ import annotations
 
+import atexit
 import copy
+import gc
 import sys
 from typing import Annotated
 
@@ -99,6 +101,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit; an error of fedbn is one line on standard error and status 1."""
     from simulations.terminal import show_error, show_warnings
 
+    atexit.register(gc.freeze)  # Python looks for no garbage when the process ends
     try:
         with show_warnings():
             _with_only(sys.argv[1:2] if arguments is None else arguments[:1])(args=arguments)
