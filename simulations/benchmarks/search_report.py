@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MARKERS = "os^vD<>PX*"
 REFERENCE = "fedbn ges"
 """The program that the others are compared with."""
 ILS = "fedbn ils"
@@ -170,13 +172,13 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     if len(counts[network]) > 1 or len(networks[number]) == 1:
         panels.append(("rows", network, [row for row in rows if row.network == network]))
     if len(networks[number]) > 1:
-        panels.append(("nodes", f"{number} rows", [row for row in rows if row.rows == number]))
-    figure = Figure(figsize=(1 + 5 * len(panels), 4.5), layout="constrained")
+        panels.append(("nodes", f"{number:,} rows", [row for row in rows if row.rows == number]))
+    figure = Figure(figsize=(3 + 5 * len(panels), 4.5), layout="constrained")
     grid = figure.subplots(1, len(panels), squeeze=False)
     for axes, (field, title, shown) in zip(grid.flat, panels, strict=True):
         _lines(axes, shown, field)
         axes.set_title(title)
-    grid[0, 0].legend(fontsize=8)
+    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
     figure.savefig(path, dpi=150)
 
 
@@ -185,13 +187,25 @@ def _in_order(rows: Sequence[Row], field: str) -> list[Any]:
 
 
 def _lines(axes: Axes, rows: Sequence[Row], field: str) -> None:
-    for program in _in_order(rows, "program"):
+    for program, marker in zip(_in_order(rows, "program"), cycle(MARKERS), strict=False):
         points: dict[int, list[float]] = {}
         for row in rows:
             if row.program == program and row.seconds is not None:
                 points.setdefault(getattr(row, field), []).append(row.seconds)
         if points:
             xs = sorted(points)
-            axes.plot(xs, [np.mean(points[x]) for x in xs], marker="o", label=program)
+            axes.plot(xs, [np.mean(points[x]) for x in xs], marker=marker, label=program)
     axes.set(xscale="log", yscale="log", xlabel=field, ylabel="CPU seconds")
+    ticks = _apart(sorted({getattr(row, field) for row in rows}))
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.set_xticks([], minor=True)
     axes.grid(alpha=0.3)
+
+
+def _apart(numbers: Sequence[int]) -> list[int]:
+    """Numbers whose labels do not touch on a logarithmic axis; the largest is one of them."""
+    kept: list[int] = []
+    for number in reversed(numbers):
+        if not kept or number < 0.85 * kept[-1]:
+            kept.append(number)
+    return kept[::-1]
