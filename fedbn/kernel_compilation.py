@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["quick_compilation", "without_collection"]
+__all__ = ["is_compiling", "quick_compilation", "without_collection"]
 
 MANY_OBJECTS = 10_000
 """So many new objects mean that something was compiled, or imported."""
+
+_inside = False
+"""Whether a thread is inside `quick_compilation`."""
 
 
 @contextmanager
@@ -21,8 +24,18 @@ def quick_compilation() -> Iterator[None]:
     """
     from numba.core.compiler_lock import global_compiler_lock
 
+    global _inside
     with global_compiler_lock, without_collection(), _options_compared_as_set():
-        yield
+        before, _inside = _inside, True
+        try:
+            yield
+        finally:
+            _inside = before
+
+
+def is_compiling() -> bool:
+    """Whether this process compiles kernels now."""
+    return _inside
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fedbn.kernel_compilation import is_compiling
 from fedbn.kernel_sources import digest_of
 
 __all__ = ["Compilation", "compilation", "kernels_below", "tell_of_kernels"]
@@ -57,7 +58,7 @@ class Compilation:
         if not self._writable:
             return ""
         compiled = self.count_compiled()
-        if compiled != self._last:
+        if compiled != self._last or is_compiling():
             self._last, self._changed = compiled, now
         if now - self._changed > 60.0 and self._last > 0:
             return ""

@@ -18,7 +18,12 @@ from numba.core.compiler import Compiler, Flags
 from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
-from fedbn.kernel_compilation import MANY_OBJECTS, quick_compilation, without_collection
+from fedbn.kernel_compilation import (
+    MANY_OBJECTS,
+    is_compiling,
+    quick_compilation,
+    without_collection,
+)
 from tests.kernel_files import load, write_and_load
 
 KERNELS = """
@@ -189,6 +194,15 @@ def test_options_compared_as_set_are_equal_when_numba_says_so(
     with quick_compilation():
         assert (flags[0] == flags[1]) == expected
         assert hash(flags[0]) == hash(flags[1])
+
+
+def test_it_is_known_when_kernels_are_compiled() -> None:
+    assert not is_compiling()
+    with quick_compilation():
+        with quick_compilation():
+            assert is_compiling()
+        assert is_compiling()
+    assert not is_compiling()
 
 
 class _Cycle:

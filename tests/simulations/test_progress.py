@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fedbn.kernel_compilation import quick_compilation
 from fedbn.kernel_sources import digest_of
 from simulations import progress
 from simulations.compilation import Compilation
@@ -92,6 +93,9 @@ def test_the_first_run_says_that_it_compiles(tmp_path: Path) -> None:
     assert Compilation(tmp_path).words(0.0) == ""
     os.utime(source, (source.stat().st_mtime + 10,) * 2)  # the same text counts as the same
     assert Compilation(tmp_path).count_compiled() == 1
+    with quick_compilation():  # another kernel, in this process
+        assert seen.words(70.0) == told.format(1)
+    assert seen.words(131.0) == ""
     index.write_bytes(b"made of other sources")
     assert Compilation(tmp_path).words(0.0) == told.format(0)
 
