@@ -22,13 +22,7 @@ from numba.core.compiler import CompilerBase
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
-from fedbn.kernel_compilation import quick_compilation
-from fedbn.kernel_lowering import (
-    OPTIONS,
-    DoorCompiler,
-    ShortLoopsCompiler,
-    numba_functions_as_parts,
-)
+from fedbn.kernel_lowering import OPTIONS, DoorCompiler, ShortLoopsCompiler
 from fedbn.kernel_parts import Part
 from fedbn.kernel_sources import digest_of
 
@@ -61,10 +55,6 @@ class _Door(CPUDispatcher):
 
     def _compilation_chain_init_hook(self) -> None:
         """numba looks among all installed packages for what adds to it here; kernels need none."""
-
-    def compile(self, sig: Any) -> Any:
-        with quick_compilation(), numba_functions_as_parts():
-            return super().compile(sig)
 
     @cached_property
     def part(self) -> Part:

@@ -20,13 +20,9 @@ from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
-__all__ = [
-    "OPTIONS",
-    "DoorCompiler",
-    "PartCompiler",
-    "ShortLoopsCompiler",
-    "numba_functions_as_parts",
-]
+from fedbn.kernel_compilation import quick_compilation
+
+__all__ = ["OPTIONS", "DoorCompiler", "PartCompiler", "ShortLoopsCompiler"]
 
 # The options with which numba compiles np.zeros and the like, once for callers with the same ones.
 # So parts and doors have these, and what else they need is set in the last step.
@@ -161,7 +157,7 @@ class PartCompiler(CompilerBase):
 
 
 @contextmanager
-def numba_functions_as_parts() -> Iterator[None]:
+def _numba_functions_as_parts() -> Iterator[None]:
     """Inside, the functions of numba that kernels call, np.empty and the like, become parts.
 
     By itself numba makes machine code of each, which nobody runs, and what ctypes would call.
@@ -176,12 +172,16 @@ def numba_functions_as_parts() -> Iterator[None]:
 
 
 class DoorCompiler(PartCompiler):
-    """The same for a door."""
+    """The same for a door, which is compiled only if its machine code is not on disk."""
 
     last_step = _DoorLowering
 
+    def compile_extra(self, func: Any) -> Any:
+        with quick_compilation(), _numba_functions_as_parts():
+            return super().compile_extra(func)
 
-class ShortLoopsCompiler(PartCompiler):
+
+class ShortLoopsCompiler(DoorCompiler):
     """The same for a door whose loops have few rounds."""
 
     last_step = _ShortLoopsLowering

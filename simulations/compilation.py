@@ -58,9 +58,9 @@ class Compilation:
         if not self._writable:
             return ""
         compiled = self.count_compiled()
-        if compiled != self._last or is_compiling():
+        if compiled != self._last:
             self._last, self._changed = compiled, now
-        if now - self._changed > 60.0 and self._last > 0:
+        if now - self._changed > 60.0 and self._last > 0 and not is_compiling():
             return ""
         return f"compiling for this machine, once: {compiled} of at most {self.total()} kernels"
 

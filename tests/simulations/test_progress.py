@@ -95,7 +95,7 @@ def test_the_first_run_says_that_it_compiles(tmp_path: Path) -> None:
     assert Compilation(tmp_path).count_compiled() == 1
     with quick_compilation():  # another kernel, in this process
         assert seen.words(70.0) == told.format(1)
-    assert seen.words(131.0) == ""
+    assert seen.words(71.0) == ""
     index.write_bytes(b"made of other sources")
     assert Compilation(tmp_path).words(0.0) == told.format(0)
 
