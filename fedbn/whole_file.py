@@ -38,12 +38,12 @@ def require_writable(path: str | Path) -> None:
     ResultsError : the folder is not there or cannot be written in, or the path is a folder.
     """
     path = Path(path)
-    if not path.parent.is_dir():
-        raise ResultsError(f"cannot write {path}: there is no folder {path.parent}")
-    if path.is_dir():
-        raise ResultsError(f"cannot write {path}: it is a folder")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+        if not path.parent.is_dir():
+            raise ResultsError(f"cannot write {path}: there is no folder {path.parent}")
+        if path.is_dir():
+            raise ResultsError(f"cannot write {path}: it is a folder")
+        handle, name = _make_beside(path)
         os.close(handle)
         Path(name).unlink()
     except OSError as error:
@@ -57,7 +57,7 @@ def replace_file(path: Path, content: str | bytes, mode: int | None = None) -> N
     rights of the file; by default those that the system gives a new one.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    handle, name = _make_beside(path)
     beside = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -70,6 +70,11 @@ def replace_file(path: Path, content: str | bytes, mode: int | None = None) -> N
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
+
+
+def _make_beside(path: Path) -> tuple[int, str]:
+    """An open, empty file in the same folder; its name is as long as any system takes."""
+    return tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
 
 
 def _umask() -> int:

@@ -146,5 +146,6 @@ def simulated_guarantee(experiment: Experiment) -> Guarantee | None:
 
 
 def promise_of(experiment: Experiment) -> Mapping[str, Any] | None:
+    """What `run.json` and --json say of that promise."""
     guarantee = simulated_guarantee(experiment)
     return None if guarantee is None else promise_json(guarantee)
