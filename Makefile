@@ -6,26 +6,49 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 SAY := $(PYTHON) tools/say_progress.py
+INSTALL := $(BIN)/python -m pip install --progress-bar off --constraint constraints.txt
 PARTS := fedbn clients server simulations
+CORE := $(shell find core -name '*.[ch]pp')
+BUILD_NEEDS := scikit-build-core nanobind cmake ninja \
+  $(if $(shell command -v c++ || command -v g++ || command -v clang++),,ziglang)
 
-.PHONY: demo test check lint docs install browser clean
+.PHONY: demo test check lint docs install browser core sanitize clean
 
 install: .venv/installed
 
-# pip compiles with one process; some packages hold files that are no Python 3, which it skips, too.
-.venv/installed: pyproject.toml setup.py constraints.txt
-	@$(SAY) "making .venv" $(PYTHON) -m venv .venv
-	@$(SAY) "installing packages" $(BIN)/python -m pip install --progress-bar off --no-compile \
-	  --constraint constraints.txt --editable '.[all]'
+# The core is compiled with the machine's C++ compiler; where there is none, with the one in the
+# package ziglang. pip compiles Python with one process; some packages hold files that are no
+# Python 3, which it skips, too.
+.venv/installed: pyproject.toml constraints.txt CMakeLists.txt $(CORE)
+	@test -x $(BIN)/python || $(SAY) "making .venv" $(PYTHON) -m venv .venv
+	@$(SAY) "installing what the build needs" $(INSTALL) $(BUILD_NEEDS)
+	@$(SAY) "compiling the core, installing packages" $(INSTALL) --no-compile \
+	  --no-build-isolation --editable '.[all]'
 	@$(SAY) "compiling packages" $(BIN)/python -m compileall -qq -j 0 .venv/lib $(PARTS) || true
-	$(BIN)/fedbn warmup
 	touch $@
 
 # What tests and checks need beside.
 .venv/tools: .venv/installed
-	@$(SAY) "installing what the tests need" $(BIN)/python -m pip install --progress-bar off \
-	  --constraint constraints.txt --editable '.[all,dev]'
+	@$(SAY) "installing what the tests need" $(INSTALL) --no-build-isolation \
+	  --editable '.[all,dev]'
 	touch $@
+
+# After a change in core/: compile what changed.
+core: .venv/tools
+	$(INSTALL) --quiet --no-deps --no-build-isolation --editable .
+
+# The core with the address and undefined-behaviour sanitizers, beside the Python files for as long
+# as the tests of compiled rooms run. Without site (-S) Python sees this core and not the installed.
+SANITIZED := tests/core tests/graphs tests/scores tests/search tests/search_families \
+  tests/search_optimal tests/fusion tests/consensus tests/credible tests/secure
+sanitize: .venv/tools
+	@$(SAY) "compiling the core with sanitizers" sh -c "$(BIN)/cmake -S . -B build/sanitize -G Ninja \
+	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DFEDBN_SANITIZE=ON \
+	  && $(BIN)/cmake --build build/sanitize"
+	trap 'rm -f fedbn/_core.*' EXIT; \
+	  LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$$(echo .venv/lib/python3*/site-packages) \
+	  $(BIN)/python -S -m pytest -m "not slow" $(SANITIZED)
 
 demo: install
 	$(BIN)/fedbn simulate --config simulations/demo.toml --out results/demo

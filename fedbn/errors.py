@@ -32,6 +32,10 @@ class StructureError(FedbnError, ValueError):
     """A graph is not what it must be."""
 
 
+class ArgumentError(FedbnError, ValueError):
+    """Arguments of a compiled function do not fit together."""
+
+
 class DataError(FedbnError, ValueError):
     """A table cannot be used as it is."""
 

@@ -1,8 +1,9 @@
 """Names in CSV files that people open with a spreadsheet, which takes some texts for formulas.
 
 A name that begins with =, +, -, @, a tab or a carriage return, and is no number, gets an apostrophe
-before it, which spreadsheets read as "text follows" (OWASP, CSV Injection). Whoever reads such a
-file with fedbn gets the name without it.
+before it, which spreadsheets read as "text follows" (OWASP, CSV Injection). Signs of full width
+count, too, and blanks of any kind before a sign do not hide it: some programs drop the blanks and
+narrow the sign. Whoever reads such a file with fedbn gets the name without the apostrophe.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from collections.abc import Iterable
 
 __all__ = ["read_cell", "written_cells"]
 
-_FORMULA = re.compile(r"'*(?:[=@\t\r]|[+\-](?![0-9.]*\Z))")
+_BLANKS = r"[\s\u00ad\u200b-\u200f\u2060\ufeff]*"
+_SIGNS = r"[=@\t\r\uff0b\uff0d\uff1d\uff20]|[+\-](?![0-9.]*\Z)"
+_FORMULA = re.compile(rf"'*{_BLANKS}(?:{_SIGNS})")
 
 
 def written_cells(row: Iterable[object]) -> list[object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from fedbn.federation.checkpoint import (
 )
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import ServerState
+from fedbn.locked_file import lock
 from fedbn.whole_file import replace_file
 from fedbn.wording import reason_of
 
@@ -45,30 +45,30 @@ def hold(experiment: Experiment) -> Iterator[None]:
     if file is None:
         yield
         return
-    lock = file.with_name(f"{file.name}.lock")
+    held = file.with_name(f"{file.name}.lock")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        handle = _lock(lock)
+        handle = _open_locked(held)
     except BlockingIOError:
         raise ConfigError(
             f"another run writes {file} just now: give this one another out-dir or checkpoint"
         ) from None
     except OSError as error:
-        raise ResultsError(f"cannot write {lock}: {error.strerror or error}") from None
+        raise ResultsError(f"cannot write {held}: {error.strerror or error}") from None
     try:
         yield
     finally:
-        lock.unlink(missing_ok=True)
+        held.unlink(missing_ok=True)
         os.close(handle)
 
 
-def _lock(lock: Path) -> int:
+def _open_locked(path: Path) -> int:
     """The file, locked, and still there under this name; raises BlockingIOError."""
     while True:
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if lock.exists() and os.fstat(handle).st_ino == lock.stat().st_ino:
+            lock(handle, wait=False)
+            if path.exists() and os.fstat(handle).st_ino == path.stat().st_ino:
                 return handle
         except OSError:
             os.close(handle)

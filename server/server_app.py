@@ -15,7 +15,7 @@ import os
 import pickle
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from flwr.app import Context
@@ -28,7 +28,7 @@ from fedbn.errors import ConfigError, FedbnError
 from fedbn.federation.checkpoint import result_files
 from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.private_runs import require_private_run
-from fedbn.federation.rounds import Progress, load_kernels
+from fedbn.federation.rounds import Progress
 from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.settings import Experiment
@@ -66,7 +66,6 @@ class Federated:
 
     result: FederationResult | SecureResult
     seconds: float
-    startup_seconds: float
     network: Network | None = None
     sources: ParameterSources | None = None
 
@@ -148,22 +147,18 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
     """
     require_private_run(experiment)
     require_choosable(experiment)
-    began = time.process_time()
-    load_kernels()
-    startup_seconds = time.process_time() - began
     if experiment.consensus.aggregation != "open":
         shaken = handshake(grid, experiment, None)
         timeout = experiment.federation.reply_seconds or DAY
         summed, fitted, seconds = secure_federation(grid, shaken, experiment, timeout)
         told = (fitted.network, fitted.sources) if fitted is not None else (None, None)
-        return Federated(summed, seconds, startup_seconds, *told)
+        return Federated(summed, seconds, *told)
     with hold(experiment):
         before = resume(experiment)
         if before is None or is_unfinished(before, experiment):
-            found = further_rounds(grid, experiment, before, progress)
-            return replace(found, startup_seconds=startup_seconds)
+            return further_rounds(grid, experiment, before, progress)
     assert before.result is not None
-    return Federated(before.result, 0.0, startup_seconds)
+    return Federated(before.result, 0.0)
 
 
 def is_unfinished(state: ServerState, experiment: Experiment) -> bool:
@@ -205,9 +200,9 @@ def further_rounds(
         seconds += time.process_time() - began
     assert state.result is not None
     if experiment.federation.parameters != "federated":
-        return Federated(state.result, seconds, 0.0)
+        return Federated(state.result, seconds)
     fitted = fit_parameters(grid, state.result, shaken.clients, experiment, timeout)
-    return Federated(state.result, seconds, 0.0, fitted.network, fitted.sources)
+    return Federated(state.result, seconds, fitted.network, fitted.sources)
 
 
 def require_choosable(experiment: Experiment) -> None:
@@ -305,7 +300,6 @@ def write_folder(federated: Federated, experiment: Experiment, run_id: int) -> N
         "seed": experiment.seed,
         "versions": versions(),
         "seconds": federated.seconds,
-        "startup_seconds": federated.startup_seconds,
         "parameters": None if federated.sources is None else federated.sources.to_dict(),
     }
     if isinstance(federated.result, SecureResult):

@@ -2,8 +2,7 @@
 
 A command that loads much says at once that it starts. On a terminal the rest is a bar. Elsewhere it
 is a plain line, after two seconds and then every few seconds in the first five minutes, every half
-minute later. The first run on a machine compiles kernels, of which `simulations/compilation.py`
-knows.
+minute later.
 """
 
 from __future__ import annotations
@@ -15,9 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, Protocol
-
-from fedbn.kernel_compilation import without_collection
-from simulations.compilation import compilation
 
 __all__ = [
     "Count",
@@ -34,7 +30,7 @@ FIRST_SECONDS = 2.0
 """Nothing is said of what takes less."""
 
 SOON, LATER = 3.0, 30.0
-"""Seconds between plain lines: in the first five minutes, or while kernels are compiled; after."""
+"""Seconds between plain lines: in the first five minutes, and after them."""
 
 EARLY = 300.0
 
@@ -129,17 +125,10 @@ def begin_command() -> None:
     _began = time.monotonic()
 
 
-def _words_of_compilation(compiles: bool) -> Callable[[float], str]:
-    """What is said beside a task; nothing where the task itself is to compile."""
-    return (lambda now: "") if compiles else compilation().words
-
-
 class _Lines:
     """Plain lines of the task that runs."""
 
-    def __init__(self, compiles: bool = False) -> None:
-        self._compiles = compiles
-        self._words = _words_of_compilation(compiles)
+    def __init__(self) -> None:
         self._tasks: list[_Task] = []
         self._said = -math.inf
 
@@ -161,18 +150,16 @@ class _Lines:
         waited = max(passed, now - _began)
         if (self._said == -math.inf and waited < FIRST_SECONDS) or now - self._said < SOON:
             return
-        compiling = self._words(now)
-        if passed < EARLY or compiling or self._compiles or now - self._said >= LATER:
+        if passed < EARLY or now - self._said >= LATER:
             self._said = now
-            more = f" ({compiling})" if compiling else ""
-            print(f"fedbn: {task.text(now)}{more}", file=sys.stderr, flush=True)
+            print(f"fedbn: {task.text(now)}", file=sys.stderr, flush=True)
 
 
 class _Bars:
-    """Rich's bars, with what is compiled beside them."""
+    """Rich's bars."""
 
-    def __init__(self, bars: Any, compiles: bool) -> None:
-        self._bars, self._words = bars, _words_of_compilation(compiles)
+    def __init__(self, bars: Any) -> None:
+        self._bars = bars
         self._tasks: dict[_Task, Any] = {}
 
     def add(self, task: _Task) -> None:
@@ -184,16 +171,15 @@ class _Bars:
     def tick(self) -> None:
         """Move every bar that has not ended."""
         now = time.monotonic()
-        compiling = self._words(now)
         for task, bar in list(self._tasks.items()):
-            told = task.amount(now) + (f"  {compiling}" if compiling else "")
-            self._bars.update(bar, completed=task.done, total=task.total or None, told=told)
+            amount = task.amount(now)
+            self._bars.update(bar, completed=task.done, total=task.total or None, told=amount)
             if task.ends_itself and task.counted_out:
                 del self._tasks[task]
 
 
 def say_start(words: str, shown: bool) -> None:
-    """A line at once, before the imports and kernels that a long command loads first."""
+    """A line at once, before the imports of a long command."""
     if shown:
         print(f"fedbn: {words}", file=sys.stderr, flush=True)
 
@@ -217,10 +203,10 @@ def _ticking(tick: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def _display(compiles: bool) -> Iterator[_Lines | _Bars]:
+def _display() -> Iterator[_Lines | _Bars]:
     """What shows tasks: bars on a terminal, else lines."""
     if not sys.stderr.isatty():
-        lines = _Lines(compiles)
+        lines = _Lines()
         with _ticking(lines.tick):
             yield lines
         return
@@ -235,7 +221,7 @@ def _display(compiles: bool) -> Iterator[_Lines | _Bars]:
         TextColumn("{task.fields[told]}"),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        bars = _Bars(progress, compiles)
+        bars = _Bars(progress)
         with _ticking(bars.tick):
             yield bars
 
@@ -246,7 +232,7 @@ def progress_bars(shown: bool) -> Iterator[Tracker]:
     if not shown:
         yield lambda name: lambda done, total, left=None: None
         return
-    with _display(compiles=False) as display:
+    with _display() as display:
 
         def begin(name: str) -> Count:
             task = _Task(name)
@@ -284,15 +270,12 @@ class _Stages:
 
 
 @contextmanager
-def stages(shown: bool, compiles: bool = False) -> Iterator[Stages]:
-    """Yield what says which stage has begun, and with `count` how far it is.
-
-    compiles : whether the stages compile kernels and count them; then plain lines stay frequent.
-    """
+def stages(shown: bool) -> Iterator[Stages]:
+    """Yield what says which stage has begun, and with `count` how far it is."""
     if not shown:
         yield _Silent()
         return
-    with _display(compiles) as display:
+    with _display() as display:
         yield _Stages(display)
 
 
@@ -301,6 +284,6 @@ def starting(words: str, shown: bool, at_once: bool = False) -> Iterator[None]:
     """Say what a command loads inside: if that takes long, or, where it always does, at once."""
     if at_once and not sys.stderr.isatty():  # a bar is there at once
         say_start(f"starting: {words}", shown)
-    with stages(shown) as notify, without_collection():
+    with stages(shown) as notify:
         notify(f"starting: {words}")
         yield

@@ -43,7 +43,6 @@ class ExperimentRun:
     result : of the federation.
     simulation : the tables of the clients that match the agreed schema; only a simulation has them.
     seconds : CPU seconds of the fusions: order, maps, union, path, readings.
-    startup_seconds : CPU seconds of compiling or loading their kernels.
     network : the consensus with parameters, if the run wanted them and sites gave them.
     sources : whose rows these are of; None where nobody was asked.
     wall_seconds : name of a stage -> wall-clock seconds.
@@ -52,7 +51,6 @@ class ExperimentRun:
     result: FederationResult | SecureResult
     simulation: Simulation
     seconds: float
-    startup_seconds: float
     network: Network | None
     sources: ParameterSources | None
     wall_seconds: Mapping[str, float]
@@ -95,7 +93,6 @@ def run_experiment(
         result=federated.result,
         simulation=matching,
         seconds=federated.seconds,
-        startup_seconds=federated.startup_seconds,
         network=federated.network,
         sources=federated.sources,
         wall_seconds={"tables": ready - began, "federation": time.monotonic() - ready},

@@ -31,7 +31,7 @@ __all__ = [
     "study_settings",
 ]
 
-PROVENANCE = ("cpu_seconds", "fedbn", "numpy", "numba", "python", "machine")
+PROVENANCE = ("cpu_seconds", "fedbn", "numpy", "python", "machine")
 """Keys of a row that say where it comes from."""
 
 
@@ -127,7 +127,7 @@ def origin() -> dict[str, str]:
     """Versions and machine on which rows are made."""
     from importlib.metadata import version
 
-    packages = {name: version(name) for name in ("fedbn", "numpy", "numba")}
+    packages = {name: version(name) for name in ("fedbn", "numpy")}
     machine = f"{os.cpu_count()} cores, {_processor()}"
     return packages | {"python": platform.python_version(), "machine": machine}
 

@@ -42,7 +42,7 @@ def test_the_library_loads_neither_flower_nor_ray_nor_pgmpy(module: str) -> None
 
 def test_help_loads_no_heavy_library() -> None:
     loaded = modules_after("import simulations.cli")
-    assert not loaded & {"flwr", "ray", "pgmpy", "numba", "matplotlib", "pandas"}
+    assert not loaded & {"flwr", "ray", "pgmpy", "matplotlib", "pandas"}
 
 
 def test_what_derives_from_the_settings_is_up_to_date() -> None:

@@ -62,6 +62,8 @@ def test_a_container_has_no_rights(file: str, name: str, service: Mapping[str, A
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert not {"privileged", "user", "cap_add", "environment", "env_file"} & set(service)
     assert ("ports" in service) == (name == "front")
+    assert service["pids_limit"] <= 256
+    assert re.search(r"[0-9][mg]\b", service["mem_limit"])
     known = compose(file)
     for volume in service.get("volumes", ()):
         source, _, mode = volume.partition(":")
@@ -125,8 +127,10 @@ def test_a_unit_has_a_user_of_its_own_and_no_rights(file: Path) -> None:
     assert service["User"] == file.stem
     assert f"u {file.stem} - " in (DEPLOY / "systemd" / "fedbn.sysusers.conf").read_text()
     assert service["CapabilityBoundingSet"] == ""
-    for key, value in (("NoNewPrivileges", "yes"), ("ProtectSystem", "strict"), ("UMask", "0077")):
+    for key, value in (("NoNewPrivileges", "yes"), ("ProtectSystem", "strict"), ("UMask", "0077"),
+                       ("SystemCallFilter", "@system-service"), ("TasksMax", "256")):  # fmt: skip
         assert service[key] == value
+    assert re.fullmatch(r"[0-9]+[MG%]", service["MemoryMax"])
     on_this_machine = file.stem not in ("fedbn-front", "fedbn-supernode")
     assert (service.get("IPAddressDeny") == "any") == on_this_machine
     parsed(shlex.split(service["ExecStart"]))

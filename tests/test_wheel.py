@@ -28,11 +28,11 @@ pytestmark = pytest.mark.slow
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this tree, built outside it."""
     source = tmp_path_factory.mktemp("source")
-    for folder in ("fedbn", *APPS):
+    for folder in ("fedbn", "fedbn_apps", "core", "tools", *APPS):
         shutil.copytree(
             ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__")
         )
-    for file in ("pyproject.toml", "setup.py", "README.md"):
+    for file in ("pyproject.toml", "CMakeLists.txt", "README.md"):
         shutil.copy(ROOT / file, source)
     for file in ROOT.glob("LICENSE*"):
         shutil.copy(file, source)
@@ -51,22 +51,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (site / "rest.pth").write_text(sysconfig.get_path("purelib") + "\n")
     python = folder / "bin" / "python"
     pip("--python", python, "install", "--no-deps", "--no-index", "--force-reinstall", wheel)
-    share_compiled_kernels(site / "fedbn")
     return folder
-
-
-def share_compiled_kernels(installed: Path) -> None:
-    """Spare the compiler: kernels that this tree has compiled are those of the same sources."""
-    for source in (ROOT / "fedbn").rglob("*.py"):
-        times = source.stat()
-        os.utime(
-            installed / source.relative_to(ROOT / "fedbn"),
-            ns=(times.st_atime_ns, times.st_mtime_ns),
-        )
-    for kernel in (ROOT / "fedbn").rglob("__pycache__/*.nb[ci]"):
-        copy = installed / kernel.relative_to(ROOT / "fedbn")
-        copy.parent.mkdir(exist_ok=True)
-        shutil.copy(kernel, copy)
 
 
 def pip(*arguments: object) -> None:
@@ -100,10 +85,12 @@ def test_every_file_of_the_tree_is_in_the_wheel(wheel: Path) -> None:
         path.relative_to(ROOT)
         for folder in ("fedbn", *APPS)
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in kinds and "launch" not in path.parts
+        if path.suffix in kinds
     }
     expected = {str(p) if p.parts[0] == "fedbn" else f"fedbn_apps/{p}" for p in here}
-    assert packed == expected | {"fedbn_apps/__init__.py"}
+    compiled = {name for name in packed if name.startswith("fedbn/_core.")}
+    assert len(compiled) == 1
+    assert packed - compiled == expected | {"fedbn_apps/__init__.py"}
 
 
 def test_learn_simulate_and_app_run_beside_strangers(environment: Path, tmp_path: Path) -> None:

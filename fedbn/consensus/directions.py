@@ -46,13 +46,11 @@ def nearest_member(dag: DAG, votes: Votes) -> DAG:
     >>> nearest_member(DAG.from_edges("abc", ["ab", "bc"]), votes).edges
     (('b', 'a'), ('c', 'b'))
     """
-    from fedbn.consensus._direction_kernels import reverse_covered
-    from fedbn.graphs._bit_kernels import pack, unpack
+    from fedbn._core.consensus import reverse_covered
+    from fedbn.graphs.bits import pack, unpack
 
-    pa = pack(dag.adjacency.T)
     margins = votes.arcs - votes.arcs.T
-    reverse_covered(pa, margins)
-    reached = unpack(pa, dag.n).T
+    reached = unpack(reverse_covered(pack(dag.adjacency.T), margins), dag.n).T
     if not np.any(margins[reached] < 0):
         return DAG(dag.names, reached)
     pattern = dag_to_cpdag(dag).adjacency

@@ -24,7 +24,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,6 @@ from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.union import Report, fuse_in_stages
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
-
-if TYPE_CHECKING:
-    from fedbn.consensus._engine import Engine
 
 __all__ = [
     "POOLINGS",
@@ -191,18 +188,18 @@ def _path(
     progress: Progress | None,
 ) -> McbncPath:
     """The deletions from G+, until `end` of `time.monotonic()`, while Ψ <= `bound`."""
-    from fedbn.consensus.deletions import delete_all, new_engine
-    from fedbn.graphs._bit_kernels import pack, unpack
+    from fedbn.consensus.deletions import delete_all, new_deletions
+    from fedbn.graphs.bits import pack, unpack
 
     inputs, order = start.inputs, start.tie_order
     union = unpack(start.union_pa, len(inputs.names)).T
     placed, union_pa = inputs, start.union_pa
     if np.any(order[1:] < order[:-1]):
         placed, union_pa = inputs.reorder(order), pack(union.T[np.ix_(order, order)])
-    engine = new_engine(placed, union_pa, k_max, pooling)
+    search = new_deletions(placed, union_pa, k_max, pooling)
     largest = 2**62 if bound is None else min(2**62, int(bound * inputs.total))
-    engine, status = delete_all(engine, end, largest, progress)
-    lost = engine.arcs[: engine.counters[1]].copy()
+    status = delete_all(search, len(inputs.names), end, largest, progress)
+    lost = search.lost_arcs()
     lost[:, 2:] = order[lost[:, 2:]]
     lost.flags.writeable = False
     return McbncPath(
@@ -211,7 +208,7 @@ def _path(
         union=DAG(inputs.names, union),
         inputs=inputs,
         k_max=k_max,
-        steps=_steps(engine, placed),
+        steps=_steps(search.steps(), placed),
         lost_arcs=lost,
         quorum=start.quorum,
         status=status,
@@ -252,24 +249,17 @@ def _watch(stages: Report | None, seconds: float | None, end: float | None) -> R
     return report
 
 
-def _steps(engine: Engine, inputs: MergedInputs) -> tuple[Step, ...]:
-    """The recorded deletions with names and exact fractions."""
-    from fedbn.graphs._bit_kernels import unpack
-
-    count = int(engine.counters[2])
-    names = inputs.names
-    if count == 0:
-        return ()
-    left_out = unpack(engine.step_h[:count], len(names))
-    exact: dict[int, Fraction] = {}
+def _steps(
+    deletions: Sequence[tuple[int, int, list[int], int]], inputs: MergedInputs
+) -> tuple[Step, ...]:
+    """Deletions (x, y, H, Ψ in integer units) with names and exact fractions."""
+    names, exact, largest = inputs.names, {}, 0
     steps = []
-    largest = 0
-    for k in range(count):
-        x, y, psi = (int(value) for value in engine.steps[k])
+    for x, y, left_out, psi in deletions:
         largest = max(largest, psi)
         for value in (psi, largest):
             if value not in exact:
                 exact[value] = Fraction(value, inputs.total)
-        h = tuple(sorted(names[i] for i in np.flatnonzero(left_out[k])))
+        h = tuple(sorted(names[i] for i in left_out))
         steps.append(Step(names[x], names[y], h, exact[psi], exact[largest]))
     return tuple(steps)

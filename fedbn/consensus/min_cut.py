@@ -46,9 +46,8 @@ def min_cut(dag: DAG, x: str, y: str, given: Iterable[str] = ()) -> MinCut:
     >>> min_cut(diamond, "a", "d")
     MinCut(size=2, arcs=(('b', 'd'), ('c', 'd')))
     """
-    from fedbn.consensus._cut_kernels import cut_of_dag
-    from fedbn.consensus._engine import CH, PA, make_scratch
-    from fedbn.graphs._bit_kernels import pack
+    from fedbn._core import consensus
+    from fedbn.graphs.bits import pack
 
     place = {name: i for i, name in enumerate(dag.names)}
     s = tuple(given)
@@ -58,11 +57,7 @@ def min_cut(dag: DAG, x: str, y: str, given: Iterable[str] = ()) -> MinCut:
     if x == y or x in s or y in s:
         raise StructureError(f"x, y and S must be disjoint, got {x!r}, {y!r}, {s}")
     chosen = np.array([[name in s for name in dag.names]])
-    low = pack(chosen)[0]
-    graph = np.zeros((5, dag.n, len(low)), np.uint64)
-    graph[PA], graph[CH] = pack(dag.adjacency.T), pack(dag.adjacency)
-    scratch = make_scratch(dag.n, len(low))
-    found = np.empty((dag.n_edges + 1, 2), dtype=np.int32)
-    size, count = cut_of_dag(graph, place[x], place[y], low, scratch, found)
-    arcs = sorted((dag.names[a], dag.names[b]) for a, b in found[:count])
-    return MinCut(int(size), tuple(arcs))
+    parents = pack(dag.adjacency.T)
+    size, found = consensus.min_cut(parents, place[x], place[y], pack(chosen))
+    arcs = sorted((dag.names[a], dag.names[b]) for a, b in found)
+    return MinCut(size, tuple(arcs))

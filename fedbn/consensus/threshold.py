@@ -82,7 +82,7 @@ class PathState:
     @cached_property
     def dag(self) -> DAG:
         """The structure."""
-        from fedbn.graphs._bit_kernels import unpack
+        from fedbn.graphs.bits import unpack
 
         return DAG(self.names, unpack(self.parents, len(self.names)).T)
 
@@ -206,14 +206,14 @@ def path_states(
 
     votes : of the path's inputs, if they are known already.
     """
-    from fedbn.consensus._state_kernels import refusion_states
+    from fedbn._core.consensus import refusion_states
 
     inputs = path.inputs
     fused = None
     if reading != "search":
         cuts = np.array(path.state_ends, dtype=np.int64)
         fused = refusion_states(
-            *inputs.bits, inputs.weight_array, path.lost_arcs, cuts, inputs.counts, path.quorum
+            inputs.bits[0], inputs.weight_array, path.lost_arcs, cuts, inputs.counts, path.quorum
         )
     return states_of(path, reading, fused, votes or votes_of(inputs))
 
@@ -226,7 +226,7 @@ def states_of(
     fused : parents as bits [B, n, W], one fusion per entry of `path.state_ends`; None where only
         "search" is read.
     """
-    from fedbn.consensus._state_kernels import search_states
+    from fedbn._core.consensus import search_states
 
     states: list[PathState] = []
     if reading != "refusion":
@@ -239,7 +239,7 @@ def states_of(
 
 def _vote_state(path: DeletionPath, votes: Votes) -> PathState:
     """The edge vote of the inputs."""
-    from fedbn.graphs._bit_kernels import pack
+    from fedbn.graphs.bits import pack
 
     dag = averaged_dag(path.names, votes.arcs, votes.total)
     parents = pack(dag.adjacency.T)[None]
@@ -250,10 +250,10 @@ def _measure(
     path: DeletionPath, reading: StateReading, parents: NDArray[np.uint64], votes: Votes
 ) -> list[PathState]:
     """States with their distances; parents: bits [B, n, W], at the first B thresholds."""
-    from fedbn.consensus._state_kernels import shd_sums, smhd_sums, vote_sums
+    from fedbn._core.consensus import shd_sums, smhd_sums
 
     total = votes.total
-    smhd = smhd_sums(parents, votes.moral, total, vote_sums(votes.moral, total)[0])
+    smhd = smhd_sums(parents, votes.moral, total)
     shd = shd_sums(parents, votes.classes, total)
     edges = np.bitwise_count(parents).sum(axis=(1, 2))
     parents.flags.writeable = False
@@ -278,7 +278,7 @@ def _as_bits(
     path: DeletionPath,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint64]]:
     """G+ as parents' bits, and x, y and H of the deletions for the kernels."""
-    from fedbn.graphs._bit_kernels import pack
+    from fedbn.graphs.bits import pack
 
     place = {name: i for i, name in enumerate(path.names)}
     left_out = np.zeros((len(path.steps), len(path.names)), dtype=np.bool_)

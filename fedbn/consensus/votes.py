@@ -42,27 +42,25 @@ class Votes(NamedTuple):
 
 def votes_of(inputs: MergedInputs) -> Votes:
     """The votes of inputs that are known."""
-    from fedbn.consensus._state_kernels import class_votes, moral_votes
+    from fedbn._core.consensus import class_votes, moral_votes
 
-    given = (*inputs.bits, inputs.weight_array)
+    given = (inputs.bits[0], inputs.weight_array)
     moral, classes = moral_votes(*given), class_votes(*given)
     return Votes(inputs.names, inputs.total, moral, classes, arc_votes(inputs))
 
 
 def lower_bound(votes: Votes) -> Fraction:
     """LB: the least mean SMHD to the inputs that a DAG could have."""
-    from fedbn.consensus._state_kernels import vote_sums
-
-    return Fraction(int(vote_sums(votes.moral, votes.total)[1]), votes.total)
+    least = np.minimum(votes.moral, votes.total - votes.moral)
+    return Fraction(int(np.tril(least, k=-1).sum()), votes.total)
 
 
 def mean_smhd_by_votes(dag: DAG, votes: Votes) -> Fraction:
     """The weighted mean SMHD of a DAG, over the names of the votes, to the inputs."""
-    from fedbn.consensus._state_kernels import smhd_sums, vote_sums
-    from fedbn.graphs._bit_kernels import pack
+    from fedbn._core.consensus import smhd_sums
+    from fedbn.graphs.bits import pack
 
-    everything = vote_sums(votes.moral, votes.total)[0]
-    (distance,) = smhd_sums(pack(dag.adjacency.T)[None], votes.moral, votes.total, everything)
+    (distance,) = smhd_sums(pack(dag.adjacency.T)[None], votes.moral, votes.total)
     return Fraction(int(distance), votes.total)
 
 

@@ -24,6 +24,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn._core.credible import class_keys
 from fedbn.credible.diagram import Barred, Diagram
 from fedbn.credible.enumerate import CredibleSet, combine, cumulative_weight, ordered_sums
 from fedbn.credible.filter import Component
@@ -193,11 +194,9 @@ class _Finder:
         self, component: Component, part: Diagram | Listed, credible: CredibleSet, limits: Limits
     ) -> None:
         whole = credible.candidates.families
-        parents = whole.has_parent[component.origin]
         self.bits = np.ascontiguousarray(whole.bits[component.origin])
-        self.start = np.concatenate(([0], np.cumsum(parents.sum(axis=1)))).astype(np.int64)
-        self.parents = np.nonzero(parents)[1].astype(np.int32)
         self.nodes = component.nodes.astype(np.int64)
+        self.node = self.nodes[component.families.node]
         self.part, self.budget, self.limits = part, credible.budget, limits
 
     def dags(self) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
@@ -212,11 +211,7 @@ class _Finder:
         return rows, excess, sizes[group.ravel()]
 
     def _keys(self, rows: NDArray[np.int32], *, shielded: bool) -> NDArray[np.uint64]:
-        from fedbn.credible._class_kernels import class_keys
-
-        keys: NDArray[np.uint64] = class_keys(
-            rows, self.nodes, self.bits, self.start, self.parents, shielded
-        )
+        keys: NDArray[np.uint64] = class_keys(rows, self.nodes, self.node, self.bits, shielded)
         return keys
 
     def classes(self, *, barred: Barred | None = None, shielded: bool = False) -> ComponentClasses:

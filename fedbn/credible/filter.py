@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fedbn.arrays import Indices
 from fedbn.credible.limits import Limits
 from fedbn.credible.probing import integer_probe, relaxed_probe
-from fedbn.graphs._bit_kernels import pack, unpack
+from fedbn.graphs.bits import pack, unpack
 from fedbn.search.families.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.families.components import components
 from fedbn.search.families.families import Families

@@ -1,18 +1,17 @@
 """How much memory and time a credible set may take. Ctrl-C counts as a time limit that is met.
 
-Kernels poll `stop`, one byte, and return when it is set. They run in a thread of their own, so
-that a deadline or Ctrl-C reaches them at once; whoever started them then takes what there is.
+Compiled functions look at `stop` and end when it is set. They run in a thread of their own, so
+that a deadline or Ctrl-C reaches them at once.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
-import numpy as np
-
+from fedbn._core.credible import Stop
 from fedbn.errors import SearchError
 from fedbn.limits import free_memory
 
@@ -42,15 +41,16 @@ class Limits:
     ) -> None:
         self.memory = free_memory() // 2 if memory is None else memory
         self.deadline = None if seconds is None else time.monotonic() + seconds
-        self.stop = np.zeros(1, dtype=np.uint8)
+        self.stop = Stop()
         self.within = within
         self.interrupted: bool = within is not None and within.interrupted
-        self.stop[0] = self.interrupted
+        if self.interrupted:
+            self.stop.set()
 
     @property
     def seconds(self) -> float | None:
         """What is left, at least 0; None for no limit."""
-        if self.stop[0]:
+        if self.stop.is_set:
             return 0.0
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
@@ -74,7 +74,7 @@ class Limits:
     def interrupt(self) -> None:
         """No more time."""
         self.interrupted = True
-        self.stop[0] = 1
+        self.stop.set()
         if self.within is not None:
             self.within.interrupt()
 
@@ -83,14 +83,21 @@ class Limits:
         if self.over:
             raise DiagramLimit(self.reason)
 
-    def run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        """kernel(*arguments, stop), which returns early once time is up."""
+    def run(self, compute: Callable[..., Any], *arguments: Any) -> Any:
+        """compute(*arguments, stop), which ends early once time is up.
+
+        It returns what there is, or raises DiagramLimit, for which time is named first.
+        """
         with ThreadPoolExecutor(1) as pool:
-            running = pool.submit(kernel, *arguments, self.stop)
+            running = pool.submit(compute, *arguments, self.stop)
             try:
-                return running.result(self.seconds)
-            except TimeoutError:
-                self.stop[0] = 1
+                wait([running], self.seconds)
             except KeyboardInterrupt:
                 self.interrupt()
-            return running.result()
+            if not running.done():
+                self.stop.set()
+            try:
+                return running.result()
+            except DiagramLimit:
+                self.require_time()
+                raise

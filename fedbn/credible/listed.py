@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
+from fedbn._core import credible as core
 from fedbn.arrays import Floats, Ints32
 from fedbn.credible.building import Problem
-from fedbn.credible.diagram import BLUR
 from fedbn.credible.limits import Limits
-from fedbn.credible.profiles import TOGETHER, Profile
+from fedbn.credible.profiles import Profile
 from fedbn.search.families.families import Families
 from fedbn.search.families.parent_sets import TOLERANCE
 
@@ -51,7 +51,7 @@ class Listed:
     @cached_property
     def profile(self) -> Profile:
         """The number of DAGs per excess."""
-        first = np.flatnonzero(np.diff(self.ascending, prepend=-1.0) > TOGETHER)
+        first = np.flatnonzero(np.diff(self.ascending, prepend=-1.0) > core.TOGETHER)
         sizes = np.diff(first, append=len(self.ascending))
         return Profile(self.ascending[first], tuple(int(size) for size in sizes))
 
@@ -65,7 +65,7 @@ class Listed:
 
     def draw(self, excess: float, rng: np.random.Generator) -> Ints32:
         """As `Diagram.draw`."""
-        first, last = np.searchsorted(self.ascending, [excess - BLUR, excess + BLUR])
+        first, last = np.searchsorted(self.ascending, [excess - core.BLUR, excess + core.BLUR])
         row: Ints32 = self.rows[int(rng.integers(first, last))]
         return row
 
@@ -104,23 +104,11 @@ def depth_first(
 
 def _search(problem: Problem, room: int, limits: Limits) -> tuple[list[Ints32], bool]:
     """Pieces [K, m] of at most `room` DAGs in all, families by node; and whether it is all."""
-    from fedbn.credible._path_kernels import search_paths
-
-    families = problem.families
-    m = families.n
-    keys = np.repeat(problem.root, m + 1, axis=0)
-    spent, ahead = np.zeros(m + 1), np.zeros(m + 1)
-    position, progress = np.zeros((m + 1, 2), dtype=np.int64), np.zeros(2, dtype=np.int64)
-    most = STEPS if limits.deadline is None else np.iinfo(np.int64).max
+    search = core.DepthFirst(problem.compiled)
+    most = STEPS if limits.deadline is None else 2**63 - 1
     pieces: list[Ints32] = []
     found = 0
-    while progress[0] >= 0 and progress[1] < most and found < room and not limits.over:
-        chosen = np.empty((min(CHUNK, room - found), m), dtype=np.int32)
-        number = limits.run(
-            search_paths, families.start, problem.excess, families.bits, problem.bound,
-            problem.limit, keys, spent, ahead, position, progress, chosen, most,
-        )  # fmt: skip
-        by_node = np.argsort(families.node[chosen[:number]], axis=1)
-        pieces.append(np.take_along_axis(chosen[:number], by_node, axis=1))
-        found += number
-    return pieces, bool(progress[0] < 0)
+    while not search.done and search.steps < most and found < room and not limits.over:
+        pieces.append(limits.run(search.next, min(CHUNK, room - found), most))
+        found += len(pieces[-1])
+    return pieces, search.done

@@ -22,9 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn._core.families import covering
 from fedbn.credible.limits import Limits
 from fedbn.errors import SearchError
-from fedbn.graphs._bit_kernels import pack
+from fedbn.graphs.bits import pack
 from fedbn.graphs.components import cyclic_components
 from fedbn.search.families.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.families.families import Families
@@ -112,12 +113,7 @@ class IntegerProgram:
         return np.flatnonzero(np.array(solver.getSolution().col_value) > 0.5)
 
     def _add_cut(self, cluster: NDArray[np.uint64]) -> None:
-        from fedbn.search.families._cluster_kernels import coverage
-
-        families = self.families
-        require_cluster(
-            self._solver, np.flatnonzero(coverage(families.node, families.bits, cluster))
-        )
+        require_cluster(self._solver, covering(self.families.node, self.families.bits, cluster))
 
 
 def relaxed_probe(

@@ -14,7 +14,6 @@ A line that a crash has torn stays where it is, and the next line has its hash.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -30,6 +29,7 @@ from pathlib import Path
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.federation.disclosure import Content, Disclosure
+from fedbn.locked_file import last_byte, lock
 from fedbn.whole_file import replace_file
 
 __all__ = ["UNCOUNTED", "Log", "append", "count_answers", "head_of", "keep_copy", "read_log"]
@@ -78,9 +78,8 @@ def append(path: str | Path, entry: Disclosure) -> Disclosure:
             before = _sha256(lines[-1]) if lines else START
             placed = replace(entry, number=len(lines) + 1, previous=before)
             line = json.dumps(asdict(placed), ensure_ascii=False).encode("utf-8")
-            size = os.fstat(file).st_size
-            whole = not size or os.pread(file, 1, size - 1) == b"\n"
-            data = (b"" if whole else b"\n") + line + b"\n"  # an older entry was torn by a crash
+            torn = last_byte(file) not in b"\n"
+            data = (b"\n" if torn else b"") + line + b"\n"  # an older entry was torn by a crash
             if os.write(file, data) != len(data):
                 raise _unwritable(path, "no space left")
             os.fsync(file)
@@ -217,9 +216,9 @@ def _lock(path: str | Path) -> Iterator[int]:
     """The log open for appending, locked until the end, and for nobody else to read."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file)
         if stat.S_ISREG(os.fstat(file).st_mode):
-            os.fchmod(file, 0o600)
+            os.chmod(path, 0o600)
         yield file
     finally:
         os.close(file)

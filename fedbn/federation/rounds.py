@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import cast
 
 import numpy as np
@@ -288,16 +287,3 @@ def require_quorum(
         f"at least {count_of(needed, 'good reply')} of {count_of(n_clients, 'client')} "
         f"{'is' if needed == 1 else 'are'} needed, not {good}{reasons}"
     )
-
-
-@cache
-def load_kernels() -> None:
-    """Run the fusion once per process on graphs of no interest, to compile or load its kernels."""
-    chain = DAG.from_edges("abc", [("a", "b"), ("b", "c")])
-    fork = DAG.from_edges("abc", [("b", "a"), ("b", "c")])
-    collider = DAG.from_edges("abc", [("a", "b"), ("c", "b")])
-    replies = [
-        ClientReply(str(i), (dag,), (1.0,), "complete")
-        for i, dag in enumerate((chain, fork, collider))
-    ]
-    fuse_classes(replies, ConsensusSettings())

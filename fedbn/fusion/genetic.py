@@ -146,14 +146,13 @@ def _chances(votes: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _fuse(inputs: MergedInputs, arcs: NDArray[np.int64], sigma: NDArray[np.int64]) -> DAG:
     """Union of the I-maps, under σ, of the inputs with just these arcs (input, a, b)."""
-    from fedbn.fusion._imap_kernels import imaps_bits, union_bits
-    from fedbn.graphs._bit_kernels import ONE, unpack
+    from fedbn._core.fusion import minimal_imaps
+    from fedbn.graphs.bits import unpack
 
-    pa, ch = (np.zeros_like(bits) for bits in inputs.bits)
+    pa = np.zeros_like(inputs.bits[0])
     for i, a, b in arcs:
-        pa[i, b, a >> 6] |= ONE << np.uint64(a & 63)
-        ch[i, a, b >> 6] |= ONE << np.uint64(b & 63)
-    union = union_bits(imaps_bits(pa, ch, sigma))
+        pa[i, b, a >> 6] |= np.uint64(1) << np.uint64(a & 63)
+    union = np.bitwise_or.reduce(minimal_imaps(pa, sigma))
     return DAG(inputs.names, unpack(union, len(inputs.names)).T)
 
 

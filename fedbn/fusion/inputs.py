@@ -85,7 +85,7 @@ class MergedInputs:
 
 def stacked_bits(adjacency: NDArray[np.bool_]) -> tuple[Bits, Bits]:
     """Parents and children of several DAGs, bool [r, n, n], as bits [r, n, W] each."""
-    from fedbn.graphs._bit_kernels import pack
+    from fedbn.graphs.bits import pack
 
     r, n, _ = adjacency.shape
     pa = np.empty((r, n, max(1, (n + 63) // 64)), np.uint64)

@@ -60,9 +60,8 @@ def descend_by_votes(start: DAG, votes: NDArray[np.int64], total: int) -> DAG:
 
     start : names sorted as text. votes : int64 [n, n], symmetric: c_e. total : W.
     """
-    from fedbn.fusion._median_kernels import descend
-    from fedbn.graphs._bit_kernels import pack, unpack
+    from fedbn._core import fusion
+    from fedbn.graphs.bits import pack, unpack
 
-    pa, ch = pack(start.adjacency.T), pack(start.adjacency)
-    descend(pa, ch, total - 2 * votes)
-    return DAG(start.names, unpack(ch, start.n))
+    parents = fusion.descend_to_median(pack(start.adjacency.T), total - 2 * votes)
+    return DAG(start.names, unpack(parents, start.n).T)

@@ -37,9 +37,9 @@ def minimal_imap(dag: DAG, order: Sequence[str]) -> DAG:
     >>> minimal_imap(collider, "cab").edges
     (('a', 'b'), ('c', 'a'), ('c', 'b'))
     """
-    from fedbn.fusion._imap_kernels import imap_bits
-    from fedbn.graphs._bit_kernels import pack, unpack
+    from fedbn._core.fusion import minimal_imaps
+    from fedbn.graphs.bits import pack, unpack
 
     places = positions(dag.names, order)
-    parents = imap_bits(pack(dag.adjacency.T), pack(dag.adjacency), places.astype("int64"))
+    (parents,) = minimal_imaps(pack(dag.adjacency.T)[None], places.astype("int64"))
     return DAG(dag.names, unpack(parents, dag.n).T)

@@ -44,9 +44,10 @@ def heuristic_order(
     >>> heuristic_order([DAG.from_edges("wxyz", [("w", "x"), ("x", "y"), ("y", "z")])])
     ('w', 'x', 'y', 'z')
     """
-    from fedbn.fusion._order_kernels import order_bits
+    from fedbn._core.fusion import OrderHeuristic
 
     inputs = merge_inputs(dags, weights)
     draws = np.empty(0) if rng is None else rng.random(len(inputs.names))
-    order = order_bits(*inputs.bits, inputs.weight_array, draws)
-    return tuple(inputs.names[i] for i in order)
+    heuristic = OrderHeuristic(inputs.bits[0], inputs.weight_array, draws)
+    heuristic.extend(len(inputs.names))
+    return tuple(inputs.names[i] for i in heuristic.order)

@@ -73,16 +73,17 @@ def fuse_inputs(
     inputs: MergedInputs, rng: np.random.Generator | None = None
 ) -> tuple[tuple[str, ...], tuple[DAG, ...], DAG]:
     """Order, I-map of every distinct input, and union."""
-    from fedbn.fusion._imap_kernels import imaps_bits, union_bits
-    from fedbn.fusion._order_kernels import order_bits
-    from fedbn.graphs._bit_kernels import unpack
+    from fedbn._core.fusion import OrderHeuristic, minimal_imaps
+    from fedbn.graphs.bits import unpack
 
     n = len(inputs.names)
     draws = np.empty(0) if rng is None else rng.random(n)
-    order = order_bits(*inputs.bits, inputs.weight_array, draws)
-    maps = imaps_bits(*inputs.bits, order)
+    heuristic = OrderHeuristic(inputs.bits[0], inputs.weight_array, draws)
+    heuristic.extend(n)
+    order = heuristic.order
+    maps = minimal_imaps(inputs.bits[0], order)
     imaps = tuple(DAG(inputs.names, unpack(parents, n).T) for parents in maps)
-    union = DAG(inputs.names, unpack(union_bits(maps), n).T)
+    union = DAG(inputs.names, unpack(np.bitwise_or.reduce(maps), n).T)
     return tuple(inputs.names[i] for i in order), imaps, union
 
 
@@ -95,27 +96,23 @@ def fuse_in_stages(
     report : called as report("order" or "I-maps", done, of how many) every second or so; may raise
         to stop.
     """
-    from fedbn.fusion._imap_kernels import imaps_bits, quorum_bits
-    from fedbn.fusion._order_kernels import extend_order
+    from fedbn._core.fusion import OrderHeuristic, arcs_of_quorum, minimal_imaps
 
-    pa, ch = inputs.bits
+    pa, _ = inputs.bits
     r, n, _ = pa.shape
     draws = np.empty(0) if rng is None else rng.random(size=(n,))
-    costs = np.zeros((r + 1, n), np.int64)
-    order = np.full(n, -1, np.int64)
+    heuristic = OrderHeuristic(pa, inputs.weight_array, draws)
     left = n
-    rest_pa, rest_ch = pa.copy(), ch.copy()
     while left > 0:
-        at_once = max(1, PLACES_AT_ONCE // (r * n))
-        weights = inputs.weight_array
-        left = extend_order(rest_pa, rest_ch, weights, draws, costs, order, at_once)
+        left = heuristic.extend(max(1, PLACES_AT_ONCE // (r * n)))
         report("order", n - left, n)
+    order = heuristic.order
     union = np.zeros_like(pa[0])
     maps = np.empty_like(pa[: r if quorum > 1 else 0])
     at_once = max(1, MAPS_AT_ONCE // (n * n))
     for start in range(0, r, at_once):
-        some = imaps_bits(pa[start : start + at_once], ch[start : start + at_once], order)
+        some = minimal_imaps(pa[start : start + at_once], order)
         union |= np.bitwise_or.reduce(some)
         maps[start : start + at_once] = some[: len(maps)]
         report("I-maps", min(start + at_once, r), r)
-    return order, quorum_bits(maps, inputs.counts, quorum) if quorum > 1 else union
+    return order, arcs_of_quorum(maps, inputs.counts, quorum) if quorum > 1 else union

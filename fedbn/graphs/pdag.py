@@ -107,10 +107,10 @@ def dag_to_cpdag(dag: DAG) -> PDAG:
     >>> dag_to_cpdag(DAG.from_edges("ab", [("a", "b")])).undirected_edges
     (('a', 'b'),)
     """
-    from fedbn.graphs._bit_kernels import pack, unpack
-    from fedbn.graphs._cpdag_kernels import cpdag_bits
+    from fedbn._core.graphs import cpdag
+    from fedbn.graphs.bits import pack, unpack
 
-    _, ch, ne = cpdag_bits(pack(dag.adjacency.T), pack(dag.adjacency))
+    _, ch, ne = cpdag(pack(dag.adjacency.T))
     return PDAG(dag.names, unpack(ch | ne, dag.n))
 
 
@@ -123,15 +123,15 @@ def consistent_extension(pdag: PDAG) -> DAG:
     ------
     StructureError : the PDAG has no consistent extension.
     """
-    from fedbn.graphs._bit_kernels import pack, unpack
-    from fedbn.graphs._cpdag_kernels import extend_bits
+    from fedbn._core.graphs import extension
+    from fedbn.graphs.bits import pack, unpack
 
     undirected = pdag.adjacency & pdag.adjacency.T
     directed = pdag.adjacency & ~undirected
-    found, _, ch = extend_bits(pack(directed.T), pack(directed), pack(undirected))
-    if not found:
+    parents = extension(pack(directed.T), pack(undirected))
+    if parents is None:
         raise StructureError(
             f"{pdag!r} must have a consistent extension, but no DAG has its skeleton, "
             "directed edges and v-structures"
         )
-    return DAG(pdag.names, unpack(ch, pdag.n))
+    return DAG(pdag.names, unpack(parents, pdag.n).T)

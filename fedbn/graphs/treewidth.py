@@ -28,12 +28,12 @@ def treewidth(adjacency: NDArray[np.bool_]) -> int:
     >>> treewidth(~np.eye(4, dtype=bool))
     3
     """
-    from fedbn.graphs._bit_kernels import pack
-    from fedbn.graphs._elimination_kernels import cardinality_order, fill_order, order_width
+    from fedbn._core.graphs import cardinality_order, fill_order, order_width
+    from fedbn.graphs.bits import pack
 
     around = pack(adjacency)
-    _, by_fill = fill_order(around.copy())
-    return min(int(by_fill), int(order_width(around, cardinality_order(around))))
+    _, by_fill = fill_order(around)
+    return min(by_fill, order_width(around, cardinality_order(around)))
 
 
 def dag_treewidth(dag: DAG) -> int:
@@ -48,8 +48,8 @@ def min_fill_order(adjacency: NDArray[np.bool_]) -> list[int]:
     ----------
     adjacency : symmetric bool [n, n].
     """
-    from fedbn.graphs._bit_kernels import pack
-    from fedbn.graphs._elimination_kernels import fill_order
+    from fedbn._core.graphs import fill_order
+    from fedbn.graphs.bits import pack
 
     order, _ = fill_order(pack(adjacency))
-    return [int(node) for node in order]
+    return list(order)

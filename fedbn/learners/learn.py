@@ -6,23 +6,22 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
-from fedbn.kernel_compilation import without_collection
-from fedbn.learners.learner import Certificate, Found, Learner, scores_of
+from fedbn.learners.learner import Certificate, Found, scores_of
 from fedbn.learners.settings import LearnerSettings
-from fedbn.learners.table import kind_of_score, learner_for
+from fedbn.learners.table import learner_for
 from fedbn.limits import Limit, status_of
 
 if TYPE_CHECKING:
     from fedbn.scores import TabulatedScore
 
-__all__ = ["LearnedStructures", "learn", "learn_ladder", "warm_up"]
+__all__ = ["LearnedStructures", "learn", "learn_ladder"]
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,7 @@ class LearnedStructures:
     met : the limits that kept the search from considering everything.
     certificate : what is proven of the score.
     seconds : CPU seconds of scoring and search alone.
-    startup_seconds : CPU seconds of importing the search and of compiling or loading its kernels,
-        which the first call of a process pays.
+    startup_seconds : CPU seconds that a child process took to start, where the learner has one.
     """
 
     dags: tuple[DAG, ...]
@@ -75,7 +73,7 @@ def learn(
         learner has no use for a setting that is given.
     """
     learner = learner_for(settings)
-    return _measure(learner, settings, lambda: learner.run(dataset, settings, rng, start))
+    return _measure(lambda: learner.run(dataset, settings, rng, start))
 
 
 def learn_ladder(
@@ -101,24 +99,16 @@ def learn_ladder(
             scores.extend(scores_of(dataset, settings))
         return search(scores[place], rungs[place], rng, start)
 
-    return tuple(
-        _measure(learner_for(rung), rung, partial(climb, place)) for place, rung in enumerate(rungs)
-    )
+    return tuple(_measure(partial(climb, place)) for place in range(len(rungs)))
 
 
-def _measure(
-    learner: Learner, settings: LearnerSettings, run: Callable[[], Found]
-) -> LearnedStructures:
+def _measure(run: Callable[[], Found]) -> LearnedStructures:
     """What a run finds, with the CPU seconds that it takes and those of its start."""
     began = _cpu_seconds()
-    if not learner.is_isolated:
-        warm_up(settings.learner, settings.score, settings.turning)
-    ready = _cpu_seconds()
     found = run()
-    seconds, startup = _cpu_seconds() - ready, ready - began
+    seconds, startup = _cpu_seconds() - began, 0.0
     if found.spent is not None:
-        seconds = found.spent.seconds
-        startup += found.spent.startup_seconds
+        seconds, startup = found.spent.seconds, found.spent.startup_seconds
     return LearnedStructures(
         dags=found.dags,
         weights=found.weights,
@@ -134,22 +124,3 @@ def _cpu_seconds() -> float:
     """CPU seconds of this process and of its children that have ended."""
     times = os.times()
     return time.process_time() + times.children_user + times.children_system
-
-
-@cache
-def warm_up(name: str, score: str, turning: bool) -> None:
-    """Run a learner once per process on a table of no interest, to compile or load its kernels."""
-    replicates = 1 if name == "bootstrap" else LearnerSettings.replicates
-    settings = LearnerSettings(learner=name, score=score, turning=turning, replicates=replicates)
-    table = _any_table(kind_of_score(score))
-    with without_collection():
-        learner_for(settings).run(table, settings, np.random.default_rng(0), None)
-
-
-def _any_table(kind: str) -> Dataset:
-    """Three related columns of 32 rows."""
-    draws = np.random.default_rng(0).normal(size=(32, 3)).cumsum(axis=1)
-    if kind == "gaussian":
-        return Dataset(Schema.gaussian(("a", "b", "c")), draws)
-    schema = Schema.categorical(dict.fromkeys(("a", "b", "c"), ("0", "1")))
-    return Dataset(schema, (draws > 0).astype(np.int32))

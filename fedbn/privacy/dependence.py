@@ -91,10 +91,10 @@ class Dependence:
         return self._known[key]
 
     def _count(self, x: int, y: int, given: frozenset[int]) -> int:
-        from fedbn.privacy._dependence_kernels import dependence_sum
+        from fedbn._core.privacy import dependence_sum
 
         strata, count = self._strata(given)
-        a, b = self._codes[:, x], self._codes[:, y]
+        a, b = (np.ascontiguousarray(self._codes[:, v], dtype=np.int32) for v in (x, y))
         r_x, r_y = self._arities[x], self._arities[y]
         return int(dependence_sum(a, b, strata, r_x, r_y, count))
 

@@ -14,7 +14,6 @@ add up. The file is locked while it is read and written: two runs at once cannot
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
 import json
@@ -34,6 +33,7 @@ import numpy as np
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.dataset import Dataset
 from fedbn.errors import PolicyError, ResultsError
+from fedbn.locked_file import last_byte, lock
 from fedbn.privacy.guarantee import ADJACENCY, UNIT, Guarantee
 from fedbn.privacy.zcdp import epsilon_of
 
@@ -235,7 +235,7 @@ def _lock(path: str | Path) -> Iterator[int]:
     except OSError as error:
         raise ResultsError(f"the ledger {path} cannot be written: {error.strerror}") from None
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file)
         yield file
     finally:
         os.close(file)
@@ -244,13 +244,13 @@ def _lock(path: str | Path) -> Iterator[int]:
 def _append(file: int, path: Path, line: bytes) -> None:
     """Write one line after what is there and force file and folder to disk."""
     try:
-        size = os.fstat(file).st_size
-        if size and os.pread(file, 1, size - 1) != b"\n":
+        new = not os.fstat(file).st_size
+        if last_byte(file) not in b"\n":
             line = b"\n" + line  # the last line is whole, but its end was cut off
         if os.write(file, line) != len(line):
             raise ResultsError(f"the ledger {path} cannot be written: no space left")
         os.fsync(file)
-        if not size:
+        if new and os.name == "posix":  # elsewhere a folder cannot be opened
             folder = os.open(path.absolute().parent, os.O_RDONLY)
             os.fsync(folder)
             os.close(folder)

@@ -147,7 +147,7 @@ def versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"python": platform.python_version()}
-    for package in ("fedbn", "flwr", "numpy", "scipy", "numba", "pandas", "pgmpy", "networkx"):
+    for package in ("fedbn", "flwr", "numpy", "scipy", "pandas", "pgmpy", "networkx"):
         with suppress(PackageNotFoundError):
             found[package] = version(package)
     return found

@@ -1,14 +1,14 @@
-"""The protocol of decomposable scores, and the scores that the search kernels can read.
+"""The protocol of decomposable scores, and the scores that the compiled searches read.
 
 A score of a DAG G on data is total(G) = Σ_y s(y, Pa_G(y)); higher is better. Every score of this
 package is score equivalent (members of one equivalence class have the same total; this holds for
-AIC too, since equivalent DAGs have as many free parameters), which `_joint_kernels` exploits.
+AIC too, since equivalent DAGs have as many free parameters), which `core/scores/score.hpp` exploits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -18,8 +18,8 @@ from fedbn.errors import StructureError
 from fedbn.wording import count_of
 
 if TYPE_CHECKING:
+    from fedbn._core.scores import DiscreteScore, GaussianScore
     from fedbn.graphs.dag import DAG
-    from fedbn.scores._tables import Tables
 
 __all__ = ["LocalScore", "TabulatedScore", "total_score"]
 
@@ -44,26 +44,38 @@ class LocalScore(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TabulatedScore:
-    """A score whose data and store of values live in plain arrays, for the compiled searches.
+    """A score that the compiled searches read.
 
     It is made by `make_score` or by one function per score (`bdeu`, `bic`, `aic`,
-    `gaussian_bic`, `bge`). The store changes with use: one score serves one thread at a time.
+    `gaussian_bic`, `bge`). What it counts it keeps: one score serves one thread at a time.
 
     Parameters
     ----------
     names : the variables; sorted as text but for what `over` makes.
     label : what it is, with its settings, for results ("bdeu, ess 1").
-    tables : the arrays that the kernels read.
+    core : the data and the store of values, see `core/scores/score.hpp`.
+    n_rows : of the table.
+    row_weight : k ≥ 1, by which every count is multiplied.
+    parameter : BDeu: the equivalent sample size; BIC and AIC: the penalty of a free parameter or,
+        of Gaussian data, of a parent; BGe: 0.
     """
 
     names: tuple[str, ...]
     label: str
-    tables: Tables = field(repr=False)
+    core: DiscreteScore | GaussianScore = field(repr=False)
+    n_rows: int
+    row_weight: float
+    parameter: float
 
     @property
     def n(self) -> int:
         """Number of variables."""
         return len(self.names)
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether the data are numbers."""
+        return not hasattr(self.core, "arities")
 
     def local_score(self, node: int, parents: Iterable[int]) -> float:
         """s(node, parents) in natural logarithms.
@@ -72,15 +84,13 @@ class TabulatedScore:
         ------
         StructureError : an index is out of range, repeated, or the node is its own parent.
         """
-        from fedbn.scores._joint_kernels import local_score
-
-        family = np.array(sorted(parents), dtype=np.int64)
-        whole = [node, *family.tolist()]
+        family = sorted(map(int, parents))
+        whole = [int(node), *family]
         if len(set(whole)) < len(whole) or min(whole) < 0 or max(whole) >= self.n:
             raise StructureError(
                 f"a node and its parents must be different indices below {self.n}, got {whole}"
             )
-        return float(local_score(self.tables, node, family))
+        return float(self.core.local(whole[0], family))
 
     def over(self, nodes: NDArray[np.intp]) -> TabulatedScore:
         """The same local scores over some of the variables, in the order given.
@@ -89,17 +99,17 @@ class TabulatedScore:
         ----------
         nodes : [m] different indices. The store is shared: use one of the two at a time.
         """
-        from fedbn.scores.counts import tables_over
-
         names = tuple(self.names[int(i)] for i in nodes)
-        return TabulatedScore(names, self.label, tables_over(self.tables, nodes))
+        return replace(self, names=names, core=self.core.over([int(i) for i in nodes]))
 
     def varying(self) -> NDArray[np.intp]:
         """The variables, without those of one agreed state: these tie everywhere, and stay alone.
 
         The first variable where no one varies.
         """
-        varying = np.flatnonzero(self.tables.arities != 1)
+        if self.is_gaussian:
+            return np.arange(self.n)
+        varying = np.flatnonzero(self.core.arities != 1)
         return varying if varying.size else np.arange(1)
 
     def __repr__(self) -> str:

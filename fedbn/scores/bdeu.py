@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fedbn.scores.base import TabulatedScore
-from fedbn.scores.counts import MEMORY_MB, categorical_tables, label_with, require_kind
+from fedbn.scores.counts import MEMORY_MB, categorical_scores, require_kind
 from fedbn.setting import equivalent_sample_size
 
 if TYPE_CHECKING:
@@ -44,13 +44,8 @@ def bdeu_ladder(
     dataset: Dataset, ess: float, row_weights: Sequence[float], memory_mb: float = MEMORY_MB
 ) -> tuple[TabulatedScore, ...]:
     """`bdeu` for each row weight; what one of them counts the others know."""
-    from fedbn.scores._tables import BDEU
-
     require_kind(dataset, "categorical", "bdeu")
     equivalent_sample_size("ess", ess)
     parameters = [ess] * len(row_weights)
-    tables = categorical_tables(dataset, BDEU, parameters, row_weights, memory_mb)
-    return tuple(
-        TabulatedScore(dataset.names, label_with(f"bdeu, ess {ess:g}", k), t)
-        for k, t in zip(row_weights, tables, strict=True)
-    )
+    label = f"bdeu, ess {ess:g}"
+    return categorical_scores(dataset, label, "bdeu", parameters, row_weights, memory_mb)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from fedbn.scores.base import TabulatedScore
 from fedbn.scores.counts import (
     MEMORY_MB,
-    categorical_tables,
-    label_with,
+    categorical_scores,
     require_kind,
     require_row_weight,
 )
@@ -62,11 +61,5 @@ def criterion(
 ) -> tuple[TabulatedScore, ...]:
     """Log-likelihood - penalty × free parameters, called `name`, for each row weight and its
     penalty; raises DataError for floats."""
-    from fedbn.scores._tables import INFORMATION
-
     require_kind(dataset, "categorical", name)
-    tables = categorical_tables(dataset, INFORMATION, penalties, row_weights, memory_mb)
-    return tuple(
-        TabulatedScore(dataset.names, label_with(name, k), t)
-        for k, t in zip(row_weights, tables, strict=True)
-    )
+    return categorical_scores(dataset, name, "information", penalties, row_weights, memory_mb)

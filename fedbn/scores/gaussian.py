@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fedbn.errors import DataError
 from fedbn.scores.base import TabulatedScore
-from fedbn.scores.counts import gaussian_tables, label_with, require_kind, require_row_weight
+from fedbn.scores.counts import label_with, require_kind, require_row_weight
 from fedbn.wording import count_of
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ def gaussian_from_covariance(
     >>> round(score.local_score(1, [0]) - score.local_score(1, []), 4)
     12.0815
     """
+    from fedbn._core.scores import GaussianScore
+
     n = len(names)
     matrix = np.array(covariance, dtype=np.float64)
     if matrix.shape != (n, n) or not np.isfinite(matrix).all() or rows < 1:
@@ -116,8 +118,9 @@ def gaussian_from_covariance(
     constant -= penalty * size * (size - 1.0) / 2.0
     exponent = np.full(n + 1, 0.5 * counted)
     gram = (matrix + matrix.T) / 2.0
-    tables = gaussian_tables(rows, gram, constant, exponent, penalty, row_weight)
-    return TabulatedScore(tuple(names), label_with(f"gaussian-{criterion}", row_weight), tables)
+    core = GaussianScore(gram, constant, exponent)
+    label = label_with(f"gaussian-{criterion}", row_weight)
+    return TabulatedScore(tuple(names), label, core, rows, float(row_weight), penalty)
 
 
 def bge(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
@@ -134,6 +137,8 @@ def bge_ladder(dataset: Dataset, row_weights: Sequence[float]) -> tuple[Tabulate
 
 def _bge(dataset: Dataset, scatter: NDArray[np.float64], row_weight: float) -> TabulatedScore:
     """BGe from the cross products of the centred columns."""
+    from fedbn._core.scores import GaussianScore
+
     require_row_weight(row_weight)
     rows, n = row_weight * dataset.n_rows, dataset.n
     mean_weight, degrees = 1.0, n + 2.0
@@ -148,8 +153,8 @@ def _bge(dataset: Dataset, scatter: NDArray[np.float64], row_weight: float) -> T
         for j in range(size):
             constant[size] += math.lgamma(exponent[size] - 0.5 * j) - math.lgamma(prior - 0.5 * j)
     gram = row_weight * scatter + t * np.eye(n)
-    tables = gaussian_tables(dataset.n_rows, gram, constant, exponent, row_weight=row_weight)
-    return TabulatedScore(dataset.names, label_with("bge", row_weight), tables)
+    core, label = GaussianScore(gram, constant, exponent), label_with("bge", row_weight)
+    return TabulatedScore(dataset.names, label, core, dataset.n_rows, float(row_weight), 0.0)
 
 
 def require_regular(score: TabulatedScore) -> None:
@@ -160,15 +165,15 @@ def require_regular(score: TabulatedScore) -> None:
     DataError : a column is constant, there are not more rows than columns, or a column's variance
         given all others is below 1e-10 of its variance; the collinear columns are named.
     """
-    gram, n = score.tables.gram, score.n
+    gram, n = score.core.gram, score.n
     variance = np.diag(gram)
     if (variance <= ABSOLUTE_VARIANCE).any():
         name = score.names[int(np.argmin(variance))]
         raise DataError(f"every column must vary, {name!r} is constant")
-    if score.tables.parameter > 0.0 and score.tables.n_rows <= n:
+    if score.parameter > 0.0 and score.n_rows <= n:
         raise DataError(
             f"{score.label} needs more rows than columns, these are "
-            f"{count_of(score.tables.n_rows, 'row')} of {count_of(n, 'column')}"
+            f"{count_of(score.n_rows, 'row')} of {count_of(n, 'column')}"
         )
     scale = 1.0 / np.sqrt(variance)
     values, vectors = np.linalg.eigh(gram * np.outer(scale, scale))
@@ -186,14 +191,12 @@ def rounding(score: TabulatedScore) -> float:
     N/2 ln σ² with n ε N / (2 r), where r is the least share of its variance that the others leave
     of a column.
     """
-    from fedbn.scores._tables import GAUSSIAN
-
-    if score.tables.kind != GAUSSIAN:
+    if not score.is_gaussian:
         return 0.0
-    gram, n = score.tables.gram, score.n
+    gram, n = score.core.gram, score.n
     scale = 1.0 / np.sqrt(np.diag(gram))
     precision = np.linalg.inv(gram * np.outer(scale, scale))
-    counted = score.tables.row_weight * score.tables.n_rows
+    counted = score.row_weight * score.n_rows
     each = 0.5 * counted * n * np.finfo(np.float64).eps * np.diag(precision).max()
     return float(n * each)
 

@@ -50,7 +50,7 @@ def ges(
     >>> ges(make_score("bdeu", data)).dag.edges
     (('a', 'b'),)
     """
-    search = ClassSearch.begin(score, rules)
+    search = ClassSearch(score, rules)
     phases: tuple[Kind, ...] = ("insert", "delete", "turn") if turning else ("insert", "delete")
     while True:
         changed = [search.climb((phase,)) for phase in phases]

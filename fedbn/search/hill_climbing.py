@@ -11,27 +11,20 @@ reversals, then (y, x).
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
-
-import numpy as np
+from dataclasses import dataclass
 
 from fedbn.errors import ConfigError
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.random import perturb
-from fedbn.limits import Limit
+from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores.base import TabulatedScore, total_score
 from fedbn.search.result import SearchResult
 from fedbn.search.rules import FREE, SearchRules
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+__all__ = ["hill_climbing"]
 
-    from fedbn.search._hill_kernels import Hill, HillRules
-
-__all__ = ["begin_hill", "best_of", "hill_climbing", "hill_rules"]
-
-_NO_LIMIT = 1 << 40
 _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 200
 
 
@@ -70,22 +63,19 @@ def hill_climbing(
     _require_settings(rules, tabu, patience, restarts, perturbation)
     deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
     dag = DAG.empty(score.names) if rules.start is None else rules.start.reorder(score.names)
-    hit = np.zeros(1, dtype=np.int64)
     changes = max(1, score.n // 10) if perturbation is None else perturbation
-    climber = _Climber(score, rules, tabu, patience, deadline, hit)
-    best, finished, steps = climber.run(rules.known.with_required(dag))
+    length = tabu if patience is None else patience
+    climber = _Climber(score, rules, tabu, length if tabu else 0, deadline)
+    best = climber.run(rules.known.with_required(dag))
     best_total = total_score(score, best)
     for _ in range(restarts):
-        if not finished:
+        if Limit.TIME in climber.met:
             break
-        found, finished, more = climber.run(_shake(best, changes, rules))
-        steps += more
+        found = climber.run(_shake(best, changes, rules))
         value = total_score(score, found)
         if value > best_total + 1e-9 * (1.0 + abs(best_total)):
             best, best_total = found, value
-    limits = {Limit.PARENTS: hit[0], Limit.TIME: not finished}
-    met = frozenset(limit for limit, is_met in limits.items() if is_met)
-    return SearchResult(best, dag_to_cpdag(best), best_total, met, {"steps": steps})
+    return SearchResult(best, dag_to_cpdag(best), best_total, climber.met, {"steps": climber.steps})
 
 
 def _shake(dag: DAG, changes: int, rules: SearchRules) -> DAG:
@@ -101,78 +91,38 @@ def _shake(dag: DAG, changes: int, rules: SearchRules) -> DAG:
     return dag
 
 
+@dataclass
 class _Climber:
-    """One climb with fixed settings."""
+    """One climb after another with the same settings and one deadline for all."""
 
-    def __init__(
-        self,
-        score: TabulatedScore,
-        rules: SearchRules,
-        tabu: int,
-        patience: int | None,
-        deadline: float | None,
-        hit: NDArray[np.int64],
-    ) -> None:
-        self.score = score
-        length = tabu if patience is None else patience
-        self.rules = hill_rules(score, rules, tabu, length if tabu else 0)
-        self.deadline = deadline
-        self.hit = hit
+    score: TabulatedScore
+    rules: SearchRules
+    tabu: int
+    patience: int
+    deadline: float | None
+    steps: int = 0
+    met: frozenset[Limit] = NOTHING_MET
 
-    def run(self, dag: DAG) -> tuple[DAG, bool, int]:
-        """The best DAG met from `dag`, whether the climb came to its end, and its steps."""
-        from fedbn.search._hill_kernels import climb_hill
+    def run(self, dag: DAG) -> DAG:
+        """The best DAG met from `dag`."""
+        from fedbn._core.search import Hill
 
-        hill = begin_hill(self.score, dag, self.hit)
-        budget = _NO_LIMIT if self.deadline is None else _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK
+        hill = Hill(
+            self.score.core,
+            pack(dag.adjacency.T),
+            **self.rules.known.bits(self.score.names),
+            max_parents=self.rules.max_parents,
+            tabu_length=self.tabu,
+            patience=self.patience,
+        )
+        budget = None if self.deadline is None else _STEPS_BETWEEN_LOOKS_AT_THE_CLOCK
         finished = False
         while not finished and (self.deadline is None or time.monotonic() < self.deadline):
-            finished = climb_hill(self.score.tables, hill, self.rules, budget)
-        return best_of(hill, self.score), finished, int(hill.state[0])
-
-
-def hill_rules(
-    score: TabulatedScore, rules: SearchRules, tabu_length: int = 0, patience: int = 0
-) -> HillRules:
-    """The limits and the knowledge of `rules` for the kernels."""
-    from fedbn.graphs._bit_kernels import pack
-    from fedbn.search._hill_kernels import HillRules
-
-    return HillRules(
-        forbidden=pack(rules.known.forbidden_matrix(score.names).T),
-        required=pack(rules.known.required_matrix(score.names).T),
-        max_parents=_NO_LIMIT if rules.max_parents is None else rules.max_parents,
-        tabu_length=tabu_length,
-        patience=patience,
-    )
-
-
-def begin_hill(score: TabulatedScore, dag: DAG, hit: NDArray[np.int64]) -> Hill:
-    """The state of the kernels at a DAG, all pairs being candidates."""
-    from fedbn.graphs._bit_kernels import pack
-    from fedbn.search._hill_kernels import Hill
-
-    n = score.n
-    return Hill(
-        pa=pack(dag.adjacency.T),
-        ch=pack(dag.adjacency),
-        below=pack(np.zeros((n, n), dtype=bool)),
-        best_pa=pack(dag.adjacency.T),
-        candidates=pack(~np.eye(n, dtype=bool)),
-        change=np.zeros((n, n)),
-        bound=np.full(n, np.inf),
-        score=np.full(2, total_score(score, dag)),
-        state=np.zeros(2, dtype=np.int64),
-        tabu=np.zeros((n, n), dtype=np.int64),
-        hit=hit,
-    )
-
-
-def best_of(hill: Hill, score: TabulatedScore) -> DAG:
-    """The best DAG that the kernels met."""
-    from fedbn.graphs._bit_kernels import unpack
-
-    return DAG(score.names, unpack(hill.best_pa, score.n).T)
+            finished = hill.climb(budget)
+        self.steps += hill.steps
+        self.met |= {Limit.PARENTS} if hill.met_max_parents else NOTHING_MET
+        self.met |= NOTHING_MET if finished else {Limit.TIME}
+        return DAG(self.score.names, unpack(hill.best(), self.score.n).T)
 
 
 def _require_settings(

@@ -30,21 +30,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedbn.errors import ConfigError
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores.base import TabulatedScore
 from fedbn.search.class_search import ClassSearch
-from fedbn.search.hill_climbing import begin_hill, best_of, hill_rules
 from fedbn.search.result import SearchResult
 from fedbn.search.rules import FREE, SearchRules
 from fedbn.search.xges import xges0
 
 if TYPE_CHECKING:
-    from fedbn.search._kick_kernels import Kicks
+    from fedbn._core.search import Kicks
 
 __all__ = ["KickRules", "begin_kicks", "iterated_local_search", "usual_kicks"]
 
-_NO_LIMIT = 1 << 40
 _KICKS_BETWEEN_LOOKS_AT_THE_CLOCK = 10
 
 
@@ -116,49 +115,34 @@ def iterated_local_search(
     >>> found.dag.edges
     (('a', 'b'),)
     """
+
     deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
     begun = xges0(score, rules)
-    state = begin_kicks(score.n, kicks or usual_kicks(score.n), rng)
-    best, counters, met = _kick(score, rules, begun.dag, deadline, state)
-    found = ClassSearch.begin(score, replace(rules, start=best, rng=None)).result()
-    return replace(found, met=begun.met | met, counters=dict(begun.counters) | counters)
-
-
-def _kick(
-    score: TabulatedScore, rules: SearchRules, dag: DAG, deadline: float | None, kicks: Kicks
-) -> tuple[DAG, dict[str, int], frozenset[Limit]]:
-    """The best DAG met from `dag`, counts of kicks and steps, and the limits met."""
-    from fedbn.search._kick_kernels import iterate
-
-    hit = np.zeros(1, dtype=np.int64)
-    hill = begin_hill(score, dag, hit)
-    limits = hill_rules(score, rules)
-    budget = _NO_LIMIT if deadline is None else _KICKS_BETWEEN_LOOKS_AT_THE_CLOCK
+    seed = int(rng.integers(1 << 63))
+    search = begin_kicks(score, rules, begun.dag, kicks or usual_kicks(score.n), seed)
+    budget = None if deadline is None else _KICKS_BETWEEN_LOOKS_AT_THE_CLOCK
     finished = False
     while not finished and (deadline is None or time.monotonic() < deadline):
-        finished = iterate(score.tables, hill, limits, kicks, budget)
-    met = {Limit.PARENTS} if hit[0] else NOTHING_MET
-    met = frozenset(met) | (NOTHING_MET if finished else {Limit.TIME})
-    return best_of(hill, score), {"kicks": int(kicks.state[0]), "steps": int(hill.state[0])}, met
+        finished = search.iterate(budget)
+    best = DAG(score.names, unpack(search.hill.best(), score.n).T)
+    found = ClassSearch(score, replace(rules, start=best, rng=None)).result()
+    met = {Limit.PARENTS} if search.hill.met_max_parents else NOTHING_MET
+    met |= NOTHING_MET if finished else {Limit.TIME}
+    counters = dict(begun.counters) | {"kicks": search.kicks, "steps": search.hill.steps}
+    return replace(found, met=begun.met | met, counters=counters)
 
 
-def begin_kicks(n: int, kicks: KickRules, rng: np.random.Generator) -> Kicks:
-    """The kernels' state before the first kick."""
-    from fedbn.search._kick_kernels import Kicks
+def begin_kicks(
+    score: TabulatedScore, rules: SearchRules, dag: DAG, kicks: KickRules, seed: int
+) -> Kicks:
+    """The compiled search at `dag`, before the first kick."""
+    from fedbn._core.search import Kicks
 
-    words = (n + 63) // 64
-    pa, ch, below, tried = np.zeros((4, n, words), dtype=np.uint64)
     return Kicks(
-        pa=pa,
-        ch=ch,
-        below=below,
-        change=np.zeros((n, n)),
-        bound=np.zeros(n),
-        tried=tried,
-        state=np.array([0, 0, 1], dtype=np.int64),
-        random=np.array([rng.integers(1 << 63)], dtype=np.uint64),
-        patience=kicks.patience,
-        reversals=kicks.reversals,
-        candidates=kicks.candidates,
-        strongest=kicks.strongest,
+        score.core,
+        pack(dag.adjacency.T),
+        **rules.known.bits(score.names),
+        max_parents=rules.max_parents,
+        **vars(kicks),
+        seed=seed,
     )

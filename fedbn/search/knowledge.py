@@ -22,8 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.bounded_file import MAX_SETTINGS, json_value, read_bounded
 from fedbn.errors import ConfigError, StructureError, did_you_mean
+from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 from fedbn.wording import list_some, reason_of
 
@@ -93,6 +95,14 @@ class Knowledge:
             for name in tier:
                 matrix[later, position[name]] = True
         return matrix
+
+    def bits(self, names: Sequence[str]) -> dict[str, Bits]:
+        """What is forbidden and required for the compiled searches: row y has x for x -> y."""
+
+        return {
+            "forbidden": pack(self.forbidden_matrix(names).T),
+            "required": pack(self.required_matrix(names).T),
+        }
 
     def with_required(self, dag: DAG) -> DAG:
         """`dag` with the required edges added and forbidden ones left out.

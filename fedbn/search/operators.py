@@ -5,9 +5,8 @@ and 34 (a directed one). Notation: Ne(y) undirected neighbours, Pa(y) parents, A
 adjacent, NA_yx = Ne(y) ∩ Adj(x). Nodes are indices; `adjacency[i, j]` means i -> j, both
 directions an undirected edge.
 
-The searches enumerate these operators in `_greedy_kernels.py`; `operators_on_record` shows what
-they see, and the tests compare the two with each other and with the definition by members of the
-class.
+The searches enumerate these operators in compiled code; `operators_on_record` shows what they
+find, and the tests compare the two with each other and with the definition by members of the class.
 """
 
 from __future__ import annotations
@@ -21,19 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import StructureError
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.scores.base import LocalScore, TabulatedScore
-from fedbn.search.class_search import (
-    KINDS,
-    Kind,
-    begin_graph,
-    double,
-    empty_record,
-    empty_scratch,
-    kernel_rules,
-)
-from fedbn.search.rules import FREE
+from fedbn.search.class_search import Kind
 
 __all__ = ["Delete", "Insert", "Operator", "Turn", "operators_on_record"]
 
@@ -182,29 +173,15 @@ def operators_on_record(
     ------
     StructureError : `cpdag` has no consistent extension, or an operator does not apply.
     """
-    from fedbn.graphs._bit_kernels import unpack
-    from fedbn.search import _greedy_kernels
+    from fedbn._core import search
 
-    code, n = KINDS.index(kind), score.n
-    graph = begin_graph(consistent_extension(cpdag))
-    rules = kernel_rules(score.names, FREE)._replace(floor=-np.inf)
-    record, scratch = empty_record(n), empty_scratch(n)
-    for y in range(n):
-        while not _greedy_kernels.look_at_row(score.tables, graph, record, rules, scratch, code, y):
-            record = double(record)
-    found = []
-    for y, x in np.argwhere(record.head[code] >= 0).tolist():
-        entry = int(record.head[code, y, x])
-        while entry >= 0:
-            moved = begin_graph(consistent_extension(cpdag))
-            outcome = _greedy_kernels.lead_to(moved, record, code, y, x, entry)
-            chosen = frozenset(np.flatnonzero(unpack(record.sets[[entry]], n)[0]).tolist())
-            if outcome < 0:
-                raise StructureError(f"{kind} of {x}, {y}, {sorted(chosen)} does not apply")
-            if outcome > 0:
-                target = PDAG(cpdag.names, unpack(moved.ch | moved.ne, n))
-                found.append((_CLASS_OF[kind](x, y, chosen), float(record.gain[entry]), target))
-            entry = int(record.following[entry])
+    found: list[tuple[Operator, float, PDAG]] = []
+    parents = pack(consistent_extension(cpdag).adjacency.T)
+    for x, y, chosen, gain, to in search.leads(score.core, parents, getattr(search.Kind, kind)):
+        if to is None:
+            raise StructureError(f"{kind} of {x}, {y}, {chosen} does not apply")
+        target = PDAG(cpdag.names, unpack(to, score.n))
+        found.append((_CLASS_OF[kind](x, y, frozenset(chosen)), gain, target))
     return found
 
 

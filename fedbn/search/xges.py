@@ -43,7 +43,7 @@ def xges0(score: TabulatedScore, rules: SearchRules = FREE) -> SearchResult:
     >>> xges0(make_score("bic", data)).dag.edges
     (('a', 'b'),)
     """
-    search = ClassSearch.begin(score, rules)
+    search = ClassSearch(score, rules)
     search.climb(("delete", "turn", "insert"))
     return search.result()
 

@@ -30,7 +30,7 @@ from fedbn.secure.requests import (
 from fedbn.secure.votes import asked_pairs, own_votes
 
 if TYPE_CHECKING:
-    from fedbn.consensus._engine import Scratch
+    from fedbn._core.secure import OwnInputs as Pruned
 
 __all__ = ["answer"]
 
@@ -40,10 +40,9 @@ UNCLIPPED = 2**31
 
 
 class OwnInputs(NamedTuple):
-    """A site's DAGs as parents and children, bits [k, n, W], and their weights, int64 [k]."""
+    """The parents in each of a site's DAGs, bits [k, n, W], and their weights, int64 [k]."""
 
     pa: Bits
-    ch: Bits
     weights: Ints
 
 
@@ -68,8 +67,8 @@ def answer(request: SumRequest, dags: Sequence[DAG], weights: Sequence[int]) -> 
     """
     if not dags or len(dags) != len(weights) or min(weights) < 1:
         raise ConfigError(f"a site needs DAGs and positive weights, got {len(dags)}, {weights}")
-    pa, ch = stacked_bits(np.stack([dag.adjacency for dag in dags]))
-    own = OwnInputs(pa, ch, np.array(weights, dtype=np.int64))
+    pa, _ = stacked_bits(np.stack([dag.adjacency for dag in dags]))
+    own = OwnInputs(pa, np.array(weights, dtype=np.int64))
     return np.concatenate([np.empty(0, np.int64), *_parts(request, own)])
 
 
@@ -81,15 +80,15 @@ def _parts(request: object, own: OwnInputs) -> Iterator[Ints]:
 @_parts.register
 def _costs(request: OrderRequest, own: OwnInputs) -> Iterator[Ints]:
     """For every state and along its chain: the summed costs of the nodes left, by index."""
-    from fedbn.secure._answer_kernels import cost_sums
+    from fedbn._core.secure import cost_sums
 
     pruned = _prune_along(request.paths, [(s.path, s.deletions) for s in request.states], own)
     for state in request.states:
-        pa, ch = pruned[state.path, state.deletions]
+        pa = pruned[state.path, state.deletions]
         taken, chain = (np.array(v, dtype=np.int64) for v in (state.taken, state.chain))
         left = np.ones(pa.shape[1], np.bool_)
         left[taken] = False
-        for level, costs in enumerate(cost_sums(pa, ch, own.weights, taken, chain)):
+        for level, costs in enumerate(cost_sums(pa, own.weights, taken, chain)):
             if level > 0:
                 left[chain[level - 1]] = False
             yield costs[left]
@@ -98,13 +97,14 @@ def _costs(request: OrderRequest, own: OwnInputs) -> Iterator[Ints]:
 @_parts.register
 def _arcs(request: UnionRequest, own: OwnInputs) -> Iterator[Ints]:
     """For every state and pair of places i < j of its order: 1 where an I-map has the arc."""
-    from fedbn.fusion._imap_kernels import imaps_bits, union_bits
-    from fedbn.graphs._bit_kernels import unpack
+    from fedbn._core.fusion import minimal_imaps
+    from fedbn.graphs.bits import unpack
 
     pruned = _prune_along(request.paths, [(s.path, s.deletions) for s in request.states], own)
     for state in request.states:
         order = np.array(state.order, dtype=np.int64)
-        parents = union_bits(imaps_bits(*pruned[state.path, state.deletions], order))
+        maps = minimal_imaps(pruned[state.path, state.deletions], order)
+        parents = np.bitwise_or.reduce(maps)
         arcs = unpack(parents, len(order)).T[np.ix_(order, order)]
         yield arcs[np.triu_indices(len(order), k=1)].astype(np.int64)
 
@@ -119,20 +119,19 @@ def _cuts(request: CutRequest, own: OwnInputs) -> Iterator[Ints]:
 
 
 def _cuts_along(path: CutPath, p: Bits, k_max: int, own: OwnInputs) -> Iterator[Ints]:
-    from fedbn.consensus._engine import make_scratch
-    from fedbn.secure._answer_kernels import cut_sums
+    from fedbn._core.secure import OwnInputs as Pruned
 
-    graphs, scratch = _graphs(own), make_scratch(*own.pa.shape[1:])
+    pruned = Pruned(own.pa)
     for deletion in path.deletions:
         p, _ = after(p, deletion, k_max)
-        _prune(graphs, deletion, scratch)
+        _prune(pruned, deletion, own)
     largest = 1 if path.clip else UNCLIPPED
     for level in range(len(path.chain) + 1):
         if level > 0:
             p, _ = after(p, path.chain[level - 1], k_max)
-            _prune(graphs, path.chain[level - 1], scratch)
+            _prune(pruned, path.chain[level - 1], own)
         asked = operators_of(p, k_max)
-        yield cut_sums(graphs, own.weights, asked.xy, asked.given, largest, scratch)
+        yield pruned.cut_sums(own.weights, asked.xy, asked.given, largest)
 
 
 @_parts.register
@@ -140,40 +139,25 @@ def _votes(request: VoteRequest, own: OwnInputs) -> Iterator[Ints]:
     yield own_votes(asked_pairs(request, own.pa.shape[1]), *own)
 
 
-def _graphs(own: OwnInputs) -> Bits:
-    """The inputs as the kernels of cuts want them: bits [k, 5, n, W]."""
-    from fedbn.consensus._engine import CH, PA
-    from fedbn.secure._answer_kernels import fill_graphs
-
-    k, n, words = own.pa.shape
-    graphs = np.zeros((k, 5, n, words), np.uint64)
-    graphs[:, PA], graphs[:, CH] = own.pa, own.ch
-    fill_graphs(graphs)
-    return graphs
-
-
-def _prune(graphs: Bits, deletion: Deletion, scratch: Scratch) -> None:
-    from fedbn.secure._answer_kernels import prune
-
-    given = set_bits(deletion.given, graphs.shape[3])
-    prune(graphs, deletion.x, deletion.y, given, scratch)
+def _prune(pruned: Pruned, deletion: Deletion, own: OwnInputs) -> None:
+    given = set_bits(deletion.given, own.pa.shape[2])
+    pruned.prune(deletion.x, deletion.y, given[None])
 
 
 def _prune_along(
     paths: Sequence[Deletions], wanted: Sequence[tuple[int, int]], own: OwnInputs
-) -> dict[tuple[int, int], tuple[Bits, Bits]]:
-    """(path, number of deletions) -> parents and children of the inputs after them."""
-    from fedbn.consensus._engine import CH, PA, make_scratch
+) -> dict[tuple[int, int], Bits]:
+    """(path, number of deletions) -> parents of the inputs after them."""
+    from fedbn._core.secure import OwnInputs as Pruned
 
-    scratch = make_scratch(*own.pa.shape[1:])
-    found = {state: (own.pa, own.ch) for state in wanted if state[1] == 0}
+    found = {state: own.pa for state in wanted if state[1] == 0}
     for number, deletions in enumerate(paths):
         counts = {count for path, count in wanted if path == number and count > 0}
         if not counts:
             continue
-        graphs = _graphs(own)
+        pruned = Pruned(own.pa)
         for done, deletion in enumerate(deletions[: max(counts)], start=1):
-            _prune(graphs, deletion, scratch)
+            _prune(pruned, deletion, own)
             if done in counts:
-                found[number, done] = graphs[:, PA].copy(), graphs[:, CH].copy()
+                found[number, done] = pruned.parents()
     return found

@@ -9,7 +9,6 @@ It counts for all tables whose file it is.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import ResultsError
+from fedbn.locked_file import lock
 from fedbn.secure.session import Terms, require_cohort
 
 __all__ = ["cohorts_beside", "enter_cohort", "read_cohorts"]
@@ -75,7 +75,7 @@ def enter_cohort(
     names = frozenset(member.name for member in terms.members)
     try:
         with Path(path).open("ab+", buffering=0) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file.fileno())
             earlier = read_cohorts(path)
             known = [cohort for _, cohort in earlier]
             require_cohort(terms, own_key, min_cohort=min_cohort, peers=peers, earlier=known)

@@ -303,7 +303,7 @@ def _refusions(
     Where P is empty and every arc of an input was in G+, no input has an arc left: a cut between x
     and y parts them, so it holds the arc that joins them.
     """
-    from fedbn.graphs._bit_kernels import pack
+    from fedbn.graphs.bits import pack
 
     paths = tuple(tuple(step.deletion for step in search.steps) for search in searches)
     fused: dict[Deletions, Bits] = {(): pack(union.T)}
@@ -336,7 +336,7 @@ def _vote(
 
 def _steps(search: DeletionSearch, names: Sequence[str], total: int) -> tuple[Step, ...]:
     """The deletions with names and exact fractions."""
-    from fedbn.graphs._bit_kernels import unpack
+    from fedbn.graphs.bits import unpack
 
     steps, largest = [], 0
     for deletion, h, psi in search.steps:

@@ -48,14 +48,13 @@ def pattern_of(union: Arcs, n: int) -> Bits:
     ------
     MessageError : the arcs are not those of a DAG over n nodes.
     """
-    from fedbn.graphs._bit_kernels import pack
-    from fedbn.graphs._cpdag_kernels import cpdag_bits, topological_bits
+    from fedbn._core.graphs import cpdag, topological_order
+    from fedbn.graphs.bits import pack
 
-    adjacency = matrix_of(union, n)
-    pa, ch = pack(adjacency.T), pack(adjacency)
-    if len(topological_bits(pa, ch)) < n:
+    parents = pack(matrix_of(union, n).T)
+    if len(topological_order(parents)) < n:
         raise MessageError("the union must be acyclic")
-    return np.stack(cpdag_bits(pa, ch))
+    return np.stack(cpdag(parents))
 
 
 def matrix_of(arcs: Arcs, n: int) -> NDArray[np.bool_]:
@@ -77,20 +76,16 @@ def operators_of(p: Bits, k_max: int) -> Operators:
     ------
     SearchError : there are more than MAX_QUERIES.
     """
-    from fedbn.secure._pattern_kernels import list_operators
+    from fedbn._core.secure import valid_deletions
 
-    most = 256
-    while True:
-        count, xy, given, h = list_operators(p, k_max, min(most, MAX_QUERIES))
-        if count >= 0:
-            break
-        if most >= MAX_QUERIES:
-            raise SearchError(
-                f"secure sums ask for at most {MAX_QUERIES} cuts at a time, the fusion has more: "
-                f"lower k-max, which is {k_max}"
-            )
-        most *= 8
-    ranked = _rank(xy[:count], h[:count])
+    found = valid_deletions(p, k_max, MAX_QUERIES)
+    if found is None:
+        raise SearchError(
+            f"secure sums ask for at most {MAX_QUERIES} cuts at a time, the fusion has more: "
+            f"lower k-max, which is {k_max}"
+        )
+    xy, given, h = found
+    ranked = _rank(xy, h)
     return Operators(xy[ranked], given[ranked], h[ranked])
 
 
@@ -114,7 +109,7 @@ def after(p: Bits, deletion: Deletion, k_max: int) -> tuple[Bits, Bits]:
     ------
     MessageError : (x, y, S) is no valid operator of P with |H| <= k_max.
     """
-    from fedbn.secure._pattern_kernels import delete
+    from fedbn._core.secure import delete
 
     x, y = deletion.x, deletion.y
     n, words = p.shape[1:]
@@ -126,8 +121,8 @@ def after(p: Bits, deletion: Deletion, k_max: int) -> tuple[Bits, Bits]:
         joined = _has(p[0, y], x) or (x < y and _has(p[2, y], x))
         exact = np.array_equal(given, (na & ~h) | pax)
         if joined and exact and np.bitwise_count(h).sum() <= k_max:
-            valid, made = delete(p, x, y, h)
-            if valid:
+            made = delete(p, x, y, h[None])
+            if made is not None:
                 return made, h
     raise MessageError(f"{deletion} must be a valid operator with |H| <= {k_max}")
 

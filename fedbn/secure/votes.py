@@ -36,16 +36,13 @@ class Pairs(NamedTuple):
 
 def asked_pairs(request: VoteRequest, n: int) -> Pairs:
     """The pairs that a request asks about."""
-    from fedbn.consensus._state_kernels import moral_votes
-    from fedbn.graphs._bit_kernels import pack
-
     if request.union is None:
         moral = skeleton = np.ones((n, n), np.bool_)
     else:
         adjacency = matrix_of(request.union, n)
         skeleton = adjacency | adjacency.T
-        pa, ch = pack(adjacency.T), pack(adjacency)
-        moral = moral_votes(pa[None], ch[None], np.ones(1, np.int64)) > 0
+        married = adjacency.astype(np.int64) @ adjacency.T.astype(np.int64) > 0
+        moral = skeleton | married
     none = np.empty((0, 2), np.int64)
     return Pairs(_upper(moral), _upper(skeleton) if request.classes else none)
 
@@ -54,19 +51,19 @@ def _upper(pairs: NDArray[np.bool_]) -> Ints:
     return np.argwhere(np.triu(pairs, k=1)).astype(np.int64).reshape(-1, 2)
 
 
-def own_votes(pairs: Pairs, pa: Bits, ch: Bits, weights: Ints) -> Ints:
+def own_votes(pairs: Pairs, pa: Bits, weights: Ints) -> Ints:
     """The vector of a site: moral votes, then those on a -> b, b -> a and a - b in CPDAGs, then
     those on the arc a -> b."""
-    from fedbn.consensus._state_kernels import class_votes, moral_votes
-    from fedbn.graphs._bit_kernels import unpack
+    from fedbn._core.consensus import class_votes, moral_votes
+    from fedbn.graphs.bits import unpack
 
     (a, b), (c, d) = pairs.moral.T, pairs.classes.T
-    moral: Ints = moral_votes(pa, ch, weights)[a, b]
+    moral: Ints = moral_votes(pa, weights)[a, b]
     if not len(pairs.classes):
         return moral
-    compelled, reversible = class_votes(pa, ch, weights)
+    compelled, reversible = class_votes(pa, weights)
     n = pa.shape[1]
-    arcs = sum(w * unpack(rows, n)[c, d] for w, rows in zip(weights, ch, strict=True))
+    arcs = sum(w * unpack(rows, n)[d, c] for w, rows in zip(weights, pa, strict=True))
     return np.concatenate([moral, compelled[c, d], compelled[d, c], reversible[c, d], arcs])
 
 

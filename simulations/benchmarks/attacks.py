@@ -33,7 +33,7 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import FedbnError
 from fedbn.federation.density import PAIRS_PER_VARIABLE
 from fedbn.federation.reply_limits import Limits
-from fedbn.federation.rounds import load_kernels, server_round
+from fedbn.federation.rounds import server_round
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.graphs.dag import DAG
@@ -220,7 +220,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for hostile in options.hostile
     ]
     cases = [(honest, hostile) for honest, hostile in cases if honest > 0]
-    load_kernels()
     found = []
     columns = [column.name for column in fields(Row)]
     print("\t".join(columns))

@@ -17,9 +17,6 @@ from typing import Annotated, Any
 import typer
 
 from fedbn.federation.state import FederationResult
-from fedbn.learners.learn import warm_up
-from fedbn.learners.settings import LearnerSettings
-from simulations.commands.fuse import warm_up as warm_up_fusion
 from simulations.experiment import experiment_from
 from simulations.run import run_experiment
 
@@ -57,9 +54,6 @@ def main(
     seed: Annotated[int, typer.Option(min=0, help="Of the tables.")] = 1,
 ) -> None:
     """Print one JSON line per number of sites."""
-    settings = LearnerSettings()
-    warm_up(settings.learner, settings.score, settings.turning)
-    warm_up_fusion()
     for number in sites or [500]:
         print(json.dumps(measure(network, number, rows, engine, seed)), flush=True)
 

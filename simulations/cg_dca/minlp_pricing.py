@@ -22,7 +22,7 @@ from fedbn.search.cg_dca.submodular_difference import PricingProblem, pricing_mo
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
-    from fedbn.search.cg_dca._chain_kernels import Model
+    from fedbn.search.cg_dca.submodular_difference import Model
 
 __all__ = ["MINLPPricing"]
 
@@ -61,7 +61,8 @@ def _program(problem: PricingProblem) -> tuple[Any, dict[int, Any]]:
 
     m: Any = scip.Model("pricing")
     m.hideOutput()
-    R, others = problem.model.correlation, [int(j) for j in problem.others]
+    likelihood: Any = problem.model.likelihood
+    R, others = likelihood.correlation, [int(j) for j in problem.others]
     smallest = 1.0 / float(np.linalg.inv(R)[problem.node, problem.node])
     largest = float(np.sqrt(1.0 / np.linalg.eigvalsh(R)[0]))
     z = {j: m.addVar(vtype="B") for j in others}
@@ -75,7 +76,7 @@ def _program(problem: PricingProblem) -> tuple[Any, dict[int, Any]]:
     for j in others:
         m.addCons(b[j] <= largest * z[j])
         m.addCons(-b[j] <= largest * z[j])
-    total = problem.model.fit * fit + problem.model.penalty * pyscipopt.quicksum(z.values())
+    total = likelihood.fit * fit + likelihood.penalty * pyscipopt.quicksum(z.values())
     for members, dual in zip(problem.clusters.members, problem.clusters.duals, strict=True):
         u = m.addVar(lb=0.0, ub=1.0)
         for j in others:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from warnings import warn
@@ -103,12 +103,9 @@ def _wanted_cases(
 def _result(case: Mapping[str, Any], run: Settings, network_dir: Path | None) -> Mapping[str, Any]:
     from simulations.cg_dca.cases import run_case
     from simulations.cg_dca.federated import run_federated
-    from simulations.cg_dca.limited import PEERS
 
     if case["part"] == "federated":
         return run_federated(case)
-    if case["method"] not in PEERS:
-        _warm_up(case["method"], case["part"] == "discrete")
     return run_case(dict(case), run, network_dir)
 
 
@@ -122,18 +119,3 @@ def _write_report(study: Study, out: Path) -> Path:
     names = write_figures(rows, out)
     title = "CG-DCA: the paper's tables and ours"
     return write_study_report(out, title, sections(rows, names))
-
-
-@cache
-def _warm_up(method: str, categorical: bool) -> None:
-    """Run a method once on a small table: loading its kernels is not part of a case's time."""
-    import numpy as np
-
-    from fedbn.networks.catalog import load_network
-    from fedbn.scores import make_score
-    from simulations.cg_dca.cases import METHODS
-
-    network = load_network("cancer" if categorical else "random-gaussian:4:3:1")
-    data = network.sample(200, np.random.default_rng(1))
-    score = make_score("bic" if categorical else "gaussian-bic", data)
-    METHODS[method](data, score, None, np.random.default_rng(1))

@@ -29,7 +29,6 @@ from simulations.commands.budget import budget
 from simulations.commands.parameters import parameters
 from simulations.commands.query import query
 from simulations.commands.tables import check, inspect, schema
-from simulations.commands.warmup import warmup
 from simulations.deployment.commands import (
     app_folder,
     deploy_demo,
@@ -182,7 +181,6 @@ app.command(
         "fedbn bootstrap patients.csv --threshold 0.85 --out averaged.json",
     )
 )(bootstrap)
-app.command(epilog=examples("fedbn warmup", "fedbn warmup --jobs 2"))(warmup)
 app.command(
     epilog=examples(
         "fedbn update results/sites --remove north",

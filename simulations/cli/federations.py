@@ -122,7 +122,7 @@ def report(
         bool,
         typer.Option(
             "--public",
-            help="Without sites, and without edges that fewer than three sites have "
+            help="Without sites, parameters, and edges that fewer than three sites have "
             "(FOLDER/report-public.html).",
         ),
     ] = False,

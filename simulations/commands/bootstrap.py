@@ -6,7 +6,6 @@ import csv
 import io
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -130,10 +129,8 @@ def _replicates(
     from fedbn.search.bootstrap import bootstrap as resample
 
     learn_one = find_learner(settings.learner).run
-    warm = replace(settings, knowledge=None)  # compiles, or loads what is compiled, in one thread
     with progress_bars(not silent) as tracker:
         progress = tracker("replicates")
-        learn_one(dataset.take(range(1)), warm, np.random.default_rng(0), None)
         return resample(
             dataset,
             lambda sample, rng: learn_one(sample, settings, rng, None).dags[0],

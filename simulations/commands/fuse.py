@@ -15,7 +15,6 @@ import typer
 from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG
-from fedbn.kernel_compilation import without_collection
 from fedbn.wording import count_of
 from simulations.commands.fuse_options import FuseOptions, settings_of
 from simulations.inputs import one_structure
@@ -41,22 +40,8 @@ __all__ = [
     "fraction_text",
     "fuse_and_report",
     "steps_json",
-    "warm_up",
     "warn_of",
 ]
-
-
-def warm_up() -> None:
-    """Compile or load the kernels of fusion and consensus, on three variables."""
-    from fedbn.consensus.mcbnc import mcbnc_paths
-    from fedbn.consensus.pooling import select_among
-
-    inputs = [
-        DAG.from_edges("abc", [("a", "c"), ("b", "c")]),
-        DAG.from_edges("abc", [("a", "b"), ("b", "c")]),
-    ]
-    with without_collection():
-        select_among(mcbnc_paths(inputs))
 
 
 def fuse_and_report(
@@ -76,9 +61,6 @@ def fuse_and_report(
         fuse_by_baseline(inputs, options, truth)
         return
     options.require_possible(len(inputs))
-    with stages(not (options.quiet or options.as_json)) as notify:
-        notify("loading kernels")
-        warm_up()
     began = time.process_time()
     path, consensus, before = _search(inputs, options)
     times = {"seconds": time.process_time() - began, "startup_seconds": began}

@@ -93,7 +93,7 @@ def run_and_report(
             notify("learning from the pooled rows, for comparison")
             outcome = add_pooled(outcome, run, result, experiment)
         notify("writing tables, figures and report")
-        times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
+        times = {"seconds": run.seconds, "startup_seconds": ready}
         _write(outcome, run, experiment, target, times, tables=tables)
     warn_of(outcome.path, outcome.consensus)
     warn_of_parameters(run)

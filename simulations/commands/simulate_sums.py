@@ -59,7 +59,7 @@ def simulate_sums(
         outcome = outcome_of_sums(result, truth)
         if outcome is not None:
             outcome = with_held_out(outcome, run, experiment)
-        times = {"seconds": run.seconds, "startup_seconds": ready + run.startup_seconds}
+        times = {"seconds": run.seconds, "startup_seconds": ready}
         content = run_content(experiment, run, times)
         network = run.network if tables else None
         write_sums(result, target, run=content, outcome=outcome, gold=truth, network=network)

@@ -13,7 +13,7 @@ from fedbn.data.dataset import Schema
 from fedbn.data.tables import table_stem
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError, StructureError
 from fedbn.federation.checkpoint import STATE_FILE, Checkpoint, read_checkpoint, result_files
-from fedbn.federation.rounds import load_kernels, update_clients
+from fedbn.federation.rounds import update_clients
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.state import ClientReply
 from fedbn.graphs.files import read_structures
@@ -64,7 +64,6 @@ def update_and_report(
         before = _read(folder)
         newcomers = [_reply(file, before.state.schema) for file in add]
         notify("fusing anew")
-        load_kernels()
         began = time.process_time()
         settings = before.experiment.consensus
         after = update_clients(before.state, settings, added=newcomers, removed=remove)

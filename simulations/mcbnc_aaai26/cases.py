@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -105,7 +104,6 @@ def inputs_of(wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def run_case(case: Case, folder: Path, run: Settings, network_dir: Path | None) -> dict[str, Any]:
     """The result of any case; `folder` has the inputs."""
-    _warm_up()
     part = case["part"]
     if part == "inputs":
         return learned_input(case, network_dir)
@@ -120,20 +118,6 @@ def run_case(case: Case, folder: Path, run: Settings, network_dir: Path | None) 
     if part == "robust":
         return federations.run_robust(case, folder, network_dir)
     return federations.BY_PART[part](case, network_dir)
-
-
-@cache
-def _warm_up() -> None:
-    """Load the kernels of the consensus: that is part of no case's time."""
-    import numpy as np
-
-    from fedbn.consensus.mcbnc import mcbnc_path
-    from fedbn.consensus.threshold import select_consensus
-    from fedbn.graphs.dag import DAG
-
-    pair = [DAG.from_edges("ab", [("a", "b")]), DAG.empty("ab")]
-    for rng in (None, np.random.default_rng(1)):
-        select_consensus(mcbnc_path(pair, rng=rng))
 
 
 SECONDS = {

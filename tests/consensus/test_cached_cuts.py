@@ -7,43 +7,47 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from fedbn._core.consensus import Deletions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.consensus._engine import DEAD, OWNER, UNKNOWN, Engine, X, Y
-from fedbn.consensus.deletions import delete_all, new_engine
+from fedbn.consensus.deletions import delete_all, new_deletions
 from fedbn.consensus.mcbnc import POOLINGS, Pooling, mcbnc_path
-from fedbn.graphs._bit_kernels import pack, unpack
+from fedbn.fusion.inputs import MergedInputs
+from fedbn.graphs.bits import pack
 from fedbn.graphs.random import perturb, random_dag
 from tests import naive_consensus as naive
 
 
-def check(engine: Engine, k_max: int, largest_cut: int, known: dict) -> int:
+def check(
+    search: Deletions, inputs: MergedInputs, k_max: int, largest_cut: int, known: dict
+) -> int:
     """Every cached cut is the definition's, every bound at most all that it stands for; how many
     are exact."""
-    n, exact = engine.p.shape[1], 0
-    parents = [unpack(graph[0], n) for graph in engine.graphs]
+    exact, pruned = 0, inputs.adjacency.copy()
+    for _, i, a, b in search.lost_arcs():
+        pruned[i, a, b] = False
 
     def least(i: int, x: int, y: int, low: frozenset, free: frozenset, more: int) -> int:
-        key = (parents[i].tobytes(), x, y, low, free, more)
+        key = (pruned[i].tobytes(), x, y, low, free, more)
         if key not in known:
-            known[key] = naive.least_cut(parents[i].T, x, y, set(low), set(free), more)
+            known[key] = naive.least_cut(pruned[i], x, y, set(low), set(free), more)
         return min(known[key], largest_cut)
 
-    for slot in np.flatnonzero((engine.slots[:, OWNER] >= 0) & (engine.bound != DEAD)):
-        x, y = (int(engine.edges[engine.slots[slot, OWNER], end]) for end in (X, Y))
-        h, given, free = (frozenset(np.flatnonzero(row)) for row in unpack(engine.sets[slot], n))
+    for x, y, *sets, dead, cuts in search.known():
+        if dead:
+            continue
+        h, given, free = (frozenset(members) for members in sets)
         more = k_max - len(h)
         operators = [
             given | free - set(out)
             for size in range(min(len(free), more) + 1)
             for out in combinations(free, size)
         ]
-        assert np.count_nonzero(engine.cut[slot] < 0) == engine.slots[slot, UNKNOWN]
-        for i, value in enumerate(int(value) for value in engine.cut[slot]):
+        for i, value in enumerate(int(value) for value in cuts):
             bound = value if value >= 0 else -1 - value
-            cuts = [least(i, x, y, s, frozenset(), 0) for s in operators if bound > 0]
-            assert all(bound <= cut for cut in cuts)
+            of_members = [least(i, x, y, s, frozenset(), 0) for s in operators if bound > 0]
+            assert all(bound <= cut for cut in of_members)
             if value >= 0:
                 assert value >= least(i, x, y, given, free, more)
                 exact += 1
@@ -56,7 +60,7 @@ def check(engine: Engine, k_max: int, largest_cut: int, known: dict) -> int:
 def test_known_cuts_are_those_of_the_definition_at_every_stop(
     seed: int, pooling: Pooling, k_max: int
 ) -> None:
-    """With cuts of the typical graph for all inputs, stopped at every θ.
+    """Stopped at every θ.
 
     An exact value of a family is one that none of its operators is below, and no less than the
     least cut is in the graph that they have in common; so that of an operator is its cut.
@@ -68,10 +72,8 @@ def test_known_cuts_are_those_of_the_definition_at_every_stop(
     path = mcbnc_path(dags, k_max=k_max, pooling=pooling)
     known: dict = {}
     exact = 0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fedbn.consensus.deletions.ALIKE_FROM", 1)
-        engine = new_engine(path.inputs, pack(path.union.adjacency.T), k_max, pooling)
-        for theta in (Fraction(-1, 12), *path.thetas):
-            engine, _ = delete_all(engine, None, int(theta * path.inputs.total), None)
-            exact += check(engine, k_max, 1 if pooling == "clip" else 2**15, known)
+    search = new_deletions(path.inputs, pack(path.union.adjacency.T), k_max, pooling)
+    for theta in (Fraction(-1, 12), *path.thetas):
+        delete_all(search, n, None, int(theta * path.inputs.total), None)
+        exact += check(search, path.inputs, k_max, 1 if pooling == "clip" else 2**15, known)
     assert exact > 0

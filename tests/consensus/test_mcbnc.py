@@ -282,9 +282,7 @@ def test_trivial_inputs() -> None:
 
 @pytest.mark.parametrize("seed", range(MANY))
 @pytest.mark.slow
-def test_many_inputs_with_a_few_changes_agree_with_the_twin(seed: int, monkeypatch) -> None:
-    """With cuts of the typical graph wherever they can be had."""
-    monkeypatch.setattr("fedbn.consensus.deletions.ALIKE_FROM", 1)
+def test_many_inputs_with_a_few_changes_agree_with_the_twin(seed: int) -> None:
     rng = np.random.default_rng([22, seed])
     n = int(rng.integers(5, 8))
     base = random_dag([f"v{i}" for i in range(n)], edges=int(rng.integers(n, 2 * n - 1)), rng=rng)
@@ -295,9 +293,8 @@ def test_many_inputs_with_a_few_changes_agree_with_the_twin(seed: int, monkeypat
 
 @pytest.mark.parametrize("seed", range(max(3, MANY // 20)))
 @pytest.mark.slow
-def test_more_inputs_than_bits_of_a_word_agree_with_the_twin(seed: int, monkeypatch) -> None:
+def test_more_inputs_than_bits_of_a_word_agree_with_the_twin(seed: int) -> None:
     """All distinct, so that G+ is nearly complete and families are split."""
-    monkeypatch.setattr("fedbn.consensus.deletions.ALIKE_FROM", 1 + 9 * (seed % 2))
     rng = np.random.default_rng([220, seed])
     base = random_dag([f"v{i}" for i in range(5)], edges=5, rng=rng)
     drawn = {perturb(base, int(rng.integers(1, 4)), rng=rng).edges: None for _ in range(400)}
@@ -307,57 +304,26 @@ def test_more_inputs_than_bits_of_a_word_agree_with_the_twin(seed: int, monkeypa
     same_as_naive(dags, weights, 1 + seed % 2, POOLINGS[seed % 3])
 
 
-@given(
-    st.integers(0, 2**32 - 1),
-    st.sampled_from(POOLINGS),
-    st.sampled_from([1, 3, 10]),
-    st.sampled_from([2, 5, 24]),
-    st.booleans(),
-)
-@settings(max_examples=8, deadline=None)
-@pytest.mark.slow
-def test_what_inputs_have_in_common_changes_no_result(
-    seed: int, pooling: Pooling, k_max: int, differences: int, weighted: bool
-) -> None:
-    """More than 64 nodes and inputs; cuts shared wherever they can be, and every cut by itself.
-
-    With few differences some inputs are compared no more, from the beginning or on the way.
-    """
-    rng = np.random.default_rng(seed)
-    n, r = int(rng.integers(65, 70)), int(rng.integers(65, 100))
-    base = random_dag([f"v{i:02d}" for i in range(n)], edges=n + n // 2, rng=rng)
-    dags = [perturb(base, int(rng.integers(1, 4)), rng=rng) for _ in range(r)]
-    weights = [int(w) for w in rng.integers(1, 5, size=r)] if weighted else None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fedbn.consensus.typical.DIFFERENCES", differences)
-        patch.setattr("fedbn.consensus.deletions.ALIKE_FROM", 1)
-        shared = mcbnc_path(dags, weights, k_max=k_max, pooling=pooling)
-        patch.setattr("fedbn.consensus.deletions.ALIKE_FROM", 10**6)
-        alone = mcbnc_path(dags, weights, k_max=k_max, pooling=pooling)
-    assert shared.steps == alone.steps
-    assert np.array_equal(shared.lost_arcs, alone.lost_arcs)
-
-
 @pytest.mark.slow
 def test_classes_on_the_way_are_those_of_deletes_from_scratch() -> None:
     """With more than 64 nodes; every deletion is followed by labels that it changes, or by all."""
-    from fedbn.consensus._state_kernels import search_states
+    from fedbn._core.consensus import search_states
+    from fedbn._core.graphs import cpdag, extension
+    from fedbn._core.secure import delete
+
     from fedbn.consensus.threshold import _as_bits
-    from fedbn.graphs._bit_kernels import transpose_bits
-    from fedbn.graphs._cpdag_kernels import cpdag_bits, extend_bits
-    from fedbn.secure._pattern_kernels import delete
 
     rng = np.random.default_rng(22)
     base = random_dag([f"v{i:02d}" for i in range(67)], edges=120, rng=rng)
     path = mcbnc_path([perturb(base, 12, rng=rng) for _ in range(5)])
     union, xy, h = _as_bits(path)
     found = search_states(union, xy, h, np.arange(len(path.steps) + 1))
-    p = np.stack(cpdag_bits(union, transpose_bits(union)))
+    p = np.stack(cpdag(union))
     for number, parents in enumerate(found):
-        assert np.array_equal(parents, extend_bits(*p)[1])
+        assert np.array_equal(parents, extension(p[0], p[2]))
         if number < len(path.steps):
-            valid, p = delete(p, *(int(v) for v in xy[number]), h[number])
-            assert valid
+            p = delete(p, *(int(v) for v in xy[number]), h[number][None])
+            assert p is not None
     assert any(step.h for step in path.steps)
 
 

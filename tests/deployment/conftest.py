@@ -32,13 +32,6 @@ def schema(tables: dict[str, Path]) -> str:
     return str(tables["east"].with_name("states.json"))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _kernels_are_cached(tables: dict[str, Path], schema: str) -> None:
-    """No client process has to compile while the server waits for it."""
-    files = tuple(str(table) for table in tables.values())
-    run_experiment(Experiment.of(sites=files, schema=schema, engine="in-process"))
-
-
 Simulated = Callable[[Experiment, list[str]], str]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import unicodedata
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +22,7 @@ from fedbn.results.report import write_results
 from fedbn.spreadsheet import read_cell
 
 FORMULA = re.compile(r"[=+\-@\t\r]")
+BLANK = "\u00a0\u2003\u200b\ufeff "
 SEPARATED = re.compile(r"(?:[^;\\]|\\.)+")
 NUMBER = re.compile(r"[+\-][0-9.e+\-]*")
 NAMES = ("=1+1", "@SUM(A1)", '=HYPERLINK("http://a.b","c")', "-2+3+cmd|' /C calc'!A0")
@@ -44,16 +46,21 @@ def write(
 
 
 def test_no_cell_of_any_file_is_a_formula_and_names_are_read_back(tmp_path: Path) -> None:
-    """`=cmd|...` as a name was a formula in four files: it runs where somebody opens them."""
-    out = write(tmp_path, NAMES, LABELS)
+    """`=cmd|...` as a name was a formula in four files: it runs where somebody opens them.
+
+    Programs that drop blanks, or narrow signs of full width (NFKC), take `\u00a0=cmd` for one, too.
+    """
+    labels = (*LABELS, "\u00a0=1+1", "\u200b@a", "\uff1d1+1", "\u2003\uff0b1+a")
+    out = write(tmp_path, NAMES, labels)
     files = sorted(out.glob("*.csv"))
     assert {"clients.csv", "consensus.csv", "edges.csv", "path.csv"} <= {f.name for f in files}
     for file in files:
         with file.open(newline="", encoding="utf-8") as content:
             for cell in (cell for row in csv.reader(content) for cell in row):
-                assert not FORMULA.match(cell) or NUMBER.fullmatch(cell), (file.name, cell)
+                plain = unicodedata.normalize("NFKC", cell.lstrip(BLANK))
+                assert not FORMULA.match(plain) or NUMBER.fullmatch(plain), (file.name, cell)
     with (out / "clients.csv").open(newline="", encoding="utf-8") as content:
-        assert [read_cell(row["client"]) for row in csv.DictReader(content)] == list(LABELS)
+        assert [read_cell(row["client"]) for row in csv.DictReader(content)] == list(labels)
     (read,) = read_structures(out / "consensus.csv")
     (exact,) = read_structures(out / "consensus.json")
     assert set(read.dag.edges) == set(exact.dag.edges) != set()

@@ -186,8 +186,6 @@ def test_no_site_and_no_rare_edge_is_anywhere_in_the_public_file() -> None:
     named = report_content(outcome, {**run, "settings": {"table": "north.csv"}})
     assert "north.csv" in page_html(named)
     assert "north.csv" not in page_html(public_content(named))
-    alone = replace(outcome, lone_states=(("site 0", "v00", "1"),))
-    assert public_content(report_content(alone, run, parameters(alone)))["parameters"] is None
     told, shown = told_by(page_html(public_content(content))), told_by(page_html(content))
     found = json.loads(re.search(r'(?s)id="data">(.*?)</script>', told).group(1))
     assert not [c.label for c in outcome.clients if c.label in told]
@@ -205,6 +203,20 @@ def test_no_site_and_no_rare_edge_is_anywhere_in_the_public_file() -> None:
     for i, j in rare:
         for a, b in ((names[i], names[j]), (names[j], names[i])):
             assert not re.search(rf"{a}\W{{1,3}}{b}|{a}</td><td>{b}|{a} (→|-|to|and) {b}", words)
+
+
+def test_the_public_page_has_no_table_from_which_people_can_be_counted() -> None:
+    """With four people below a row its shares were the counts of their diagnoses."""
+    outcome = ordinary()
+    network = parameters(outcome)
+    found = report_content(outcome, RUN, network)
+    whole, public = (told_by(page_html(shown)) for shown in (found, public_content(found)))
+    cells = {f"{cell:.4f}" for table in network.cpts for cell in table.ravel() if 0 < cell < 1}
+    assert any(cell in whole for cell in cells)
+    assert not any(cell in public for cell in cells)
+    assert '"marginal"' in whole
+    assert '"marginal"' not in public
+    assert public_content(found)["bif"] is None
 
 
 def test_links_hold_the_files_of_the_folder(tmp_path: Path) -> None:
@@ -238,9 +250,7 @@ def test_tables_without_the_rows_of_some_sites_are_told(tmp_path: Path) -> None:
     assert row in html
     assert "(min-cell)" not in page_html(report_content(outcome, RUN, network))
     assert "(min-cell)" not in page_html(report_content(outcome, run, None))
-    everything = json.dumps(public_content(report_content(outcome, run, network), 0))
-    assert "some sites" in everything
-    assert "south" not in everything
+    assert "south" not in json.dumps(public_content(report_content(outcome, run, network), 0))
     forget_held_back(out)
     refresh_parameters(out, network)
     assert "(min-cell)" not in (out / "report.html").read_text("utf-8")

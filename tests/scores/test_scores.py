@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError, StructureError
-from fedbn.graphs._bit_kernels import unpack
+from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.learners.settings import LearnerSettings
 from fedbn.scores import SCORES, make_score, total_score

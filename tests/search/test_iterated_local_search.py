@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError
+from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.limits import Limit
 from fedbn.scores import make_score, total_score
 from fedbn.search.ges import ges
-from fedbn.search.hill_climbing import begin_hill, hill_rules
 from fedbn.search.iterated_local_search import KickRules, begin_kicks, iterated_local_search
 from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges0
@@ -92,35 +92,28 @@ def test_time_and_numbers_out_of_range() -> None:
 def test_rounding_is_no_better_dag() -> None:
     """With three rows and scales far apart, what kicks add up in rounding must not pass for a
     better DAG again and again."""
-    from fedbn.search._kick_kernels import iterate
-
     rng = np.random.default_rng([29, 307])
     n = int(rng.integers(8, 14))
     values = rng.normal(size=(3, n)) * 10.0 ** rng.integers(-6, 7, n)
     score = make_score("bge", Dataset(Schema.gaussian(f"v{i:02d}" for i in range(n)), values))
-    hill = begin_hill(score, xges0(score).dag, np.zeros(1, dtype=np.int64))
-    kicks = begin_kicks(n, KickRules(), np.random.default_rng(0))
-    assert iterate(score.tables, hill, hill_rules(score, SearchRules()), kicks, 5000)
+    assert begin_kicks(score, SearchRules(), xges0(score).dag, KickRules(), seed=0).iterate(5000)
 
 
 @pytest.mark.parametrize("max_parents", [None, 2])
 def test_no_permitted_move_gains_more_than_the_bound_of_its_row(max_parents: int | None) -> None:
     """Rows are passed over by their bounds, so these must hold after every kick."""
-    from fedbn.graphs._bit_kernels import unpack
-    from fedbn.search._kick_kernels import iterate
-
     moves = 0
     for seed in range(4):
         score = make_score("bdeu", sample("categorical", seed, density=0.9))
         rules = SearchRules(max_parents=max_parents, knowledge=KNOWLEDGE[seed % len(KNOWLEDGE)])
-        hill = begin_hill(score, xges0(score, rules).dag, np.zeros(1, dtype=np.int64))
-        kicks = begin_kicks(score.n, KickRules(), np.random.default_rng(seed))
+        kicks = begin_kicks(score, rules, xges0(score, rules).dag, KickRules(), seed)
         for _ in range(15):
-            iterate(score.tables, hill, hill_rules(score, rules), kicks, 1)
-            dag = DAG(score.names, unpack(hill.pa, score.n).T)
-            candidates = unpack(hill.candidates, score.n)
+            kicks.iterate(1)
+            changes, bounds = kicks.hill.changes(), kicks.hill.bounds()
+            dag = DAG(score.names, unpack(kicks.hill.parents(), score.n).T)
+            candidates = unpack(kicks.hill.candidates(), score.n)
             for (kind, y, x), _ in adjacent_dags(dag, rules, candidates):
-                gain = hill.change[y, x] + (hill.change[x, y] if kind == REVERSE else 0)
-                assert gain <= hill.bound[y]
-                moves += np.isfinite(hill.bound[y])
+                gain = changes[y, x] + (changes[x, y] if kind == REVERSE else 0)
+                assert gain <= bounds[y]
+                moves += np.isfinite(bounds[y])
     assert moves > 100

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from fedbn._core import cg_dca as core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import ConfigError
+from fedbn.errors import ArgumentError, ConfigError
+from fedbn.graphs.bits import pack, unpack
 from fedbn.learners.settings import INNER_SOLVERS as INNER_NAMES
 from fedbn.learners.settings import PRICINGS as PRICING_NAMES
 from fedbn.learners.settings import START_POINTS as START_NAMES
@@ -61,7 +65,7 @@ class Case:
         self.data = table(self.rng, kind)
         name = f"gaussian-{criterion}" if kind == "gaussian" else criterion
         self.score = make_score(name, self.data)
-        self.penalty = float(self.score.tables.parameter)
+        self.penalty = self.score.parameter
         n, self.node = self.data.n, int(self.rng.integers(self.data.n))
         members = self.rng.random((4, n)) < 0.6
         sizes = self.rng.integers(1, 4, size=4)
@@ -216,3 +220,71 @@ def test_dca_refuses_scores_that_are_no_penalised_likelihood(name: str) -> None:
     kind = "gaussian" if name == "bge" else "categorical"
     with pytest.raises(ConfigError, match="penalised|DCA pricing takes"):
         pricing_model(make_score(name, table(np.random.default_rng(0), kind)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds, kinds)
+def test_a_descent_makes_the_best_move_until_none_helps(seed, kind) -> None:
+    case = Case(seed, kind)
+    score = make_score("bge" if kind == "gaussian" else "bdeu", case.data)
+    n, node = case.data.n, case.node
+    others = case.problem.others.tolist()
+
+    def value(parents: frozenset[int]) -> float:
+        dual = sum(r.dual for r in case.held if len(r.members & parents) >= r.k)
+        return dual - score.local_score(node, parents)
+
+    def moves(now: frozenset[int]) -> list[frozenset[int]]:
+        return [
+            frozenset(s) for s in naive.subsets(others) if s and len(now - set(s)) <= 1
+            and len(set(s) - now) <= 1 and set(s) != now
+        ] + [frozenset()] * (len(now) == 1)  # fmt: skip
+
+    start = case.rng.random(n) < 0.5
+    start[node] = False
+    sets, values = core.descend(score.core, case.problem.rows, node, pack(start[None])[0], 100)
+    path = [frozenset(np.flatnonzero(row).tolist()) for row in unpack(sets, n)]
+    assert path[0] == frozenset(np.flatnonzero(start).tolist())
+    assert values == pytest.approx([value(s) for s in path], abs=1e-9)
+    for now, following in pairwise(path):
+        assert value(following) == pytest.approx(min(map(value, moves(now))), abs=1e-8)
+    assert min(map(value, moves(path[-1]))) >= value(path[-1]) - 2e-9
+    ends = np.full(len(others), len(others))
+    order = core.greedy_order(
+        score.core, case.problem.rows, node, case.rng.permutation(others), ends, len(others)
+    ).tolist()
+    for k in range(len(order)):
+        choices = [value(frozenset([*order[:k], j])) for j in order[k:]]
+        assert choices[0] == pytest.approx(min(choices), abs=2e-9)
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    case = Case(1, "categorical")
+    score, rows, n = case.score.core, case.problem.rows, case.data.n
+    start, order = np.zeros(1, dtype=np.uint64), np.arange(1, n)
+    for node, wrong in ((n, start), (-1, start), (0, start + np.uint64(1)), (0, start[:0])):
+        with pytest.raises(ArgumentError):
+            core.descend(score, rows, node, wrong, 10)
+    for node, some, ends in ((n, order, order), (0, order, order[1:]), (1, order, order),
+                             (0, order + 1, order), (0, order, order + n)):  # fmt: skip
+        with pytest.raises(ArgumentError):
+            core.greedy_order(score, rows, node, some, ends, 3)
+    likelihood, y = case.model.likelihood, np.zeros(n)
+    with pytest.raises(ArgumentError):
+        likelihood.prefixes(rows, n, order, False)
+    with pytest.raises(ArgumentError):
+        likelihood.prefixes(rows, 0, order + 1, False)
+    with pytest.raises(ArgumentError):
+        likelihood.minimum_norm_point(rows, 0, order[:1], order[1:], y[1:], y[2:], 1e-4, 10)
+    with pytest.raises(ArgumentError):
+        likelihood.minimum_norm_point(rows, 0, order[:1], order[1:], y, y, 1e-4, 10)
+    members, duals = np.ones((2, 1), dtype=np.uint64), np.zeros(2)
+    for wrong in ((members, duals[1:], np.ones(2, dtype=np.int64)),
+                  (members, duals, np.ones(1, dtype=np.int64)),
+                  (members, duals, -np.ones(2, dtype=np.int64))):  # fmt: skip
+        with pytest.raises(ArgumentError):
+            core.ClusterRows(*wrong, n)
+    with pytest.raises(ArgumentError, match="BIC or AIC"):
+        core.CategoricalLikelihood(make_score("bdeu", case.data).core)
+    with pytest.raises(ArgumentError, match="square"):
+        core.GaussianLikelihood(np.zeros((2, 3)), 1.0, 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedbn.graphs._bit_kernels import unpack
+from fedbn.graphs.bits import unpack
 from fedbn.search.families.cluster_lp import ClusterLP
 from fedbn.search.families.components import cycle_clusters
 from fedbn.search.families.families import Families

@@ -97,8 +97,8 @@ def _paragraphs(texts: Iterable[str], kind: str = "") -> str:
 
 def _header(content: Mapping[str, Any]) -> str:
     public = "<p class='note'>For the public: no site is named, and edges that fewer than "
-    public += f"{content.get('least', 3)} sites have, warnings, names of files and the command are "
-    public += "left out.</p>"
+    public += f"{content.get('least', 3)} sites have, parameters, warnings, names of files and "
+    public += "the command are left out.</p>"
     reading, state = content["chosen"]
     chosen = content["readings"][reading]["states"][state]
     facts = {

@@ -2,9 +2,9 @@
 
 Who supports what is for the owner of the server. Sites, their distances, refused replies, states
 that one site alone has, files and the command line are left out; so is every pair of variables that
-fewer than k sites join, in whatever direction. All tables of parameters are left out where one
-would tell of such a pair, or where one site alone has a state. Numbers of edges and mean distances
-stay: they are of all sites together.
+fewer than k sites join, in whatever direction. So are all parameters: where a table has few rows
+behind it, its shares are their counts. Numbers of edges and mean distances stay: they are of all
+sites together.
 """
 
 from __future__ import annotations
@@ -31,9 +31,6 @@ def public_content(content: Mapping[str, Any], least: int = LEAST) -> dict[str, 
     """The content without what is not for the public; see above."""
     kept = [k for k, row in enumerate(content["pairs"]) if _is_common(row, least)]
     place = {k: number for number, k in enumerate(kept)}
-    hidden = {frozenset(row[:2]) for k, row in enumerate(content["pairs"]) if k not in place}
-    tables = None if content["lone_states"] else content["parameters"]
-    parameters = _families(tables, hidden)
     settings = {k: v for k, v in content["settings"].items() if k not in TELLING}
     return {
         **content,
@@ -45,17 +42,14 @@ def public_content(content: Mapping[str, Any], least: int = LEAST) -> dict[str, 
         "pairs": [content["pairs"][k] for k in kept],
         "paths": [content["paths"][k] for k in kept],
         "readings": [_without(reading, place) for reading in content["readings"]],
-        "parameters": parameters,
-        "bif": None if parameters is None else content.get("bif"),
-        "held_back": [
-            [variable, "some sites"]
-            for variable, _ in (content.get("held_back") or () if parameters is not None else ())
-        ],
+        "parameters": None,
+        "bif": None,
+        "held_back": [],
         "sites": None,
         "distances": None,
         "refused": [],
         "lone_states": [],
-        "remarks": [] if hidden else content["remarks"],
+        "remarks": content["remarks"] if len(kept) == len(content["pairs"]) else [],
         "inputs": [],
         "hashes": {},
         "command": None,
@@ -87,14 +81,6 @@ def _without(reading: Mapping[str, Any], place: Mapping[int, int]) -> dict[str, 
         ]
         states.append({**state, "changes": changes})
     return {**reading, "states": states}
-
-
-def _families(tables: Any, hidden: set[frozenset[int]]) -> Any:
-    """None where a table would tell of a hidden edge, as the others tell of it, too."""
-    if tables is None:
-        return None
-    told = {frozenset((node, p)) for node, table in enumerate(tables) for p in table["parents"]}
-    return None if told & hidden else tables
 
 
 def _edges_of(content: Mapping[str, Any], kept: Sequence[int]) -> str:

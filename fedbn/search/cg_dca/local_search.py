@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedbn._core import cg_dca as core
 from fedbn.arrays import Bools, Floats
+from fedbn.graphs.bits import pack, unpack
 from fedbn.scores.gaussian import require_regular
 from fedbn.search.cg_dca.pricing import NEGATIVE, Priced
-from fedbn.search.cg_dca.submodular_difference import PricingProblem
+from fedbn.search.cg_dca.submodular_difference import Model, PricingProblem
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
-    from fedbn.search.cg_dca._chain_kernels import Model
 
 __all__ = ["LocalSearch"]
 
@@ -34,33 +35,29 @@ class LocalSearch:
 
     def model(self, score: TabulatedScore) -> Model:
         """Of any score."""
-        from fedbn.scores._tables import GAUSSIAN
-        from fedbn.search.cg_dca._chain_kernels import Model
-
-        if score.tables.kind == GAUSSIAN:
+        if score.is_gaussian:
             require_regular(score)
-        return Model(score.tables, np.zeros((0, 0)), 1.0, 0.0)
+        return Model(score.core, score.is_gaussian)
 
     def columns(
         self, problem: PricingProblem, start: Floats, rng: np.random.Generator
     ) -> list[Priced]:
         """Every set on the way down with reduced cost below `NEGATIVE`."""
-        from fedbn.search.cg_dca._local_search_kernels import descend
-
-        c = problem.clusters
-        path = np.zeros((self.steps + 1, problem.n), dtype=np.bool_)
-        values = np.empty(self.steps + 1)
         found: dict[bytes, Priced] = {}
         nothing = None
         for first in (np.zeros(problem.n, dtype=np.bool_), self._round(problem, start)):
-            length = descend(
-                problem.model, problem.node, first, c.members, c.duals, c.sizes, path, values
+            sets, values = core.descend(
+                problem.model.score,
+                problem.rows,
+                problem.node,
+                pack(first[None])[0],
+                self.steps + 1,
             )
             nothing = values[0] if nothing is None else nothing
-            for k in range(length):
-                reduced = problem.constant + float(values[k] - nothing)
+            for parents, value in zip(unpack(sets, problem.n), values, strict=True):
+                reduced = problem.constant + float(value - nothing)
                 if reduced < NEGATIVE:
-                    found[path[k].tobytes()] = Priced(path[k].copy(), reduced)
+                    found[parents.tobytes()] = Priced(parents, reduced)
         return list(found.values())
 
     def _round(self, problem: PricingProblem, start: Floats) -> Bools:

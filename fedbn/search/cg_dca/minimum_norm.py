@@ -28,17 +28,13 @@ class MinimumNorm:
 
     def minimise(self, problem: PricingProblem, y: Floats, start: Floats) -> Point:
         """The indicator of the set, with -w as preference."""
-        from fedbn.search.cg_dca._minimum_norm_kernels import minimum_norm_point
-
         base, free = decide(problem, y)
         x, preference = np.zeros(problem.n), np.full(problem.n, -np.inf)
         x[base], preference[base] = 1.0, np.inf
         if free.size:
-            c = problem.clusters
-            w = minimum_norm_point(
-                problem.model, problem.node, base, free, c.members, c.duals, c.sizes, y,
-                -start[free], self.tolerance, self.rounds,
-            )  # fmt: skip
+            w = problem.model.likelihood.minimum_norm_point(
+                problem.rows, problem.node, base, free, y, -start[free], self.tolerance, self.rounds
+            )
             preference[free] = -w
             order = np.concatenate([base, free[np.argsort(w, kind="stable")]])
             values = problem.prefixes(order, cut=False)

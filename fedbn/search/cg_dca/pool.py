@@ -62,6 +62,6 @@ class ColumnPool:
 
     def families(self) -> Families:
         """All columns as families, for the exact searches."""
-        from fedbn.graphs._bit_kernels import pack
+        from fedbn.graphs.bits import pack
 
         return Families.of(self.names, self.node, self.cost, pack(self.parents))

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from fedbn._core.cg_dca import greedy_order
 from fedbn.arrays import Bools, Floats, Ints
 from fedbn.search.cg_dca.inner import InnerSolver, Point
 from fedbn.search.cg_dca.minimum_norm import MinimumNorm
 from fedbn.search.cg_dca.submodular_difference import (
+    Model,
     PrefixValues,
     PricingProblem,
     lovasz_extension,
@@ -24,7 +26,6 @@ from fedbn.search.cg_dca.submodular_difference import (
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
-    from fedbn.search.cg_dca._chain_kernels import Model
 
 __all__ = [
     "NEGATIVE",
@@ -118,16 +119,11 @@ class GreedyOrder:
 
     def orders(self, problem: PricingProblem, point: Point, rng: np.random.Generator) -> list[Ints]:
         """The one order; ties of the inner solver's preference are broken, too."""
-        from fedbn.search.cg_dca._local_search_kernels import greedy_order
-
         order = _descending(problem.others, point.x, np.zeros(problem.n))
         levels = np.round(point.x[order], 9)
         ends = np.searchsorted(-levels, -levels, side="right").astype(np.int64)
-        c = problem.clusters
         return [
-            greedy_order(
-                problem.model, problem.node, order, ends, self.places, c.members, c.duals, c.sizes
-            )
+            greedy_order(problem.model.score, problem.rows, problem.node, order, ends, self.places)
         ]
 
 
@@ -177,9 +173,7 @@ class DCAPricing:
 
 
 def _usual_ties(problem: PricingProblem) -> Ties:
-    from fedbn.scores._tables import GAUSSIAN
-
-    return ByName() if problem.model.tables.kind == GAUSSIAN else RandomOrder()
+    return ByName() if problem.model.gaussian else RandomOrder()
 
 
 def _descending(others: Ints, x: Floats, preference: Floats) -> Ints:

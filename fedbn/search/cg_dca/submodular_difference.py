@@ -15,21 +15,24 @@ the paper's subgradients omit, are those of the scores. Σ is the correlation ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedbn._core import cg_dca as core
+from fedbn._core.scores import Score, ScoreKind
 from fedbn.arrays import Bools, Floats, Ints
 from fedbn.errors import ConfigError
+from fedbn.graphs.bits import pack
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
-    from fedbn.search.cg_dca._chain_kernels import Model
 
 __all__ = [
     "Clusters",
+    "Model",
     "PrefixValues",
     "PricingProblem",
     "is_penalised_likelihood",
@@ -76,6 +79,24 @@ class PrefixValues:
 
 
 @dataclass(frozen=True)
+class Model:
+    """What pricing reads of a score.
+
+    Parameters
+    ----------
+    score : compiled.
+    gaussian : whether the data are.
+    likelihood : g and f, a `core.Likelihood`, where DCA prices; None for local search.
+    low : [n], for DCA the least marginal value of g for each variable, that given all others.
+    """
+
+    score: Score
+    gaussian: bool
+    likelihood: Any = None
+    low: Floats = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True)
 class PricingProblem:
     """Find parent sets of `node` with negative reduced cost.
 
@@ -101,11 +122,8 @@ class PricingProblem:
 
     def prefixes(self, order: Ints, *, cut: bool = True) -> PrefixValues:
         """Values along an order of (some of) the others."""
-        from fedbn.search.cg_dca._chain_kernels import chain
-
-        g, f, p = np.empty((3, order.size + 1))
-        length = chain(self.model, self.node, order, *self._rows, cut, g, f, p)
-        return PrefixValues(order, g[: length + 1], f[: length + 1], p[: length + 1])
+        values = self.model.likelihood.prefixes(self.rows, self.node, order, cut)
+        return PrefixValues(order, *values)
 
     def subgradient(self, values: PrefixValues) -> Floats:
         """A subgradient of the Lovász extension of f - p, [n]: marginal values along the order.
@@ -119,19 +137,16 @@ class PricingProblem:
     @cached_property
     def marginals(self) -> tuple[Floats, Floats]:
         """Bounds of g's marginal values, [n] each: given all others, and given nothing."""
-        from fedbn.scores._tables import GAUSSIAN
-
-        low, high = np.zeros(self.n), np.zeros(self.n)
+        high = np.zeros(self.n)
         for j in self.others:
             high[j] = self.prefixes(np.array([j]), cut=False).g[1]
-        if self.model.tables.kind == GAUSSIAN:
-            precision = np.linalg.inv(self.model.correlation)
-            low = -self.model.fit * np.log(np.diag(precision)) + self.model.penalty
-        return low, high
+        return self.model.low, high
 
-    @property
-    def _rows(self) -> tuple[Bools, Floats, Ints]:
-        return self.clusters.members, self.clusters.duals, self.clusters.sizes
+    @cached_property
+    def rows(self) -> core.ClusterRows:
+        """The clusters, compiled."""
+        c = self.clusters
+        return core.ClusterRows(pack(c.members), c.duals, c.sizes, self.n)
 
 
 def lovasz_extension(values: Floats, x: Floats) -> float:
@@ -141,32 +156,33 @@ def lovasz_extension(values: Floats, x: Floats) -> float:
 
 def is_penalised_likelihood(score: TabulatedScore) -> bool:
     """Whether the score is BIC or AIC, for which the two propositions hold."""
-    from fedbn.scores._tables import GAUSSIAN, INFORMATION
-
-    t = score.tables
-    return t.kind == INFORMATION or (t.kind == GAUSSIAN and t.parameter > 0.0)
+    if score.is_gaussian:
+        return score.parameter > 0.0
+    return bool(score.core.kind == ScoreKind.information)
 
 
 def pricing_model(score: TabulatedScore) -> Model:
-    """What the chains read of a score.
+    """What DCA pricing reads of a score.
 
     Raises
     ------
     ConfigError : the score has no difference of submodular functions here (BDeu, BGe).
     DataError : Gaussian columns are constant or collinear; see `require_regular`.
     """
-    from fedbn.scores._tables import INFORMATION
     from fedbn.scores.gaussian import require_regular
-    from fedbn.search.cg_dca._chain_kernels import Model
 
-    t = score.tables
     if not is_penalised_likelihood(score):
         raise ConfigError(
             "DCA pricing takes bic, aic, gaussian-bic and gaussian-aic (local search takes any "
             f"score), not {score.label!r}"
         )
-    if t.kind == INFORMATION:
-        return Model(t, np.zeros((0, 0)), 1.0, t.parameter)
+    if not score.is_gaussian:
+        categorical = core.CategoricalLikelihood(score.core)
+        return Model(score.core, False, categorical, np.zeros(score.n))
     require_regular(score)
-    scale = 1.0 / np.sqrt(np.diag(t.gram))
-    return Model(t, t.gram * np.outer(scale, scale), float(t.exponent[0]), t.parameter)
+    gram, fit = score.core.gram, float(score.core.exponent[0])
+    scale = 1.0 / np.sqrt(np.diag(gram))
+    correlation = gram * np.outer(scale, scale)
+    low = -fit * np.log(np.diag(np.linalg.inv(correlation))) + score.parameter
+    gaussian = core.GaussianLikelihood(correlation, fit, score.parameter)
+    return Model(score.core, True, gaussian, low)

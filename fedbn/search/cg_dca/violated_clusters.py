@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn._core import families as core
 from fedbn.arrays import Bools, Floats, Ints
+from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.components import strong_labels
 
 __all__ = ["VIOLATION", "FractionalPoint", "Separation", "exact_clusters", "left_side"]
@@ -58,12 +60,14 @@ class Separation:
 
     def find_violated(self, point: FractionalPoint, rng: np.random.Generator) -> tuple[Bools, Ints]:
         """Clusters [C, n] and their k [C] that heuristics find."""
-        from fedbn.search.families._tabu_kernels import tabu_clusters
-
+        bits = pack(point.parents)
         seeds = np.concatenate([short_cycles(point), _pairs(point), _random_sets(point.n, rng)])
         for k in self.sizes:
             seeds = seeds[seeds.sum(axis=1) > k]
-            sides = tabu_clusters(point.node, point.parents, point.x, k, seeds, 3 * point.n)
+            walked, sides = core.walk_clusters(
+                point.node, point.x, bits, point.n, pack(seeds), k, 3 * point.n
+            )
+            seeds = unpack(walked, point.n)
             places = np.flatnonzero(sides < k - VIOLATION)
             if places.size:
                 _, first = np.unique(seeds[places], axis=0, return_index=True)

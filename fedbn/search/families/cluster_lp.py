@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn._core import families as core
 from fedbn.errors import SearchError
-from fedbn.graphs._bit_kernels import pack, unpack
+from fedbn.graphs.bits import pack
 from fedbn.graphs.components import cyclic_components
 from fedbn.search.families.families import Families
 from fedbn.search.families.family_program import family_program, require_cluster
@@ -105,10 +106,8 @@ class ClusterLP:
 
     def add(self, clusters: NDArray[np.uint64]) -> None:
         """Add the constraints of these clusters, uint64 [k, W]."""
-        from fedbn.search.families._cluster_kernels import coverage
-
         for cluster in clusters:
-            require_cluster(self._solver, np.flatnonzero(coverage(self.node, self.bits, cluster)))
+            require_cluster(self._solver, core.covering(self.node, self.bits, cluster))
             self.clusters.append(cluster)
 
     def add_columns(
@@ -116,12 +115,11 @@ class ClusterLP:
     ) -> None:
         """Add families (node [k], cost [k], parents [k, n]) with their entries in every row."""
         from fedbn.extras import highspy
-        from fedbn.search.families._cluster_kernels import coverage
 
         bits = pack(has_parent)
         rows = [np.array([i]) for i in node]
         for c, cluster in enumerate(self.clusters):
-            for column in np.flatnonzero(coverage(node, bits, cluster)):
+            for column in core.covering(node, bits, cluster):
                 rows[column] = np.append(rows[column], self.n + c)
         sizes = np.array([len(row) for row in rows])
         starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
@@ -144,10 +142,8 @@ class ClusterLP:
 
     def bound(self) -> ClusterBound:
         """What the duals of the last solution prove of the families that are in."""
-        from fedbn.search.families._cluster_kernels import reduced_costs
-
         clusters, duals = self.duals()
-        value, least, reduced = reduced_costs(
+        value, least, reduced = core.reduced_costs(
             self.node, self.cost, self.bits, clusters, duals, self.n
         )
         return ClusterBound(value, least, reduced, clusters, duals)
@@ -185,17 +181,14 @@ class ClusterLP:
 
         Greedy growth from seeds; walks with setbacks from the same seeds where that finds none.
         """
-        from fedbn.search.families._cluster_kernels import violated_clusters
-        from fedbn.search.families._tabu_kernels import tabu_clusters
-
         some = np.flatnonzero(self.x > 1e-9)
-        node, x, has_parent = self.node[some], self.x[some], self.has_parent[some]
-        seeds = support_seeds(node, x, has_parent, rng)
-        clusters, sides = violated_clusters(node, x, self.bits[some], self.n, seeds, 1, VIOLATION)
+        seeds = support_seeds(self.node[some], self.x[some], self.has_parent[some], rng)
+        point = (self.node[some], self.x[some], self.bits[some], self.n)
+        clusters: NDArray[np.uint64]
+        clusters, sides = core.grow_clusters(*point, seeds, 1, VIOLATION)
         if not len(clusters) and len(seeds):
-            walked = unpack(seeds, self.n)
-            sides = tabu_clusters(node, has_parent, x, 1, walked, 3 * self.n)
-            clusters, first = np.unique(pack(walked), axis=0, return_index=True)
+            walked, sides = core.walk_clusters(*point, seeds, 1, 3 * self.n)
+            clusters, first = np.unique(walked, axis=0, return_index=True)
             low = sides[first] < 1.0 - VIOLATION
             clusters, sides = clusters[low], sides[first[low]]
         return clusters[np.argsort(sides, kind="stable")[:max_clusters]]
@@ -203,10 +196,10 @@ class ClusterLP:
 
 def covered_families(families: Families, clusters: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """[C, F]: whether the node of a family is in a cluster, uint64 [C, W], and no parent is."""
-    from fedbn.search.families._cluster_kernels import coverage
-
-    covered = [coverage(families.node, families.bits, cluster) for cluster in clusters]
-    return np.array(covered, dtype=np.bool_).reshape(len(clusters), families.size)
+    covered = np.zeros((len(clusters), families.size), dtype=np.bool_)
+    for row, cluster in zip(covered, clusters, strict=True):
+        row[core.covering(families.node, families.bits, cluster)] = True
+    return covered
 
 
 def support_seeds(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.graphs._bit_kernels import pack
+from fedbn.graphs.bits import pack
 from fedbn.graphs.components import cyclic_components, strong_labels
 from fedbn.search.families.families import Families
 

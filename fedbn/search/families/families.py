@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import SearchError
-from fedbn.graphs._bit_kernels import pack
+from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 from fedbn.wording import count_of
 

@@ -18,21 +18,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn._core import families as core
 from fedbn.arrays import Bools, Floats
-from fedbn.graphs._bit_kernels import pack
+from fedbn.graphs.bits import pack, unpack
 from fedbn.limits import Limit
 from fedbn.scores.gaussian import require_regular
 from fedbn.search.families.families import Families
 
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
-    from fedbn.search.families._gaussian_family_kernels import Rules, Walk
 
 __all__ = ["GaussianFamilies", "ParentSets"]
 
 TOLERANCE = 1e-8  # absolute, natural logarithms: costs this close are equal
 STEPS = 200_000  # between two looks at the clock
-KNOWN = 64  # cheap sets that every new one is compared with
 CHUNK = 4096  # sets that one call of the kernel can report
 
 
@@ -93,7 +92,7 @@ class GaussianFamilies:
     @cached_property
     def correlation(self) -> Floats:
         """[n, n]."""
-        gram = self.score.tables.gram
+        gram = self.score.core.gram
         spread = np.sqrt(np.diag(gram))
         return np.asarray(gram / np.outer(spread, spread))
 
@@ -107,7 +106,7 @@ class GaussianFamilies:
     def margin(self) -> float:
         """What rounding may add to N/2 ln σ²."""
         condition = float(np.linalg.cond(self.correlation))
-        counted = self.score.tables.row_weight * self.score.tables.n_rows
+        counted = self.score.row_weight * self.score.n_rows
         return 32.0 * self.score.n * np.finfo(float).eps * condition * counted
 
     def offset(self, node: int) -> float:
@@ -140,22 +139,18 @@ class GaussianFamilies:
         max_parents : largest |P|.
         max_sets, steps, deadline : limits; the deadline is a value of time.monotonic().
         """
-        from fedbn.search.families._gaussian_family_kernels import walk_on
-
-        order = np.r_[node, np.delete(np.arange(self.score.n), node)]
-        rules = self._rules(order, slack, clusters, duals, max_parents, keep is not None)
-        walk = self._start(order, len(rules.duals))
-        sets = np.empty((CHUNK if keep is None else keep, self.score.n), dtype=np.bool_)
-        found = [ParentSets(sets[:0], np.zeros(0), False, False, 0)]
+        n = self.score.n
+        order = np.r_[node, np.delete(np.arange(n), node)]
+        walk = self._walk(order, slack, clusters, duals, max_parents, keep is not None)
+        most = CHUNK if keep is None else keep
+        found = [ParentSets(np.zeros((0, n), dtype=np.bool_), np.zeros(0), False, False, 0)]
         while not found[-1].complete:
-            prices = np.empty(len(sets))
             pace = STEPS if steps is None else max(1, min(STEPS, steps - _steps(found)))
-            count, left = walk_on(rules, walk, threshold, pace, sets, prices)
-            has_parent = np.zeros((count, self.score.n), dtype=np.bool_)
-            has_parent[:, order[1:]] = sets[:count, 1:]
-            over = left > 0 and count < len(sets)
-            capped = bool(walk.capped[0])
-            found.append(ParentSets(has_parent, prices[:count], over, capped, pace - left))
+            bits, prices, left = walk.walk_on(threshold, pace, most)
+            has_parent = np.zeros((len(prices), n), dtype=np.bool_)
+            has_parent[:, order[1:]] = unpack(bits, n)[:, 1:]
+            over = left > 0 and len(prices) < most
+            found.append(ParentSets(has_parent, prices, over, walk.capped, pace - left))
             if keep is not None:
                 found = [_join(found).cheapest(keep)]
                 if len(found[0].price) == keep:
@@ -206,21 +201,18 @@ class GaussianFamilies:
 
     def costs(self, node: int, has_parent: Bools) -> Floats:
         """-local score of the node with each row of parents, [sets]."""
-        from fedbn.search.families._gaussian_family_kernels import family_costs
-
-        return family_costs(self.score.tables, node, has_parent)
+        j = self.score.core
+        return core.gaussian_costs(j.gram, j.constant, j.exponent, node, has_parent)
 
     def find_undominated(
         self, node: int, has_parent: Bools, slack: float = 0.0
     ) -> tuple[Bools, Floats]:
         """The sets that no subset among them beats by more than `slack`, with costs, cheapest
         first."""
-        from fedbn.search.families._gaussian_family_kernels import are_undominated
-
         cost = self.costs(node, has_parent)
         order = np.argsort(cost, kind="stable")
         ordered, cost = has_parent[order], cost[order]
-        keep = are_undominated(pack(ordered), cost, slack + TOLERANCE)
+        keep = core.are_undominated(pack(ordered), cost, slack + TOLERANCE)
         return ordered[keep], cost[keep]
 
     def families(self, found: list[ParentSets], slack: float = 0.0) -> Families:
@@ -233,7 +225,7 @@ class GaussianFamilies:
             pack(np.concatenate([has_parent for has_parent, _ in kept])),
         )
 
-    def _rules(
+    def _walk(
         self,
         order: NDArray[np.intp],
         slack: float,
@@ -241,46 +233,18 @@ class GaussianFamilies:
         duals: Floats | None,
         max_parents: int | None,
         large_first: bool,
-    ) -> Rules:
-        from fedbn.search.families._gaussian_family_kernels import Rules
-
+    ) -> core.GaussianWalk:
         n = self.score.n
         clusters = np.zeros((0, n), dtype=np.bool_) if clusters is None else clusters
-        return Rules(
-            scale=float(self.score.tables.exponent[0]),
-            penalty=self.score.tables.parameter,
+        return core.GaussianWalk(
+            np.ascontiguousarray(self.correlation[np.ix_(order, order)]),
+            np.ascontiguousarray(self.precision[np.ix_(order, order)]),
+            scale=float(self.score.core.exponent[0]),
+            penalty=self.score.parameter,
             slack=slack,
             margin=self.margin,
             max_parents=n - 1 if max_parents is None else max_parents,
             large_first=large_first,
             clusters=np.ascontiguousarray(clusters[:, order]),
             duals=np.zeros(0) if duals is None else duals,
-        )
-
-    def _start(self, order: NDArray[np.intp], clusters: int) -> Walk:
-        from fedbn.search.families._gaussian_family_kernels import Walk
-
-        n = self.score.n
-        schur, precision = np.empty((n, n, n)), np.empty((n, n, n))
-        schur[n - 1] = self.correlation[np.ix_(order, order)]
-        precision[n - 1] = self.precision[np.ix_(order, order)]
-        return Walk(
-            schur=schur,
-            precision=precision,
-            level=np.array([n - 1]),
-            phase=np.zeros(n, dtype=np.int64),
-            schur_at=np.full(n, n - 1),
-            precision_at=np.full(n, n - 1),
-            moved=np.zeros(n, dtype=np.int64),
-            label=np.arange(n),
-            best=np.full(n, np.inf),
-            new=np.ones(n, dtype=np.bool_),
-            included=np.zeros(n, dtype=np.bool_),
-            size=np.zeros(1, dtype=np.int64),
-            met=np.zeros(clusters, dtype=np.int64),
-            paid=np.zeros(1),
-            capped=np.zeros(1, dtype=np.bool_),
-            mask=np.zeros((n + 63) // 64, dtype=np.uint64),
-            known=np.zeros((KNOWN, (n + 63) // 64), dtype=np.uint64),
-            known_cost=np.full(KNOWN, np.inf),
         )

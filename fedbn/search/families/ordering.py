@@ -11,6 +11,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn._core import families as core
 from fedbn.search.families.families import Families
 
 __all__ = ["ordering_search"]
@@ -33,13 +34,11 @@ def ordering_search(
     restarts : descents from perturbations of the best order; the first starts at a random one.
     seconds : wall-clock limit, checked between descents.
     """
-    from fedbn.search.families._ordering_kernels import fit_order, insert_descent
-
     began = time.monotonic()
     n = families.n
     best_order = (rng.permutation(n) if start is None else np.array(start)).astype(np.int64)
-    arguments = (families.start, families.cost, families.bits)
-    best = float(insert_descent(best_order, *arguments))
+    ordering = core.Ordering(families.start, families.cost, families.bits)
+    best, best_order = ordering.descend(best_order)
     for _ in range(restarts):
         if seconds is not None and time.monotonic() - began > seconds:
             break
@@ -47,9 +46,8 @@ def ordering_search(
         for _ in range(max(2, n // 6)):
             a, b = rng.integers(n, size=2)
             order[a], order[b] = order[b], order[a]
-        total = float(insert_descent(order, *arguments))
+        total, order = ordering.descend(order)
         if total < best:
             best, best_order = total, order
-    chosen = np.empty(n, dtype=np.int64)
-    fit_order(best_order, *arguments, chosen)
-    return best, tuple(int(f) for f in chosen)
+    _, chosen = ordering.fit(best_order)
+    return best, tuple(chosen)

@@ -17,7 +17,6 @@ counted once for all nodes: local scores are differences of joint values (see `f
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable
@@ -28,6 +27,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn import _core
+from fedbn._core.scores import ScoreKind
 from fedbn.arrays import Floats, Ints
 from fedbn.errors import SearchError
 from fedbn.limits import NOTHING_MET, Limit, in_words
@@ -124,16 +125,16 @@ def parent_sets(
     SearchError : the slack is negative, or a level needs more memory than allowed.
     DataError : Gaussian BIC and AIC: columns are constant or collinear, or there are too few rows.
     """
-    from fedbn.scores._tables import GAUSSIAN
-
     if not slack >= 0.0:
         raise SearchError(f"the slack must be at least 0, not {slack}")
     deadline = None if seconds is None else time.monotonic() + seconds
-    if score.tables.kind == GAUSSIAN and score.tables.parameter > 0.0 and not chained:
+    if score.is_gaussian and score.parameter > 0.0 and not chained:
         return _by_depth(score, slack, max_parents, memory, deadline, progress)
-    order = np.argsort(np.diff(score.tables.other_start), kind="stable")  # short counts run fastest
-    search = _LevelSearch(score.over(order), slack + TOLERANCE, memory, deadline, chained)
-    return search.run(max_parents, progress).rename(score.names)
+    names = score.names
+    if not score.is_gaussian:  # short counts run fastest
+        score = score.over(np.argsort(score.core.rows_outside_modes, kind="stable"))
+    search = _LevelSearch(score, slack + TOLERANCE, memory, deadline, chained)
+    return search.run(max_parents, progress).rename(names)
 
 
 def _by_depth(
@@ -188,21 +189,14 @@ class _LevelSearch:
         deadline: float | None,
         chained: bool,
     ) -> None:
-        from fedbn.scores._joint_kernels import GAUSSIAN, INFORMATION
-
-        self.score, self.slack, self.memory = score, slack, memory
-        self.deadline, self.chained = deadline, chained
-        self.t = score.tables
+        self.score, self.memory = score, memory
+        self.slack, self.deadline, self.chained = slack, deadline, chained
         self.n = score.n
         self.others = self.n - 1
-        gaussian = self.t.kind == GAUSSIAN
-        self.information = self.t.kind == INFORMATION
-        counts = np.arange(self.t.n_rows + 1, dtype=np.float64)
-        counts[0] = 1.0
-        counts *= self.t.row_weight * np.log(counts)
-        self.n_log_n = counts
-        self.binomial = _binomials(self.n)
-        self.workers = 1 if gaussian else (os.cpu_count() or 1)
+        self.kind = score.core.kind
+        self.information = self.kind == ScoreKind.information
+        self.levels = _levels(score, slack)
+        self.workers = os.cpu_count() or 1
         self.kept: list[list[tuple[int, Ints, Floats]]] = [[] for _ in range(self.n)]
         self.scored = 0
         self.floors = self._floors() if self.information else np.zeros(self.n)
@@ -276,46 +270,39 @@ class _LevelSearch:
 
     def _ranks(self, i: int, size: int, bound: _Frontier) -> tuple[Ints, Ints]:
         """Ranks among all variables of node i's sets, and of these with i."""
-        from fedbn.search.families._level_kernels import global_ranks
-
-        return global_ranks(i, _list_ranks(bound), size, self.others, self.binomial)
+        own, family = self.levels.global_ranks(i, _list_ranks(bound), size)
+        return own, family
 
     def _worth(self, i: int, size: int, bound: _Frontier, below: _Level, own: _Level) -> _Frontier:
         """Theorem 7: the sets that may be undominated, or have undominated supersets."""
-        from fedbn.search.families._level_kernels import worth_scoring
-
         self._require_time()
         ranks = _list_ranks(bound)
-        keep = worth_scoring(
-            self.t, i, ranks, size, self.binomial, self.slack, self.floors, below.ranks,
-            below.values, own.ranks, own.values,
-        )  # fmt: skip
+        keep = self.levels.worth_scoring(
+            i, ranks, size, self.floors, below.ranks, below.values, own.ranks, own.values
+        )
         return bound if keep.all() else _Frontier(ranks[keep], bound.best[keep])
 
     def _nothing_is_pruned(self, size: int, frontiers: list[_Frontier]) -> bool:
         """Whether BDeu has pruned nothing so far, of variables so few that all sets are counted."""
-        from fedbn.scores._tables import BDEU
-
         return (
-            self.t.kind == BDEU
+            self.kind == ScoreKind.bdeu
             and not self.chained
             and size == ALL_SETS_FROM
             and self.n << self.n <= ALL_SETS
-            and self.t.codes.shape[1] << self.n <= ALL_COUNTS
-            and all(f.best.size == self.binomial[self.others, size] for f in frontiers)
+            and self.score.core.merged_rows()[1].size << self.n <= ALL_COUNTS
+            and all(f.best.size == self.levels.count(self.others, size) for f in frontiers)
         )
 
     def _of_all_sets(self, started: float) -> ParentSetSearch:
         """The result by costs of all sets, which theorem 8 proves to be the same."""
-        from fedbn.search.families._all_sets_kernels import all_joint_values, undominated_sets
-
-        values = all_joint_values(self.t)
+        undominated_sets = _core.families.undominated_sets
+        values = self.levels.all_joint_values()
         found = [undominated_sets(values, i, self.n, self.slack) for i in range(self.n)]
         families = Families.of(
             self.score.names,
             np.repeat(np.arange(self.n, dtype=np.int32), [len(costs) for _, costs in found]),
             np.concatenate([costs for _, costs in found]),
-            np.concatenate([masks for masks, _ in found]).astype(np.uint64)[:, None],
+            np.concatenate([masks for masks, _ in found])[:, None],
         )
         scored, seconds = self.n << self.others, time.monotonic() - started
         return ParentSetSearch(families, True, self.others, scored, seconds)
@@ -326,13 +313,13 @@ class _LevelSearch:
         if not self.information or not 0 < size < self.others:
             return False
         pairs = sum(f.best.size for f in frontiers) * (self.others - size) / (size + 1)
-        if pairs < max(LAST_LEVEL, self.binomial[self.n, size + 2]):
+        if pairs < max(LAST_LEVEL, self.levels.count(self.n, size + 2)):
             return False
-        if self.binomial[self.n, size + 1] > DENSE_LIMIT:
+        if self.levels.count(self.n, size + 1) > DENSE_LIMIT:
             return False
-        arities = np.sort(self.t.arities).astype(np.float64)
+        arities = np.sort(self.score.core.arities).astype(np.float64)
         least = float(np.prod(arities[: size + 2]))
-        units = self.t.parameter * (self.t.arities - 1.0)
+        units = self.score.parameter * (self.score.core.arities - 1.0)
         return bool(np.all(self._empty_costs() + self.slack < units * least))
 
     def _empty_costs(self) -> Floats:
@@ -341,21 +328,18 @@ class _LevelSearch:
 
     def _last_level(self, size: int, frontiers: list[_Frontier], own: _Level) -> None:
         """Keep what the slack allows of the sets of `size`, the last level."""
-        from fedbn.search.families._last_level_kernels import last_level
-
-        own = self._joint(size, [np.arange(self.binomial[self.n, size])], own)
+        own = self._joint(size, [np.arange(self.levels.count(self.n, size))], own)
         start = np.cumsum([0, *(f.best.size for f in frontiers)]).astype(np.int64)
         ranks = np.concatenate([_list_ranks(f) for f in frontiers])
         best = np.concatenate([f.best for f in frontiers])
         limit = self._empty_costs() + self.slack
-        total = int(self.binomial[self.n, size + 1])
+        total = self.levels.count(self.n, size + 1)
 
         def one(first: int) -> tuple[Ints, Ints, Floats]:
             self._require_time()
-            found: tuple[Ints, Ints, Floats] = last_level(
-                self.t, self.n_log_n, first, min(first + PIECE, total), size, self.binomial,
-                own.values, start, ranks, best, limit, self.slack,
-            )  # fmt: skip
+            found: tuple[Ints, Ints, Floats] = self.levels.last_level(
+                first, min(first + PIECE, total), size, own.values, start, ranks, best, limit
+            )
             return found
 
         with ThreadPoolExecutor(self.workers) as pool:
@@ -369,12 +353,10 @@ class _LevelSearch:
 
     def _score(self, i: int, size: int, bound: _Frontier, own: _Level, above: _Level) -> _Frontier:
         """Keep what the slack allows; the frontier that may be extended."""
-        from fedbn.search.families._level_kernels import score_sets
-
         self._require_time()
         ranks = _list_ranks(bound)
-        cost, extend = score_sets(
-            self.t, i, ranks, bound.best, size, self.binomial, self.slack,
+        cost, extend = self.levels.costs(
+            i, ranks, bound.best, size,
             own.ranks, own.values, own.occupied, above.ranks, above.values,
         )  # fmt: skip
         self.scored += ranks.size
@@ -392,41 +374,26 @@ class _LevelSearch:
 
     def _extend(self, i: int, size: int, frontier: _Frontier) -> _Frontier:
         """The candidates of size + 1 of node i."""
-        from fedbn.search.families._level_kernels import extend
-
         self._require_time()
         if frontier.best.size == 0:
             return frontier
-        arities = np.ones(0, dtype=np.int64)
-        unit = 0.0
-        if self.information:
-            arities = np.delete(self.t.arities, i).astype(np.int64)
-            unit = self.t.parameter * (float(self.t.arities[i]) - 1.0)
-        ranks, best = extend(
-            frontier.ranks, frontier.best, size, self.others, self.binomial, arities, unit,
-            float(self.floors[i]), self.slack,
-        )  # fmt: skip
-        if ranks.size == self.binomial[self.others, size + 1]:
+        ranks, best = self.levels.extend(
+            i, frontier.ranks, frontier.best, size, float(self.floors[i])
+        )
+        if ranks.size == self.levels.count(self.others, size + 1):
             ranks = np.zeros(0, dtype=np.int64)
         return _Frontier(ranks, best)
 
     def _floors(self) -> Floats:
         """[n]: N H(i | all others), the part of a cost that no parents can save."""
-        from fedbn.search.families._level_kernels import joint_values
-
-        whole, parts = np.empty(1), np.empty(self.n)
-        seen = np.zeros(self.n, dtype=np.int32)
-        one = np.zeros(1, dtype=np.int64)
-        joint_values(self.t, self.n_log_n, one, self.n, self.binomial, whole, seen[:1])
+        whole, _ = self.levels.joint_values(np.zeros(1, dtype=np.int64), self.n)
         without = np.arange(self.n, dtype=np.int64)  # the k-th set lacks variable n - 1 - k
-        joint_values(self.t, self.n_log_n, without, self.others, self.binomial, parts, seen)
-        return np.maximum(0.0, parts[::-1] - whole)
+        parts, _ = self.levels.joint_values(without, self.others)
+        return np.asarray(np.maximum(0.0, parts[::-1] - whole))
 
     def _joint(self, size: int, wanted: list[Ints], known: _Level | None = None) -> _Level:
         """Joint values of the wanted sets; those that `known` has are copied."""
-        from fedbn.search.families._level_kernels import joint_values
-
-        total = int(self.binomial[self.n, size]) if size <= self.n else 0
+        total = self.levels.count(self.n, size) if size <= self.n else 0
         if total <= DENSE_LIMIT:
             marked = np.zeros(total, dtype=np.bool_)
             for ranks in wanted:
@@ -447,9 +414,9 @@ class _LevelSearch:
         def one(part: Ints) -> tuple[Ints, Floats, NDArray[np.int32]]:
             if size:
                 self._require_time()
-            found, seen = np.empty(part.size), np.zeros(part.size, dtype=np.int32)
-            joint_values(self.t, self.n_log_n, part, size, self.binomial, found, seen)
-            return part, found, seen
+            if size > self.n:
+                return part, np.empty(0), np.empty(0, dtype=np.int32)
+            return part, *self.levels.joint_values(part, size)
 
         pieces = max(1, missing.size // PIECE)
         parts = np.array_split(missing, self.workers * pieces if missing.size > 2000 else 1)
@@ -463,7 +430,7 @@ class _LevelSearch:
         if self.memory is None:
             return
         pairs = sum(bound.best.size for bound in bounds)
-        sets = min(int(self.binomial[self.n, min(size + 1, self.n)]), pairs)
+        sets = min(self.levels.count(self.n, min(size + 1, self.n)), pairs)
         need = 12 * (3 * sets) + 48 * pairs
         if need > self.memory:
             raise SearchError(
@@ -473,9 +440,6 @@ class _LevelSearch:
 
     def _families(self, sizes: int) -> Families:
         """What was kept of the levels below `sizes`."""
-        from fedbn.search.families._level_kernels import set_bits
-
-        words = max(1, (self.n + 63) // 64)
         node, cost, bits = [], [], []
         for i, lists in enumerate(self.kept):
             for size, ranks, costs in lists:
@@ -483,7 +447,7 @@ class _LevelSearch:
                     continue
                 node.append(np.full(ranks.size, i, dtype=np.int32))
                 cost.append(costs)
-                bits.append(set_bits(i, ranks, size, self.others, self.binomial, words))
+                bits.append(self.levels.bits(i, ranks, size))
         return Families.of(
             self.score.names, np.concatenate(node), np.concatenate(cost), np.concatenate(bits)
         )
@@ -496,10 +460,15 @@ def _list_ranks(frontier: _Frontier) -> Ints:
     return frontier.ranks
 
 
-def _binomials(n: int) -> Ints:
-    """C(a, b) for a ≤ n + 1, b ≤ n + 1, cut off at 2^62."""
-    table = np.zeros((n + 2, n + 2), dtype=np.int64)
-    for a in range(n + 2):
-        for b in range(a + 1):
-            table[a, b] = min(math.comb(a, b), 1 << 62)
-    return table
+def _levels(score: TabulatedScore, slack: float) -> _core.families.ParentSetLevels:
+    """The compiled part, which holds the table."""
+    j, levels = score.core, _core.families.ParentSetLevels
+    if score.is_gaussian:
+        return levels.gaussian(j.gram, j.constant, j.exponent, slack)
+    rows = (*j.merged_rows(), j.arities)
+    if j.kind == ScoreKind.bdeu:
+        return levels.bdeu(*rows, score.row_weight, score.parameter, slack)
+    n_log_n = np.arange(score.n_rows + 1, dtype=np.float64)
+    n_log_n[0] = 1.0
+    n_log_n *= score.row_weight * np.log(n_log_n)
+    return levels.information(*rows, n_log_n, score.parameter, slack)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn._core import families as core
 from fedbn.errors import SearchError
 from fedbn.limits import require_memory
 from fedbn.search.families.families import Families
@@ -67,15 +68,12 @@ def subset_tables(families: Families, *, memory: int | None = None) -> SubsetTab
     ------
     SearchError : too many nodes, too little memory, or the families admit no DAG.
     """
-    from fedbn.search.families import _subset_kernels as kernels
-
     m = families.n
     table, best = _forward(families, memory)
-    order = kernels.optimal_order(table, best, m)
-    rest = kernels.backward(table, m)
+    order = core.optimal_order(table, best)
+    rest = core.backward(table)
     del table
-    mask = families.bits[:, 0].astype(np.int64)
-    marginal = kernels.marginals(families.node, families.cost, mask, best, rest, m)
+    marginal = core.marginals(families.node, families.cost, _masks(families), best, rest, m)
     return SubsetTables(float(best[-1]), best_choice(families, order), rest, marginal)
 
 
@@ -83,10 +81,8 @@ def subset_optimum(
     families: Families, *, memory: int | None = None
 ) -> tuple[float, tuple[int, ...]]:
     """The least cost and one family per node that reaches it; parameters as `subset_tables`."""
-    from fedbn.search.families import _subset_kernels as kernels
-
     table, best = _forward(families, memory)
-    order = kernels.optimal_order(table, best, families.n)
+    order = core.optimal_order(table, best)
     return float(best[-1]), best_choice(families, order)
 
 
@@ -100,12 +96,9 @@ def min_cost_through(
     cost : float64 [F], infinite for a family that may not be used.
     families, memory, errors : as `subset_tables`.
     """
-    from fedbn.search.families import _subset_kernels as kernels
-
     table, best = _forward(replace(families, cost=cost), memory)
-    rest = kernels.backward(table, families.n)
-    mask = families.bits[:, 0].astype(np.int64)
-    through = kernels.marginals(families.node, cost, mask, best, rest, families.n)
+    rest = core.backward(table)
+    through = core.marginals(families.node, cost, _masks(families), best, rest, families.n)
     return float(best[-1]), through
 
 
@@ -117,19 +110,21 @@ def min_cost(families: Families, cost: NDArray[np.float64], *, memory: int | Non
 def _forward(
     families: Families, memory: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """B [m, 2^(m-1)] and F [2^m] of the kernels; raises SearchError as `subset_tables`."""
-    from fedbn.search.families import _subset_kernels as kernels
-
+    """B [m, 2^(m-1)] and F [2^m]; raises SearchError as `subset_tables`."""
     m = families.n
     if m > MAX_NODES:
         raise SearchError(f"dynamic programming takes at most {MAX_NODES} variables, not {m}")
     require_memory(subset_bytes(m), memory, f"dynamic programming over {m} variables")
-    mask = families.bits[:, 0].astype(np.int64)
-    table = kernels.best_families(families.node, families.cost, mask, m)
-    best = kernels.forward(table, m)
+    table = core.best_families(families.node, families.cost, _masks(families), m)
+    best = core.forward(table)
     if not np.isfinite(best[-1]):
         raise SearchError("the candidate parent sets admit no acyclic graph")
     return table, best
+
+
+def _masks(families: Families) -> NDArray[np.uint64]:
+    """The parent sets as numbers."""
+    return np.ascontiguousarray(families.bits[:, 0])
 
 
 def best_choice(families: Families, order: NDArray[np.int64]) -> tuple[int, ...]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn._core.families import covering, grow_clusters
 from fedbn.extras import pyscipopt
-from fedbn.search.families._cluster_kernels import coverage, violated_clusters
 from fedbn.search.families.cluster_lp import support_seeds
 from fedbn.search.families.components import cycle_clusters
 from fedbn.search.families.families import Families
@@ -55,7 +55,7 @@ class Acyclic(pyscipopt.Conshdlr):
         seeds = support_seeds(families.node[some], value[some], families.has_parent[some], self.rng)
         cut = False
         for k in RANKS:
-            found, sides = violated_clusters(
+            found, sides = grow_clusters(
                 families.node[some], value[some], families.bits[some], families.n, seeds, k,
                 VIOLATION,
             )  # fmt: skip
@@ -88,7 +88,7 @@ class Acyclic(pyscipopt.Conshdlr):
     def _add(self, cluster: NDArray[np.uint64], k: int) -> bool:
         """Add the cut of a k-cluster; True if it makes the present node infeasible."""
         families = self.families
-        columns = np.flatnonzero(coverage(families.node, families.bits, cluster, k))
+        columns = covering(families.node, families.bits, cluster, k)
         row = self.model.createEmptyRowUnspec(lhs=float(k), rhs=None, local=False)
         self.model.cacheRowExtensions(row)
         for f in columns:
@@ -120,7 +120,7 @@ def acyclic_model(
         first, last = int(families.start[i]), int(families.start[i + 1])
         model.addCons(pyscipopt.quicksum(x[first:last]) == 1)
     for cluster in [] if clusters is None else clusters:
-        columns = np.flatnonzero(coverage(families.node, families.bits, cluster, 1))
+        columns = covering(families.node, families.bits, cluster)
         model.addCons(pyscipopt.quicksum(x[int(f)] for f in columns) >= 1)
     handler = Acyclic(families, x, rng)
     model.includeConshdlr(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedbn.arrays import Bools, Floats
-from fedbn.graphs._bit_kernels import unpack
+from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.limits import NOTHING_MET, Limit, SearchLimits
 from fedbn.search.families.cluster_lp import ClusterLP

@@ -1,4 +1,4 @@
-"""The best structure of at most 28 Gaussian variables, by dynamic programming over all subsets.
+"""The best structure of at most 28 Gaussian variables, by dynamic programming over all core.
 
 Silander & Myllymäki (2006) with every parent set: the joint values of all 2^n subsets come from
 one sweep of Schur complements, no list of candidates is needed. For Gaussian BIC, AIC and BGe.
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn._core import families as core
 from fedbn.errors import SearchError
 from fedbn.limits import require_memory
 from fedbn.scores.gaussian import require_regular
@@ -44,33 +45,34 @@ def gaussian_optimum(
     DataError : columns are constant or collinear.
     SearchError : too many variables, or too little memory.
     """
-    from fedbn.search.families import _subset_kernels as subsets
-    from fedbn.search.optimal import _gaussian_subset_kernels as gaussian
-
     n = score.n
     if n > MAX_NODES:
         raise SearchError(f"dynamic programming takes at most {MAX_NODES} variables, not {n}")
     require_regular(score)
     require_memory(gaussian_bytes(n), memory, f"dynamic programming over {n} variables")
-    t = score.tables
-    table = gaussian.best_within(gaussian.joint_values(t.gram, t.constant, t.exponent), n)
-    best = subsets.forward(table, n)
-    order = subsets.optimal_order(table, best, n)
+    j = score.core
+    table = core.best_within(core.gaussian_subset_values(j.gram, j.constant, j.exponent), n)
+    best = core.forward(table)
+    order = core.optimal_order(table, best)
     return float(best[-1]), _parents(table, order)
 
 
 def _parents(table: NDArray[np.float64], order: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
     """The smallest set of predecessors that reaches the least cost among all, for each node."""
-    from fedbn.search.families._subset_kernels import without
-
     parents: list[tuple[int, ...]] = [()] * order.size
     placed = 0
     for i in order.tolist():
         chosen = placed
         for j in reversed(range(order.size)):
             fewer = chosen & ~(1 << j)
-            if table[i, without(fewer, i)] == table[i, without(placed, i)]:
+            if table[i, _without(fewer, i)] == table[i, _without(placed, i)]:
                 chosen = fewer
         parents[i] = tuple(j for j in range(order.size) if chosen >> j & 1)
         placed |= 1 << i
     return tuple(parents)
+
+
+def _without(subset: int, i: int) -> int:
+    """The subset as a number over all variables but i: bit i is taken out."""
+    low = (1 << i) - 1
+    return (subset & low) | ((subset >> (i + 1)) << i)

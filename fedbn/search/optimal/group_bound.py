@@ -23,7 +23,7 @@ from itertools import product
 import numpy as np
 
 from fedbn.arrays import Bools, Floats, Indices
-from fedbn.graphs._bit_kernels import unpack
+from fedbn.graphs.bits import unpack
 from fedbn.limits import SearchLimits
 from fedbn.search.families.cluster_lp import ClusterBound, covered_families
 from fedbn.search.families.components import components

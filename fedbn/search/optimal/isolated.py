@@ -28,8 +28,7 @@ __all__ = ["fallback", "learn_isolated"]
 
 FALLBACK_PARENTS = 2
 GRACE = 20.0  # seconds for the start and the end of the child, and for the last step of a solver
-LOADED = 4  # columns of the search that loads the kernels
-HEADROOM = 1 << 30  # bytes of the interpreter and the compiled kernels
+HEADROOM = 1 << 30  # bytes of the interpreter and its libraries
 CHILD = (sys.executable, "-m", "fedbn.search.optimal.isolated")
 
 
@@ -95,14 +94,5 @@ def _learn(task: tuple[Any, ...]) -> OptimalResult:
     )
 
 
-def _load(task: tuple[Any, ...]) -> None:
-    """Run the method on a part of the columns, which loads most of its kernels."""
-    score, method, _, memory, max_parents, _ = task
-    used = score.varying()[:LOADED]
-    if used.size:
-        part = score.over(used)
-        learn_optimal(part, method, seconds=1.0, memory=memory, max_parents=max_parents)
-
-
 if __name__ == "__main__":
-    serve(_learn, _load)
+    serve(_learn)

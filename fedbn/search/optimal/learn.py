@@ -165,14 +165,12 @@ def _canonical(dag: DAG, max_parents: int | None) -> DAG:
 def _solve(
     score: TabulatedScore, method: str, limits: SearchLimits, rng: np.random.Generator
 ) -> _Found:
-    from fedbn.scores._tables import GAUSSIAN
-
-    if score.tables.kind != GAUSSIAN:
+    if not score.is_gaussian:
         if method == "columns":
             raise ConfigError("column generation takes gaussian-bic and gaussian-aic only")
         return _list_all(score, method, limits, rng)
     require_regular(score)
-    criterion = score.tables.parameter > 0.0
+    criterion = score.parameter > 0.0
     if method == "columns":
         if not criterion or limits.max_parents is not None:
             raise ConfigError(

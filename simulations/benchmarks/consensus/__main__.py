@@ -35,7 +35,7 @@ from simulations.benchmarks.consensus.inputs import (
     learn,
 )
 from simulations.benchmarks.consensus.methods import MethodRow, compare
-from simulations.benchmarks.consensus.speed import Row, draw_growth, growth, measure, warm_up
+from simulations.benchmarks.consensus.speed import Row, draw_growth, growth, measure
 
 SIZES = [10, 30, 50, 100]
 
@@ -166,7 +166,6 @@ def run_appendix_b(options: argparse.Namespace) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what the options ask for."""
     options = options_of(arguments)
-    warm_up()
     if options.appendix_b:
         run_appendix_b(options)
     elif options.methods:

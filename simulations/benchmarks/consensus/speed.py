@@ -13,11 +13,10 @@ import numpy as np
 
 from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import select_consensus
-from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from simulations.benchmarks.consensus.inputs import Inputs
 
-__all__ = ["Row", "draw_growth", "growth", "measure", "warm_up"]
+__all__ = ["Row", "draw_growth", "growth", "measure"]
 
 
 class Row(NamedTuple):
@@ -37,11 +36,6 @@ class Row(NamedTuple):
     smhd_half: str
     peak_megabytes: int
     status: str
-
-
-def warm_up() -> None:
-    """Compile or load all kernels."""
-    select_consensus(mcbnc_path([DAG.from_edges("ab", [("a", "b")]), DAG.empty("ab")]))
 
 
 def measure(inputs: Inputs, seconds: float, quorum: int = 1) -> Row:

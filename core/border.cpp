@@ -1,0 +1,58 @@
+#include "border.hpp"
+
+#include <chrono>
+
+namespace fedbn {
+
+namespace {
+
+NodeSets copy_of(const Word* words, std::size_t rows, std::size_t width, int n) {
+    require(width == std::size_t(words_for(n)),
+            "sets of " + std::to_string(n) + " nodes take " + std::to_string(words_for(n)) + " words, not " +
+                std::to_string(width));
+    NodeSets sets(static_cast<int>(rows), n);
+    std::copy_n(words, rows * width, sets.bits().data());
+    for (int v = 0; v < sets.size(); ++v)
+        require(is_subset(std::as_const(sets)[v], AllBelow{n}), "a set has members that are no nodes");
+    return sets;
+}
+
+Dag acyclic(NodeSets parents) {
+    auto children = parents.transposed();
+    Dag dag{std::move(parents), std::move(children)};
+    require(topological_order(dag).size() == std::size_t(dag.n()), "the edges must not form a cycle");
+    return dag;
+}
+
+}  // namespace
+
+NodeSets sets_of(const Bits& bits, int n) { return copy_of(bits.data(), bits.shape(0), bits.shape(1), n); }
+
+NodeSets square_sets_of(const Bits& bits) { return sets_of(bits, static_cast<int>(bits.shape(0))); }
+
+nb::ndarray<nb::numpy, Word> to_numpy(const NodeSets& sets) {
+    const auto bits = sets.bits();
+    return to_numpy(std::vector<Word>(bits.begin(), bits.end()),
+                    {std::size_t(sets.size()), std::size_t(sets.words())});
+}
+
+Dag dag_of(const Bits& parents) { return acyclic(square_sets_of(parents)); }
+
+std::vector<Dag> dags_of(const ManyBits& parents) {
+    std::vector<Dag> dags;
+    const std::size_t n = parents.shape(1), words = parents.shape(2);
+    for (std::size_t i = 0; i < parents.shape(0); ++i)
+        dags.push_back(acyclic(copy_of(parents.data() + i * n * words, n, words, static_cast<int>(n))));
+    return dags;
+}
+
+void notice_interrupt() {
+    using Clock = std::chrono::steady_clock;
+    static thread_local Clock::time_point next{};
+    if (Clock::now() < next) return;
+    nb::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    next = Clock::now() + std::chrono::milliseconds(100);
+}
+
+}  // namespace fedbn

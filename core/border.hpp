@@ -1,0 +1,107 @@
+// The border to Python: numpy arrays in, values out, errors as exceptions of fedbn.errors.
+//
+// Bits: a set of nodes travels as a row of uint64 words (bit j of word j >> 6); n sets are an array
+// [n, W] with W = max(1, ceil(n / 64)). What a kernel takes must fit together: `require` says what
+// must hold, and Python sees an ArgumentError. Nothing is converted: declare every array argument
+// with `.noconvert()`.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "graphs/dag.hpp"
+#include "graphs/node_set.hpp"
+
+namespace nb = nanobind;
+
+namespace fedbn {
+
+/// What Python sees as fedbn.errors.ArgumentError.
+struct ArgumentError : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+
+inline void require(bool holds, const std::string& what_must_hold) {
+    if (!holds) throw ArgumentError(what_must_hold);
+}
+
+template <class T, std::size_t Dimensions>
+using Array = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+using Bits = Array<Word, 2>;
+using ManyBits = Array<Word, 3>;
+
+template <class T>
+std::span<const T> span_of(const Array<T, 1>& array) {
+    return {array.data(), array.shape(0)};
+}
+
+/// A new numpy array that owns `values`, in the shape given.
+template <class T>
+auto to_numpy(std::vector<T> values, std::vector<std::size_t> shape) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner);
+}
+template <class T>
+auto to_numpy(std::vector<T> values) {
+    const std::size_t size = values.size();
+    return to_numpy(std::move(values), {size});
+}
+
+/// Sets of nodes below n, from rows of words; their bits at n and beyond must be 0.
+NodeSets sets_of(const Bits& bits, int n);
+/// As many sets as there are nodes: rows of a square matrix of bits.
+NodeSets square_sets_of(const Bits& bits);
+nb::ndarray<nb::numpy, Word> to_numpy(const NodeSets& sets);
+
+/// A DAG from its parents as bits [n, W], checked to be acyclic.
+Dag dag_of(const Bits& parents);
+/// Several DAGs over the same nodes from their parents, uint64 [r, n, W].
+std::vector<Dag> dags_of(const ManyBits& parents);
+
+/// In a long loop that runs without the interpreter's lock: about ten times a second it takes the
+/// lock and looks for Ctrl-C; throws what Python's handler raised.
+void notice_interrupt();
+
+/// compute() without the interpreter's lock.
+template <class Compute>
+auto unlocked(Compute compute) {
+    nb::gil_scoped_release released;
+    return compute();
+}
+
+/// Where each of some consecutive groups of `total` things begins, and the end of the last.
+template <class T>
+std::vector<T> starts_of(const Array<std::int64_t, 1>& array, std::size_t total) {
+    const auto starts = span_of(array);
+    require(!starts.empty() && starts.front() == 0 && std::size_t(starts.back()) == total &&
+                std::is_sorted(starts.begin(), starts.end()),
+            "groups must begin at 0, go upwards and end at " + std::to_string(total));
+    return {starts.begin(), starts.end()};
+}
+
+// One for each room: what Python can call of it.
+namespace bindings {
+void graphs(nb::module_& m);
+void scores(nb::module_& m);
+void search(nb::module_& m);
+void fusion(nb::module_& m);
+void consensus(nb::module_& m);
+void families(nb::module_& m);
+void cg_dca(nb::module_& m);
+void credible(nb::module_& m);
+void secure(nb::module_& m);
+void privacy(nb::module_& m);
+}  // namespace bindings
+
+}  // namespace fedbn

@@ -1,0 +1,233 @@
+// fedbn._core.consensus: what Python calls.
+#include <nanobind/stl/unique_ptr.h>
+
+#include <memory>
+
+#include "border.hpp"
+#include "consensus/states.hpp"
+
+namespace fedbn::bindings {
+
+using namespace nb::literals;
+
+namespace {
+
+using Numbers = Array<std::int64_t, 1>;
+using Matrix = Array<std::int64_t, 2>;
+
+std::vector<Dag> inputs_of(const ManyBits& parents, const Numbers& weights) {
+    require(parents.shape(0) > 0 && weights.shape(0) == parents.shape(0), "one weight for each of the inputs");
+    for (auto weight : span_of(weights)) require(weight > 0, "weights are above 0");
+    return dags_of(parents);
+}
+
+void require_ascending(const Numbers& cuts, std::size_t most) {
+    std::int64_t before = 0;
+    for (auto cut : span_of(cuts)) {
+        require(before <= cut && cut <= std::int64_t(most), "numbers of deletions ascend");
+        before = cut;
+    }
+}
+
+void require_nodes(std::initializer_list<std::int64_t> nodes, std::int64_t n) {
+    for (auto v : nodes) require(0 <= v && v < n, "nodes are numbers below " + std::to_string(n));
+}
+
+nb::ndarray<nb::numpy, Word> states_to_numpy(const std::vector<NodeSets>& states, std::size_t n) {
+    std::vector<Word> bits;
+    for (const auto& parents : states) bits.insert(bits.end(), parents.bits().begin(), parents.bits().end());
+    return to_numpy(std::move(bits), {states.size(), n, std::size_t(words_for(int(n)))});
+}
+
+std::unique_ptr<Deletions> make_deletions(const ManyBits& inputs, const Numbers& weights, const Bits& fusion, int k_max,
+                                          Pooling pooling, std::size_t memory) {
+    require(inputs.shape(1) == fusion.shape(0), "inputs and fusion are over the same nodes");
+    require(k_max >= 0, "k_max is at least 0");
+    auto dags = inputs_of(inputs, weights);
+    auto union_of_all = dag_of(fusion);
+    nb::gil_scoped_release released;
+    return std::make_unique<Deletions>(std::move(dags), std::vector(weights.data(), weights.data() + weights.size()),
+                                       std::move(union_of_all), k_max, pooling, memory);
+}
+
+nb::tuple known_of(const Deletions::Known& slot) {
+    const auto members_of = [](const NodeSet& set) {
+        std::vector<int> nodes;
+        list(set, nodes);
+        return nodes;
+    };
+    return nb::make_tuple(slot.x, slot.y, members_of(slot.h), members_of(slot.f), members_of(slot.u), slot.dead,
+                          to_numpy(slot.cuts));
+}
+
+void bind_deletions(nb::module_& m) {
+    nb::enum_<Pooling>(m, "Pooling")
+        .value("mean", Pooling::mean)
+        .value("clip", Pooling::clip)
+        .value("median", Pooling::median);
+    nb::enum_<Deletions::Outcome>(m, "Outcome")
+        .value("done", Deletions::Outcome::done)
+        .value("limit", Deletions::Outcome::limit)
+        .value("paused", Deletions::Outcome::paused)
+        .value("out_of_memory", Deletions::Outcome::out_of_memory)
+        .value("broken", Deletions::Outcome::broken);
+    nb::class_<Deletions>(m, "Deletions")
+        .def(nb::new_(&make_deletions), "inputs"_a.noconvert(), "weights"_a.noconvert(), "fusion"_a.noconvert(),
+             "k_max"_a, "pooling"_a, "memory"_a)
+        .def("advance", &Deletions::advance, nb::call_guard<nb::gil_scoped_release>(), "steps"_a, "patience"_a,
+             "largest"_a)
+        .def_prop_ro("n_edges", &Deletions::n_edges, "Edges of the fusion: deletions until none is left.")
+        .def_prop_ro("done", [](const Deletions& d) { return d.steps().size(); }, "Deletions so far.")
+        .def(
+            "steps",
+            [](const Deletions& d) {
+                std::vector<nb::tuple> steps;
+                for (const Step& step : d.steps()) {
+                    std::vector<int> h;
+                    list(step.h, h);
+                    steps.push_back(nb::make_tuple(step.x, step.y, h, step.psi));
+                }
+                return steps;
+            },
+            "(x, y, members of H, Ψ times the sum of the weights) of every deletion.")
+        .def(
+            "lost_arcs",
+            [](const Deletions& d) {
+                std::vector<std::int32_t> rows;
+                for (const auto& arc : d.lost_arcs()) rows.insert(rows.end(), {arc.step, arc.input, arc.tail, arc.head});
+                return to_numpy(std::move(rows), {d.lost_arcs().size(), std::size_t{4}});
+            },
+            "int32 [m, 4]: (step, input, a, b), a -> b removed in that step.")
+        .def(
+            "known",
+            [](const Deletions& d) {
+                std::vector<nb::tuple> slots;
+                for (const auto& slot : d.known()) slots.push_back(known_of(slot));
+                return slots;
+            },
+            "(x, y, H, F, U, dead, cuts) of every slot in use, for tests.");
+}
+
+void bind_states(nb::module_& m) {
+    m.def(
+        "search_states",
+        [](const Bits& fusion, const Array<std::int32_t, 2>& xy, const Bits& h, const Numbers& cuts) {
+            const std::size_t n = fusion.shape(0), count = xy.shape(0);
+            require(xy.shape(1) == 2 && h.shape(0) == count, "x, y and H for each deletion");
+            require_ascending(cuts, count);
+            const NodeSets sets = sets_of(h, static_cast<int>(n));
+            std::vector<Step> steps;
+            for (std::size_t k = 0; k < count; ++k) {
+                const int x = xy.data()[2 * k], y = xy.data()[2 * k + 1];
+                require_nodes({x, y}, n);
+                steps.push_back({x, y, 0, sets[static_cast<int>(k)]});
+            }
+            auto dag = dag_of(fusion);
+            std::vector<NodeSets> states;
+            {
+                nb::gil_scoped_release released;
+                states = search_states(std::move(dag), steps, span_of(cuts));
+            }
+            return states_to_numpy(states, n);
+        },
+        "fusion"_a.noconvert(), "xy"_a.noconvert(), "h"_a.noconvert(), "cuts"_a.noconvert());
+    m.def(
+        "refusion_states",
+        [](const ManyBits& inputs, const Numbers& weights, const Array<std::int32_t, 2>& arcs, const Numbers& cuts,
+           const Numbers& members, std::int64_t quorum) {
+            auto dags = inputs_of(inputs, weights);
+            const std::size_t n = inputs.shape(1);
+            require(arcs.shape(1) == 4, "arcs are (step, input, a, b)");
+            require(members.shape(0) == dags.size(), "one number of members for each of the inputs");
+            require_ascending(cuts, n * n);
+            std::vector<LostArc> lost;
+            for (std::size_t k = 0; k < arcs.shape(0); ++k) {
+                const auto* arc = arcs.data() + 4 * k;
+                require_nodes({arc[1]}, std::int64_t(dags.size()));
+                require_nodes({arc[2], arc[3]}, n);
+                lost.push_back({arc[0], arc[1], arc[2], arc[3]});
+            }
+            std::vector<NodeSets> states;
+            {
+                nb::gil_scoped_release released;
+                states = refusion_states(std::move(dags), span_of(weights), lost, span_of(cuts), span_of(members), quorum);
+            }
+            return states_to_numpy(states, n);
+        },
+        "inputs"_a.noconvert(), "weights"_a.noconvert(), "arcs"_a.noconvert(), "cuts"_a.noconvert(),
+        "members"_a.noconvert(), "quorum"_a);
+    m.def(
+        "reverse_covered",
+        [](const Bits& parents, const Matrix& margins) {
+            NodeSets pa = dag_of(parents).pa;
+            require(margins.shape(0) == parents.shape(0) && margins.shape(1) == parents.shape(0), "margins are [n, n]");
+            for (std::size_t i = 0; i < parents.shape(0); ++i)
+                for (std::size_t j = 0; j < i; ++j)
+                    require(margins(i, j) == -margins(j, i), "the margin of y -> x is the opposite of that of x -> y");
+            reverse_covered(pa, {margins.data(), margins.size()});
+            return to_numpy(pa);
+        },
+        "parents"_a.noconvert(), "margins"_a.noconvert());
+}
+
+void bind_votes(nb::module_& m) {
+    m.def(
+        "moral_votes",
+        [](const ManyBits& inputs, const Numbers& weights) {
+            return to_numpy(moral_votes(inputs_of(inputs, weights), span_of(weights)), {inputs.shape(1), inputs.shape(1)});
+        },
+        "inputs"_a.noconvert(), "weights"_a.noconvert());
+    m.def(
+        "class_votes",
+        [](const ManyBits& inputs, const Numbers& weights) {
+            const std::size_t n = inputs.shape(1);
+            return to_numpy(class_votes(inputs_of(inputs, weights), span_of(weights)), {std::size_t{2}, n, n});
+        },
+        "inputs"_a.noconvert(), "weights"_a.noconvert());
+    m.def(
+        "smhd_sums",
+        [](const ManyBits& states, const Matrix& votes, std::int64_t total) {
+            require(votes.shape(0) == states.shape(1) && votes.shape(1) == states.shape(1), "votes are [n, n]");
+            std::vector<std::int64_t> sums;
+            for (const Dag& dag : dags_of(states)) sums.push_back(smhd_sum(dag, {votes.data(), votes.size()}, total));
+            return to_numpy(std::move(sums));
+        },
+        "states"_a.noconvert(), "votes"_a.noconvert(), "total"_a);
+    m.def(
+        "shd_sums",
+        [](const ManyBits& states, const Array<std::int64_t, 3>& votes, std::int64_t total) {
+            const std::size_t n = states.shape(1);
+            require(votes.shape(0) == 2 && votes.shape(1) == n && votes.shape(2) == n, "votes are [2, n, n]");
+            std::vector<std::int64_t> sums;
+            for (const Dag& dag : dags_of(states)) sums.push_back(shd_sum(dag, {votes.data(), votes.size()}, total));
+            return to_numpy(std::move(sums));
+        },
+        "states"_a.noconvert(), "votes"_a.noconvert(), "total"_a);
+}
+
+}  // namespace
+
+void consensus(nb::module_& m) {
+    bind_deletions(m);
+    bind_states(m);
+    bind_votes(m);
+    m.def(
+        "min_cut",
+        [](const Bits& parents, int x, int y, const Bits& given) {
+            const Input input(dag_of(parents));
+            const NodeSets s = sets_of(given, input.n());
+            require(given.shape(0) == 1, "one set is given");
+            require_nodes({x, y}, input.n());
+            require(x != y && !s[0].has(x) && !s[0].has(y), "x, y and S are disjoint");
+            MinCut cut(input.n());
+            const int size = cut.find(input, x, y, s[0], NodeSet(input.n()));
+            std::vector<std::pair<int, int>> arcs;
+            if (size > 0)
+                for (const auto& [a, b] : cut.arcs(input)) arcs.emplace_back(a, b);
+            return std::pair(size, arcs);
+        },
+        "parents"_a.noconvert(), "x"_a, "y"_a, "given"_a.noconvert(),
+        "The size of the minimum cut of one DAG given S, and the arcs on the one nearest to y.");
+}
+
+}  // namespace fedbn::bindings

@@ -1,0 +1,196 @@
+#include "consensus/deletions.hpp"
+
+#include <algorithm>
+#include <queue>
+
+namespace fedbn {
+
+namespace {
+
+constexpr std::int64_t kSlackShare = 128;  // of all weights; of no effect on results
+constexpr int kSplitAtOnce = 2;  // families of so few undecided elements are split without computing their cuts
+constexpr std::size_t kGuides = 160;  // about so many inputs say on which element a family is split
+
+}  // namespace
+
+Deletions::~Deletions() = default;
+
+Deletions::Deletions(std::vector<Dag> inputs, std::vector<std::int64_t> weights, Dag fusion, int k_max,
+                     Pooling pooling, std::size_t memory)
+    : n_(fusion.n()),
+      weights_(std::move(weights)),
+      k_max_(k_max),
+      largest_cut_(pooling == Pooling::clip ? 1 : (1 << 15) - 1),
+      pooling_(pooling),
+      memory_(memory),
+      pattern_(std::move(fusion)),
+      edge_of_(std::size_t(n_) * n_, -1),
+      cut_(n_),
+      score_(n_) {
+    for (auto& dag : inputs) inputs_.emplace_back(std::move(dag));
+    for (auto weight : weights_) total_ += weight;
+    slack_ = total_ / kSlackShare;
+    const auto& p = pattern_.pdag();
+    for (int y = 0; y < n_; ++y) n_edges_ += count(p.pa[y]);
+    for (int y = 0; y < n_; ++y) n_edges_ += count(p.ne[y] & AllBelow{y});
+    capacity_ = std::max<std::size_t>(64, 4 * n_edges_);
+    slots_.resize(capacity_);
+    for (std::size_t slot = capacity_; slot-- > 0;) free_.push_back(static_cast<int>(slot));
+    for (int y = 0; y < n_; ++y)
+        for (int x = 0; x < n_; ++x)
+            if (p.pa[y].has(x) || (x < y && p.ne[y].has(x))) make_edge(x, y);
+}
+
+void Deletions::make_edge(int x, int y) {
+    const int number = static_cast<int>(edges_.size());
+    edge_between(x, y) = edge_between(y, x) = number;
+    edges_.push_back({x, y, pattern_.na(y, x), pattern_.pdag().pa[y] - x, {}});
+    make_root(number);
+}
+
+/// Slots by their order as it was when they came in. Bounds only grow, so one whose bound has grown
+/// since then is put back.
+class Deletions::Queue {
+public:
+    explicit Queue(const Deletions& search) : entries_(After{search}) {}
+    void push(int slot, std::int64_t bound) { entries_.push({bound, slot}); }
+    bool empty() const { return entries_.empty(); }
+    std::int64_t least() const { return empty() ? kDead : entries_.top().bound; }
+    int top() const { return entries_.top().slot; }
+    int pop() {
+        const int slot = top();
+        entries_.pop();
+        return slot;
+    }
+
+private:
+    struct Entry {
+        std::int64_t bound;
+        int slot;
+    };
+    struct After {
+        const Deletions& search;
+        bool operator()(const Entry& a, const Entry& b) const {
+            return a.bound != b.bound ? a.bound > b.bound : search.holds_later(a.slot, b.slot);
+        }
+    };
+    std::priority_queue<Entry, std::vector<Entry>, After> entries_;
+};
+
+bool Deletions::is_exact(const Slot& slot) const { return slot.kind == Slot::Kind::operation && !slot.unknown; }
+
+/// Whether computing more of its cuts would not help a family, or hardly.
+bool Deletions::is_to_be_split(const Slot& slot) const {
+    if (slot.kind == Slot::Kind::operation) return false;
+    return count(slot.u) <= kSplitAtOnce || !slot.unknown || count(slot.h) >= k_max_;
+}
+
+/// Cuts of the operator H of a rest in some inputs, which guide its splits; cuts made.
+std::int64_t Deletions::guide(int number) {
+    const int whole = operator_of(slots_[number]);
+    if (whole < 0 || slots_[whole].bound == kDead || !slots_[whole].unknown) return 0;
+    return evaluate(whole, kDead, std::max<std::size_t>(1, inputs_.size() / kGuides));
+}
+
+/// The best operator. The search ends at the first operator on top of the queue that is exact: no slot
+/// that is left can hold one before it in the order (Ψ, x, y, |H|, H).
+std::pair<Deletions::Outcome, int> Deletions::find_best(std::int64_t patience) {
+    std::int64_t best = kDead - 1;
+    for (const Slot& slot : slots_)
+        if (slot.edge >= 0 && is_exact(slot)) best = std::min(best, slot.bound);
+    Queue queue(*this);
+    for (std::size_t k = 0; k < slots_.size(); ++k)
+        if (slots_[k].edge >= 0 && slots_[k].bound <= best) queue.push(static_cast<int>(k), slots_[k].bound);
+    while (queue.least() <= best) {
+        const bool stale = slots_[queue.top()].bound != queue.least();
+        const int top = queue.pop();
+        if (stale) {
+            queue.push(top, slots_[top].bound);
+            continue;
+        }
+        if (is_exact(slots_[top])) return {Outcome::done, top};
+        if (patience <= 0) return {Outcome::paused, -1};
+        if (is_to_be_split(slots_[top])) {
+            if (free_.empty() && !make_room()) return {Outcome::out_of_memory, -1};
+            if (slots_[top].kind == Slot::Kind::rest) patience -= guide(top);
+            const int made = split(top);
+            if (made >= 0 && slots_[made].bound != kDead) queue.push(made, slots_[made].bound);
+        } else {
+            const std::int64_t limit = std::min(best, queue.least() + slack_);
+            patience -= evaluate(top, limit, 1);
+            if (is_exact(slots_[top])) best = std::min(best, slots_[top].bound);
+        }
+        if (slots_[top].bound != kDead) queue.push(top, slots_[top].bound);
+    }
+    return {Outcome::broken, -1};
+}
+
+Deletions::Outcome Deletions::advance(int steps, std::int64_t patience, std::int64_t largest) {
+    for (int k = 0; k < steps && steps_.size() < n_edges_; ++k) {
+        const auto [outcome, slot] = find_best(patience);
+        if (outcome == Outcome::out_of_memory && collapsed_at_ != std::int64_t(steps_.size())) {
+            collapsed_at_ = std::int64_t(steps_.size());  // one slot per edge; results stay the same
+            for (std::size_t number = 0; number < edges_.size(); ++number)
+                if (!edges_[number].slots.empty()) make_root(static_cast<int>(number));
+            return Outcome::paused;
+        }
+        if (outcome != Outcome::done) return outcome;
+        if (slots_[slot].bound > largest) return Outcome::limit;
+        if (!apply(slot)) return Outcome::broken;
+    }
+    return steps_.size() == n_edges_ ? Outcome::done : Outcome::limit;
+}
+
+/// The deletion that a slot holds: prune the inputs, and delete the edge in P.
+bool Deletions::apply(int number) {
+    const Slot slot = slots_[number];
+    const int step = static_cast<int>(steps_.size()), edge = slot.edge;
+    const auto [x, y] = std::pair(edges_[edge].x, edges_[edge].y);
+    std::vector<std::pair<int, NodeSet>> lost;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        if (slot.cut[i] == 0) continue;
+        cut_.find(inputs_[i], x, y, slot.f, slot.u);
+        const auto arcs = cut_.arcs(inputs_[i]);
+        if (arcs.empty()) continue;
+        lost.emplace_back(static_cast<int>(i), inputs_[i].remove(arcs));
+        for (const auto& [a, b] : arcs) lost_arcs_.push_back({step, static_cast<int>(i), a, b});
+    }
+    invalidate(lost);
+    auto look = pattern_.remove(x, y, slot.h);
+    if (!look) return false;
+    free_slots(edges_[edge]);
+    edge_between(x, y) = edge_between(y, x) = -1;
+    *look |= pattern_.pdag().adjacent(x) | pattern_.pdag().adjacent(y);
+    for (int v : members(*look)) refresh_edges_into(v, x, y);
+    steps_.push_back({x, y, slot.bound, slot.h});
+    return true;
+}
+
+/// Repair the slots of all edges u -> v and u - v after x and y were parted.
+void Deletions::refresh_edges_into(int v, int x, int y) {
+    const auto& p = pattern_.pdag();
+    for (int u : members(p.pa[v] | p.ne[v])) {
+        if (p.ne[v].has(u) && v < u)
+            refresh(v, u, x, y);
+        else
+            refresh(u, v, x, y);
+    }
+}
+
+/// Repair the slots of a -> b: new ones if NA or parents changed; otherwise only operators with both x
+/// and y in NA \ H are valid no more.
+void Deletions::refresh(int a, int b, int x, int y) {
+    const int number = edge_between(a, b);
+    Edge& edge = edges_[number];
+    const NodeSet na = pattern_.na(b, a), other_parents = pattern_.pdag().pa[b] - a;
+    if (edge.x != a || !equal(na, edge.na) || !equal(other_parents, edge.other_parents)) {
+        edge.x = a, edge.y = b;
+        edge.na = na, edge.other_parents = other_parents;
+        make_root(number);
+    } else if (na.has(x) && na.has(y)) {
+        for (int slot : edge.slots)
+            if (slots_[slot].f.has(x) && slots_[slot].f.has(y)) slots_[slot].bound = kDead;
+    }
+}
+
+}  // namespace fedbn

@@ -1,0 +1,163 @@
+// The Greedy Delete of MCBNC (Torrijos et al., Algorithm 1): from G+ down, always the operator of
+// smallest pooled criticality Ψ, ties by (x, y, |H|, H). Why few minimum cuts suffice:
+//
+// For every edge x -> y of the CPDAG P (undirected ones with x < y: both orientations have the same
+// NA and the same parents of y, hence the same cuts) the search keeps *slots* that together stand for
+// all subsets H of NA_yx with at most k_max elements. A slot (H, F, U): H is left out of S, S contains
+// F, and the elements of U are undecided. An operator has an empty U; a family is all H ∪ T with T in
+// U; a rest is the same without H itself. A slot never needs more than its bound to be known not to
+// be the best:
+//
+// 1. Sub-families. Let low = F and high = F ∪ U. For every S with low <= S <= high the graph
+//    moral(An({x, y} ∪ low)) - high is a subgraph of moral(An({x, y} ∪ S)) - S: ancestors grow with
+//    the set, arcs and marriages grow with the ancestors, and more is removed. Minimum cuts are
+//    monotone in the graph, so mincut(low, high) bounds the whole family from below; U empty: equality.
+// 2. Adjacency. x and y joined by an arc of an input: its cut is at least 1.
+// 3. Arcs of an input only ever disappear, so its ancestral moral graphs only shrink: a cached value
+//    is an upper bound for ever. Hence a cached 0 stays 0, and a cached 1 stays 1 while x and y are
+//    joined. Any other value is kept if no removed arc a -> b had b in An({x, y} ∪ high), else what it
+//    was computed from may have changed and it falls back to bound 2.
+// 4. Certain ancestors. A node with more descendants in U than H may still grow by is in
+//    An({x, y} ∪ S) of every member, for one of those is in S; so are its ancestors. Bound 1 holds with
+//    these nodes added to An({x, y} ∪ low), too.
+// 5. What is known of (low', high') says something of (low, high): the first graph is a subgraph of the
+//    second if low' is in An({x, y} ∪ low) and high - high' has nothing in An({x, y} ∪ low'); if the
+//    same holds the other way, the graphs and the cuts are equal (`carry`).
+//
+// Bound 1 is attained in each input by S = high ∩ An({x, y} ∪ low); only because inputs disagree on
+// that S, and H is limited, must families be split: on an element of disagreement. So the best operator
+// is found by best-first search over slots in the order (bound, x, y, |H|, H).
+#pragma once
+
+#include <cstdint>
+
+#include "consensus/min_cut.hpp"
+#include "consensus/pattern.hpp"
+
+namespace fedbn {
+
+enum class Pooling { mean, clip, median };
+
+struct Step {
+    int x, y;
+    std::int64_t psi;  // Ψ times the sum of the weights
+    NodeSet h;
+};
+struct LostArc {
+    std::int32_t step, input, tail, head;
+};
+
+class Deletions {
+public:
+    enum class Outcome { done, limit, paused, out_of_memory, broken };
+
+    /// memory: bytes that cached cuts may take beside the graphs of the inputs.
+    Deletions(std::vector<Dag> inputs, std::vector<std::int64_t> weights, Dag fusion, int k_max, Pooling pooling,
+              std::size_t memory);
+
+    /// Up to so many deletions. `done`: no edge is left; `limit`: steps made, or the next Ψ is above
+    /// `largest`; `paused`: call again (a step takes more than `patience` minimum cuts).
+    Outcome advance(int steps, std::int64_t patience, std::int64_t largest);
+
+    const std::vector<Step>& steps() const { return steps_; }
+    const std::vector<LostArc>& lost_arcs() const { return lost_arcs_; }
+    std::size_t n_edges() const { return n_edges_; }
+
+    /// For tests: of every slot that is in use its edge, sets, bound and cuts.
+    struct Slot;
+    struct Known {
+        int x, y;
+        NodeSet h, f, u;
+        bool dead;
+        std::vector<std::int16_t> cuts;  // v >= 0 exact; -1 - b: at least b
+    };
+    std::vector<Known> known() const;
+
+    ~Deletions();
+    Deletions(const Deletions&) = delete;
+
+private:
+    struct Edge {
+        int x, y;
+        NodeSet na, other_parents;  // NA_yx, and Pa(y) - x
+        std::vector<int> slots;
+    };
+
+    // Slots, in deletions_slots.cpp.
+    int take_slot(int edge);
+    void free_slots(Edge& edge);
+    bool make_room();
+    void make_root(int edge);
+    int copy(int slot);
+    void forget(Slot& slot);
+    std::int64_t bound_of(const Slot& slot) const;
+    void change(Slot& slot, std::size_t input, int cut);
+    bool holds_later(int a, int b) const;
+    int operator_of(const Slot& slot) const;
+    void carry(int source, int target);
+    void invalidate(std::span<const std::pair<int, NodeSet>> lost);
+    std::int64_t evaluate(int slot, std::int64_t limit, std::size_t stride);
+
+    // Splitting of families, in deletions_split.cpp.
+    int split(int slot);
+    int split_rest(int slot);
+    void close(Slot& slot);
+    void keep_with(int slot, int whole, int u);
+    int dividing_element(int slot, int whole);
+    void blame(const Input& g, const Slot& slot, std::int64_t weight);
+    bool blame_below(const Input& g, const Slot& slot, int c, std::int64_t weight);
+    bool blame_path(const Input& g, const Slot& slot, std::int64_t weight);
+
+    // The search, in deletions.cpp.
+    class Queue;
+    void make_edge(int x, int y);
+    bool is_exact(const Slot& slot) const;
+    bool is_to_be_split(const Slot& slot) const;
+    std::pair<Outcome, int> find_best(std::int64_t patience);
+    std::int64_t guide(int slot);
+    bool apply(int slot);
+    void refresh_edges_into(int v, int x, int y);
+    void refresh(int a, int b, int x, int y);
+    int& edge_between(int x, int y) { return edge_of_[std::size_t(x) * n_ + y]; }
+
+    int n_;
+    std::vector<Input> inputs_;
+    std::vector<std::int64_t> weights_;
+    std::int64_t total_ = 0;
+    int k_max_, largest_cut_;
+    Pooling pooling_;
+    std::int64_t slack_;  // by how much a bound may overtake the next best before the search turns to that
+    std::size_t memory_;
+    Pattern pattern_;
+    std::size_t n_edges_ = 0;
+    std::vector<Edge> edges_;
+    std::vector<int> edge_of_;  // [n, n]: the edge of P that joins a pair, or -1
+    std::vector<Slot> slots_;
+    std::vector<int> free_;
+    std::size_t capacity_ = 0;
+    std::int64_t collapsed_at_ = -1;
+    std::vector<Step> steps_;
+    std::vector<LostArc> lost_arcs_;
+    MinCut cut_;
+    std::vector<std::int64_t> score_;
+};
+
+struct Deletions::Slot {
+    enum class Kind { operation, family, rest };
+    int edge = -1;  // -1: free
+    Kind kind = Kind::operation;
+    NodeSet h, f, u;
+    std::int64_t bound = 0;         // of Ψ, times the sum of the weights
+    std::size_t unknown = 0;        // inputs of which the cut is not exact
+    std::vector<std::int16_t> cut;  // of every input: v >= 0 exact; -1 - b: at least b
+
+    auto high() const { return f | u; }
+};
+
+/// The bound of a slot that holds no valid operator.
+inline constexpr std::int64_t kDead = std::int64_t{1} << 62;
+
+/// What is known of a cut, exact or not.
+inline int at_least(int cut) { return cut >= 0 ? cut : -1 - cut; }
+
+}  // namespace fedbn

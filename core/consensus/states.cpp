@@ -1,0 +1,158 @@
+#include "consensus/states.hpp"
+
+#include <map>
+
+#include "fusion/fusion.hpp"
+
+namespace fedbn {
+
+Votes moral_votes(std::span<const Dag> inputs, std::span<const std::int64_t> weights) {
+    const int n = inputs[0].n();
+    Votes votes(std::size_t(n) * n);
+    NodeSet row(n);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        for (int v = 0; v < n; ++v) {
+            moral_row(inputs[i], v, row.ref());
+            for (int u : members(row)) votes[std::size_t(v) * n + u] += weights[i];
+        }
+    return votes;
+}
+
+Votes class_votes(std::span<const Dag> inputs, std::span<const std::int64_t> weights) {
+    const std::size_t n = inputs[0].n();
+    Votes votes(2 * n * n);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const Pdag g = cpdag_of(inputs[i]);
+        for (std::size_t a = 0; a < n; ++a) {
+            for (int b : members(g.ch[a])) votes[a * n + b] += weights[i];
+            for (int b : members(g.ne[a])) votes[(n + a) * n + b] += weights[i];
+        }
+    }
+    return votes;
+}
+
+std::int64_t smhd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::int64_t total) {
+    const int n = dag.n();
+    std::int64_t sum = 0;
+    NodeSet row(n);
+    for (int v = 0; v < n; ++v) {
+        moral_row(dag, v, row.ref());
+        for (int u = 0; u < v; ++u) {
+            const auto with = votes[std::size_t(v) * n + u];
+            sum += row.has(u) ? total - with : with;
+        }
+    }
+    return sum;
+}
+
+std::int64_t shd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::int64_t total) {
+    const std::size_t n = dag.n();
+    const auto directed = [&](std::size_t a, std::size_t b) { return votes[a * n + b]; };
+    const auto open = [&](std::size_t a, std::size_t b) { return votes[(n + a) * n + b]; };
+    const Pdag g = cpdag_of(dag);
+    std::int64_t sum = 0;
+    for (std::size_t a = 0; a < n; ++a)
+        for (std::size_t b = 0; b < a; ++b) {
+            if (g.ch[a].has(b))
+                sum += total - directed(a, b);
+            else if (g.pa[a].has(b))
+                sum += total - directed(b, a);
+            else if (g.ne[a].has(b))
+                sum += total - open(a, b);
+            else
+                sum += directed(a, b) + directed(b, a) + open(a, b);
+        }
+    return sum;
+}
+
+std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std::span<const std::int64_t> cuts) {
+    Pattern pattern(std::move(fusion));
+    std::vector<NodeSets> states;
+    std::int64_t done = 0;
+    for (auto cut : cuts) {
+        for (; done < cut; ++done) pattern.remove(steps[done].x, steps[done].y, steps[done].h);
+        states.push_back(extension_of(pattern.pdag())->pa);
+    }
+    return states;
+}
+
+namespace {
+
+/// The first of every class of equal graphs, and the class of every graph.
+struct Classes {
+    std::vector<std::size_t> first, of;
+};
+
+Classes equal_graphs(std::span<const Dag> inputs) {
+    const auto less = [](const NodeSets* a, const NodeSets* b) {
+        return std::ranges::lexicographical_compare(a->bits(), b->bits());
+    };
+    std::map<const NodeSets*, std::size_t, decltype(less)> known(less);
+    Classes found;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const auto [place, is_new] = known.try_emplace(&inputs[i].pa, found.first.size());
+        if (is_new) found.first.push_back(i);
+        found.of.push_back(place->second);
+    }
+    return found;
+}
+
+std::vector<std::int64_t> sums_of(const Classes& classes, std::span<const std::int64_t> values) {
+    std::vector<std::int64_t> sums(classes.first.size());
+    for (std::size_t i = 0; i < values.size(); ++i) sums[classes.of[i]] += values[i];
+    return sums;
+}
+
+}  // namespace
+
+// Inputs that have become equal are fused as one; while the order stays the same, only those that lost
+// arcs get new I-maps.
+std::vector<NodeSets> refusion_states(std::vector<Dag> inputs, std::span<const std::int64_t> weights,
+                                      std::span<const LostArc> arcs, std::span<const std::int64_t> cuts,
+                                      std::span<const std::int64_t> members, std::int64_t quorum) {
+    std::vector<NodeSets> states;
+    std::vector<std::optional<NodeSets>> maps(inputs.size());
+    std::vector<int> order;
+    auto arc = arcs.begin();
+    for (auto cut : cuts) {
+        for (; arc != arcs.end() && arc->step < cut; ++arc) {
+            inputs[arc->input].pa[arc->head].erase(arc->tail);
+            inputs[arc->input].ch[arc->tail].erase(arc->head);
+            maps[arc->input].reset();
+        }
+        const Classes classes = equal_graphs(inputs);
+        std::vector<Dag> distinct;
+        for (auto i : classes.first) distinct.push_back(inputs[i]);
+        OrderHeuristic heuristic(std::move(distinct), sums_of(classes, weights), {});
+        heuristic.extend(inputs[0].n());
+        if (heuristic.order() != order) {
+            order = heuristic.order();
+            for (auto& map : maps) map.reset();
+        }
+        std::vector<NodeSets> chosen;
+        for (auto i : classes.first) {
+            if (!maps[i]) maps[i] = minimal_imap(inputs[i], order);
+            chosen.push_back(*maps[i]);
+        }
+        states.push_back(arcs_of_quorum(chosen, sums_of(classes, members), quorum));
+    }
+    return states;
+}
+
+void reverse_covered(NodeSets& pa, std::span<const std::int64_t> margins) {
+    const int n = pa.size();
+    while (true) {
+        std::int64_t least = 0;
+        int best_x = -1, best_y = -1;
+        for (int x = 0; x < n; ++x)
+            for (int y = 0; y < n; ++y) {
+                const auto margin = margins[std::size_t(x) * n + y];
+                if (margin < least && pa[y].has(x) && equal(pa[y] - x, pa[x])) least = margin, best_x = x, best_y = y;
+            }
+        if (best_x < 0) return;
+        pa[best_y].erase(best_x);
+        pa[best_x].insert(best_y);
+    }
+}
+
+}  // namespace fedbn

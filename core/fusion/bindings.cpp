@@ -1,0 +1,89 @@
+// fedbn._core.fusion: what Python calls.
+#include "border.hpp"
+#include "fusion/fusion.hpp"
+#include "fusion/median.hpp"
+
+namespace fedbn::bindings {
+
+using namespace nb::literals;
+
+namespace {
+
+using Numbers = Array<std::int64_t, 1>;
+using Draws = Array<double, 1>;
+
+std::vector<NodeSets> many_sets_of(const ManyBits& bits) {
+    std::vector<NodeSets> all;
+    for (const Dag& dag : dags_of(bits)) all.push_back(dag.pa);
+    return all;
+}
+
+nb::ndarray<nb::numpy, Word> to_numpy_all(const std::vector<NodeSets>& all, std::size_t n, std::size_t words) {
+    std::vector<Word> bits;
+    bits.reserve(all.size() * n * words);
+    for (const auto& sets : all) bits.insert(bits.end(), sets.bits().begin(), sets.bits().end());
+    return to_numpy(std::move(bits), {all.size(), n, words});
+}
+
+}  // namespace
+
+void fusion(nb::module_& m) {
+    nb::class_<OrderHeuristic>(m, "OrderHeuristic")
+        .def(
+            "__init__",
+            [](OrderHeuristic* self, const ManyBits& parents, const Numbers& weights, const Draws& draws) {
+                require(parents.shape(0) > 0 && weights.shape(0) == parents.shape(0), "one weight for each DAG");
+                require(draws.size() == 0 || draws.size() == parents.shape(1), "one draw for each node, or none");
+                for (double draw : span_of(draws)) require(0 <= draw && draw < 1, "draws are in [0, 1)");
+                auto dags = dags_of(parents);
+                new (self) OrderHeuristic(std::move(dags), {weights.data(), weights.data() + weights.size()},
+                                          {draws.data(), draws.data() + draws.size()});
+            },
+            "parents"_a.noconvert(), "weights"_a.noconvert(), "draws"_a.noconvert())
+        .def("extend", &OrderHeuristic::extend, nb::call_guard<nb::gil_scoped_release>(), "places"_a,
+             "Fill so many more places, from the last; how many are empty.")
+        .def_prop_ro("order", [](const OrderHeuristic& h) {
+            return to_numpy(std::vector<std::int64_t>(h.order().begin(), h.order().end()));
+        }, nb::rv_policy::automatic);
+    m.def(
+        "minimal_imaps",
+        [](const ManyBits& parents, const Numbers& order) {
+            const auto dags = dags_of(parents);
+            const int n = static_cast<int>(parents.shape(1));
+            std::vector<int> places(order.data(), order.data() + order.size());
+            NodeSet seen(n);
+            require(std::ssize(places) == n, "an order has every node once");
+            for (int v : places) {
+                require(0 <= v && v < n && !seen.has(v), "an order has every node once");
+                seen.insert(v);
+            }
+            std::vector<NodeSets> maps;
+            {
+                nb::gil_scoped_release released;
+                for (const Dag& dag : dags) maps.push_back(minimal_imap(dag, places));
+            }
+            return to_numpy_all(maps, parents.shape(1), parents.shape(2));
+        },
+        "parents"_a.noconvert(), "order"_a.noconvert(), "Parents in the minimal I-map of each DAG, [r, n, W].");
+    m.def(
+        "arcs_of_quorum",
+        [](const ManyBits& maps, const Numbers& members, std::int64_t quorum) {
+            require(maps.shape(0) > 0 && members.size() == maps.shape(0), "one number of inputs for each map");
+            return to_numpy(arcs_of_quorum(many_sets_of(maps), span_of(members), quorum));
+        },
+        "maps"_a.noconvert(), "members"_a.noconvert(), "quorum"_a);
+    m.def(
+        "descend_to_median",
+        [](const Bits& parents, const Array<std::int64_t, 2>& gain) {
+            Dag dag = dag_of(parents);
+            require(gain.shape(0) == parents.shape(0) && gain.shape(1) == parents.shape(0), "gain must be [n, n]");
+            {
+                nb::gil_scoped_release released;
+                descend_to_median(dag, {gain.data(), gain.size()});
+            }
+            return to_numpy(dag.pa);
+        },
+        "parents"_a.noconvert(), "gain"_a.noconvert());
+}
+
+}  // namespace fedbn::bindings

@@ -1,0 +1,95 @@
+#include "fusion/median.hpp"
+
+namespace fedbn {
+
+namespace {
+
+class Descent {
+public:
+    Descent(Dag& dag, std::span<const std::int64_t> gain)
+        : dag_(dag), gain_(gain), n_(dag.n()), reasons_(std::size_t(n_) * n_) {
+        for (int y = 0; y < n_; ++y) {
+            const NodeSet parents = dag.pa[y];
+            dag_.pa[y].clear();
+            for (int x : members(parents)) toggle(x, y, 1);
+        }
+    }
+
+    /// The change that lowers the sum most; false where none does.
+    bool step();
+
+private:
+    enum class Change { add, remove, reverse };
+
+    int& reasons(int x, int y) { return reasons_[std::size_t(x) * n_ + y]; }
+    std::int64_t gain(int x, int y) const { return gain_[std::size_t(x) * n_ + y]; }
+
+    /// Change of the sum when x -> y is added (sign 1) or deleted (sign -1).
+    std::int64_t delta(int x, int y, int sign) {
+        const int before = sign > 0 ? 0 : 1;
+        std::int64_t sum = reasons(x, y) == before ? gain(x, y) : 0;
+        for (int p : members(dag_.pa[y]))
+            if (p != x && reasons(x, p) == before) sum += gain(x, p);
+        return sign * sum;
+    }
+
+    /// Add or delete x -> y, and keep the reasons.
+    void toggle(int x, int y, int sign) {
+        reasons(x, y) += sign, reasons(y, x) += sign;
+        for (int p : members(dag_.pa[y]))
+            if (p != x) reasons(x, p) += sign, reasons(p, x) += sign;
+        if (sign > 0)
+            dag_.pa[y].insert(x), dag_.ch[x].insert(y);
+        else
+            dag_.pa[y].erase(x), dag_.ch[x].erase(y);
+    }
+
+    std::int64_t delta_of_reversal(int x, int y, std::int64_t of_deletion) {
+        toggle(x, y, -1);
+        const auto sum = of_deletion + delta(y, x, 1);
+        toggle(x, y, 1);
+        return sum;
+    }
+
+    Dag& dag_;
+    std::span<const std::int64_t> gain_;
+    int n_;
+    std::vector<int> reasons_;  // how often a pair is joined: by an edge, or by a common child
+};
+
+bool Descent::step() {
+    const auto ancestors = ancestors_of(dag_);
+    std::int64_t best = 0;
+    int best_x = -1, best_y = -1;
+    Change change = Change::add;
+    const auto consider = [&](std::int64_t sum, int x, int y, Change kind) {
+        if (sum < best) best = sum, best_x = x, best_y = y, change = kind;
+    };
+    for (int x = 0; x < n_; ++x)
+        for (int y = 0; y < n_; ++y) {
+            if (x == y) continue;
+            if (dag_.pa[y].has(x)) {
+                const auto sum = delta(x, y, -1);
+                consider(sum, x, y, Change::remove);
+                if (!any((dag_.ch[x] & ancestors[y]) - y))  // x -> y is the only directed path
+                    consider(delta_of_reversal(x, y, sum), x, y, Change::reverse);
+            } else if (!ancestors[x].has(y)) {
+                consider(delta(x, y, 1), x, y, Change::add);
+            }
+        }
+    if (best_x < 0) return false;
+    if (change != Change::add) toggle(best_x, best_y, -1);
+    if (change == Change::add) toggle(best_x, best_y, 1);
+    if (change == Change::reverse) toggle(best_y, best_x, 1);
+    return true;
+}
+
+}  // namespace
+
+void descend_to_median(Dag& dag, std::span<const std::int64_t> gain) {
+    Descent descent(dag, gain);
+    while (descent.step()) {
+    }
+}
+
+}  // namespace fedbn

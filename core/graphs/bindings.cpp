@@ -1,0 +1,78 @@
+// fedbn._core.graphs: what Python calls.
+#include "border.hpp"
+#include "graphs/elimination.hpp"
+
+namespace fedbn::bindings {
+
+using namespace nb::literals;
+
+namespace {
+
+/// A symmetric matrix of bits without its diagonal.
+NodeSets undirected(const Bits& around) {
+    NodeSets sets = square_sets_of(around);
+    require(sets == sets.transposed(), "neighbours must be mutual");
+    for (int v = 0; v < sets.size(); ++v) require(!sets[v].has(v), "a node is no neighbour of itself");
+    return sets;
+}
+
+void require_permutation(const std::vector<int>& order, int n) {
+    NodeSet seen(n);
+    require(std::ssize(order) == n, "an order has every node once");
+    for (int v : order) {
+        require(0 <= v && v < n && !seen.has(v), "an order has every node once");
+        seen.insert(v);
+    }
+}
+
+}  // namespace
+
+void graphs(nb::module_& m) {
+    m.def(
+        "transposed", [](const Bits& rows) { return to_numpy(square_sets_of(rows).transposed()); },
+        "rows"_a.noconvert(), "The transpose of a square bit matrix.");
+    m.def(
+        "topological_order",
+        [](const Bits& parents) {
+            NodeSets pa = square_sets_of(parents), ch = pa.transposed();
+            return topological_order({std::move(pa), std::move(ch)});
+        },
+        "parents"_a.noconvert(), "First in, first out; shorter than n where there is a cycle.");
+    m.def(
+        "cpdag",
+        [](const Bits& parents) {
+            const Pdag g = cpdag_of(dag_of(parents));
+            return std::tuple(to_numpy(g.pa), to_numpy(g.ch), to_numpy(g.ne));
+        },
+        "parents"_a.noconvert(), "Parents, children and undirected neighbours in the CPDAG of a DAG.");
+    m.def(
+        "extension",
+        [](const Bits& parents, const Bits& neighbours) -> nb::object {
+            NodeSets pa = square_sets_of(parents), ch = pa.transposed();
+            require(parents.shape(0) == neighbours.shape(0), "one graph has as many parent sets as neighbour sets");
+            const auto dag = extension_of({std::move(pa), std::move(ch), undirected(neighbours)});
+            return dag ? nb::cast(to_numpy(dag->pa)) : nb::none();
+        },
+        "parents"_a.noconvert(), "neighbours"_a.noconvert(),
+        "The parents in a consistent extension of a PDAG, or None.");
+    m.def(
+        "fill_order",
+        [](const Bits& around) {
+            auto [order, width] = fill_order(undirected(around));
+            return std::pair(order, width);
+        },
+        "around"_a.noconvert(), "The order of min-fill, and its width.");
+    m.def(
+        "cardinality_order", [](const Bits& around) { return cardinality_order(undirected(around)); },
+        "around"_a.noconvert());
+    m.def(
+        "order_width",
+        [](const Bits& around, const std::vector<int>& order) {
+            auto sets = undirected(around);
+            require_permutation(order, sets.size());
+            return order_width(std::move(sets), order);
+        },
+        "around"_a.noconvert(), "order"_a);
+}
+
+}  // namespace fedbn::bindings

@@ -1,0 +1,209 @@
+// fedbn._core.scores: what Python calls.
+#include <numeric>
+
+#include "border.hpp"
+#include "scores/gaussian.hpp"
+#include "scores/score.hpp"
+
+namespace fedbn::bindings {
+
+using namespace nb::literals;
+
+namespace {
+
+using Codes = Array<std::uint16_t, 2>;
+using Rungs = std::vector<std::pair<double, double>>;
+
+void require_nodes(std::span<const int> nodes, int n) {
+    for (int v : nodes) require(0 <= v && v < n, "variables are numbers below " + std::to_string(n));
+}
+
+/// codes: [n, rows], every one of them below the arity of its variable.
+std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector<int> arities, const Rungs& given,
+                                 std::size_t memory) {
+    const std::size_t rows = codes.shape(1);
+    require(kind != ScoreKind::gaussian, "a Gaussian score has no codes");
+    require(codes.shape(0) == arities.size(), "there must be an arity for each variable");
+    require(!given.empty(), "there must be a row weight");
+    std::vector<Rung> rungs;
+    for (auto [row_weight, parameter] : given) {
+        require(row_weight >= 1 && parameter > 0, "row weights are at least 1, parameters above 0");
+        rungs.push_back({row_weight, parameter});
+    }
+    nb::gil_scoped_release released;
+    for (std::size_t v = 0; v < arities.size(); ++v) {
+        require(1 <= arities[v] && arities[v] <= 65535 && arities[v] * rows < std::size_t{1} << 31,
+                "a variable has 1 to 65535 states, and rows times states stay below 2^31");
+        for (std::size_t i = 0; i < rows; ++i)
+            require(codes.data()[v * rows + i] < arities[v], "a code must be below its variable's arity");
+    }
+    return std::make_shared<Counted>(kind, std::span(codes.data(), codes.size()), std::move(arities),
+                                     std::move(rungs), memory);
+}
+
+/// The rows of a table before they were merged; equal rows stand together.
+std::vector<std::uint16_t> unmerged(const Table& table) {
+    std::vector<std::uint16_t> codes;
+    for (const auto& column : table.columns)
+        for (int i = 0; i < table.rows(); ++i) codes.insert(codes.end(), table.weights[i], column.codes[i]);
+    return codes;
+}
+
+nb::tuple state_of(const DiscreteScore& s) {
+    const auto& all = *s.shared();
+    std::vector<int> arities;
+    for (const auto& column : all.table.columns) arities.push_back(column.arity);
+    Rungs rungs;
+    for (const auto& rung : all.rungs) rungs.emplace_back(rung.row_weight, rung.parameter);
+    const std::size_t n = arities.size(), rows = all.table.all_rows;
+    return nb::make_tuple(all.kind, to_numpy(unmerged(all.table), {n, rows}), arities, rungs, all.memory,
+                          s.rung_number(), s.nodes());
+}
+
+void bind_discrete(nb::module_& m) {
+    nb::class_<DiscreteScore, Score>(m, "DiscreteScore")
+        .def_static(
+            "rungs",
+            [](ScoreKind kind, const Codes& codes, std::vector<int> arities, const Rungs& rungs, std::size_t memory) {
+                const auto all = counted(kind, codes, std::move(arities), rungs, memory);
+                std::vector<DiscreteScore> scores;
+                for (std::size_t r = 0; r < rungs.size(); ++r) scores.emplace_back(all, r);
+                return scores;
+            },
+            "kind"_a, "codes"_a.noconvert(), "arities"_a, "rungs"_a, "memory"_a,
+            "A score for each (row weight, ess or penalty); they share what is counted. codes: uint16 [n, rows].")
+        .def_prop_ro("arities",
+                     [](const DiscreteScore& s) {
+                         std::vector<std::int64_t> arities;
+                         for (int v = 0; v < s.n(); ++v) arities.push_back(s.arity(v));
+                         return to_numpy(std::move(arities));
+                     }, nb::rv_policy::automatic)
+        .def_prop_ro(
+            "rows_outside_modes",
+            [](const DiscreteScore& s) {
+                std::vector<std::int64_t> counts;
+                for (int v = 0; v < s.n(); ++v) counts.push_back(std::ssize(s.column(v).other_rows));
+                return to_numpy(std::move(counts));
+            },
+            nb::rv_policy::automatic, "How many merged rows of each variable are not in its most frequent state.")
+        .def(
+            "merged_rows",
+            [](const DiscreteScore& s) {
+                std::vector<std::uint16_t> codes;
+                for (int v = 0; v < s.n(); ++v) codes.insert(codes.end(), s.column(v).codes.begin(), s.column(v).codes.end());
+                const auto& weights = s.table().weights;
+                return std::pair(to_numpy(std::move(codes), {std::size_t(s.n()), weights.size()}), to_numpy(weights));
+            },
+            "Codes uint16 [n, M] of the different rows, and how often each of them occurs, int32 [M].")
+        .def(
+            "over",
+            [](const DiscreteScore& s, const std::vector<int>& nodes) {
+                require_nodes(nodes, s.n());
+                return s.over(nodes);
+            },
+            "nodes"_a)
+        .def("__getstate__", state_of)
+        .def("__setstate__", [](DiscreteScore& s, std::tuple<ScoreKind, Codes, std::vector<int>, Rungs, std::size_t,
+                                                             std::size_t, std::vector<int>> state) {
+            const auto& [kind, codes, arities, rungs, memory, rung, nodes] = state;
+            require(rung < rungs.size(), "there is no such row weight");
+            const DiscreteScore whole(counted(kind, codes, arities, rungs, memory), rung);
+            require_nodes(nodes, whole.n());
+            new (&s) DiscreteScore(whole.over(nodes));
+        });
+}
+
+using Matrix = Array<double, 2>;
+using Vector = Array<double, 1>;
+
+void make_gaussian(GaussianScore* self, const Matrix& gram, const Vector& constant, const Vector& exponent) {
+    const std::size_t n = gram.shape(0);
+    require(gram.shape(1) == n && constant.shape(0) == n + 1 && exponent.shape(0) == n + 1,
+            "gram must be [n, n], constant and exponent [n + 1]");
+    const auto copy = [](const auto& array) { return std::vector(array.data(), array.data() + array.size()); };
+    new (self) GaussianScore(copy(gram), copy(constant), copy(exponent));
+}
+
+nb::tuple state_of(const GaussianScore& s) {
+    const std::size_t n = s.n();
+    return nb::make_tuple(to_numpy(std::vector(s.gram().begin(), s.gram().end()), {n, n}),
+                          to_numpy(s.constant()), to_numpy(s.exponent()));
+}
+
+void bind_gaussian(nb::module_& m) {
+    nb::class_<GaussianScore, Score>(m, "GaussianScore")
+        .def("__init__", make_gaussian, "gram"_a.noconvert(), "constant"_a.noconvert(), "exponent"_a.noconvert(),
+             "J(A) = constant[|A|] - exponent[|A|] ln det gram[A, A].")
+        .def_prop_ro("gram", [](const GaussianScore& s) { return nb::object(state_of(s)[0]); })
+        .def_prop_ro("constant", [](const GaussianScore& s) { return to_numpy(s.constant()); }, nb::rv_policy::automatic)
+        .def_prop_ro("exponent", [](const GaussianScore& s) { return to_numpy(s.exponent()); }, nb::rv_policy::automatic)
+        .def(
+            "over",
+            [](const GaussianScore& s, const std::vector<int>& nodes) {
+                require_nodes(nodes, s.n());
+                require(std::ssize(nodes) <= s.n(), "variables must be different");
+                return s.over(nodes);
+            },
+            "nodes"_a)
+        .def("__getstate__", [](const GaussianScore& s) { return state_of(s); })
+        .def("__setstate__", [](GaussianScore& s, std::tuple<Matrix, Vector, Vector> state) {
+            make_gaussian(&s, std::get<0>(state), std::get<1>(state), std::get<2>(state));
+        });
+}
+
+/// P ∪ {y} and all xs must fit together: a set has no member twice.
+void require_family(const Score& s, int y, const std::vector<int>& parents, std::span<const int> xs = {}) {
+    std::vector<int> seen(s.n());
+    for (const auto part : {std::span<const int>(&y, 1), std::span<const int>(parents)}) {
+        require_nodes(part, s.n());
+        for (int v : part) require(!seen[v]++, "a node and its parents must be different");
+    }
+    require_nodes(xs, s.n());
+    for (int x : xs) require(!seen[x], "an addition must not be in the family");
+}
+
+}  // namespace
+
+void scores(nb::module_& m) {
+    nb::enum_<ScoreKind>(m, "ScoreKind")
+        .value("bdeu", ScoreKind::bdeu)
+        .value("information", ScoreKind::information)
+        .value("gaussian", ScoreKind::gaussian);
+    nb::class_<Score>(m, "Score")
+        .def_prop_ro("kind", &Score::kind)
+        .def_prop_ro("n", &Score::n)
+        .def_prop_ro("counted", &Score::counted, "How many sets were counted so far.")
+        .def_prop_ro("emptied", &Score::emptied, "How often the store of counted sets was emptied.")
+        .def(
+            "joint",
+            [](Score& s, const std::vector<int>& members) {
+                if (members.empty()) return s.joint(members);
+                require_nodes(members, s.n());
+                require_family(s, members[0], {members.begin() + 1, members.end()});
+                return s.joint(members);
+            },
+            "members"_a, "J of a set.")
+        .def(
+            "local",
+            [](Score& s, int y, const std::vector<int>& parents) {
+                require_family(s, y, parents);
+                return s.local(y, parents);
+            },
+            "y"_a, "parents"_a, "s(y, P).")
+        .def(
+            "local_with",
+            [](Score& s, int y, const std::vector<int>& parents, const std::vector<int>& xs) {
+                require_family(s, y, parents, xs);
+                std::vector<double> scores(xs.size());
+                {
+                    nb::gil_scoped_release released;
+                    s.local_with(y, parents, xs, scores);
+                }
+                return to_numpy(std::move(scores));
+            },
+            "y"_a, "parents"_a, "xs"_a, "s(y, P ∪ {x}) for each of the xs.");
+    bind_discrete(m);
+    bind_gaussian(m);
+}
+
+}  // namespace fedbn::bindings

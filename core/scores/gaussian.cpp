@@ -1,0 +1,132 @@
+#include "scores/gaussian.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fedbn {
+
+Factor::Factor(int n)
+    : n_(n), rows_((n_ + 1) * (n_ + 1)), inverse_(n_ + 1), log_det_(n_ + 2), determined_(n_ + 2) {}
+
+double Factor::factorise(std::span<const double> gram, std::span<const int> members) {
+    const auto differ = std::ranges::mismatch(members_, members).in1;
+    if (differ - members_.begin() < std::ptrdiff_t(members.size()))
+        members_.erase(differ, members_.end());
+    while (members_.size() < members.size()) add_row(gram, members[members_.size()]);
+    return log_det_[members.size()];
+}
+
+void Factor::add_row(std::span<const double> gram, int member) {
+    const std::size_t a = members_.size();
+    const double own = gram[member * n_ + member];
+    double* const row = &rows_[a * (n_ + 1)];
+    double left = own;
+    for (std::size_t b = 0; b < a; ++b) {
+        const double* const earlier = &rows_[b * (n_ + 1)];
+        double rest = gram[member * n_ + members_[b]];
+        for (std::size_t c = 0; c < b; ++c) rest -= row[c] * earlier[c];
+        rest *= inverse_[b];
+        row[b] = rest;
+        left -= rest * rest;
+    }
+    left = std::max({left, kRelativeFloor * own, kAbsoluteFloor});
+    inverse_[a] = 1.0 / std::sqrt(left);
+    log_det_[a + 1] = log_det_[a] + std::log(left);
+    determined_[a + 1] = determined_[a] || left < kNearlyDetermined * own;
+    members_.push_back(member);
+}
+
+GaussianScore::GaussianScore(std::vector<double> gram, std::vector<double> constant, std::vector<double> exponent)
+    : gram_(std::move(gram)),
+      constant_(std::move(constant)),
+      exponent_(std::move(exponent)),
+      factor_(n()),
+      columns_(std::size_t(n() + 1) * kTogether) {}
+
+GaussianScore GaussianScore::over(std::span<const int> nodes) const {
+    std::vector<double> part;
+    for (int u : nodes)
+        for (int v : nodes) part.push_back(gram(u, v));
+    const auto sizes = std::ptrdiff_t(nodes.size()) + 1;
+    return {std::move(part), {constant_.begin(), constant_.begin() + sizes},
+            {exponent_.begin(), exponent_.begin() + sizes}};
+}
+
+double GaussianScore::joint(std::span<const int> members) {
+    return joint_of(members.size(), factor_.factorise(gram_, members));
+}
+
+/// Not stored: a factor depends on the order of its members, in the last bits, so what a store gave
+/// would depend on what was asked before.
+double GaussianScore::local(int y, std::span<const int> parents) {
+    const std::size_t k = parents.size();
+    members_.assign(parents.begin(), parents.end());
+    members_.push_back(y);
+    double whole = factor_.factorise(gram_, members_), base = factor_.log_det(k);
+    if (factor_.determined(k + 1)) {
+        base = log_det_in_order(std::span(members_).first(k));
+        whole = log_det_in_order(members_);
+    }
+    return joint_of(k + 1, whole) - joint_of(k, base);
+}
+
+double GaussianScore::log_det_in_order(std::span<int> members) {
+    std::ranges::sort(members);
+    return factor_.factorise(gram_, members);
+}
+
+void GaussianScore::local_with(int y, std::span<const int> parents, std::span<const int> xs,
+                               std::span<double> scores) {
+    const std::size_t k = parents.size();
+    members_.assign(parents.begin(), parents.end());
+    members_.push_back(y);
+    const double whole = factor_.factorise(gram_, members_), base = factor_.log_det(k);
+    const bool in_order = factor_.determined(k + 1);
+    counted_ += 2 * std::int64_t(xs.size());
+    bool all_known = true;
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+        const std::size_t lane = i % kTogether;
+        if (lane == 0) solve_columns(xs.subspan(i));
+        const double own = gram(xs[i], xs[i]), least = std::max(kRelativeFloor * own, kAbsoluteFloor);
+        const auto square = [&](std::size_t a) { return columns_[a * kTogether + lane] * columns_[a * kTogether + lane]; };
+        double rest = own;
+        for (std::size_t a = 0; a < k; ++a) rest -= square(a);
+        const double part = joint_of(k + 1, base + std::log(std::max(rest, least)));
+        rest = std::max(rest - square(k), least);
+        scores[i] = joint_of(k + 2, whole + std::log(rest)) - part;
+        if (in_order || rest < kNearlyDetermined * own)
+            scores[i] = std::numeric_limits<double>::quiet_NaN(), all_known = false;
+    }
+    if (all_known) return;
+    for (std::size_t i = 0; i < xs.size(); ++i)
+        if (std::isnan(scores[i])) scores[i] = pair_in_order(y, parents, xs[i]);
+}
+
+/// J(P ∪ {y, x}) - J(P ∪ {x}) of members in ascending order.
+double GaussianScore::pair_in_order(int y, std::span<const int> parents, int x) {
+    ordered_.assign(parents.begin(), parents.end());
+    ordered_.push_back(x);
+    const double part = joint_of(ordered_.size(), log_det_in_order(ordered_));
+    ordered_.push_back(y);
+    return joint_of(ordered_.size(), log_det_in_order(ordered_)) - part;
+}
+
+/// columns := L⁻¹ gram[members, x] for the first of the xs, L the factor. The lanes go side by side,
+/// and what one of them gives does not depend on the others.
+void GaussianScore::solve_columns(std::span<const int> xs) {
+    int ends[kTogether];
+    for (int lane = 0; lane < kTogether; ++lane) ends[lane] = xs[std::min<std::size_t>(lane, xs.size() - 1)];
+    for (std::size_t a = 0; a < members_.size(); ++a) {
+        double* const column = &columns_[a * kTogether];
+        for (int lane = 0; lane < kTogether; ++lane) column[lane] = gram(members_[a], ends[lane]);
+        for (std::size_t b = 0; b < a; ++b) {
+            const double entry = factor_.entry(a, b);
+            const double* const earlier = &columns_[b * kTogether];
+            for (int lane = 0; lane < kTogether; ++lane) column[lane] -= entry * earlier[lane];
+        }
+        for (int lane = 0; lane < kTogether; ++lane) column[lane] *= factor_.inverse(a);
+    }
+}
+
+}  // namespace fedbn

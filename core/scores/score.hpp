@@ -1,0 +1,103 @@
+// Decomposable scores: s(y, P) = J(P ∪ {y}) - J(P), with a function J of sets.
+//
+// Every score here gives all members of an equivalence class the same total, and so there is such a
+// J: the log-score of a complete graph over the set. One stored number per set serves every node of
+// the set as the child.
+//
+//     BDeu       J(A) = Σ_cells [ln Γ(k n_c + α) - ln Γ(α)], α = ess / Π_{a in A} r_a; the cells are
+//                the observed configurations of A, unseen ones contribute exactly 0
+//     BIC, AIC   J(A) = k Σ_cells n_c ln n_c - penalty (Π_{a in A} r_a - 1)
+//     Gaussian   J(A) = constant[|A|] - exponent[|A|] ln det gram[A, A]   (BIC, AIC and BGe)
+//
+// k is the row weight, by which every count is multiplied; k N ln k is left out of BIC and AIC, as it
+// is the same for every set. Gaussian scores hold k in `constant`, `exponent` and `gram`.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "scores/counter.hpp"
+#include "scores/store.hpp"
+#include "scores/table.hpp"
+#include "scores/terms.hpp"
+
+namespace fedbn {
+
+class Score {
+public:
+    virtual ~Score() = default;
+    virtual ScoreKind kind() const = 0;
+    virtual int n() const = 0;
+    /// J of a set.
+    virtual double joint(std::span<const int> members) = 0;
+    /// s(y, P).
+    virtual double local(int y, std::span<const int> parents) = 0;
+    /// scores[i] := J(P ∪ {y, xs[i]}) - J(P ∪ {xs[i]}), that is s(y, P ∪ {xs[i]}).
+    virtual void local_with(int y, std::span<const int> parents, std::span<const int> xs,
+                            std::span<double> scores) = 0;
+    /// How many sets were counted so far.
+    virtual std::int64_t counted() const = 0;
+    /// How often the store of counted sets was emptied.
+    virtual int emptied() const = 0;
+};
+
+/// What the scores of one table share, at every rung and over some of its variables.
+struct Counted {
+    Counted(ScoreKind kind, std::span<const std::uint16_t> codes, std::vector<int> arities,
+            std::vector<Rung> rungs, std::size_t memory);
+
+    ScoreKind kind;
+    std::vector<Rung> rungs;
+    std::size_t memory;  // bytes: a quarter for bitmaps, half for the store
+    Table table;
+    Counter counter;
+    Terms terms;
+    Store store;
+    std::vector<Key> signs;
+    std::int64_t sets = 0;  // that were counted
+};
+
+/// BDeu, BIC and AIC of categorical data, for one of the rungs; the others share what is counted.
+class DiscreteScore : public Score {
+public:
+    DiscreteScore(std::shared_ptr<Counted> counted, std::size_t rung);
+
+    ScoreKind kind() const override { return shared_->kind; }
+    int n() const override { return static_cast<int>(nodes_.size()); }
+    double joint(std::span<const int> members) override;
+    double local(int y, std::span<const int> parents) override;
+    void local_with(int y, std::span<const int> parents, std::span<const int> xs,
+                    std::span<double> scores) override;
+    std::int64_t counted() const override { return shared_->sets; }
+    int emptied() const override { return shared_->store.emptied(); }
+
+    /// The same over some of the variables, in the order given.
+    DiscreteScore over(std::span<const int> nodes) const;
+    const Column& column(int v) const { return shared_->table.columns[nodes_[v]]; }
+    int arity(int v) const { return column(v).arity; }
+    const Table& table() const { return shared_->table; }
+    const Rung& rung() const { return shared_->rungs[rung_]; }
+    std::size_t rung_number() const { return rung_; }
+    const std::vector<int>& nodes() const { return nodes_; }
+    const std::shared_ptr<Counted>& shared() const { return shared_; }
+
+private:
+    struct Size {  // Π r; the product while it is exact, so that no order of the members matters
+        double product = 1, logs = 0;
+        Size times(int arity) const;
+        double log() const;
+    };
+
+    double joint_of_columns(std::span<const int> columns);
+    double keep(Key key, std::span<const std::int32_t> counts, Size size);
+    double known(Key key) const;
+    std::span<const int> columns_of(std::span<const int> members);
+
+    std::shared_ptr<Counted> shared_;
+    std::size_t rung_;
+    std::vector<int> nodes_;  // which columns of the table the variables are
+    std::vector<int> family_, others_;
+};
+
+}  // namespace fedbn

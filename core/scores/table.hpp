@@ -1,0 +1,36 @@
+// Categorical data as the counters read it: equal rows merged, bitmaps of states, modes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "graphs/node_set.hpp"
+
+namespace fedbn {
+
+struct Column {
+    int arity = 0;
+    int mode = 0;                            // the state of most merged rows
+    std::vector<std::uint16_t> codes;        // of every merged row
+    std::vector<std::int32_t> other_rows;    // the merged rows that are not in the mode,
+    std::vector<std::uint16_t> other_codes;  // and the state that they are in
+    std::vector<Word> bitmaps;               // one after the other for each state, over all rows
+};
+
+struct Table {
+    /// codes: column after column; bitmaps only within so many bytes.
+    Table(std::span<const std::uint16_t> codes, std::span<const int> arities, std::size_t bitmap_bytes);
+
+    int n() const { return static_cast<int>(columns.size()); }
+    int rows() const { return static_cast<int>(weights.size()); }  // merged ones
+    bool merged() const { return rows() < all_rows; }
+    const Word* bitmap(int v, int state) const { return &columns[v].bitmaps[std::size_t(state) * words]; }
+
+    int all_rows;
+    int words = 0;  // of a bitmap; 0 where there are none
+    std::vector<Column> columns;
+    std::vector<std::int32_t> weights;  // how many rows were merged
+};
+
+}  // namespace fedbn

@@ -1,0 +1,177 @@
+// fedbn._core.search: what Python calls.
+#include "border.hpp"
+#include "search/class_search.hpp"
+#include "search/kicks.hpp"
+
+namespace fedbn::bindings {
+
+using namespace nb::literals;
+
+namespace {
+
+constexpr auto kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+Dag start_of(const Score& score, const Bits& parents) {
+    require(int(parents.shape(0)) == score.n(), "the start and the score must have the same variables");
+    return dag_of(parents);
+}
+
+Knowledge knowledge_of(const Score& score, const Bits& forbidden, const Bits& required) {
+    for (const auto* edges : {&forbidden, &required})
+        require(int(edges->shape(0)) == score.n(),
+                "the knowledge and the score must have the same variables");
+    return {square_sets_of(forbidden), square_sets_of(required)};
+}
+
+std::int64_t limit_of(std::optional<std::int64_t> limit) {
+    require(limit.value_or(0) >= 0, "a limit must be at least 0");
+    return limit.value_or(kNoLimit);
+}
+
+/// The CPDAG as bits [n, W]: row x has y for x -> y and for x - y.
+auto children_and_neighbours(const Pdag& cpdag) {
+    NodeSets rows = cpdag.ch;
+    for (int v = 0; v < cpdag.n(); ++v) rows[v] |= cpdag.ne[v];
+    return to_numpy(rows);
+}
+
+/// (x, y, members of the set, gain, CPDAG that it leads to or None)
+auto as_tuple(const Lead& lead) {
+    std::vector<int> set;
+    list(lead.by.set, set);
+    const auto to = lead.to ? nb::cast(children_and_neighbours(*lead.to)) : nb::none();
+    return nb::make_tuple(lead.by.x, lead.by.y, set, lead.by.gain, to);
+}
+
+auto leads(Score& score, const Bits& parents, Kind kind) {
+    Rules rules{kNoLimit, kNoLimit, {}, {}, -kInfinity};
+    std::vector<nb::tuple> tuples;
+    for (const Lead& lead : ClassSearch(score, start_of(score, parents), std::move(rules)).leads(kind))
+        tuples.push_back(as_tuple(lead));
+    return tuples;
+}
+
+using Limit = std::optional<std::int64_t>;
+
+void bind_class_search(nb::module_& m) {
+    nb::enum_<Kind>(m, "Kind")
+        .value("insert", Kind::insert)
+        .value("delete", Kind::remove)
+        .value("turn", Kind::turn);
+    nb::enum_<Outcome>(m, "Outcome")
+        .value("done", Outcome::done)
+        .value("paused", Outcome::paused)
+        .value("broken", Outcome::broken);
+    nb::class_<ClassSearch>(m, "ClassSearch")
+        .def(
+            "__init__",
+            [](ClassSearch* self, Score& score, const Bits& parents, const std::optional<Bits>& forbidden,
+               const std::optional<Bits>& required, Limit max_parents, Limit max_t,
+               std::optional<std::uint64_t> seed) {
+                Rules rules{limit_of(max_parents), limit_of(max_t), {}, {}};
+                require(forbidden.has_value() == required.has_value(),
+                        "knowledge is given whole or not at all");
+                if (forbidden) rules.knowledge = knowledge_of(score, *forbidden, *required);
+                if (seed) rules.random_ties = SplitMix64{*seed};
+                nb::gil_scoped_release released;
+                new (self) ClassSearch(score, start_of(score, parents), std::move(rules));
+            },
+            nb::keep_alive<1, 2>(), "score"_a, "parents"_a.noconvert(),
+            "forbidden"_a.noconvert() = nb::none(), "required"_a.noconvert() = nb::none(),
+            "max_parents"_a = nb::none(), "max_t"_a = nb::none(),
+            "seed"_a = nb::none(), "A search at the class of a DAG; the seed is for ties at random.")
+        .def(
+            "climb",
+            [](ClassSearch& s, const std::vector<Kind>& kinds, std::optional<std::int64_t> budget) {
+                return s.climb(kinds, budget);
+            },
+            nb::call_guard<nb::gil_scoped_release>(), "kinds"_a, "budget"_a = nb::none())
+        .def(
+            "member",
+            [](ClassSearch& s) {
+                const auto dag = s.member();
+                return dag ? std::optional(to_numpy(dag->pa)) : std::nullopt;
+            },
+            "The parents of a member of the class, if one satisfies the knowledge.")
+        .def("total", &ClassSearch::total, nb::call_guard<nb::gil_scoped_release>())
+        .def("cpdag", [](const ClassSearch& s) { return children_and_neighbours(s.graph().cpdag); })
+        .def_prop_ro("steps",
+                     [](const ClassSearch& s) { return std::vector(s.steps().begin(), s.steps().end()); })
+        .def_prop_ro("met_max_parents", &ClassSearch::met_max_parents)
+        .def_prop_ro("met_max_t", &ClassSearch::met_max_t);
+    m.def("leads", &leads, "score"_a, "parents"_a.noconvert(), "kind"_a,
+          "Every valid operator of one kind, (x, y, set, gain, CPDAG that it leads to).");
+}
+
+HillRules hill_rules(const Score& score, const Bits& forbidden, const Bits& required, Limit max_parents) {
+    return {knowledge_of(score, forbidden, required), limit_of(max_parents)};
+}
+
+void bind_hill(nb::module_& m) {
+    nb::class_<Hill>(m, "Hill")
+        .def(
+            "__init__",
+            [](Hill* self, Score& score, const Bits& parents, const Bits& forbidden, const Bits& required,
+               Limit max_parents, std::int64_t tabu_length, std::int64_t patience) {
+                auto rules = hill_rules(score, forbidden, required, max_parents);
+                rules.tabu_length = tabu_length, rules.patience = patience;
+                nb::gil_scoped_release released;
+                new (self) Hill(score, start_of(score, parents), std::move(rules));
+            },
+            nb::keep_alive<1, 2>(), "score"_a, "parents"_a.noconvert(), "forbidden"_a.noconvert(),
+            "required"_a.noconvert(), "max_parents"_a.none(), "tabu_length"_a, "patience"_a)
+        .def(
+            "climb",
+            [](Hill& hill, Limit budget) {
+                hill.prepare();
+                return hill.climb(budget.value_or(kNoLimit));
+            },
+            nb::call_guard<nb::gil_scoped_release>(), "budget"_a.none())
+        .def("best", [](const Hill& hill) { return to_numpy(hill.best_parents); }, "Parents in the best DAG.")
+        .def("parents", [](const Hill& hill) { return to_numpy(hill.place.dag.pa); }, "In the present DAG.")
+        .def("candidates", [](const Hill& hill) { return to_numpy(hill.candidates); })
+        .def(
+            "changes",
+            [](const Hill& hill) {
+                const std::size_t n = hill.n();
+                return to_numpy(hill.place.change, {n, n});
+            },
+            "[y, x]: what the score of y gains if x -> y is added, or removed.")
+        .def("bounds", [](const Hill& hill) { return to_numpy(hill.place.bound); },
+             "No permitted move on an edge into y gains more.")
+        .def_prop_ro("steps", [](const Hill& hill) { return hill.steps; })
+        .def_prop_ro("met_max_parents", [](const Hill& hill) { return hill.met_max_parents; });
+}
+
+void bind_kicks(nb::module_& m) {
+    nb::class_<Kicks>(m, "Kicks")
+        .def(
+            "__init__",
+            [](Kicks* self, Score& score, const Bits& parents, const Bits& forbidden, const Bits& required,
+               Limit max_parents, std::int64_t patience, std::int64_t reversals, std::int64_t candidates,
+               std::int64_t strongest, std::uint64_t seed) {
+                nb::gil_scoped_release released;
+                new (self) Kicks(score, start_of(score, parents),
+                                 hill_rules(score, forbidden, required, max_parents),
+                                 {patience, reversals, candidates, strongest}, seed);
+            },
+            nb::keep_alive<1, 2>(), "score"_a, "parents"_a.noconvert(), "forbidden"_a.noconvert(),
+            "required"_a.noconvert(), "max_parents"_a.none(), "patience"_a, "reversals"_a, "candidates"_a,
+            "strongest"_a, "seed"_a)
+        .def(
+            "iterate", [](Kicks& kicks, Limit budget) { return kicks.iterate(budget.value_or(kNoLimit)); },
+            nb::call_guard<nb::gil_scoped_release>(), "budget"_a.none())
+        .def_prop_ro(
+            "hill", [](const Kicks& kicks) { return &kicks.hill(); }, nb::rv_policy::reference_internal)
+        .def_prop_ro("kicks", &Kicks::kicks);
+}
+
+}  // namespace
+
+void search(nb::module_& m) {
+    bind_class_search(m);
+    bind_hill(m);
+    bind_kicks(m);
+}
+
+}  // namespace fedbn::bindings

@@ -1,0 +1,247 @@
+#include "search/class_search.hpp"
+
+#include "border.hpp"
+
+namespace fedbn {
+
+namespace {
+
+constexpr std::size_t kPathNodes = 16;  // longer open paths are not kept
+
+}  // namespace
+
+ClassSearch::ClassSearch(Score& score, Dag start, Rules rules)
+    : score_(score),
+      graph_(std::move(start)),
+      rules_(std::move(rules)),
+      apart_(graph_.n(), graph_.n()),
+      together_(graph_.n(), graph_.n()),
+      rows_(std::size_t(kKinds) * graph_.n()),
+      present_score_(total()),
+      cliques_(graph_.adj) {
+    for (auto& row : rows_) row.stale = AllBelow{graph_.n()};
+    if (!rules_.knowledge) return;
+    const auto& [forbidden, required] = *rules_.knowledge;
+    const auto not_caused = forbidden.transposed(), causes = required.transposed();
+    for (int v = 0; v < graph_.n(); ++v) {
+        apart_[v] = forbidden[v] & not_caused[v];
+        together_[v] = required[v] | causes[v];
+    }
+}
+
+std::optional<Dag> ClassSearch::member() {
+    if (rules_.knowledge) return constrained_extension(graph_.cpdag, *rules_.knowledge);
+    return graph_.settle() ? std::optional(graph_.dag) : std::nullopt;
+}
+
+std::vector<Lead> ClassSearch::leads(Kind kind) {
+    std::vector<Lead> leads;
+    for (int y = 0; y < graph_.n(); ++y) {
+        refresh(kind, y);
+        for (Operator& op : row(kind, y).operators) {
+            if (!is_valid(op)) continue;
+            ClassGraph moved = graph_;
+            const bool was_moved = moved.apply(op);
+            leads.push_back({op, was_moved ? std::optional(std::move(moved.cpdag)) : std::nullopt});
+        }
+    }
+    return leads;
+}
+
+Outcome ClassSearch::climb(std::span<const Kind> kinds, std::optional<std::int64_t> budget) {
+    const auto end = score_.counted() + budget.value_or(0);
+    int looked = 0;
+    for (std::size_t position = 0; position < kinds.size();) {
+        const Kind kind = kinds[position];
+        for (int y = 0; y < graph_.n(); ++y) {
+            if (!any(row(kind, y).stale)) continue;
+            if (budget && score_.counted() + looked > end) return Outcome::paused;
+            refresh(kind, y);
+            ++looked;
+        }
+        Operator* const op = choose(kind, tolerance_at(present_score_));
+        if (!op) {
+            ++position;
+        } else if (rules_.knowledge && !is_permitted(*op)) {
+            op->barred = true;
+        } else {
+            present_score_ += op->gain;
+            if (!step(*op)) return Outcome::broken;
+            ++steps_[int(kind)];
+            position = 0;
+        }
+    }
+    return Outcome::done;
+}
+
+/// Among the valid operators whose gain is within the tolerance of the greatest, the first by
+/// (y, x, set), or any at random; none if none gains more than the tolerance.
+Operator* ClassSearch::choose(Kind kind, double tolerance) {
+    const double best = greatest_gain(kind, tolerance);
+    if (best <= tolerance) return nullptr;
+    const double least = std::max(best - tolerance, tolerance);
+    Operator* chosen = nullptr;
+    int ties = 0;
+    std::vector<Operator*> equals;
+    for (int y = 0; y < graph_.n(); ++y) {
+        if (row(kind, y).ceiling < least) continue;
+        equals.clear();
+        for (auto& op : row(kind, y).operators) {
+            if (op.gain < least) break;
+            if (!op.barred) equals.push_back(&op);
+        }
+        std::ranges::sort(equals, [this](const Operator* l, const Operator* r) {
+            if (l->x != r->x) return l->x < r->x;
+            return rules_.random_ties ? l->number > r->number : comes_before(l->set, r->set);
+        });
+        for (auto* op : equals) {
+            if (!is_valid(*op)) continue;
+            if (!rules_.random_ties) return op;
+            if (rules_.random_ties->next() % ++ties == 0) chosen = op;
+        }
+    }
+    return chosen;
+}
+
+/// The greatest gain of a valid operator, or the tolerance if none gains more. The row that promises
+/// most is looked into; it keeps its promise, or its ceiling comes down.
+double ClassSearch::greatest_gain(Kind kind, double tolerance) {
+    const auto rows = std::span(rows_).subspan(std::size_t(kind) * graph_.n(), graph_.n());
+    if (rows.empty()) return tolerance;
+    while (true) {
+        Row& top = *std::ranges::max_element(rows, {}, &Row::ceiling);
+        if (top.ceiling <= tolerance) return tolerance;
+        double best = tolerance;
+        for (auto& op : top.operators) {
+            if (op.gain <= tolerance) break;
+            if (!op.barred && is_valid(op)) {
+                best = op.gain;
+                break;
+            }
+        }
+        if (best >= top.ceiling) return best;
+        top.ceiling = best;
+    }
+}
+
+/// What is left to test when an operator on record is to be used: an Insert must block all
+/// semi-directed paths from y to x with NA_yx ∪ T, the Turn of y -> x with C ∪ Ne(x).
+bool ClassSearch::is_valid(Operator& op) const {
+    if (op.kind == Kind::remove || (op.kind == Kind::turn && graph_.cpdag.ne[op.y].has(op.x))) return true;
+    if (is_path_open(op.path)) return false;
+    op.path = find_path(op);
+    const bool valid = op.path.empty();
+    if (op.path.size() > kPathNodes) op.path.clear();
+    return valid;
+}
+
+bool ClassSearch::is_path_open(const std::vector<int>& path) const {
+    const auto& [pa, ch, ne] = graph_.cpdag;
+    for (std::size_t i = 1; i < path.size(); ++i)
+        if (!ch[path[i - 1]].has(path[i]) && !ne[path[i - 1]].has(path[i])) return false;
+    return !path.empty();
+}
+
+/// A shortest semi-directed path from y to x around what blocks it, or nothing. The edge y -> x
+/// itself does not count for a Turn.
+std::vector<int> ClassSearch::find_path(const Operator& op) const {
+    const auto& [pa, ch, ne] = graph_.cpdag;
+    NodeSet unseen = AllBelow{graph_.n()} - op.set - op.y;
+    if (op.kind == Kind::insert)
+        unseen -= graph_.na(op.y, op.x);
+    else
+        unseen -= ne[op.x];
+    std::vector<int> before(graph_.n()), queue{op.y};
+    for (std::size_t head = 0; head < queue.size(); ++head) {
+        const int u = queue[head];
+        for (int v : members((ch[u] | ne[u]) & unseen)) {
+            if (v == op.x && u == op.y && op.kind == Kind::turn) continue;
+            unseen.erase(v);
+            before[v] = u;
+            queue.push_back(v);
+            if (v != op.x) continue;
+            std::vector<int> path{v};
+            while (path.back() != op.y) path.push_back(before[path.back()]);
+            std::ranges::reverse(path);
+            return path;
+        }
+    }
+    return {};
+}
+
+/// Whether the class that an operator leads to has a member that satisfies the knowledge.
+bool ClassSearch::is_permitted(const Operator& op) const {
+    ClassGraph trial = graph_;
+    if (!trial.apply(op)) return true;  // the step itself reports it
+    return constrained_extension(trial.cpdag, *rules_.knowledge).has_value();
+}
+
+/// Apply an operator and void what it touched; false if it was not valid.
+bool ClassSearch::step(Operator op) {
+    const Pdag before = graph_.cpdag;
+    if (!graph_.apply(op)) return false;
+    const auto& [pa, ch, ne] = graph_.cpdag;
+    NodeSet changed(graph_.n());
+    bool directed = false;  // whether an undirected edge is not undirected any more
+    for (int v = 0; v < graph_.n(); ++v) {
+        if (!equal(before.pa[v], pa[v]) || !equal(before.ne[v], ne[v])) changed.insert(v);
+        directed |= !is_subset(before.ne[v], ne[v]);
+    }
+    if (op.kind != Kind::insert || directed)  // paths may have closed
+        for (auto& row : rows_) row.ceiling = row.best();
+    mark_stale(Kind::remove, changed, op);
+    mark_stale(Kind::turn, changed, op);
+    if (op.kind == Kind::insert && ne[op.y].has(op.x))
+        for (auto [v, z] : {std::pair(op.y, op.x), std::pair(op.x, op.y)})
+            if (equal(before.pa[v], pa[v]) && equal(before.ne[v], ne[v] - z)) {
+                changed.erase(v);
+                row(Kind::insert, v).stale |= graph_.adj[z];
+                grow(row(Kind::insert, v), {z});
+            }
+    mark_stale(Kind::insert, changed, op);
+    if (rules_.knowledge)
+        for (auto& row : rows_) {
+            row.ceiling = kInfinity;
+            for (auto& other : row.operators) other.barred = false;
+        }
+    return true;
+}
+
+void ClassSearch::void_row(Row& row) {
+    row.stale = AllBelow{graph_.n()};
+    row.grown.clear();
+}
+
+/// The cliques with these nodes are new.
+void ClassSearch::grow(Row& row, std::vector<int> nodes) {
+    if (row.grown.empty())
+        row.grown = std::move(nodes);
+    else
+        void_row(row);
+}
+
+/// Void the pairs whose operators may have changed. `changed` has the nodes v with another Pa(v) or
+/// Ne(v). With the skeleton, NA_vx changes where y is in Ne(v), NA_vy where x is, and the cliques of
+/// Ne(v) where both are.
+void ClassSearch::mark_stale(Kind kind, const NodeSet& changed, const Operator& by) {
+    for (int v = 0; v < graph_.n(); ++v) {
+        Row& row = this->row(kind, v);
+        const bool near_x = graph_.cpdag.ne[v].has(by.x), near_y = graph_.cpdag.ne[v].has(by.y);
+        if (changed.has(v)) {
+            void_row(row);
+        } else if (by.kind != Kind::turn && near_x && near_y) {
+            if (by.kind == Kind::insert && kind == Kind::insert)
+                grow(row, {by.x, by.y});
+            else
+                void_row(row);
+        } else if (kind == Kind::turn) {  // its gain has a term of x
+            row.stale |= changed;
+        }
+        if (by.kind != Kind::turn) {
+            if (near_y || v == by.y) row.stale.insert(by.x);
+            if (near_x || v == by.x) row.stale.insert(by.y);
+        }
+    }
+}
+
+}  // namespace fedbn

@@ -1,0 +1,29 @@
+"""Sets of nodes as rows of uint64 words: bit j & 63 of word j >> 6. So they go to the core."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.arrays import Bits
+
+__all__ = ["pack", "unpack"]
+
+
+def pack(matrix: NDArray[np.bool_]) -> Bits:
+    """bool [n, m] to uint64 [n, ceil(m / 64)]; at least one word."""
+    rows, columns = matrix.shape
+    words = max(1, (columns + 63) // 64)
+    padded = np.zeros((rows, words * 64), dtype=np.uint8)
+    padded[:, :columns] = matrix
+    packed = np.packbits(padded, axis=1, bitorder="little")
+    return np.ascontiguousarray(packed).view("<u8").astype(np.uint64).reshape(rows, words)
+
+
+def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:
+    """uint64 [rows, W] to bool [rows, n]."""
+    rows = bits.shape[0]
+    as_bytes = (
+        np.ascontiguousarray(bits.astype("<u8")).view(np.uint8).reshape(rows, 8 * bits.shape[1])
+    )
+    return np.unpackbits(as_bytes, axis=1, bitorder="little")[:, :n].astype(np.bool_)
