@@ -27,7 +27,10 @@ std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector
     require(!given.empty(), "there must be a row weight");
     std::vector<Rung> rungs;
     for (auto [row_weight, parameter] : given) {
-        require(row_weight >= 1 && parameter > 0, "row weights are at least 1, parameters above 0");
+        require(row_weight >= 1, "row weights are at least 1");
+        // the penalty of BIC is ln 1 / 2 = 0 for a single row
+        require(kind == ScoreKind::bdeu ? parameter > 0 : parameter >= 0,
+                "an equivalent sample size is above 0, a penalty at least 0");
         rungs.push_back({row_weight, parameter});
     }
     nb::gil_scoped_release released;
