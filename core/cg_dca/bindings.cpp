@@ -98,7 +98,7 @@ void cg_dca(nb::module_& m) {
                      [](const GaussianLikelihood& gaussian) {
                          const std::size_t n = gaussian.n();
                          return to_numpy(std::vector(gaussian.correlations()), {n, n});
-                     })
+                     }, nb::rv_policy::automatic)
         .def_prop_ro("fit", &GaussianLikelihood::fit)
         .def_prop_ro("penalty", &GaussianLikelihood::penalty);
     nb::class_<CategoricalLikelihood, Likelihood>(m, "CategoricalLikelihood")
