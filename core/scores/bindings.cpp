@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "border.hpp"
+#include "elementary.hpp"
 #include "scores/gaussian.hpp"
 #include "scores/score.hpp"
 
@@ -205,6 +206,17 @@ void scores(nb::module_& m) {
                 return to_numpy(std::move(scores));
             },
             "y"_a, "parents"_a, "xs"_a, "s(y, P ∪ {x}) for each of the xs.");
+    m.def("logarithm", &logarithm, "x"_a, "ln x, the same bytes on every machine.");
+    m.def("exponential", &exponential, "x"_a, "e^x.");
+    m.def("log_gamma", [](double x) {
+        require(x > 0, "ln Γ is for numbers above 0");
+        return log_gamma(x);
+    }, "x"_a, "ln Γ(x) for x > 0.");
+    m.def("logarithms", [](const Vector& xs) {
+        std::vector<double> found(xs.data(), xs.data() + xs.size());
+        for (double& x : found) x = logarithm(x);
+        return to_numpy(std::move(found));
+    }, "xs"_a.noconvert(), "ln x of each, [n].");
     bind_discrete(m);
     bind_gaussian(m);
 }

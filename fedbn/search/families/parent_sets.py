@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn._core import families as core
-from fedbn._core.scores import ScoreKind
+from fedbn._core.scores import ScoreKind, logarithms
 from fedbn.arrays import Floats, Ints
 from fedbn.errors import SearchError
 from fedbn.limits import NOTHING_MET, Limit, in_words
@@ -462,5 +462,5 @@ def _levels(score: TabulatedScore, slack: float) -> core.ParentSetLevels:
         return levels.bdeu(*rows, score.row_weight, score.parameter, slack)
     n_log_n = np.arange(score.n_rows + 1, dtype=np.float64)
     n_log_n[0] = 1.0
-    n_log_n *= score.row_weight * np.log(n_log_n)
+    n_log_n *= score.row_weight * logarithms(n_log_n)
     return levels.information(*rows, n_log_n, score.parameter, slack)
