@@ -8,8 +8,7 @@ namespace {
 
 NodeSets copy_of(const Word* words, std::size_t rows, std::size_t width, int n) {
     require(width == std::size_t(words_for(n)),
-            "sets of " + std::to_string(n) + " nodes take " + std::to_string(words_for(n)) + " words, not " +
-                std::to_string(width));
+            "sets of ", n, " nodes take ", words_for(n), " words, not ", width);
     NodeSets sets(static_cast<int>(rows), n);
     std::copy_n(words, rows * width, sets.bits().data());
     for (int v = 0; v < sets.size(); ++v)
@@ -25,6 +24,12 @@ Dag acyclic(NodeSets parents) {
 }
 
 }  // namespace
+
+void refuse(std::initializer_list<Part> message) {
+    std::string whole;
+    for (const auto& part : message) whole += part.number ? std::to_string(*part.number) : std::string(part.text);
+    throw ArgumentError(whole);
+}
 
 NodeSets sets_of(const Bits& bits, int n) { return copy_of(bits.data(), bits.shape(0), bits.shape(1), n); }
 

@@ -14,9 +14,12 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <concepts>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graphs/dag.hpp"
@@ -31,8 +34,22 @@ struct ArgumentError : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-inline void require(bool holds, const std::string& what_must_hold) {
-    if (!holds) throw ArgumentError(what_must_hold);
+/// A part of a message: a text or a whole number.
+struct Part {
+    Part() = default;
+    Part(std::string_view text) : text(text) {}
+    Part(const char* text) : text(text) {}
+    Part(const std::string& text) : text(text) {}
+    Part(std::integral auto number) : number(static_cast<std::int64_t>(number)) {}
+    std::string_view text;
+    std::optional<std::int64_t> number;
+};
+
+[[noreturn]] void refuse(std::initializer_list<Part> message);
+
+/// What must hold is given in parts, which are joined only where it does not.
+inline void require(bool holds, Part a, Part b = {}, Part c = {}, Part d = {}, Part e = {}, Part f = {}) {
+    if (!holds) [[unlikely]] refuse({a, b, c, d, e, f});
 }
 
 template <class T, std::size_t Dimensions>
@@ -86,7 +103,7 @@ std::vector<T> starts_of(const Array<std::int64_t, 1>& array, std::size_t total)
     const auto starts = span_of(array);
     require(!starts.empty() && starts.front() == 0 && std::size_t(starts.back()) == total &&
                 std::is_sorted(starts.begin(), starts.end()),
-            "groups must begin at 0, go upwards and end at " + std::to_string(total));
+            "groups must begin at 0, go upwards and end at ", total);
     return {starts.begin(), starts.end()};
 }
 

@@ -14,7 +14,7 @@ using Places = Array<std::int64_t, 1>;
 
 std::vector<double> values_of(const Numbers& array, std::size_t size) {
     require(array.shape(0) == size,
-            "there must be " + std::to_string(size) + " numbers, not " + std::to_string(array.shape(0)));
+            "there must be ", size, " numbers, not ", array.shape(0));
     return {array.data(), array.data() + size};
 }
 
@@ -22,14 +22,14 @@ std::vector<int> places_of(const Places& array, int below) {
     std::vector<int> places;
     for (std::int64_t v : span_of(array)) {
         require(v >= 0 && v < below,
-            "places must be from 0 to below " + std::to_string(below) + ", not " + std::to_string(v));
+            "places must be from 0 to below ", below, ", not ", v);
         places.push_back(int(v));
     }
     return places;
 }
 
 void require_node(int node, int n) {
-    require(node >= 0 && node < n, "the node must be below " + std::to_string(n));
+    require(node >= 0 && node < n, "the node must be below ", n);
 }
 
 void require_same(const ClusterRows& clusters, int n) {

@@ -30,7 +30,7 @@ void require_ascending(const Numbers& cuts, std::size_t most) {
 }
 
 void require_nodes(std::initializer_list<std::int64_t> nodes, std::int64_t n) {
-    for (auto v : nodes) require(0 <= v && v < n, "nodes are numbers below " + std::to_string(n));
+    for (auto v : nodes) require(0 <= v && v < n, "nodes are numbers below ", n);
 }
 
 nb::ndarray<nb::numpy, Word> states_to_numpy(const std::vector<NodeSets>& states, std::size_t n) {

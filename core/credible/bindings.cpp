@@ -18,7 +18,7 @@ using Places = Array<std::int64_t, 1>;
 
 std::vector<double> values_of(const Numbers& array, std::size_t size, const char* name) {
     require(array.shape(0) == size,
-            std::string(name) + " must have " + std::to_string(size) + " values, not " + std::to_string(array.shape(0)));
+            name, " must have ", size, " values, not ", array.shape(0));
     return {array.data(), array.data() + size};
 }
 
@@ -73,7 +73,7 @@ auto class_keys(const Array<std::int32_t, 2>& rows, const Places& nodes, const P
     require(rows.shape(1) == m, "a row must have one family for each node");
     require(node.shape(0) == parents.shape(0), "each family must have one node and one set of parents");
     require(in_range(span_of(nodes), n) && in_range(span_of(node), n),
-        "nodes must be below " + std::to_string(n));
+        "nodes must be below ", n);
     require(in_range(std::span(rows.data(), rows.size()), node.shape(0)), "rows must hold families");
     const NodeSets sets = sets_of(parents, int(n));
     std::vector<Word> keys;

@@ -17,7 +17,7 @@ Columns columns_of(const Nodes& node, const Bits& parents, int n) {
     require(n >= 0, "the number of nodes must not be negative");
     require(nodes.size() == parents.shape(0), "each family must have one node and one set of parents");
     require(std::ranges::all_of(nodes, [&](int v) { return v >= 0 && v < n; }),
-            "nodes must be below " + std::to_string(n));
+            "nodes must be below ", n);
     return {n, {nodes.begin(), nodes.end()}, sets_of(parents, n)};
 }
 

@@ -4,6 +4,7 @@
 #include "border.hpp"
 #include "elementary.hpp"
 #include "scores/gaussian.hpp"
+#include "scores/loops.hpp"
 #include "scores/score.hpp"
 
 namespace fedbn::bindings {
@@ -16,7 +17,7 @@ using Codes = Array<std::uint16_t, 2>;
 using Rungs = std::vector<std::pair<double, double>>;
 
 void require_nodes(std::span<const int> nodes, int n) {
-    for (int v : nodes) require(0 <= v && v < n, "variables are numbers below " + std::to_string(n));
+    for (int v : nodes) require(0 <= v && v < n, "variables are numbers below ", n);
 }
 
 /// codes: [n, rows], every one of them below the arity of its variable.
@@ -38,8 +39,8 @@ std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector
     for (std::size_t v = 0; v < arities.size(); ++v) {
         require(1 <= arities[v] && arities[v] <= 65535 && arities[v] * rows < std::size_t{1} << 31,
                 "a variable has 1 to 65535 states, and rows times states stay below 2^31");
-        for (std::size_t i = 0; i < rows; ++i)
-            require(codes.data()[v * rows + i] < arities[v], "a code must be below its variable's arity");
+        const std::span column(codes.data() + v * rows, rows);
+        require(loops::largest(column) < arities[v], "a code must be below its variable's arity");
     }
     return std::make_shared<Counted>(kind, std::span(codes.data(), codes.size()), std::move(arities),
                                      std::move(rungs), memory);

@@ -1,9 +1,24 @@
 // Counts of the configurations of sets of variables: one set, or one with many additions.
 #pragma once
 
+#include <memory>
+
 #include "scores/table.hpp"
 
 namespace fedbn {
+
+/// A vector whose new elements have no value yet: memory that is not needed is not touched.
+template <class T>
+struct WithoutValue : std::allocator<T> {
+    template <class U>
+    struct rebind {
+        using other = WithoutValue<U>;
+    };
+    template <class U>
+    void construct(U* place) { ::new (static_cast<void*>(place)) U; }
+};
+template <class T>
+using Scratch = std::vector<T, WithoutValue<T>>;
 
 class Counter {
 public:
@@ -20,7 +35,7 @@ public:
     std::span<const std::int32_t> margin();
 
 private:
-    using Counts = std::vector<std::int32_t>;
+    using Counts = Scratch<std::int32_t>;
 
     // By bitmaps: AND and popcount over 64 rows at a time, for few configurations.
     bool split_bitmaps();
@@ -49,11 +64,11 @@ private:
     std::int64_t radix_ = 0;  // how many configurations there could be
 
     Counts row_class_, row_counts_, cells_, margin_;
-    std::vector<std::int64_t> hash_keys_;
+    Scratch<std::int64_t> hash_keys_;
     Counts hash_labels_;
     int max_classes_;
-    std::vector<Word> bitmaps_[3];  // of the classes: result, and two steps of its making
-    std::vector<std::int64_t> configurations_[3];
+    Scratch<Word> bitmaps_[3];  // of the classes: result, and two steps of its making
+    Scratch<std::int64_t> configurations_[3];
     Counts class_counts_;
 };
 

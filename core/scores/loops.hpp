@@ -9,8 +9,10 @@
 namespace fedbn::loops {
 
 using Counts = std::span<std::int32_t>;
+using Codes = std::span<const std::uint16_t>;
 
-/// out := left ∩ right; returns its size.
+/// out := left ∩ right; returns its size. Bitmaps have a multiple of `kWordsTogether` words.
+constexpr std::size_t kWordsTogether = 8;
 int intersect(const Word* left, const Word* right, std::size_t words, Word* out);
 /// |left ∩ right|
 int count_common(const Word* left, const Word* right, std::size_t words);
@@ -18,5 +20,16 @@ int count_common(const Word* left, const Word* right, std::size_t words);
 void append_digit(Counts row_class, const std::uint16_t* codes, int arity);
 /// row_class := number[row_class] * arity + code, for every row.
 void renumber(Counts row_class, const std::int32_t* number, const std::uint16_t* codes, int arity);
+
+// Preparation of tables.
+
+/// The largest code; 0 of no rows.
+int largest(Codes codes);
+/// How many rows are in a state.
+int count_state(Codes codes, int state);
+/// bitmap := the rows that are in a state; it has a bit for every row, those beyond become 0.
+void mark_state(Codes codes, int state, Word* bitmap);
+/// packed := packed with the codes from bit `shift` on, for every row.
+void pack(Codes codes, int shift, Word* packed);
 
 }  // namespace fedbn::loops

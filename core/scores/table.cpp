@@ -2,13 +2,15 @@
 
 #include <numeric>
 
+#include "scores/loops.hpp"
+
 namespace fedbn {
 
 namespace {
 
-constexpr int kWordsTogether = 8;  // bitmaps are padded to full cache lines
+constexpr int kFewStates = 16;  // states are looked for one after the other; beyond, row by row
 
-using Codes = std::span<const std::uint16_t>;
+using loops::Codes;
 
 /// Rows as words, so that two of them are compared at once.
 class PackedRows {
@@ -26,8 +28,8 @@ public:
         for (int begin = 0; begin < rows; begin += kBlock)
             for (std::size_t v = 0; v < arities.size(); ++v) {
                 const auto [word, shift] = places[v];
-                auto* const out = &words_[std::size_t(word) * rows];
-                for (int i = begin; i < std::min(begin + kBlock, rows); ++i) out[i] |= Word{codes[v * rows + i]} << shift;
+                const auto block = codes.subspan(v * rows + begin, std::min(kBlock, rows - begin));
+                loops::pack(block, shift, &words_[std::size_t(word) * rows + begin]);
             }
     }
     Word hash(int i) const {
@@ -72,27 +74,43 @@ std::pair<std::vector<int>, std::vector<std::int32_t>> merge_rows(const PackedRo
 
 std::vector<Word> state_bitmaps(Codes codes, int arity, int words) {
     std::vector<Word> bitmaps(std::size_t(arity) * words);
-    for (std::size_t i = 0; i < codes.size(); ++i)
-        bitmaps[std::size_t(codes[i]) * words + (i >> 6)] |= Word{1} << (i & 63);
+    if (arity <= kFewStates)
+        for (int state = 0; state < arity; ++state)
+            loops::mark_state(codes, state, &bitmaps[std::size_t(state) * words]);
+    else
+        for (std::size_t i = 0; i < codes.size(); ++i)
+            bitmaps[std::size_t(codes[i]) * words + (i >> 6)] |= Word{1} << (i & 63);
     return bitmaps;
 }
 
-void find_others(Column& column) {
-    const auto rows = column.codes.size();
-    std::size_t most = 0;
-    for (int state = 0; state < column.arity; ++state)
-        if (const std::size_t count = std::ranges::count(column.codes, state); state == 0 || count > most)
-            most = count, column.mode = state;
-    column.other_rows.resize(rows - most + 1);
-    column.other_codes.resize(rows - most + 1);
+std::vector<int> state_counts(Codes codes, int arity) {
+    std::vector<int> counts(arity);
+    if (arity <= kFewStates)
+        for (int state = 0; state < arity; ++state) counts[state] = loops::count_state(codes, state);
+    else
+        for (const auto code : codes) ++counts[code];
+    return counts;
+}
+
+/// The mode, which is the first of the states that most rows are in, and the rows outside it.
+void find_others(Column& column, std::vector<Word>& in_mode) {
+    const Codes codes = column.codes;
+    const auto counts = state_counts(codes, column.arity);
+    column.mode = static_cast<int>(std::ranges::max_element(counts) - counts.begin());
+    const std::size_t others = codes.size() - counts[column.mode];
+    column.other_rows.resize(others);
+    column.other_codes.resize(others);
+    loops::mark_state(codes, column.mode, in_mode.data());
     std::size_t found = 0;
-    for (std::size_t i = 0; i < rows; ++i) {  // without a branch: what is no other is written over
-        column.other_rows[found] = static_cast<std::int32_t>(i);
-        column.other_codes[found] = column.codes[i];
-        found += column.codes[i] != column.mode;
+    for (std::size_t begin = 0; begin < codes.size(); begin += 64) {
+        Word rest = ~in_mode[begin / 64];
+        if (codes.size() - begin < 64) rest &= (Word{1} << (codes.size() - begin)) - 1;
+        for (; rest; rest &= rest - 1, ++found) {
+            const auto row = begin + std::countr_zero(rest);
+            column.other_rows[found] = static_cast<std::int32_t>(row);
+            column.other_codes[found] = codes[row];
+        }
     }
-    column.other_rows.pop_back();
-    column.other_codes.pop_back();
 }
 
 }  // namespace
@@ -102,17 +120,22 @@ Table::Table(Codes codes, std::span<const int> arities, std::size_t bitmap_bytes
       columns(arities.size()) {
     auto [first, merged_weights] = merge_rows(PackedRows(codes, arities, all_rows), all_rows);
     weights = std::move(merged_weights);
-    const int needed = (all_rows + 64 * kWordsTogether - 1) / (64 * kWordsTogether) * kWordsTogether;
+    const int together = 64 * loops::kWordsTogether;
+    const int needed = (all_rows + together - 1) / together * loops::kWordsTogether;
     const std::size_t states = std::accumulate(arities.begin(), arities.end(), std::size_t{0});
     if (states * needed * sizeof(Word) <= bitmap_bytes) words = needed;
+    std::vector<Word> in_mode(words_for(rows()));
     for (int v = 0; v < n(); ++v) {
         auto& column = columns[v];
         const auto all = codes.subspan(std::size_t(v) * all_rows, all_rows);
         column.arity = arities[v];
         if (words) column.bitmaps = state_bitmaps(all, arities[v], words);
         column.codes.resize(rows());
-        for (int i = 0; i < rows(); ++i) column.codes[i] = all[first[i]];
-        find_others(column);
+        if (merged())
+            for (int i = 0; i < rows(); ++i) column.codes[i] = all[first[i]];
+        else
+            std::ranges::copy(all, column.codes.begin());
+        find_others(column, in_mode);
     }
 }
 

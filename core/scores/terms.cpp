@@ -1,6 +1,7 @@
 #include "scores/terms.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -47,6 +48,7 @@ Terms::Terms(ScoreKind kind, int rows, std::span<const int> arities, std::vector
 
 void Terms::joint(std::span<const std::int32_t> counts, double log_size, std::span<double> values) {
     auto& slot = slot_of(kind_ == ScoreKind::information ? 0.0 : log_size);
+    if (!counts.empty()) make_room(slot, std::ranges::max(counts));
     if (rungs() == 1)
         add<1>(slot, counts);
     else
@@ -85,11 +87,19 @@ Terms::Slot& Terms::slot_of(double log_size) {
     }
     auto& slot = slots_[slots_[at].log_size < 0 ? at : home];
     slot.log_size = log_size;
-    slot.known.assign((places_ + 1) * rungs(), 0);
+    slot.known.clear();
+    make_room(slot, kLookedUp - 1);
     slot.base.assign(rungs(), 0.0);
     if (kind_ == ScoreKind::bdeu)
         for (std::size_t r = 0; r < rungs(); ++r) begin_bdeu(slot, r);
     return slot;
+}
+
+/// For the terms of counts up to `largest`.
+void Terms::make_room(Slot& slot, int largest) {
+    const std::size_t needed = std::min<std::size_t>(largest, places_) + 1;
+    if (slot.known.size() < needed * rungs())
+        slot.known.resize(std::min(std::bit_ceil(needed), places_ + 1) * rungs());
 }
 
 /// What the terms ln Γ(k n + α) - ln Γ(α) need; for k = 1 those of small counts, too. They are

@@ -33,10 +33,11 @@ private:
     struct Slot {  // the terms of sets of one size
         double log_size = -1, alpha = 0, offset = 0;
         std::vector<double> base;         // [rung]: ln Γ(α)
-        std::vector<std::int64_t> known;  // [count, rung], 0 where not known
+        std::vector<std::int64_t> known;  // [count, rung], 0 where not known; grows with the counts
     };
 
     Slot& slot_of(double log_size);
+    void make_room(Slot& slot, int largest);
     void begin_bdeu(Slot& slot, std::size_t rung);
     void fill(Slot& slot, int count, std::size_t place);
     template <std::size_t Rungs>

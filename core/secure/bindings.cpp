@@ -12,7 +12,7 @@ namespace {
 using Numbers = Array<std::int64_t, 1>;
 
 void require_node(std::int64_t v, std::int64_t n) {
-    require(0 <= v && v < n, "nodes are numbers below " + std::to_string(n));
+    require(0 <= v && v < n, "nodes are numbers below ", n);
 }
 
 std::vector<int> distinct_nodes(const Numbers& given, NodeSet& seen, int n) {
