@@ -63,7 +63,7 @@ def order(values: Any, n: int) -> Argument:
 
 
 def floats(values: Any) -> Argument:
-    return Argument(np.asarray(values, dtype=np.float64), "floats")
+    return Argument(np.ascontiguousarray(values, dtype=np.float64), "floats")
 
 
 def weights(values: Any) -> Argument:
@@ -903,7 +903,10 @@ enter_all(
     "families", 1, 20,
     covering=lambda c: Call(
         families.covering,
-        _columns(c, "node", "parents")
+        {
+            "node": Argument(c.family_list()["node"].value, "nodes", 64),
+            "parents": Argument(c.family_list()["parents"].value, "words"),
+        }
         | {"cluster": Argument(pack(c.sets(1))[0], "words"), "k": Argument(1, "k")},
     ),
     reduced_costs=lambda c: Call(
