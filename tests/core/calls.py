@@ -115,6 +115,10 @@ class Case:
     def sets(self, number: int) -> np.ndarray:
         return self.rng.random((number, self.n)) < 0.3
 
+    def symmetric(self) -> np.ndarray:
+        half = np.tril(self.rng.integers(-3, 4, (self.n, self.n)))
+        return half + half.T
+
     def two(self) -> tuple[int, int]:
         x, y = self.rng.permutation(max(2, self.n))[:2]
         return int(x), int(y)
@@ -567,7 +571,7 @@ enter_all(
             fusion.descend_to_median,
             {
                 "parents": bits(c.dag(), "dag"),
-                "gain": Argument(c.rng.integers(-3, 4, (c.n, c.n)), "numbers"),
+                "gain": Argument(c.symmetric(), "numbers"),
             },
         ),
     },

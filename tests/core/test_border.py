@@ -221,6 +221,10 @@ def other_objects(role: str, argument: Argument) -> Iterator[Break]:
     if role == "score":
         yield Break("a score of more variables", Case(argument.value.n + 1, 0).discrete())
         yield Break("a Gaussian score of fewer", Case(max(0, argument.value.n - 1), 0).gaussian())
+        for matrix in no_covariances(argument.value.n):
+            ones = np.ones(argument.value.n + 1)
+            other = _core.scores.GaussianScore(matrix, ones, ones)
+            yield Break(f"a Gaussian score of {matrix.tolist()}", other)
     if role == "rows":
         for n in (64, 65, 1041):
             other = made(cg_dca.ClusterRows, Case(n, 0).cluster_rows())
@@ -228,6 +232,13 @@ def other_objects(role: str, argument: Argument) -> Iterator[Break]:
     if role == "ways":
         diagram = Case(3, 1).diagram()
         yield Break("ways of another diagram", diagram.ways_to_end(1 << 24, _core.credible.Stop()), ArgumentError)  # fmt: skip
+
+
+def no_covariances(n: int) -> list[np.ndarray]:
+    """Finite matrices whose scores are no numbers, or infinite."""
+    rng = np.random.default_rng(n)
+    signs = rng.choice([-1.0, 1.0], (n, n))
+    return [np.zeros((n, n)), -np.eye(n), signs, 1e308 * signs, 1e-308 * signs]
 
 
 def try_one(call: Call, name: str, broken: Break) -> None:
