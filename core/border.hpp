@@ -14,7 +14,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -51,6 +54,12 @@ struct Part {
 inline void require(bool holds, Part a, Part b = {}, Part c = {}, Part d = {}, Part e = {}, Part f = {}) {
     if (!holds) [[unlikely]] refuse({a, b, c, d, e, f});
 }
+/// Limits, budgets, numbers of turns.
+inline void require_at_least(std::int64_t least, std::int64_t value, const char* name) {
+    if (value < least)
+        throw ArgumentError(std::string(name) + " must be at least " + std::to_string(least) + ", not " +
+                            std::to_string(value));
+}
 
 template <class T, std::size_t Dimensions>
 using Array = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
@@ -60,6 +69,35 @@ using ManyBits = Array<Word, 3>;
 template <class T>
 std::span<const T> span_of(const Array<T, 1>& array) {
     return {array.data(), array.shape(0)};
+}
+
+/// Whole numbers so small that sums of `times` of them stay exact.
+inline void require_summable(std::span<const std::int64_t> values, std::size_t times, const char* name) {
+    const std::int64_t below = (std::int64_t{1} << 62) / std::int64_t(std::max<std::size_t>(1, times));
+    for (std::int64_t value : values)
+        if (!(-below < value && value < below))
+            throw ArgumentError(std::string(name) + " must be below " + std::to_string(below) +
+                                " so that their sums are exact, not " + std::to_string(value));
+}
+/// Weights of DAGs over n nodes: above 0, and sums of weights times cuts or costs are exact.
+inline void require_weights(std::span<const std::int64_t> weights, std::size_t n) {
+    const std::int64_t below = (std::int64_t{1} << 62) / std::int64_t(std::max<std::size_t>(1, n * n));
+    std::int64_t sum = 0;
+    for (std::int64_t weight : weights) {
+        require_at_least(1, weight, "a weight");
+        if (weight >= below || (sum += weight) >= below)
+            throw ArgumentError("the sum of the weights times the square of the number of nodes must be below 2^62");
+    }
+}
+/// No NaN among the numbers.
+inline void require_numbers(std::span<const double> values, const char* name) {
+    for (double value : values)
+        if (std::isnan(value)) throw ArgumentError(std::string(name) + " must be numbers, not nan");
+}
+inline void require_finite(std::span<const double> values, const char* name) {
+    for (double value : values)
+        if (!std::isfinite(value))
+            throw ArgumentError(std::string(name) + " must be finite, not " + std::to_string(value));
 }
 
 /// A new numpy array that owns `values`, in the shape given.

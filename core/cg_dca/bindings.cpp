@@ -33,7 +33,9 @@ void require_node(int node, int n) {
 }
 
 void require_same(const ClusterRows& clusters, int n) {
-    require(clusters.members.words() == words_for(n), "clusters must be of the same variables");
+    bool same = clusters.members.words() == words_for(n);
+    for (int c = 0; same && c < clusters.members.size(); ++c) same = is_subset(clusters.members[c], AllBelow{n});
+    require(same, "clusters must be of the same variables");
 }
 
 /// Clusters over n variables, with what is priced by them.
@@ -75,6 +77,7 @@ void cg_dca(nb::module_& m) {
                 require_same(clusters, n);
                 require_node(node, n);
                 const auto inside = places_of(base, n), open = places_of(free, n);
+                require_at_least(0, rounds, "rounds");
                 const auto prices = values_of(y, n), first = values_of(start, open.size());
                 return to_numpy(unlocked([&] {
                     return minimum_norm_point(likelihood, clusters, node, inside, open, prices, first,
@@ -115,6 +118,7 @@ void cg_dca(nb::module_& m) {
             const int n = score.n(), words = words_for(n);
             require_same(clusters, n);
             require_node(node, n);
+            require_at_least(0, most, "most");
             require(start.shape(0) == std::size_t(words), "the start must be a set of the variables");
             const NodeSet first = SetView(start.data(), words);
             require(!first.has(node) && is_subset(first, AllBelow{n}),
@@ -136,6 +140,7 @@ void cg_dca(nb::module_& m) {
             const auto members = places_of(order, score.n()), limits = places_of(ends,
                 int(members.size()) + 1);
             require(limits.size() == members.size(), "each place must have an end");
+            require_at_least(0, places, "places");
             require(std::ranges::find(members, node) == members.end(),
                     "the order must be of other variables");
             const auto found =

@@ -17,7 +17,7 @@ using Matrix = Array<std::int64_t, 2>;
 
 std::vector<Dag> inputs_of(const ManyBits& parents, const Numbers& weights) {
     require(parents.shape(0) > 0 && weights.shape(0) == parents.shape(0), "one weight for each of the inputs");
-    for (auto weight : span_of(weights)) require(weight > 0, "weights are above 0");
+    require_weights(span_of(weights), parents.shape(1));
     return dags_of(parents);
 }
 
@@ -27,6 +27,12 @@ void require_ascending(const Numbers& cuts, std::size_t most) {
         require(before <= cut && cut <= std::int64_t(most), "numbers of deletions ascend");
         before = cut;
     }
+}
+
+/// Votes and their total: sums over pairs of nodes are exact.
+void require_votes(std::span<const std::int64_t> votes, std::int64_t total, std::size_t n) {
+    require_summable(votes, n * n, "votes");
+    require_summable({&total, 1}, n * n, "the total");
 }
 
 void require_nodes(std::initializer_list<std::int64_t> nodes, std::int64_t n) {
@@ -42,7 +48,7 @@ nb::ndarray<nb::numpy, Word> states_to_numpy(const std::vector<NodeSets>& states
 std::unique_ptr<Deletions> make_deletions(const ManyBits& inputs, const Numbers& weights, const Bits& fusion, int k_max,
                                           Pooling pooling, std::size_t memory) {
     require(inputs.shape(1) == fusion.shape(0), "inputs and fusion are over the same nodes");
-    require(k_max >= 0, "k_max is at least 0");
+    require_at_least(0, k_max, "k_max");
     auto dags = inputs_of(inputs, weights);
     auto union_of_all = dag_of(fusion);
     nb::gil_scoped_release released;
@@ -140,6 +146,7 @@ void bind_states(nb::module_& m) {
             require(arcs.shape(1) == 4, "arcs are (step, input, a, b)");
             require(members.shape(0) == dags.size(), "one number of members for each of the inputs");
             require_ascending(cuts, n * n);
+            require_summable(span_of(members), members.size(), "numbers of members");
             std::vector<LostArc> lost;
             for (std::size_t k = 0; k < arcs.shape(0); ++k) {
                 const auto* arc = arcs.data() + 4 * k;
@@ -161,6 +168,7 @@ void bind_states(nb::module_& m) {
         [](const Bits& parents, const Matrix& margins) {
             NodeSets pa = dag_of(parents).pa;
             require(margins.shape(0) == parents.shape(0) && margins.shape(1) == parents.shape(0), "margins are [n, n]");
+            require_summable({margins.data(), margins.size()}, 1, "margins");
             for (std::size_t i = 0; i < parents.shape(0); ++i)
                 for (std::size_t j = 0; j < i; ++j)
                     require(margins(i, j) == -margins(j, i), "the margin of y -> x is the opposite of that of x -> y");
@@ -188,6 +196,7 @@ void bind_votes(nb::module_& m) {
         "smhd_sums",
         [](const ManyBits& states, const Matrix& votes, std::int64_t total) {
             require(votes.shape(0) == states.shape(1) && votes.shape(1) == states.shape(1), "votes are [n, n]");
+            require_votes({votes.data(), votes.size()}, total, states.shape(1));
             std::vector<std::int64_t> sums;
             for (const Dag& dag : dags_of(states)) sums.push_back(smhd_sum(dag, {votes.data(), votes.size()}, total));
             return to_numpy(std::move(sums));
@@ -198,6 +207,7 @@ void bind_votes(nb::module_& m) {
         [](const ManyBits& states, const Array<std::int64_t, 3>& votes, std::int64_t total) {
             const std::size_t n = states.shape(1);
             require(votes.shape(0) == 2 && votes.shape(1) == n && votes.shape(2) == n, "votes are [2, n, n]");
+            require_votes({votes.data(), votes.size()}, total, n);
             std::vector<std::int64_t> sums;
             for (const Dag& dag : dags_of(states)) sums.push_back(shd_sum(dag, {votes.data(), votes.size()}, total));
             return to_numpy(std::move(sums));

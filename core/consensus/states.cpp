@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "border.hpp"
 #include "fusion/fusion.hpp"
 
 namespace fedbn {
@@ -70,8 +71,16 @@ std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std
     std::vector<NodeSets> states;
     std::int64_t done = 0;
     for (auto cut : cuts) {
-        for (; done < cut; ++done) pattern.remove(steps[done].x, steps[done].y, steps[done].h);
-        states.push_back(extension_of(pattern.pdag())->pa);
+        for (; done < cut; ++done) {
+            notice_interrupt();
+            const auto& [x, y, psi, h] = steps[done];
+            const Pdag& p = pattern.pdag();
+            require((p.pa[x].has(y) || p.ch[x].has(y) || p.ne[x].has(y)) && pattern.remove(x, y, h).has_value(),
+                    "every deletion must be valid after those before it");
+        }
+        const auto dag = extension_of(pattern.pdag());
+        require(dag.has_value(), "every deletion must be valid after those before it");
+        states.push_back(dag->pa);
     }
     return states;
 }
@@ -142,6 +151,7 @@ std::vector<NodeSets> refusion_states(std::vector<Dag> inputs, std::span<const s
 void reverse_covered(NodeSets& pa, std::span<const std::int64_t> margins) {
     const int n = pa.size();
     while (true) {
+        notice_interrupt();
         std::int64_t least = 0;
         int best_x = -1, best_y = -1;
         for (int x = 0; x < n; ++x)

@@ -26,6 +26,7 @@ std::unique_ptr<Problem> problem_of(const Places& start, const Numbers& cost, co
     double limit) {
     auto first = starts_of<int>(start, cost.shape(0));
     const int n = int(first.size()) - 1;
+    require_numbers(span_of(cost), "costs");
     require(parents.shape(0) == cost.shape(0), "each family must have one cost and one set of parents");
     for (int v = 0; v < n; ++v)
         require(std::is_sorted(cost.data() + first[v], cost.data() + first[v + 1]),
@@ -188,6 +189,7 @@ void credible(nb::module_& m) {
             [](const Diagram& diagram, const Ways& to_end, double excess, const Numbers& uniform) {
                 require(uniform.shape(0) == std::size_t(diagram.n()),
                     "a draw takes one number for each node");
+                for (double u : span_of(uniform)) require(0 <= u && u < 1, "draws must be in [0, 1)");
                 auto chosen = draw(diagram, profiles_of(to_end, diagram, true), excess, span_of(uniform));
                 require(chosen.size() == std::size_t(diagram.n()), "the excess must be one of the diagram's");
                 return fedbn::to_numpy(std::move(chosen));
@@ -209,7 +211,7 @@ void credible(nb::module_& m) {
                     diagram, budget, barred ? barred_of(barred->first, barred->second,
                         diagram.cost.size()) : Barred{});
             },
-            nb::keep_alive<1, 2>(), "diagram"_a, "budget"_a, "barred"_a.none())
+            nb::keep_alive<1, 2>(), "diagram"_a, "budget"_a, "barred"_a.noconvert().none())
         .def(
             "next",
             [](PathListing& listing, std::size_t most) {

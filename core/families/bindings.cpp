@@ -29,6 +29,7 @@ auto flags_to_numpy(const std::vector<std::uint8_t>& flags) {
 void require_gaussian(const Matrix& gram, const Numbers& constant, const Numbers& exponent) {
     const std::size_t n = gram.shape(0);
     require(gram.shape(1) == n, "the gram matrix must be square");
+    require_finite({gram.data(), gram.size()}, "gram");
     require(constant.size() > n && exponent.size() > n, "a Gaussian score must have constants for 0 to n members");
 }
 
@@ -112,6 +113,7 @@ WalkRules rules_of(double scale, double penalty, double slack, double margin, st
                    bool large_first, const Flags& clusters, const Numbers& duals, std::size_t n) {
     require(clusters.shape(0) == duals.size() && clusters.shape(1) == n,
             "clusters must be an array [clusters, n], with a dual for each");
+    require_at_least(0, max_parents, "max_parents");
     const auto most = static_cast<int>(std::min<std::int64_t>(max_parents, static_cast<std::int64_t>(n)));
     WalkRules rules{scale, penalty, slack, margin, most, large_first, {}, {}};
     for (std::size_t c = 0; c < duals.size(); ++c)
@@ -126,6 +128,7 @@ std::vector<std::uint8_t> are_undominated(const NodeSets& sets, std::span<const 
     std::vector<std::uint8_t> keep(cost.size());
     std::vector<int> kept;
     for (int f = 0; f < sets.size(); ++f) {
+        if (f % 256 == 0) notice_interrupt();
         bool beaten = false;
         for (int g : kept) {
             if (beaten || !(cost[g] + slack < cost[f])) break;
@@ -153,6 +156,7 @@ void bind_gaussian(nb::module_& m) {
              "margin"_a, "max_parents"_a, "large_first"_a, "clusters"_a.noconvert(), "duals"_a.noconvert())
         .def("walk_on",
              [](GaussianWalk& walk, double threshold, std::int64_t steps, std::size_t most) {
+                 require_at_least(0, steps, "steps");
                  std::vector<PricedSet> found;
                  const std::int64_t left = unlocked([&] { return walk.walk_on(threshold, steps, most, found); });
                  const auto words = static_cast<std::size_t>(walk.words());
@@ -181,6 +185,7 @@ void bind_gaussian(nb::module_& m) {
                   std::vector<double> costs(sets);
                   std::vector<int> parents;
                   for (std::size_t f = 0; f < sets; ++f) {
+                      if (f % 256 == 0) notice_interrupt();
                       parents.clear();
                       for (std::size_t j = 0; j < n; ++j)
                           if (has_parent.data()[f * n + j]) parents.push_back(static_cast<int>(j));
@@ -202,13 +207,23 @@ void bind_gaussian(nb::module_& m) {
 
 // -- levels
 
+constexpr std::size_t kSpareRows = 128;  // configurations that may be numbered with gaps
+
 WeightedRows rows_of(const Array<std::uint16_t, 2>& codes, const Array<std::int32_t, 1>& weights,
                      const Array<std::int64_t, 1>& arities) {
     require(codes.shape(0) == arities.size() && codes.shape(1) == weights.size(),
             "codes must be an array [n, rows], with an arity for each variable and a weight for each row");
-    for (std::size_t row = 0; row < weights.size(); ++row) require(weights.data()[row] > 0, "weights must be positive");
+    std::int64_t total = 0;
+    for (std::int32_t weight : span_of(weights)) {
+        require_at_least(1, weight, "the weight of a row");
+        total += weight;
+    }
+    require(total < std::int64_t{1} << 31, "the weights must sum to less than 2^31");
     for (std::size_t v = 0; v < arities.size(); ++v) {
-        require(arities.data()[v] >= 1 && arities.data()[v] <= 1 << 16, "arities must be 1 to 65536");
+        const std::int64_t arity = arities.data()[v];
+        if (arity < 1 || arity > 1 << 16 || arity * std::int64_t(weights.size() + kSpareRows) >= std::int64_t{1} << 31)
+            throw ArgumentError("arities must be 1 to 65536, and rows times states below 2^31, not " +
+                                std::to_string(arity) + " states of " + std::to_string(weights.size()) + " rows");
         for (std::size_t row = 0; row < weights.size(); ++row)
             require(codes.data()[v * weights.size() + row] < arities.data()[v], "codes must be below the arity");
     }
@@ -330,10 +345,10 @@ void bind_levels(nb::module_& m) {
                          "ranks must be those of sets of one more");
                  require(start.size() == n + 1 && limit.size() == n && ranks.size() == best.size(),
                          "there must be a frontier and a limit for each node");
+                 starts_of<std::int64_t>(start, ranks.size());
                  std::vector<Frontier> frontiers;
                  for (std::size_t i = 0; i < n; ++i) {
                      const auto from = start.data()[i], to = start.data()[i + 1];
-                     require(0 <= from && from <= to && to <= std::int64_t(ranks.size()), "frontiers must follow one another");
                      frontiers.push_back({{ranks.data() + from, std::size_t(to - from)},
                                           {best.data() + from, std::size_t(to - from)}});
                  }

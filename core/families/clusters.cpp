@@ -35,7 +35,7 @@ double grow(const Columns& columns, std::span<const double> x, int k, NodeSet& c
         double best = side - kFall;
         int best_node = -1;
         for (int v = 0; v < columns.n; ++v) {
-            if (size <= k + 1 && cluster.has(v)) continue;
+            if (size - 1 <= k && cluster.has(v)) continue;
             flip(cluster, v);
             const double value = left_side(columns, x, cluster, k);
             flip(cluster, v);
@@ -65,6 +65,7 @@ public:
     double run(int steps, const SetRef& best) {
         double least = kInfinity;
         for (int step = 0; step < steps; ++step) {
+            notice_interrupt();
             const double side = find_gains();
             if (side < least - kFall) {
                 least = side;
@@ -107,7 +108,7 @@ private:
     int best_flip(int step) const {
         int best = -1;
         for (int v = 0; v < columns_.n; ++v) {
-            if (step - last_[v] <= columns_.n / 4 || (cluster_.has(v) && size_ <= k_ + 1)) continue;
+            if (step - last_[v] <= columns_.n / 4 || (cluster_.has(v) && size_ - 1 <= k_)) continue;
             if (best < 0 || gains_[v] < gains_[best]) best = v;
         }
         return best;

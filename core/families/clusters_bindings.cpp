@@ -81,6 +81,7 @@ void bind_clusters(nb::module_& m) {
             const Columns columns = columns_of(node, parents, n);
             const auto values = one_each(x, node.shape(0), "family");
             const NodeSets starts = sets_of(seeds, n);
+            require_at_least(1, k, "k");
             return to_numpy(unlocked([&] { return grow_clusters(columns, values, starts, k, k - least); }));
         },
         "node"_a.noconvert(), "x"_a.noconvert(), "parents"_a.noconvert(), "n"_a, "seeds"_a.noconvert(), "k"_a,
@@ -92,6 +93,8 @@ void bind_clusters(nb::module_& m) {
             const Columns columns = columns_of(node, parents, n);
             const auto values = one_each(x, node.shape(0), "family");
             const NodeSets starts = sets_of(seeds, n);
+            require_at_least(1, k, "k");
+            require_at_least(0, steps, "steps");
             return to_numpy(unlocked([&] { return walk_clusters(columns, values, starts, k, steps); }));
         },
         "node"_a.noconvert(), "x"_a.noconvert(), "parents"_a.noconvert(), "n"_a, "seeds"_a.noconvert(), "k"_a,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "border.hpp"
 #include "elementary.hpp"
 #include "scores/gaussian.hpp"
 
@@ -164,6 +165,7 @@ JointValues joint_values(const JointScore& score, const SetRanks& sets, std::spa
     if (score.kind == JointKind::gaussian) {
         GaussianScore gaussian(score.gram, score.constant, score.exponent);
         for (std::size_t a = 0; a < wanted.size(); ++a) {
+            if (a % 64 == 0) notice_interrupt();
             sets.unrank(wanted[a], score.n(), members);
             out.values[a] = gaussian.joint(members);
         }
@@ -173,6 +175,7 @@ JointValues joint_values(const JointScore& score, const SetRanks& sets, std::spa
     PrefixCounter counts(score.data, size);
     BdeuTerms terms(score.parameter, score.row_weight);
     for (std::size_t a = 0; a < wanted.size(); ++a) {
+        if (a % 16 == 0) notice_interrupt();
         sets.unrank(wanted[a], score.n(), members);
         if (bdeu) {
             double log_size = 0.0;
@@ -225,6 +228,7 @@ private:
     // All sets that add variables below `top` to this one.
     void visit(int depth, int top, std::uint64_t set, double configurations) {
         const Level& level = levels_[depth];
+        if (++visits_ % 64 == 0) notice_interrupt();
         for (int v = top - 1; v >= 0; --v) {
             const int arity = data_.variables[v].arity;
             terms_.choose(logarithm(configurations * arity));
@@ -280,6 +284,7 @@ private:
     BdeuTerms terms_;
     std::vector<Level> levels_;
     Counts weight_, number_, alone_;
+    std::size_t visits_ = 0;
     std::vector<double> values_;
 };
 
@@ -292,6 +297,7 @@ CostedSets undominated_sets(std::span<const double> values, int node, int n, dou
     std::vector<double> least(number);  // the least cost of a set and its subsets
     CostedSets out;
     for (std::uint64_t a = 0; a < number; ++a) {
+        if (a % 4096 == 0) notice_interrupt();
         const std::uint64_t mask = (a & low) | (a & ~low) << 1;
         const double cost = values[mask] - values[mask | std::uint64_t{1} << node];
         double best = std::numeric_limits<double>::infinity();

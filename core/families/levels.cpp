@@ -11,6 +11,7 @@ namespace fedbn {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kBetweenLooks = 4096;  // sets, at Ctrl-C
 
 template <class T>
 std::size_t required_place(const ByRank<T>& level, Rank rank) {
@@ -59,6 +60,7 @@ std::pair<std::vector<Rank>, std::vector<Rank>> ParentSetLevels::global_ranks(in
     std::vector<Rank> own(ranks.size()), family(ranks.size());
     std::vector<int> parents(size);
     for (std::size_t a = 0; a < ranks.size(); ++a) {
+        if (a % kBetweenLooks == 0) notice_interrupt();
         unrank(node, ranks[a], parents);
         own[a] = rank(parents);
         family[a] = rank_with(node, parents);
@@ -97,6 +99,7 @@ BoundedSets ParentSetLevels::extend(int node, const Frontier& old, int size, dou
     const double unit = information ? score_.parameter * (arity(node) - 1.0) : 0.0;
     for (int v = size; v < n_ - 1; ++v)
         for (std::size_t a = 0; a < old.values.size(); ++a) {
+            if (a % kBetweenLooks == 0) notice_interrupt();
             const Rank rank = old.rank(a);
             if (rank >= sets_.binomial(v, size)) break;
             sets_.unrank(rank, v, extended);
@@ -120,6 +123,7 @@ std::vector<std::uint8_t> ParentSetLevels::worth_scoring(int node, std::span<con
     std::vector<std::uint8_t> keep(ranks.size(), true);
     std::vector<int> parents(size);
     for (std::size_t a = 0; a < ranks.size(); ++a) {
+        if (a % kBetweenLooks == 0) notice_interrupt();
         unrank(node, ranks[a], parents);
         const double all = parameters(node, parents), joint = required(own, rank(parents));
         sets_.each_without_one(parents, [&](int j, Rank without) {
@@ -137,6 +141,7 @@ LevelCosts ParentSetLevels::costs(int node, const Frontier& sets, int size, cons
     LevelCosts out{std::vector<double>(number), std::vector<std::uint8_t>(number, true)};
     std::vector<int> parents(size);
     for (std::size_t a = 0; a < number; ++a) {
+        if (a % kBetweenLooks == 0) notice_interrupt();
         unrank(node, sets.rank(a), parents);
         const std::size_t at = required_place(own, rank(parents));
         out.cost[a] = own.values[at] - required(above, rank_with(node, parents));
@@ -226,6 +231,7 @@ LastFamilies ParentSetLevels::last_level(Rank first, Rank last, int size, std::s
     sets_.unrank(first, n_, members);
     LastCounter counter(score_, size);
     for (Rank r = first; r < last; ++r) {
+        if (r % 16 == 0) notice_interrupt();
         const double joint = counter.joint(members, r == first ? size : next_set(members));
         double configurations = 1.0;
         for (int c : members) configurations *= arity(c);

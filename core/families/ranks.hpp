@@ -40,12 +40,12 @@ public:
     /// The ranks of members without the j-th of them, for each j in turn: f(j, rank) until it is false.
     void each_without_one(std::span<const int> members, auto f) const {
         const int size = static_cast<int>(members.size());
-        Rank below = 0, above = 0;  // Σ_{l < j} C(c_l, l + 1), then the part above, shifted by one place
-        for (int j = 1; j < size; ++j) above += binomial(members[j], j);
+        std::uint64_t below = 0, above = 0;  // of numbers cut off at 2^62 the sums may wrap; Σ_{l < j} C(c_l, l + 1), then the part above, shifted by one place
+        for (int j = 1; j < size; ++j) above += std::uint64_t(binomial(members[j], j));
         for (int j = 0; j < size; ++j) {
-            if (!f(j, below + above)) return;
-            below += binomial(members[j], j + 1);
-            if (j + 1 < size) above -= binomial(members[j + 1], j + 1);
+            if (!f(j, static_cast<Rank>(below + above))) return;
+            below += std::uint64_t(binomial(members[j], j + 1));
+            if (j + 1 < size) above -= std::uint64_t(binomial(members[j + 1], j + 1));
         }
     }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "border.hpp"
 #include "elementary.hpp"
 #include "scores/gaussian.hpp"
 
@@ -13,6 +14,7 @@ namespace fedbn {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Subset kBetweenLooks = Subset{1} << 12;  // subsets, at Ctrl-C
 constexpr std::size_t kStretch = std::size_t{1} << 14;  // entries that stay in the processor's cache
 
 void lower(double* more, const double* less, std::size_t size) {
@@ -23,6 +25,7 @@ void lower(double* more, const double* less, std::size_t size) {
 void minimise(std::span<double> row) {
     const std::size_t stretch = std::min(row.size(), kStretch);
     for (std::size_t block = 0; block < row.size() / stretch; ++block) {
+        notice_interrupt();
         double* first = &row[block * stretch];
         std::size_t step = 1;
         for (; step < stretch; step *= 2)
@@ -52,11 +55,13 @@ std::vector<double> best_families(const FamilyList& families, int m) {
 std::vector<double> forward(BestFamilies b) {
     std::vector<double> best(std::size_t{1} << b.m, kInfinity);
     best[0] = 0.0;
-    for (Subset u = 1; u < best.size(); ++u)
+    for (Subset u = 1; u < best.size(); ++u) {
+        if (u % kBetweenLooks == 0) notice_interrupt();
         for (Subset left = u; left; left &= left - 1) {
             const int i = std::countr_zero(left);
             best[u] = std::min(best[u], best[u ^ Subset{1} << i] + b(i, u));
         }
+    }
     return best;
 }
 
@@ -64,11 +69,13 @@ std::vector<double> backward(BestFamilies b) {
     const Subset full = (Subset{1} << b.m) - 1;
     std::vector<double> rest(std::size_t{1} << b.m, kInfinity);
     rest[full] = 0.0;
-    for (Subset u = full; u-- > 0;)
+    for (Subset u = full; u-- > 0;) {
+        if (u % kBetweenLooks == 0) notice_interrupt();
         for (Subset left = full & ~u; left; left &= left - 1) {
             const int i = std::countr_zero(left);
             rest[u] = std::min(rest[u], rest[u | Subset{1} << i] + b(i, u));
         }
+    }
     return rest;
 }
 
@@ -78,10 +85,11 @@ std::vector<double> marginals(const FamilyList& families, std::span<const double
     std::vector<double> out(families.node.size()), through(half);
     for (int i = 0; i < m; ++i) {
         for (Subset place = 0; place < half; ++place) {
+            if (place % kBetweenLooks == 0) notice_interrupt();
             const Subset u = around(place, i);
             through[place] = best[u] + rest[u | Subset{1} << i];
         }
-        for (std::size_t bit = 1; bit < half; bit *= 2)  // min over the supersets
+        for (std::size_t bit = 1; bit < half; notice_interrupt(), bit *= 2)  // min over the supersets
             for (std::size_t base = 0; base < half; base += 2 * bit)
                 lower(&through[base], &through[base + bit], bit);
         for (std::size_t f = 0; f < out.size(); ++f)
@@ -94,13 +102,13 @@ std::vector<double> marginals(const FamilyList& families, std::span<const double
 std::vector<std::int64_t> optimal_order(BestFamilies b, std::span<const double> best) {
     std::vector<std::int64_t> order(b.m);
     Subset u = (Subset{1} << b.m) - 1;
-    for (int at = b.m - 1; at >= 0; --at)
-        for (int i = b.m - 1; i >= 0; --i)
-            if (u >> i & 1 && best[u] == best[u ^ Subset{1} << i] + b(i, u)) {
-                order[at] = i;
-                u ^= Subset{1} << i;
-                break;
-            }
+    for (int at = b.m - 1; at >= 0; --at) {
+        int i = b.m - 1;
+        while (i >= 0 && !(u >> i & 1 && best[u] == best[u ^ Subset{1} << i] + b(i, u))) --i;
+        require(i >= 0, "the least costs must be those that follow from the table");
+        order[at] = i;
+        u ^= Subset{1} << i;
+    }
     return order;
 }
 
@@ -113,6 +121,7 @@ std::vector<double> gaussian_subset_values(std::span<const double> gram, std::sp
     schur[n].assign(gram.begin(), gram.end());
     std::vector<double> values(std::size_t{1} << n);
     for (Subset a = 1; a < values.size(); ++a) {
+        if (a % kBetweenLooks == 0) notice_interrupt();
         const int t = std::countr_zero(a);
         const Subset others = a & (a - 1);
         const double* given = schur[others ? std::countr_zero(others) : n].data();
@@ -137,6 +146,7 @@ std::vector<double> best_within(std::span<const double> values, int n) {
     for (int i = 0; i < n; ++i) {
         std::span<double> row(&table[i * half], half);
         for (Subset place = 0; place < half; ++place) {
+            if (place % kBetweenLooks == 0) notice_interrupt();
             const Subset u = around(place, i);
             row[place] = values[u] - values[u | Subset{1} << i];
         }

@@ -33,6 +33,7 @@ void fusion(nb::module_& m) {
             "__init__",
             [](OrderHeuristic* self, const ManyBits& parents, const Numbers& weights, const Draws& draws) {
                 require(parents.shape(0) > 0 && weights.shape(0) == parents.shape(0), "one weight for each DAG");
+                require_weights(span_of(weights), parents.shape(1));
                 require(draws.size() == 0 || draws.size() == parents.shape(1), "one draw for each node, or none");
                 for (double draw : span_of(draws)) require(0 <= draw && draw < 1, "draws are in [0, 1)");
                 auto dags = dags_of(parents);
@@ -40,7 +41,10 @@ void fusion(nb::module_& m) {
                                           {draws.data(), draws.data() + draws.size()});
             },
             "parents"_a.noconvert(), "weights"_a.noconvert(), "draws"_a.noconvert())
-        .def("extend", &OrderHeuristic::extend, nb::call_guard<nb::gil_scoped_release>(), "places"_a,
+        .def("extend", [](OrderHeuristic& h, int places) {
+            require_at_least(0, places, "places");
+            return h.extend(places);
+        }, nb::call_guard<nb::gil_scoped_release>(), "places"_a,
              "Fill so many more places, from the last; how many are empty.")
         .def_prop_ro("order", [](const OrderHeuristic& h) {
             return to_numpy(std::vector<std::int64_t>(h.order().begin(), h.order().end()));
@@ -50,12 +54,13 @@ void fusion(nb::module_& m) {
         [](const ManyBits& parents, const Numbers& order) {
             const auto dags = dags_of(parents);
             const int n = static_cast<int>(parents.shape(1));
-            std::vector<int> places(order.data(), order.data() + order.size());
+            std::vector<int> places;
             NodeSet seen(n);
-            require(std::ssize(places) == n, "an order has every node once");
-            for (int v : places) {
-                require(0 <= v && v < n && !seen.has(v), "an order has every node once");
-                seen.insert(v);
+            require(order.size() == std::size_t(n), "an order has every node once");
+            for (std::int64_t v : span_of(order)) {
+                require(0 <= v && v < n && !seen.has(int(v)), "an order has every node once");
+                seen.insert(int(v));
+                places.push_back(int(v));
             }
             std::vector<NodeSets> maps;
             {
@@ -69,6 +74,7 @@ void fusion(nb::module_& m) {
         "arcs_of_quorum",
         [](const ManyBits& maps, const Numbers& members, std::int64_t quorum) {
             require(maps.shape(0) > 0 && members.size() == maps.shape(0), "one number of inputs for each map");
+            require_summable(span_of(members), members.size(), "numbers of inputs");
             return to_numpy(arcs_of_quorum(many_sets_of(maps), span_of(members), quorum));
         },
         "maps"_a.noconvert(), "members"_a.noconvert(), "quorum"_a);
@@ -77,6 +83,10 @@ void fusion(nb::module_& m) {
         [](const Bits& parents, const Array<std::int64_t, 2>& gain) {
             Dag dag = dag_of(parents);
             require(gain.shape(0) == parents.shape(0) && gain.shape(1) == parents.shape(0), "gain must be [n, n]");
+            for (std::size_t x = 0; x < gain.shape(0); ++x)
+                for (std::size_t y = 0; y < x; ++y)
+                    require(gain(x, y) == gain(y, x), "the gain of an edge must be the same both ways");
+            require_summable({gain.data(), gain.size()}, gain.size(), "gains");
             {
                 nb::gil_scoped_release released;
                 descend_to_median(dag, {gain.data(), gain.size()});

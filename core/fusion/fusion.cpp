@@ -1,5 +1,7 @@
 #include "fusion/fusion.hpp"
 
+#include "border.hpp"
+
 namespace fedbn {
 
 int sink_cost(const Dag& dag, int v) {
@@ -84,6 +86,7 @@ int OrderHeuristic::cheapest(int place) const {
 
 int OrderHeuristic::extend(int places) {
     for (; places > 0 && empty_ > 0; --places) {
+        notice_interrupt();
         const int v = order_[empty_ - 1] = cheapest(empty_ - 1);
         --empty_;
         left_.erase(v);
@@ -105,6 +108,7 @@ NodeSets minimal_imap(const Dag& dag, std::span<const int> order) {
     NodeSets parents(n, n);
     NodeSet before(n), inside(n);
     for (int v : order) {
+        notice_interrupt();
         inside |= ancestors[v];
         NodeSet seen(n), row(n);
         seen.insert(v);

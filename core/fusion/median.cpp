@@ -1,5 +1,7 @@
 #include "fusion/median.hpp"
 
+#include "border.hpp"
+
 namespace fedbn {
 
 namespace {
@@ -65,7 +67,8 @@ bool Descent::step() {
     const auto consider = [&](std::int64_t sum, int x, int y, Change kind) {
         if (sum < best) best = sum, best_x = x, best_y = y, change = kind;
     };
-    for (int x = 0; x < n_; ++x)
+    for (int x = 0; x < n_; ++x) {
+        notice_interrupt();
         for (int y = 0; y < n_; ++y) {
             if (x == y) continue;
             if (dag_.pa[y].has(x)) {
@@ -77,6 +80,7 @@ bool Descent::step() {
                 consider(delta(x, y, 1), x, y, Change::add);
             }
         }
+    }
     if (best_x < 0) return false;
     if (change != Change::add) toggle(best_x, best_y, -1);
     if (change == Change::add) toggle(best_x, best_y, 1);

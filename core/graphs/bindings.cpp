@@ -50,7 +50,10 @@ void graphs(nb::module_& m) {
         [](const Bits& parents, const Bits& neighbours) -> nb::object {
             NodeSets pa = square_sets_of(parents), ch = pa.transposed();
             require(parents.shape(0) == neighbours.shape(0), "one graph has as many parent sets as neighbour sets");
-            const auto dag = extension_of({std::move(pa), std::move(ch), undirected(neighbours)});
+            const NodeSets ne = undirected(neighbours);
+            for (int v = 0; v < ne.size(); ++v)
+                require(!any((pa[v] | ch[v]) & ne[v]), "two nodes must not be joined by both an arc and an edge");
+            const auto dag = extension_of({std::move(pa), std::move(ch), ne});
             return dag ? nb::cast(to_numpy(dag->pa)) : nb::none();
         },
         "parents"_a.noconvert(), "neighbours"_a.noconvert(),

@@ -17,7 +17,7 @@ namespace fedbn {
 
 using Word = std::uint64_t;
 
-inline int words_for(int n) { return std::max(1, (n + 63) / 64); }
+inline int words_for(int n) { return std::max(1, n / 64 + (n % 64 != 0)); }
 
 template <class E>
 concept Set = requires(const E e, int w) {

@@ -17,7 +17,13 @@ using Codes = Array<std::uint16_t, 2>;
 using Rungs = std::vector<std::pair<double, double>>;
 
 void require_nodes(std::span<const int> nodes, int n) {
-    for (int v : nodes) require(0 <= v && v < n, "variables are numbers below ", n);
+    for (int v : nodes) require(0 <= v && v < n, "a variable must be from 0 to below ", n, ", not ", v);
+}
+
+void require_different(std::span<const int> nodes, int n) {
+    require_nodes(nodes, n);
+    std::vector<char> seen(n);
+    for (int v : nodes) require(!seen[v]++, "variables must be different, but ", v, " is there twice");
 }
 
 /// codes: [n, rows], every one of them below the arity of its variable.
@@ -29,10 +35,12 @@ std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector
     require(!given.empty(), "there must be a row weight");
     std::vector<Rung> rungs;
     for (auto [row_weight, parameter] : given) {
-        require(row_weight >= 1, "row weights are at least 1");
+        require(row_weight >= 1 && std::isfinite(row_weight), "row weights must be finite and at least 1, not ",
+                std::to_string(row_weight));
         // the penalty of BIC is ln 1 / 2 = 0 for a single row
-        require(kind == ScoreKind::bdeu ? parameter > 0 : parameter >= 0,
-                "an equivalent sample size is above 0, a penalty at least 0");
+        require((kind == ScoreKind::bdeu ? parameter > 0 : parameter >= 0) && std::isfinite(parameter),
+                "an equivalent sample size must be finite and above 0, a penalty at least 0, not ",
+                std::to_string(parameter));
         rungs.push_back({row_weight, parameter});
     }
     nb::gil_scoped_release released;
@@ -103,7 +111,7 @@ void bind_discrete(nb::module_& m) {
         .def(
             "over",
             [](const DiscreteScore& s, const std::vector<int>& nodes) {
-                require_nodes(nodes, s.n());
+                require_different(nodes, s.n());
                 return s.over(nodes);
             },
             "nodes"_a)
@@ -113,9 +121,9 @@ void bind_discrete(nb::module_& m) {
             const auto& [kind, codes, arities, rungs, memory, rung, nodes] = state;
             require(rung < rungs.size(), "there is no such row weight");
             const DiscreteScore whole(counted(kind, codes, arities, rungs, memory), rung);
-            require_nodes(nodes, whole.n());
+            require_different(nodes, whole.n());
             new (&s) DiscreteScore(whole.over(nodes));
-        });
+        }, "state"_a.noconvert());
 }
 
 using Matrix = Array<double, 2>;
@@ -125,6 +133,9 @@ void make_gaussian(GaussianScore* self, const Matrix& gram, const Vector& consta
     const std::size_t n = gram.shape(0);
     require(gram.shape(1) == n && constant.shape(0) == n + 1 && exponent.shape(0) == n + 1,
             "gram must be [n, n], constant and exponent [n + 1]");
+    require_finite({gram.data(), gram.size()}, "gram");
+    require_finite(span_of(constant), "constant");
+    require_finite(span_of(exponent), "exponent");
     const auto copy = [](const auto& array) { return std::vector(array.data(), array.data() + array.size()); };
     new (self) GaussianScore(copy(gram), copy(constant), copy(exponent));
 }
@@ -145,15 +156,14 @@ void bind_gaussian(nb::module_& m) {
         .def(
             "over",
             [](const GaussianScore& s, const std::vector<int>& nodes) {
-                require_nodes(nodes, s.n());
-                require(std::ssize(nodes) <= s.n(), "variables must be different");
+                require_different(nodes, s.n());
                 return s.over(nodes);
             },
             "nodes"_a)
         .def("__getstate__", [](const GaussianScore& s) { return state_of(s); })
         .def("__setstate__", [](GaussianScore& s, std::tuple<Matrix, Vector, Vector> state) {
             make_gaussian(&s, std::get<0>(state), std::get<1>(state), std::get<2>(state));
-        });
+        }, "state"_a.noconvert());
 }
 
 /// P ∪ {y} and all xs must fit together: a set has no member twice.

@@ -24,7 +24,7 @@ Knowledge knowledge_of(const Score& score, const Bits& forbidden, const Bits& re
 }
 
 std::int64_t limit_of(std::optional<std::int64_t> limit) {
-    require(limit.value_or(0) >= 0, "a limit must be at least 0");
+    require_at_least(0, limit.value_or(0), "a limit");
     return limit.value_or(kNoLimit);
 }
 
@@ -83,6 +83,7 @@ void bind_class_search(nb::module_& m) {
         .def(
             "climb",
             [](ClassSearch& s, const std::vector<Kind>& kinds, std::optional<std::int64_t> budget) {
+                require_at_least(0, budget.value_or(0), "budget");
                 return s.climb(kinds, budget);
             },
             nb::call_guard<nb::gil_scoped_release>(), "kinds"_a, "budget"_a = nb::none())
@@ -114,6 +115,8 @@ void bind_hill(nb::module_& m) {
             [](Hill* self, Score& score, const Bits& parents, const Bits& forbidden, const Bits& required,
                Limit max_parents, std::int64_t tabu_length, std::int64_t patience) {
                 auto rules = hill_rules(score, forbidden, required, max_parents);
+                require_at_least(0, tabu_length, "tabu_length");
+                require_at_least(0, patience, "patience");
                 rules.tabu_length = tabu_length, rules.patience = patience;
                 nb::gil_scoped_release released;
                 new (self) Hill(score, start_of(score, parents), std::move(rules));
@@ -123,8 +126,9 @@ void bind_hill(nb::module_& m) {
         .def(
             "climb",
             [](Hill& hill, Limit budget) {
+                const auto steps = limit_of(budget);
                 hill.prepare();
-                return hill.climb(budget.value_or(kNoLimit));
+                return hill.climb(steps);
             },
             nb::call_guard<nb::gil_scoped_release>(), "budget"_a.none())
         .def("best", [](const Hill& hill) { return to_numpy(hill.best_parents); }, "Parents in the best DAG.")
@@ -150,6 +154,10 @@ void bind_kicks(nb::module_& m) {
             [](Kicks* self, Score& score, const Bits& parents, const Bits& forbidden, const Bits& required,
                Limit max_parents, std::int64_t patience, std::int64_t reversals, std::int64_t candidates,
                std::int64_t strongest, std::uint64_t seed) {
+                require_at_least(0, patience, "patience");
+                require_at_least(0, reversals, "reversals");
+                require_at_least(0, candidates, "candidates");
+                require_at_least(1, strongest, "strongest");
                 nb::gil_scoped_release released;
                 new (self) Kicks(score, start_of(score, parents),
                                  hill_rules(score, forbidden, required, max_parents),
@@ -159,7 +167,7 @@ void bind_kicks(nb::module_& m) {
             "required"_a.noconvert(), "max_parents"_a.none(), "patience"_a, "reversals"_a, "candidates"_a,
             "strongest"_a, "seed"_a)
         .def(
-            "iterate", [](Kicks& kicks, Limit budget) { return kicks.iterate(budget.value_or(kNoLimit)); },
+            "iterate", [](Kicks& kicks, Limit budget) { return kicks.iterate(limit_of(budget)); },
             nb::call_guard<nb::gil_scoped_release>(), "budget"_a.none())
         .def_prop_ro(
             "hill", [](const Kicks& kicks) { return &kicks.hill(); }, nb::rv_policy::reference_internal)

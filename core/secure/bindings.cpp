@@ -37,6 +37,9 @@ Pdag pdag_of(const ManyBits& p) {
     };
     Pdag g{part(0), part(1), part(2)};
     require(g.ch == g.pa.transposed() && g.ne == g.ne.transposed(), "children and neighbours fit the parents");
+    for (int v = 0; v < g.n(); ++v)
+        require(!g.pa[v].has(v) && !g.ne[v].has(v) && !any((g.pa[v] | g.ch[v]) & g.ne[v]) && !any(g.pa[v] & g.ch[v]),
+                "two different nodes are joined by one arc or one edge");
     return g;
 }
 
@@ -77,6 +80,8 @@ void bind_own_inputs(nb::module_& m) {
                 const int n = own.inputs()[0].n();
                 const NodeSets s = sets_of(given, n);
                 require(weights.shape(0) == own.inputs().size(), "one weight for each DAG");
+                require_weights(span_of(weights), n);
+                require_at_least(0, largest, "largest");
                 require(xy.shape(1) == 2 && xy.shape(0) == given.shape(0), "x, y and S for each cut");
                 for (std::size_t q = 0; q < xy.size(); ++q) require_node(xy.data()[q], n);
                 std::vector<std::int64_t> sums;
@@ -84,7 +89,8 @@ void bind_own_inputs(nb::module_& m) {
                     nb::gil_scoped_release released;
                     for (std::size_t q = 0; q < xy.shape(0); ++q) {
                         const int x = static_cast<int>(xy(q, 0)), y = static_cast<int>(xy(q, 1));
-                        require(x != y, "x and y are different");
+                        const SetView q_given = std::as_const(s)[static_cast<int>(q)];
+                        require(x != y && !q_given.has(x) && !q_given.has(y), "x, y and S are disjoint");
                         sums.push_back(own.cut_sum(span_of(weights), x, y, s[static_cast<int>(q)], largest));
                     }
                 }
@@ -114,6 +120,7 @@ void secure(nb::module_& m) {
         [](const ManyBits& parents, const Numbers& weights, const Numbers& taken, const Numbers& chain) {
             require(parents.shape(0) > 0 && weights.shape(0) == parents.shape(0), "one weight for each DAG");
             const std::size_t n = parents.shape(1);
+            require_weights(span_of(weights), n);
             NodeSet seen(static_cast<int>(n));
             const auto first = distinct_nodes(taken, seen, int(n)), then = distinct_nodes(chain, seen, int(n));
             return to_numpy(cost_sums(dags_of(parents), span_of(weights), first, then), {then.size() + 1, n});
@@ -124,6 +131,7 @@ void secure(nb::module_& m) {
         "valid_deletions",
         [](const ManyBits& p, int k_max, std::size_t max_operators) -> nb::object {
             const Pdag g = pdag_of(p);
+            require_at_least(0, k_max, "k_max");
             const auto found = valid_deletions(g, k_max, max_operators);
             if (!found) return nb::none();
             std::vector<std::int64_t> xy;

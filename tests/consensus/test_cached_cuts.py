@@ -7,10 +7,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from fedbn._core.consensus import Deletions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbn._core.consensus import Deletions
 from fedbn.consensus.deletions import delete_all, new_deletions
 from fedbn.consensus.mcbnc import POOLINGS, Pooling, mcbnc_path
 from fedbn.fusion.inputs import MergedInputs

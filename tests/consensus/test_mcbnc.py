@@ -310,7 +310,6 @@ def test_classes_on_the_way_are_those_of_deletes_from_scratch() -> None:
     from fedbn._core.consensus import search_states
     from fedbn._core.graphs import cpdag, extension
     from fedbn._core.secure import delete
-
     from fedbn.consensus.threshold import _as_bits
 
     rng = np.random.default_rng(22)

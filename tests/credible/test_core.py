@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from fedbn._core import credible as core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbn._core import credible as core
 from fedbn.credible.building import Problem, build_diagram
 from fedbn.credible.diagram import Barred
 from fedbn.credible.limits import DiagramLimit, Limits

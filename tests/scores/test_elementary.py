@@ -7,10 +7,10 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from fedbn._core.scores import exponential, log_gamma, logarithm, logarithms
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedbn._core.scores import exponential, log_gamma, logarithm, logarithms
 from fedbn.errors import ArgumentError
 
 

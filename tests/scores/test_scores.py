@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from fedbn._core.scores import DiscreteScore, ScoreKind
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbn._core.scores import DiscreteScore, ScoreKind
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError, StructureError
 from fedbn.graphs.dag import DAG

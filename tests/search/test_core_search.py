@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from fedbn._core import search
 from fedbn._core.scores import GaussianScore
-
 from fedbn.errors import ArgumentError
 from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from fedbn._core import cg_dca as core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbn._core import cg_dca as core
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ArgumentError, ConfigError
 from fedbn.graphs.bits import pack, unpack

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from fedbn._core import families as core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbn._core import families as core
 from fedbn.errors import ArgumentError
 from fedbn.graphs.bits import pack, unpack
 from tests import naive_clusters as naive

@@ -7,10 +7,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from fedbn._core import families as core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbn._core import families as core
 from fedbn.errors import ArgumentError
 from fedbn.graphs.bits import pack, unpack
 
