@@ -1,4 +1,4 @@
-# Two commands do everything on a machine with Python 3.11, git and make:
+# Two commands do everything on a machine with Python 3.11, git, make and a C++ compiler:
 #   make demo   runs the main job on the embedded network alarm into results/demo
 #   make test   runs all that continuous integration runs
 # For daily work: make check, the same without the tests marked slow. make docs: build/docs, the

@@ -60,9 +60,8 @@ app = ServerApp()
 
 @dataclass(frozen=True)
 class Federated:
-    """A result, the CPU seconds that its fusions took, those of loading their kernels, the
-    consensus with parameters, if the run wanted them and sites gave them, and whose rows they are
-    of (None where nobody was asked)."""
+    """A result, the CPU seconds that its fusions took, the consensus with parameters, if the run
+    wanted them and sites gave them, and whose rows they are of (None where nobody was asked)."""
 
     result: FederationResult | SecureResult
     seconds: float

@@ -280,10 +280,8 @@ def stages(shown: bool) -> Iterator[Stages]:
 
 
 @contextmanager
-def starting(words: str, shown: bool, at_once: bool = False) -> Iterator[None]:
-    """Say what a command loads inside: if that takes long, or, where it always does, at once."""
-    if at_once and not sys.stderr.isatty():  # a bar is there at once
-        say_start(f"starting: {words}", shown)
+def starting(words: str, shown: bool) -> Iterator[None]:
+    """Say what a command loads inside, if that takes long."""
     with stages(shown) as notify:
         notify(f"starting: {words}")
         yield

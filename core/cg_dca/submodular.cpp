@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "elementary.hpp"
+
 namespace fedbn {
 
 Prefixes GaussianLikelihood::along(int node, std::span<const int> order, bool) {
@@ -26,9 +28,9 @@ Prefixes GaussianLikelihood::along(int node, std::span<const int> order, bool) {
         for (std::size_t c = 0; c < k; ++c) value -= of_k[c] * row_[c];
         row_[k] = value / of_k[k];
         variance -= row_[k] * row_[k];
-        log_det += std::log(rest);
+        log_det += logarithm(rest);
         values.f.push_back(fit_ * log_det);
-        values.g.push_back(fit_ * (log_det + std::log(variance)) + penalty_ * double(k + 1));
+        values.g.push_back(fit_ * (log_det + logarithm(variance)) + penalty_ * double(k + 1));
         values.p.push_back(0.0);
     }
     return values;
@@ -39,8 +41,8 @@ CategoricalLikelihood::CategoricalLikelihood(DiscreteScore& score)
     const double k = score.rung().row_weight, rows = score.table().all_rows;
     int largest = 1;
     for (int v = 0; v < n(); ++v) largest = std::max(largest, score.arity(v));
-    n_log_n_ = k * (rows * std::log(rows));
-    most_ = k * rows * std::log(double(largest));
+    n_log_n_ = k * (rows * logarithm(rows));
+    most_ = k * rows * logarithm(double(largest));
 }
 
 Prefixes CategoricalLikelihood::along(int node, std::span<const int> order, bool cut) {

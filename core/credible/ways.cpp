@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "border.hpp"
+#include "elementary.hpp"
 
 namespace fedbn {
 
@@ -223,7 +224,7 @@ std::vector<double> family_weights(const Diagram& diagram, const std::vector<Pro
                     const double excess = base + down.cost;
                     const double* left = excess > budget ? nullptr : left_by_others(budget - excess);
                     if (!left) break;
-                    total += double(up.ways) * double(down.ways) * std::exp(-excess) * *left;
+                    total += double(up.ways) * double(down.ways) * exponential(-excess) * *left;
                 }
             }
             weights[arc.family] += total;

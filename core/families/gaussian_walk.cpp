@@ -1,7 +1,8 @@
 #include "families/gaussian_walk.hpp"
 
-#include <cmath>
 #include <numeric>
+
+#include "elementary.hpp"
 
 namespace fedbn {
 
@@ -53,7 +54,7 @@ std::int64_t GaussianWalk::walk_on(double threshold, std::int64_t steps, std::si
 void GaussianWalk::arrive(int m, double threshold, std::vector<PricedSet>& found) {
     Level& level = levels_[m];
     const WalkRules& r = rules_;
-    const double cost = r.scale * std::log(schur(m)[0]) + r.penalty * included_count_;
+    const double cost = r.scale * logarithm(schur(m)[0]) + r.penalty * included_count_;
     if (level.is_new) {
         const double before = std::min(level.best, best_known());
         level.best = std::min(before, cost);
@@ -62,7 +63,7 @@ void GaussianWalk::arrive(int m, double threshold, std::vector<PricedSet>& found
             if (cost + paid_ <= threshold) found.push_back({included_, cost + paid_});
         }
     }
-    const double least = r.penalty * (included_count_ + 1) - r.scale * std::log(precision(m)[0]);
+    const double least = r.penalty * (included_count_ + 1) - r.scale * logarithm(precision(m)[0]);
     const bool hopeless = level.best + r.slack + r.margin < least || least + paid_ > threshold + r.margin;
     const bool full = included_count_ >= r.max_parents;
     if (m > 0 && !hopeless && full) capped_ = true;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "border.hpp"
+#include "elementary.hpp"
 #include "scores/gaussian.hpp"
 
 namespace fedbn {
@@ -47,8 +48,8 @@ public:
     void choose(double log_size) {
         slot_ = &slots_[static_cast<std::int64_t>(log_size * 997.0) % kSlots];
         if (slot_->log_size == log_size) return;
-        const double alpha = ess_ * std::exp(-log_size);
-        *slot_ = {log_size, alpha, std::lgamma(alpha), std::vector<double>(kSmall, std::nan(""))};
+        const double alpha = ess_ * exponential(-log_size);
+        *slot_ = {log_size, alpha, log_gamma(alpha), std::vector<double>(kSmall, std::nan(""))};
     }
     double operator()(std::int32_t count) {
         if (count >= kSmall) return computed(count);
@@ -64,7 +65,7 @@ private:
         std::vector<double> small;
     };
     double computed(std::int32_t count) const {
-        return std::lgamma(row_weight_ * count + slot_->alpha) - slot_->base;
+        return log_gamma(row_weight_ * count + slot_->alpha) - slot_->base;
     }
     double ess_, row_weight_;
     std::vector<Slot> slots_;
@@ -178,7 +179,7 @@ JointValues joint_values(const JointScore& score, const SetRanks& sets, std::spa
         sets.unrank(wanted[a], score.n(), members);
         if (bdeu) {
             double log_size = 0.0;
-            for (int v : members) log_size += std::log(double(score.data.variables[v].arity));
+            for (int v : members) log_size += logarithm(double(score.data.variables[v].arity));
             terms.choose(log_size);
         }
         for (std::int32_t count : counts(members))
@@ -201,8 +202,8 @@ public:
         : data_(score.data), n_(score.n()), terms_(score.parameter, score.row_weight), levels_(n_ + 1),
           weight_(std::size_t(data_.rows() + 1) * data_.widest()), number_(weight_.size()), alone_(data_.rows()),
           values_(std::size_t{1} << n_) {
-        values_[0] = std::lgamma(score.row_weight * double(data_.total) + score.parameter) -
-                     std::lgamma(score.parameter);
+        values_[0] = log_gamma(score.row_weight * double(data_.total) + score.parameter) -
+                     log_gamma(score.parameter);
         for (Level& level : levels_) {
             level.row.resize(data_.rows());
             level.group.resize(data_.rows());
@@ -230,7 +231,7 @@ private:
         if (++visits_ % 64 == 0) notice_interrupt();
         for (int v = top - 1; v >= 0; --v) {
             const int arity = data_.variables[v].arity;
-            terms_.choose(std::log(configurations * arity));
+            terms_.choose(logarithm(configurations * arity));
             count(level, v);
             double total = double(level.ones) * terms_(1);
             for (std::size_t k = 0; k < level.heavy; ++k) total += terms_(alone_[k]);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "border.hpp"
+#include "elementary.hpp"
 
 namespace fedbn {
 
@@ -149,7 +150,7 @@ LevelCosts ParentSetLevels::costs(int node, const Frontier& sets, int size, cons
             for (int v : parents) free *= arity(v);
             out.cost[a] += score_.parameter * free;
         } else if (score_.kind == JointKind::bdeu) {  // theorem 8
-            out.may_extend[a] = !(sets.values[a] + slack_ < occupied[at] * std::log(arity(node)));
+            out.may_extend[a] = !(sets.values[a] + slack_ < occupied[at] * logarithm(arity(node)));
         }
     }
     return out;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "border.hpp"
+#include "elementary.hpp"
 #include "scores/gaussian.hpp"
 
 namespace fedbn {
@@ -130,7 +131,7 @@ std::vector<double> gaussian_subset_values(std::span<const double> gram, std::sp
             const double share = row[j] / pivot;
             for (int k = 0; k <= j; ++k) schur[t][j * n + k] = given[j * n + k] - share * row[k];
         }
-        values[a] = values[others] + std::log(pivot);
+        values[a] = values[others] + logarithm(pivot);
     }
     for (Subset a = 1; a < values.size(); ++a) {
         const int size = std::popcount(a);

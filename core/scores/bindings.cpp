@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "border.hpp"
+#include "elementary.hpp"
 #include "scores/gaussian.hpp"
 #include "scores/score.hpp"
 
@@ -37,9 +38,12 @@ std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector
     require(!given.empty(), "there must be a row weight");
     std::vector<Rung> rungs;
     for (auto [row_weight, parameter] : given) {
-        require(row_weight >= 1 && parameter > 0 && std::isfinite(row_weight) && std::isfinite(parameter),
-                "row weights must be finite and at least 1, parameters finite and above 0, not " +
-                    std::to_string(row_weight) + " and " + std::to_string(parameter));
+        require(row_weight >= 1 && std::isfinite(row_weight),
+                "a row weight must be finite and at least 1, not " + std::to_string(row_weight));
+        // the penalty of BIC is ln 1 / 2 = 0 for a single row
+        require((kind == ScoreKind::bdeu ? parameter > 0 : parameter >= 0) && std::isfinite(parameter),
+                "an equivalent sample size must be finite and above 0, a penalty finite and at least 0, not " +
+                    std::to_string(parameter));
         rungs.push_back({row_weight, parameter});
     }
     nb::gil_scoped_release released;
@@ -216,6 +220,17 @@ void scores(nb::module_& m) {
                 return to_numpy(std::move(scores));
             },
             "y"_a, "parents"_a, "xs"_a, "s(y, P ∪ {x}) for each of the xs.");
+    m.def("logarithm", &logarithm, "x"_a, "ln x, the same bytes on every machine.");
+    m.def("exponential", &exponential, "x"_a, "e^x.");
+    m.def("log_gamma", [](double x) {
+        require(x > 0, "ln Γ is for numbers above 0");
+        return log_gamma(x);
+    }, "x"_a, "ln Γ(x) for x > 0.");
+    m.def("logarithms", [](const Vector& xs) {
+        std::vector<double> found(xs.data(), xs.data() + xs.size());
+        for (double& x : found) x = logarithm(x);
+        return to_numpy(std::move(found));
+    }, "xs"_a.noconvert(), "ln x of each, [n].");
     bind_discrete(m);
     bind_gaussian(m);
 }

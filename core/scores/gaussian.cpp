@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "elementary.hpp"
+
 namespace fedbn {
 
 Factor::Factor(int n)
@@ -32,7 +34,7 @@ void Factor::add_row(std::span<const double> gram, int member) {
     }
     left = std::max({left, kRelativeFloor * own, kAbsoluteFloor});
     inverse_[a] = 1.0 / std::sqrt(left);
-    log_det_[a + 1] = log_det_[a] + std::log(left);
+    log_det_[a + 1] = log_det_[a] + logarithm(left);
     determined_[a + 1] = determined_[a] || left < kNearlyDetermined * own;
     members_.push_back(member);
 }
@@ -92,9 +94,9 @@ void GaussianScore::local_with(int y, std::span<const int> parents, std::span<co
         const auto square = [&](std::size_t a) { return columns_[a * kTogether + lane] * columns_[a * kTogether + lane]; };
         double rest = own;
         for (std::size_t a = 0; a < k; ++a) rest -= square(a);
-        const double part = joint_of(k + 1, base + std::log(std::max(rest, least)));
+        const double part = joint_of(k + 1, base + logarithm(std::max(rest, least)));
         rest = std::max(rest - square(k), least);
-        scores[i] = joint_of(k + 2, whole + std::log(rest)) - part;
+        scores[i] = joint_of(k + 2, whole + logarithm(rest)) - part;
         if (in_order || rest < kNearlyDetermined * own)
             scores[i] = std::numeric_limits<double>::quiet_NaN(), all_known = false;
     }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "elementary.hpp"
 #include "random.hpp"
 
 namespace fedbn {
@@ -33,10 +34,10 @@ Counted::Counted(ScoreKind kind, std::span<const std::uint16_t> codes, std::vect
       signs(make_signs(table.n())) {}
 
 DiscreteScore::Size DiscreteScore::Size::times(int arity) const {
-    return {product * arity, logs + std::log(double(arity))};
+    return {product * arity, logs + logarithm(double(arity))};
 }
 
-double DiscreteScore::Size::log() const { return product < 0x1p53 ? std::log(product) : logs; }
+double DiscreteScore::Size::log() const { return product < 0x1p53 ? logarithm(product) : logs; }
 
 DiscreteScore::DiscreteScore(std::shared_ptr<Counted> counted, std::size_t rung)
     : shared_(std::move(counted)), rung_(rung), nodes_(shared_->table.n()) {

@@ -15,7 +15,7 @@ class PackedRows {
 public:
     PackedRows(Codes codes, std::span<const int> arities, int rows) : rows_(rows) {
         std::vector<std::pair<int, int>> places;  // word and shift
-        int used = 64;
+        int used = 65;  // of the last word; there is none yet
         for (int arity : arities) {
             const int bits = std::bit_width(unsigned(std::max(arity, 1) - 1));
             if (used + bits > 64) ++width_, used = 0;

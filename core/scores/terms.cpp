@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "elementary.hpp"
+
 namespace fedbn {
 
 namespace {
@@ -11,20 +13,12 @@ namespace {
 constexpr std::size_t kSlots = 256;
 constexpr int kProbes = 8;
 constexpr std::size_t kBytes = 8 << 20;
-constexpr int kLookedUp = 128;  // counts below this are small: Stirling's series is for the others
-
-/// ln Γ(z) for z >= kLookedUp - 1 by Stirling's series (error below 1e-16 relative).
-double log_gamma(double z) {
-    static const double half_log_2_pi = 0.5 * std::log(2.0 * std::numbers::pi);
-    const double inverse = 1.0 / z, square = inverse * inverse;
-    const double series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square / 1260.0));
-    return (z - 0.5) * std::log(z) - z + half_log_2_pi + series;
-}
+constexpr int kLookedUp = 128;  // counts below this are small: their terms are sums of logarithms
 
 /// Π r - 1; beyond e^690 it grows with the logarithm, without inf.
 double size_beyond_one(double log_size) {
-    if (log_size <= 690.0) return std::exp(log_size) - 1.0;
-    return std::exp(690.0) * (1.0 + log_size - 690.0);
+    if (log_size <= 690.0) return exponential(log_size) - 1.0;
+    return exponential(690.0) * (1.0 + log_size - 690.0);
 }
 
 std::int64_t whole(double value) { return static_cast<std::int64_t>(std::rint(value)); }
@@ -34,15 +28,15 @@ std::int64_t whole(double value) { return static_cast<std::int64_t>(std::rint(va
 Terms::Terms(ScoreKind kind, int rows, std::span<const int> arities, std::vector<Rung> rungs)
     : kind_(kind), rungs_(std::move(rungs)), slots_(kSlots), sums_(rungs_.size()) {
     double log_arities = 0;
-    for (int arity : arities) log_arities += std::log(arity);
+    for (int arity : arities) log_arities += logarithm(arity);
     for (auto& rung : rungs_) {
         const double k = rung.row_weight;
-        double largest = k * std::log(k * rows + 2.0);
+        double largest = k * logarithm(k * rows + 2.0);
         if (kind == ScoreKind::bdeu)
-            largest = k * std::log(k * rows + rung.parameter + 2.0) +
-                      std::abs(std::log(rung.parameter)) + log_arities;
-        const double exponent = std::floor(62.0 - std::log2(rows * largest + 1.0));
-        rung.units = std::exp2(std::clamp(exponent, -1000.0, 44.0));
+            largest = k * logarithm(k * rows + rung.parameter + 2.0) +
+                      std::abs(logarithm(rung.parameter)) + log_arities;
+        const double exponent = std::floor(62.0 - logarithm(rows * largest + 1.0) * std::numbers::log2e);
+        rung.units = std::ldexp(1.0, int(std::clamp(exponent, -1000.0, 44.0)));
     }
     places_ = std::min<std::size_t>(rows + 1, std::max<std::size_t>(kLookedUp, kBytes / (8 * kSlots * rungs_.size())));
     const auto weighted = std::ranges::find_if(rungs_, [](auto& r) { return r.row_weight != 1.0; });
@@ -103,14 +97,14 @@ Terms::Slot& Terms::slot_of(double log_size) {
 /// ln α - ln Γ(1 + α) + ln Γ(k n + α).
 void Terms::begin_bdeu(Slot& slot, std::size_t r) {
     const auto& [k, ess, units] = rungs_[r];
-    const double log_alpha = std::log(ess) - slot.log_size, alpha = std::exp(log_alpha);
+    const double log_alpha = logarithm(ess) - slot.log_size, alpha = exponential(log_alpha);
     slot.alpha = alpha;
-    slot.offset = log_alpha - std::lgamma(1.0 + alpha);
-    double total = slot.offset + std::lgamma(k * (kLookedUp - 1) + alpha);
+    slot.offset = log_alpha - log_gamma(1.0 + alpha);
+    double total = slot.offset + log_gamma(k * (kLookedUp - 1) + alpha);
     if (k == 1.0) {
         total = log_alpha;
         for (int count = 1; count < kLookedUp; ++count) {
-            if (count > 1) total += std::log(count - 1 + alpha);
+            if (count > 1) total += logarithm(count - 1 + alpha);
             if (std::size_t(count) < places_) slot.known[count * rungs() + r] = whole(total * units);
         }
     }
@@ -123,11 +117,11 @@ void Terms::fill(Slot& slot, int count, std::size_t place) {
         const double k = rungs_[r].row_weight;
         double value;
         if (kind_ == ScoreKind::information)
-            value = k * (count * std::log(count));
+            value = k * (count * logarithm(count));
         else if (count >= kLookedUp)
             value = log_gamma(k * count + slot.alpha) - slot.base[r];
         else if (k != 1.0)
-            value = slot.offset + std::lgamma(k * count + slot.alpha);
+            value = slot.offset + log_gamma(k * count + slot.alpha);
         else
             continue;
         slot.known[place * rungs() + r] = whole(value * rungs_[r].units);

@@ -277,7 +277,7 @@ def _measure(
 def _as_bits(
     path: DeletionPath,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint64]]:
-    """G+ as parents' bits, and x, y and H of the deletions for the kernels."""
+    """G+ as parents' bits, and x, y and H of the deletions for the core."""
     from fedbn.graphs.bits import pack
 
     place = {name: i for i, name in enumerate(path.names)}

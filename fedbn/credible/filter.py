@@ -24,7 +24,7 @@ from fedbn.search.families.cluster_lp import ClusterBound, ClusterLP
 from fedbn.search.families.components import components
 from fedbn.search.families.families import Families
 from fedbn.search.families.ordering import ordering_search
-from fedbn.search.families.parent_sets import TOLERANCE, is_interrupt
+from fedbn.search.families.parent_sets import TOLERANCE
 from fedbn.search.families.subset_dp import best_choice, subset_bytes, subset_tables
 from fedbn.wording import count_of
 
@@ -115,9 +115,7 @@ def filtered_components(
         part = waiting.pop()
         try:
             component = _reduce(part, epsilon, rng, limits, notify)
-        except (KeyboardInterrupt, SystemError) as error:
-            if not is_interrupt(error):
-                raise
+        except KeyboardInterrupt:
             limits.interrupt()
             component = _reduce(part, epsilon, rng, limits, notify)
         inner = component.split()

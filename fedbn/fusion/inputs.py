@@ -24,7 +24,7 @@ from fedbn.graphs.dag import DAG, positions
 __all__ = ["MergedInputs", "merge_inputs", "stacked_bits"]
 
 
-# Sums of weights times cuts are int64 in the kernels.
+# Sums of weights times cuts are int64 in the core.
 LARGEST_SUM = 2**62
 
 

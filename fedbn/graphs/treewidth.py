@@ -33,7 +33,7 @@ def treewidth(adjacency: NDArray[np.bool_]) -> int:
 
     around = pack(adjacency)
     _, by_fill = fill_order(around)
-    return min(by_fill, order_width(around, cardinality_order(around)))
+    return int(min(by_fill, order_width(around, cardinality_order(around))))
 
 
 def dag_treewidth(dag: DAG) -> int:

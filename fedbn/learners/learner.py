@@ -96,7 +96,6 @@ class Learner:
     run : imports its search when it is called: a client process loads only what it runs.
     uses : the fields of LearnerSettings that it has a use for, beside those that all share.
     takes_start : whether its search can begin at a given DAG.
-    is_isolated : whether it loads its kernels in a process of its own.
     is_private : whether its structures are differentially private (`fedbn.privacy`).
     search : where the learner sees the table through its score alone, what it does with the score:
         then a ladder of row weights counts once for all of them.
@@ -105,7 +104,6 @@ class Learner:
     run: Run
     uses: frozenset[str] = frozenset()
     takes_start: bool = False
-    is_isolated: bool = False
     is_private: bool = False
     search: Search | None = None
 

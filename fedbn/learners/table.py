@@ -44,9 +44,9 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
         "xges": _on_score(search_xges, _CLASSES),
         "ils": _on_score(search_ils, _CLASSES),
         "hc": _on_score(search_hill_climbing, frozenset({"knowledge"})),
-        "cg-dca": Learner(run_cg_dca, _CG_DCA, is_isolated=True),
-        "optimal": Learner(run_optimal, _EXACT, is_isolated=True),
-        "ordering": Learner(run_ordering, _EXACT, is_isolated=True),
+        "cg-dca": Learner(run_cg_dca, _CG_DCA),
+        "optimal": Learner(run_optimal, _EXACT),
+        "ordering": Learner(run_ordering, _EXACT),
         "bootstrap": Learner(
             run_bootstrap, _CLASSES | _PHASES | {"max_dags", "replicates"}, takes_start=True
         ),

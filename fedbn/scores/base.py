@@ -2,7 +2,8 @@
 
 A score of a DAG G on data is total(G) = Σ_y s(y, Pa_G(y)); higher is better. Every score of this
 package is score equivalent (members of one equivalence class have the same total; this holds for
-AIC too, since equivalent DAGs have as many free parameters), which `core/scores/score.hpp` exploits.
+AIC too, since equivalent DAGs have as many free parameters), which `core/scores/score.hpp`
+exploits.
 """
 
 from __future__ import annotations

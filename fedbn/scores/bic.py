@@ -7,7 +7,6 @@ and N by k, as if every row were there k times.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -39,9 +38,11 @@ def bic_ladder(
     dataset: Dataset, row_weights: Sequence[float], memory_mb: float = MEMORY_MB
 ) -> tuple[TabulatedScore, ...]:
     """`bic` for each row weight; what one of them counts the others know."""
+    from fedbn._core.scores import logarithm
+
     for row_weight in row_weights:
         require_row_weight(row_weight)
-    penalties = [0.5 * math.log(row_weight * dataset.n_rows) for row_weight in row_weights]
+    penalties = [0.5 * logarithm(row_weight * dataset.n_rows) for row_weight in row_weights]
     return criterion(dataset, "bic", penalties, row_weights, memory_mb)
 
 

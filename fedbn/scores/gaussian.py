@@ -97,7 +97,7 @@ def gaussian_from_covariance(
     >>> round(score.local_score(1, [0]) - score.local_score(1, []), 4)
     12.0815
     """
-    from fedbn._core.scores import GaussianScore
+    from fedbn._core.scores import GaussianScore, logarithm
 
     n = len(names)
     matrix = np.array(covariance, dtype=np.float64)
@@ -112,9 +112,9 @@ def gaussian_from_covariance(
         raise DataError("the variables of a covariance must be sorted by name")
     require_row_weight(row_weight)
     counted = row_weight * rows
-    penalty = 0.5 * math.log(counted) if criterion == "bic" else 1.0
+    penalty = 0.5 * logarithm(counted) if criterion == "bic" else 1.0
     size = np.arange(n + 1, dtype=np.float64)
-    constant = -0.5 * counted * (1.0 + math.log(2.0 * math.pi)) * size
+    constant = -0.5 * counted * (1.0 + logarithm(2.0 * math.pi)) * size
     constant -= penalty * size * (size - 1.0) / 2.0
     exponent = np.full(n + 1, 0.5 * counted)
     gram = (matrix + matrix.T) / 2.0
@@ -137,7 +137,7 @@ def bge_ladder(dataset: Dataset, row_weights: Sequence[float]) -> tuple[Tabulate
 
 def _bge(dataset: Dataset, scatter: NDArray[np.float64], row_weight: float) -> TabulatedScore:
     """BGe from the cross products of the centred columns."""
-    from fedbn._core.scores import GaussianScore
+    from fedbn._core.scores import GaussianScore, log_gamma, logarithm
 
     require_row_weight(row_weight)
     rows, n = row_weight * dataset.n_rows, dataset.n
@@ -145,13 +145,13 @@ def _bge(dataset: Dataset, scatter: NDArray[np.float64], row_weight: float) -> T
     t = mean_weight * (degrees - n - 1.0) / (mean_weight + 1.0)
     constant = np.zeros(n + 1)
     exponent = np.zeros(n + 1)
-    log_ratio = 0.5 * math.log(mean_weight / (rows + mean_weight))
+    log_ratio = 0.5 * logarithm(mean_weight / (rows + mean_weight))
     for size in range(1, n + 1):
         prior = 0.5 * (degrees - n + size)
         exponent[size] = 0.5 * rows + prior
-        constant[size] = size * (log_ratio - 0.5 * rows * math.log(math.pi) + prior * math.log(t))
+        constant[size] = size * (log_ratio - 0.5 * rows * logarithm(math.pi) + prior * logarithm(t))
         for j in range(size):
-            constant[size] += math.lgamma(exponent[size] - 0.5 * j) - math.lgamma(prior - 0.5 * j)
+            constant[size] += log_gamma(exponent[size] - 0.5 * j) - log_gamma(prior - 0.5 * j)
     gram = row_weight * scatter + t * np.eye(n)
     core, label = GaussianScore(gram, constant, exponent), label_with("bge", row_weight)
     return TabulatedScore(dataset.names, label, core, dataset.n_rows, float(row_weight), 0.0)

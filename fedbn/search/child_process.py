@@ -2,8 +2,8 @@
 
 The caller sends one pickled task to a module that is run as a program, and gets one pickled answer
 back; what the solver prints does not get between. Both ends are fedbn's own code on one machine.
-The child tells what the search took and what it took to get there: starting Python, reading the
-task, loading the kernels.
+The child tells what the search took and what it took to get there: starting Python and reading
+the task.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +22,7 @@ from fedbn.errors import FedbnError, SearchError
 
 LONGEST = 1e6  # seconds: a process cannot wait for much more
 
-__all__ = ["Answer", "answer_of", "serve", "time_stages"]
+__all__ = ["Answer", "answer_of", "serve", "timed"]
 
 
 @dataclass(frozen=True)
@@ -79,30 +78,22 @@ def _end(code: int, told: str) -> str:
     return f"the solver ended with code {code}" + (f": {last[0]}" if last else "")
 
 
-def serve(compute: Callable[[Any], object], load: Callable[[Any], object] | None = None) -> None:
-    """The child's side: one task from standard input, `compute`'s result to standard output.
-
-    `load` runs before, on the same task, to compile or load the kernels that it will need.
-    """
+def serve(compute: Callable[[Any], object]) -> None:
+    """The child's side: one task from standard input, `compute`'s result to standard output."""
     task = sys.stdin.buffer.read()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a solver prints must not get between
     answer: object
     try:
-        answer = time_stages(compute, load, pickle.loads(task))
+        answer = timed(compute, pickle.loads(task))
     except FedbnError as error:
         answer = error
     with answers:
         pickle.dump(answer, answers)
 
 
-def time_stages(
-    compute: Callable[[Any], object], load: Callable[[Any], object] | None, task: object
-) -> Answer:
-    """`compute`'s result for the task, `load` having run before, and what each took."""
-    if load is not None:
-        with suppress(FedbnError):
-            load(task)
+def timed(compute: Callable[[Any], object], task: object) -> Answer:
+    """`compute`'s result for the task, what it took, and what the process had taken before."""
     ready = time.process_time()
     result = compute(task)
     return Answer(result, time.process_time() - ready, ready)

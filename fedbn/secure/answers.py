@@ -1,7 +1,7 @@
 """A site's answers: vectors of integers, of which only the sums over the sites are ever read.
 
 `answer` depends on the request and the site's own DAGs alone, so the same request gives the same
-answer. The kernels are those of the fusion and of the consensus, run over one site's DAGs.
+answer. The compiled parts are those of the fusion and of the consensus, run over one site's DAGs.
 """
 
 from __future__ import annotations

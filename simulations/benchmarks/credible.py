@@ -1,7 +1,7 @@
 """CPU seconds of credible sets on sampled tables: scoring, the set, its classes, its posteriors.
 
 Run `python -m simulations.benchmarks.credible [NETWORK ROWS BF]...`; each case prints one line,
-after a first case that loads the kernels. Compare on a quiet machine: CPU time still depends on
+after a first case that is not counted. Compare on a quiet machine: CPU time still depends on
 what shares the caches.
 """
 

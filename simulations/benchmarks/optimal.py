@@ -8,7 +8,7 @@
 discrete ones by a table beside the file; the command fails unless every instance is proven optimal
 at the given optimum within 1e-6 relative. `--gaussian NODES:DEGREE` are instances of the CG-DCA
 paper's generator with N = `--rows`. Every method runs in a process of its own after a small warm-up
-(which loads most kernels and is not counted), so that the peak of memory is its own; the making of
+that is not counted, so that the peak of memory is its own; the making of
 the score is not counted either.
 """
 

@@ -133,7 +133,7 @@ def main(
 
     entries = read_inputs([file], nodes=None, first=first, weights=None)
     dags, pooled = [entry.dag for entry in entries], cast(Robust, robust)
-    compare(dags[:2], 0, pooled)  # compiles or loads the kernels
+    compare(dags[:2], 0, pooled)
     for name, value in compare(dags, look_ahead, pooled).items():
         print(f"{name:30} {value:.3f}" if isinstance(value, float) else f"{name:30} {value}")
 

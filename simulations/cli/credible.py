@@ -153,7 +153,7 @@ def credible(
     is left out without proof, and numbers say "at least" where a limit was met. Edges go to
     standard output as CSV with their posteriors, counts to standard error.
     """
-    with starting("loading kernels", not (quiet or as_json), at_once=True):
+    with starting("loading the solvers", not (quiet or as_json)):
         from simulations.commands.credible import Output, Scored, Wanted, credible_and_report
         from simulations.experiment import experiment_from
 

@@ -73,7 +73,7 @@ def simulate(
     if more_sites and not given["sites"]:
         raise typer.BadParameter(f"unexpected argument {more_sites[0]!r}; see --help")
     words = "reading settings, loading the learners"
-    with starting(words, not (quiet or as_json), at_once=True):
+    with starting(words, not (quiet or as_json)):
         from fedbn.federation.private_runs import guarantee_of
         from simulations.commands.simulate import run_and_report
         from simulations.experiment import experiment_from

@@ -82,7 +82,7 @@ def bootstrap(
         )
     began = time.monotonic()
     words = "reading the table, loading the learners"
-    with starting(words, not (quiet or as_json), at_once=True):
+    with starting(words, not (quiet or as_json)):
         from fedbn.graphs.writing import require_structure_file, write_structure
         from fedbn.learners import LearnerSettings
         from simulations.commands.learn import read_table

@@ -27,7 +27,6 @@ from fedbn.errors import ConfigError, SearchError
 from fedbn.graphs.directions import directed_words
 from fedbn.limits import Limit
 from fedbn.scores import make_score
-from fedbn.search.families.parent_sets import is_interrupt
 from fedbn.whole_file import require_writable
 from fedbn.wording import count_of
 from simulations.commands.credible_output import show, write_files
@@ -224,9 +223,7 @@ def _content(
         content |= _lists(found, classes, wanted)
         if wanted.paper and classes is not None:
             content["paper_classes"] = classes.coarse_count
-    except (KeyboardInterrupt, SystemError) as error:
-        if not is_interrupt(error):
-            raise
+    except KeyboardInterrupt:
         content["limit"] = content["limit"] or "interrupted: averages and lists are left out"
     return content
 

@@ -34,7 +34,7 @@ class FuseOptions:
     files: tuple[Path, ...] = ()
 
     def require_possible(self, n_inputs: int) -> None:
-        """Check what MCBNC is told before its kernels are loaded; raises ConfigError."""
+        """Check what MCBNC is told before anything is loaded; raises ConfigError."""
         from fedbn.consensus.path import as_threshold
         from fedbn.consensus.pooling import poolings_of
         from fedbn.consensus.threshold import READINGS

@@ -1,7 +1,6 @@
 """The Flower app as a folder that `flwr run` takes: the two thin apps and the run's settings.
 
-fedbn itself is not in it: every machine imports the installed package, so that compiled kernels are
-found where they were cached.
+fedbn itself is not in it: every machine imports the installed package with its compiled core.
 """
 
 from __future__ import annotations

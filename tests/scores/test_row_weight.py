@@ -21,7 +21,7 @@ from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.optimal import learn_optimal
 from fedbn.search.xges import xges
 from tests import naive_search as naive
-from tests.scores.test_scores import FAMILIES, categorical, gaussian
+from tests.scores.test_scores import FAMILIES, categorical, gaussian, one_by_one
 
 CATEGORICAL = [name for name in SCORES if SCORES[name].kind == "categorical"]
 
@@ -74,16 +74,10 @@ def test_real_weights_follow_the_formula(
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 300), st.floats(1.0, 9.0), st.integers(0, 99))
 def test_batched_counting_knows_the_weight(rows: int, weight: float, seed: int) -> None:
-    from tests.kernel_doors import joint, joint_pairs
-
     data = categorical(rows, [3, 2, 4, 3], seed)
-    batched = make_score("bdeu", data, row_weight=weight).tables
-    alone = make_score("bdeu", data, row_weight=weight).tables
-    full, part = np.empty(2), np.empty(2)
-    joint_pairs(batched, 1, np.array([0, 0]), 1, np.array([2, 3]), 2, full, part)
-    for i, x in enumerate((2, 3)):
-        assert part[i] == joint(alone, np.array([0, x]), 2)
-        assert full[i] == joint(alone, np.array([0, x, 1]), 3)
+    batched = make_score("bdeu", data, row_weight=weight).core.local_with(1, [0], [2, 3])
+    alone = make_score("bdeu", data, row_weight=weight)
+    assert batched.tolist() == one_by_one(alone, 1, [0], [2, 3])
 
 
 def _optimal(score: TabulatedScore) -> object:

@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from fedbn._core.scores import DiscreteScore, ScoreKind
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError, StructureError
-from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.learners.settings import LearnerSettings
-from fedbn.scores import SCORES, make_score, total_score
+from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
 from fedbn.scores.bdeu import bdeu
 from fedbn.scores.gaussian import gaussian_from_covariance, require_regular
 from tests import naive_search as naive
@@ -37,6 +37,12 @@ def categorical(rows: int, arities: list[int], seed: int = 0) -> Dataset:
 def gaussian(rows: int, n: int, seed: int = 0) -> Dataset:
     values = np.random.default_rng(seed).standard_normal((rows, n)) @ np.triu(np.ones((n, n)))
     return Dataset(Schema.gaussian(f"v{i}" for i in range(n)), 3.0 + values)
+
+
+def one_by_one(score: TabulatedScore, y: int, parents: list[int], xs: list[int]) -> list[float]:
+    """s(y, P ∪ {x}) for each of the xs, of sets that are counted alone."""
+    joint = score.core.joint
+    return [joint([*parents, x, y]) - joint([*parents, x]) for x in xs]
 
 
 FAMILIES = [(0, ()), (1, (0,)), (2, (0, 1)), (3, (1, 2)), (0, (1, 2, 3)), (3, (0, 1, 2))]
@@ -104,22 +110,11 @@ def test_a_small_store_changes_no_score() -> None:
     data = categorical(60, [3] * 20)
     rng = np.random.default_rng(1)
     roomy, small = bdeu(data), bdeu(data, memory_mb=1)
-    assert small.tables.values.size < roomy.tables.values.size
     for _ in range(15_000):
         node, *parents = rng.choice(20, size=5, replace=False).tolist()
         assert small.local_score(node, parents) == roomy.local_score(node, parents)
-    assert small.tables.counters[2] > 0
-
-
-def test_rows_outside_modes() -> None:
-    from fedbn.scores._preparation_kernels import rows_outside_modes
-
-    codes = np.array([[2, 0, 2, 1], [0, 1, 1, 0], [3, 3, 3, 3]], dtype=np.uint16)
-    modes, start, rows, states = rows_outside_modes(codes, np.array([3, 2, 4]))
-    assert modes.tolist() == [2, 0, 3]
-    assert start.tolist() == [0, 2, 4, 4]
-    assert rows.tolist() == [1, 3, 1, 2]
-    assert states.tolist() == [0, 1, 1, 1]
+    assert small.core.emptied > 0
+    assert roomy.core.emptied == 0
 
 
 def test_order_of_parents_rows_and_states_does_not_matter() -> None:
@@ -165,21 +160,14 @@ def test_wrong_requests() -> None:
 def test_batched_counting_equals_one_by_one(
     rows: int, arities: list[int], seed: int, ess: float
 ) -> None:
-    """joint_pairs (bitmaps, merged rows, dense or hashed cells) against J of each set alone."""
-    from tests.kernel_doors import joint, joint_pairs
-
+    """Bitmaps, merged rows, dense or hashed cells against J of each set alone."""
     data = categorical(rows, arities, seed)
     n = len(arities)
-    batched, alone = bdeu(data, ess).tables, bdeu(data, ess).tables
     y, *parents = np.random.default_rng(seed).permutation(n)[: max(1, n - 2)].tolist()
-    xs = np.array([x for x in range(n) if x != y and x not in parents], dtype=np.int64)
-    full, part = np.empty(n), np.empty(n)
-    P = np.array([*parents, 0], dtype=np.int64)
-    joint_pairs(batched, y, P, len(parents), xs, xs.size, full, part)
-    for i, x in enumerate(xs.tolist()):
-        assert part[i] == joint(alone, np.array([*parents, x], dtype=np.int64), len(parents) + 1)
-        whole = np.array([*parents, x, y], dtype=np.int64)
-        assert full[i] == joint(alone, whole, len(parents) + 2)
+    xs = [x for x in range(n) if x != y and x not in parents]
+    assert bdeu(data, ess).core.local_with(y, parents, xs).tolist() == one_by_one(
+        bdeu(data, ess), y, parents, xs
+    )
 
 
 @settings(max_examples=25, deadline=None)
@@ -187,8 +175,6 @@ def test_batched_counting_equals_one_by_one(
 def test_gaussian_bits_do_not_depend_on_what_was_asked_before(seed: int, name: str) -> None:
     """One score that keeps rows of its last factor, against a new score for every question, and
     the columns that go side by side against each alone."""
-    from tests.kernel_doors import joint_pairs
-
     data, rng = gaussian(60, 12, seed), np.random.default_rng(seed)
     used = make_score(name, data)
     for _ in range(12):
@@ -198,14 +184,10 @@ def test_gaussian_bits_do_not_depend_on_what_was_asked_before(seed: int, name: s
         over, again = used.over(nodes), make_score(name, data).over(nodes)
         assert over.local_score(0, range(1, 1 + k)) == again.local_score(0, range(1, 1 + k))
         assert used.local_score(y, parents) == make_score(name, data).local_score(y, parents)
-        P, xs = np.array([*parents, y], dtype=np.int64), np.array(others[k:], dtype=np.int64)
-        full, part, one, two = np.empty((4, xs.size))
-        joint_pairs(used.tables, y, P, k, xs, xs.size, full, part)
-        for i, x in enumerate(xs.tolist()):
-            joint_pairs(make_score(name, data).tables, y, P, k, xs[i:], 1, one, two)
-            assert (full[i], part[i]) == (one[0], two[0])
-            gain = full[i] - part[i]
-            assert gain == pytest.approx(used.local_score(y, [*parents, x]), rel=1e-9, abs=1e-7)
+        together = used.core.local_with(y, parents, others[k:]).tolist()
+        for x, found in zip(others[k:], together, strict=True):
+            assert make_score(name, data).core.local_with(y, parents, [x]).tolist() == [found]
+            assert found == pytest.approx(used.local_score(y, [*parents, x]), rel=1e-9, abs=1e-7)
 
 
 @pytest.mark.parametrize("name", ["gaussian-bic", "gaussian-aic", "bge"])
@@ -213,72 +195,56 @@ def test_gaussian_bits_do_not_depend_on_what_was_asked_before(seed: int, name: s
 def test_columns_that_others_determine_keep_equivalent_dags_equal(name: str, seed: int) -> None:
     """Both directions of an edge between equal families, also as the searches ask for them: or else
     each of two operators that undo one another could gain, and a search would not end."""
-    from tests.kernel_doors import joint_pairs
-
     rng = np.random.default_rng(seed)
     values = gaussian(400, 7, seed).values.copy()
     values[:, 3] = values[:, 0] + values[:, 5]
     values[:, 1] = np.round(values[:, 2] - values[:, 6], 6)
     score = make_score(name, Dataset(Schema.gaussian([f"v{i}" for i in range(7)]), values))
-    full, part = np.empty(1), np.empty(1)
     for _ in range(200):
         x, y, *others = rng.permutation(7).tolist()
         P = sorted(others[: int(rng.integers(0, 6))])
         one = score.local_score(x, P) + score.local_score(y, [*P, x])
         other = score.local_score(y, P) + score.local_score(x, [*P, y])
         assert one == pytest.approx(other, rel=1e-9)
-        given = np.array([*P, 0], dtype=np.int64)
-        joint_pairs(score.tables, y, given, len(P), np.array([x]), 1, full, part)
-        assert full[0] - part[0] == pytest.approx(score.local_score(y, [*P, x]), abs=1e-6)
+        [batched] = score.core.local_with(y, P, [x])
+        assert batched == pytest.approx(score.local_score(y, [*P, x]), abs=1e-6)
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(600, 3000), st.integers(0, 99), st.sampled_from(["bdeu", "bic"]))
 def test_rows_and_bitmaps_count_the_same(rows: int, seed: int, name: str) -> None:
-    """Rare states are counted by rows where there are many of them; the twin has no bitmaps."""
-    from tests.kernel_doors import joint_pairs
-
+    """Rare states are counted by rows where there are many of them, common ones by bitmaps."""
     rng = np.random.default_rng(seed)
     codes = np.column_stack(
         [rng.integers(0, 3, (rows, 3)), rng.random((rows, 9)) < rng.uniform(0.0, 0.1, 9)]
     ).astype(np.int32)
     states = {f"v{i:02d}": "012"[: 3 if i < 3 else 2] for i in range(12)}
     data = Dataset(Schema.categorical(states), codes)
-    one, twin = make_score(name, data).tables, make_score(name, data).tables
-    twin = twin._replace(bitmaps=np.zeros((0, 0), dtype=np.uint64))
-    P, xs = np.array([1, 2, 0]), np.arange(3, 12)
-    found = np.empty((2, 9)), np.empty((2, 9))
-    for tables, values in zip((one, twin), found, strict=True):
-        joint_pairs(tables, 0, P, 2, xs, xs.size, values[0], values[1])
-    assert np.array_equal(*found)
+    xs = list(range(3, 12))
+    found = make_score(name, data).core.local_with(0, [1, 2], xs).tolist()
+    assert found == one_by_one(make_score(name, data), 0, [1, 2], xs)
+    for x, value in zip(xs, found, strict=True):
+        if name == "bdeu":
+            expected = naive.bdeu(data, 0, (1, 2, x), 1.0)
+        else:
+            expected = naive.penalised(data, 0, (1, 2, x), math.log(rows) / 2)
+        assert value == pytest.approx(expected, rel=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 400), st.lists(st.integers(1, 70), min_size=1, max_size=9), st.integers(0, 9))
 def test_what_is_made_of_a_table(rows: int, arities: list[int], seed: int) -> None:
-    """Merged rows, bitmaps and rows outside the modes, against numpy."""
-    from fedbn.scores._preparation_kernels import merge_rows, rows_outside_modes, state_bitmaps
-
+    """Merged rows and rows outside the modes, against numpy."""
     rng = np.random.default_rng(seed)
     codes = np.array([rng.integers(0, r, rows) for r in arities], dtype=np.uint16)
     codes = np.ascontiguousarray(codes[:, rng.integers(0, 1 + rows // 2, rows)])
-    bits = np.array([(r - 1).bit_length() for r in arities])
-    first, weights = merge_rows(codes, bits)
-    _, expected, counts = np.unique(codes, axis=1, return_index=True, return_counts=True)
-    assert sorted(first.tolist()) == first.tolist() == sorted(expected.tolist())
-    assert dict(zip(first.tolist(), weights.tolist(), strict=True)) == dict(
-        zip(expected.tolist(), counts.tolist(), strict=True)
-    )
-    bitmaps = state_bitmaps(codes, np.array(arities), 8)
-    lines = [codes[v] == state for v, r in enumerate(arities) for state in range(r)]
-    assert np.array_equal(unpack(bitmaps, 512)[:, :rows], lines)
-    assert not unpack(bitmaps, 512)[:, rows:].any()
-    modes, start, others, states = rows_outside_modes(codes, np.array(arities))
-    for v, column in enumerate(codes):
-        assert modes[v] == np.bincount(column).argmax()
-        outside = np.flatnonzero(column != modes[v])
-        assert np.array_equal(others[start[v] : start[v + 1]], outside)
-        assert np.array_equal(states[start[v] : start[v + 1]], column[outside])
+    [core] = DiscreteScore.rungs(ScoreKind.bdeu, codes, arities, [(1.0, 1.0)], 1 << 20)
+    merged, weights = core.merged_rows()
+    expected, counts = np.unique(codes, axis=1, return_counts=True)
+    twin = dict(zip(map(tuple, expected.T.tolist()), counts.tolist(), strict=True))
+    assert dict(zip(map(tuple, merged.T.tolist()), weights.tolist(), strict=True)) == twin
+    outside = [column.size - int(np.bincount(column).max()) for column in merged]
+    assert core.rows_outside_modes.tolist() == outside
 
 
 def test_a_covariance_is_checked() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.errors import ArgumentError
-from fedbn.graphs._bit_kernels import pack, unpack
+from fedbn.graphs.bits import pack, unpack
 
 seeds = st.integers(0, 10_000)
 

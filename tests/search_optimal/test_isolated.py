@@ -13,7 +13,7 @@ from fedbn.learners import LearnerSettings, learn
 from fedbn.limits import Limit
 from fedbn.scores import make_score
 from fedbn.search import child_process
-from fedbn.search.child_process import time_stages
+from fedbn.search.child_process import timed
 from fedbn.search.optimal import isolated, learn_optimal
 from fedbn.search.optimal.isolated import learn_isolated
 from tests.search_optimal.instances import categorical, gaussian
@@ -45,7 +45,7 @@ def test_the_answer_is_that_of_this_process() -> None:
 def test_seconds_are_those_of_the_search_and_the_start_is_told_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On a clock that only moves when something is done: Python 5, kernels 7, the search 3."""
+    """On a clock that only moves when something is done: Python 5, the search 3."""
     clock = {"now": 5.0}
     monkeypatch.setattr(child_process.time, "process_time", lambda: clock["now"])
 
@@ -53,8 +53,8 @@ def test_seconds_are_those_of_the_search_and_the_start_is_told_apart(
         clock["now"] += seconds
         return seconds
 
-    answer = time_stages(lambda _: spend(3.0), lambda _: spend(7.0), None)
-    assert (answer.result, answer.seconds, answer.startup_seconds) == (3.0, 3.0, 12.0)
+    answer = timed(lambda _: spend(3.0), None)
+    assert (answer.result, answer.seconds, answer.startup_seconds) == (3.0, 3.0, 5.0)
 
 
 @pytest.mark.parametrize(

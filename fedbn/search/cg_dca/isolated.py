@@ -9,17 +9,16 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fedbn.search.cg_dca.algorithm2 import CGDCAResult, learn_cg_dca
 from fedbn.search.child_process import Answer, answer_of, serve
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from fedbn.scores.base import TabulatedScore
 
 __all__ = ["learn_isolated"]
 
-LOADED = 4  # columns of the search that loads the kernels
 GRACE = 30.0  # seconds for the start of the child, one pricing and one solver call
 CHILD = (sys.executable, "-m", "fedbn.search.cg_dca.isolated")
 
@@ -53,14 +52,5 @@ def _learn(task: tuple[TabulatedScore, dict[str, Any]]) -> CGDCAResult:
     return learn_cg_dca(score, **options)
 
 
-def _load(task: tuple[TabulatedScore, dict[str, Any]]) -> None:
-    """Run the search on a part of the columns, which loads most of its kernels."""
-    score, options = task
-    used = score.varying()[:LOADED]
-    if used.size:
-        own = options | {"seconds": 1.0, "rng": np.random.default_rng(0)}
-        learn_cg_dca(score.over(used), **own)
-
-
 if __name__ == "__main__":
-    serve(_learn, _load)
+    serve(_learn)

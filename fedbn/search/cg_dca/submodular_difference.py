@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbn._core import cg_dca as core
-from fedbn._core.scores import Score, ScoreKind
+from fedbn._core.scores import Score, ScoreKind, logarithms
 from fedbn.arrays import Bools, Floats, Ints
 from fedbn.errors import ConfigError
 from fedbn.graphs.bits import pack
@@ -183,6 +183,6 @@ def pricing_model(score: TabulatedScore) -> Model:
     gram, fit = score.core.gram, float(score.core.exponent[0])
     scale = 1.0 / np.sqrt(np.diag(gram))
     correlation = gram * np.outer(scale, scale)
-    low = -fit * np.log(np.diag(np.linalg.inv(correlation))) + score.parameter
+    low = -fit * logarithms(np.diag(np.linalg.inv(correlation)).copy()) + score.parameter
     gaussian = core.GaussianLikelihood(correlation, fit, score.parameter)
     return Model(score.core, True, gaussian, low)

@@ -32,7 +32,7 @@ __all__ = ["GaussianFamilies", "ParentSets"]
 
 TOLERANCE = 1e-8  # absolute, natural logarithms: costs this close are equal
 STEPS = 200_000  # between two looks at the clock
-CHUNK = 4096  # sets that one call of the kernel can report
+CHUNK = 4096  # sets that one call of the core can report
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,8 @@ class GaussianFamilies:
     def costs(self, node: int, has_parent: Bools) -> Floats:
         """-local score of the node with each row of parents, [sets]."""
         j = self.score.core
-        return core.gaussian_costs(j.gram, j.constant, j.exponent, node, has_parent)
+        costs: Floats = core.gaussian_costs(j.gram, j.constant, j.exponent, node, has_parent)
+        return costs
 
     def find_undominated(
         self, node: int, has_parent: Bools, slack: float = 0.0

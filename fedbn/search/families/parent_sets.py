@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn import _core
-from fedbn._core.scores import ScoreKind
+from fedbn._core import families as core
+from fedbn._core.scores import ScoreKind, logarithms
 from fedbn.arrays import Floats, Ints
 from fedbn.errors import SearchError
 from fedbn.limits import NOTHING_MET, Limit, in_words
@@ -37,7 +37,7 @@ from fedbn.search.families.families import Families
 if TYPE_CHECKING:
     from fedbn.scores.base import TabulatedScore
 
-__all__ = ["TOLERANCE", "ParentSetSearch", "is_interrupt", "parent_sets"]
+__all__ = ["TOLERANCE", "ParentSetSearch", "parent_sets"]
 
 TOLERANCE = 1e-8  # absolute, natural logarithms: scores this close are equal
 PIECE = 200_000  # sets that are counted between two looks at the clock
@@ -67,11 +67,6 @@ class ParentSetSearch:
     def rename(self, names: tuple[str, ...]) -> ParentSetSearch:
         """The same with the variables in the order of `names`."""
         return replace(self, families=self.families.reorder(names))
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Whether it is Ctrl-C; inside a kernel it becomes the cause of another error."""
-    return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -231,9 +226,7 @@ class _LevelSearch:
             except _Stopped:
                 met = frozenset({Limit.TIME})
                 break
-            except (KeyboardInterrupt, SystemError) as error:
-                if not is_interrupt(error):
-                    raise
+            except KeyboardInterrupt:
                 met = frozenset({Limit.INTERRUPTION})
                 break
         if size == 0:
@@ -295,9 +288,8 @@ class _LevelSearch:
 
     def _of_all_sets(self, started: float) -> ParentSetSearch:
         """The result by costs of all sets, which theorem 8 proves to be the same."""
-        undominated_sets = _core.families.undominated_sets
         values = self.levels.all_joint_values()
-        found = [undominated_sets(values, i, self.n, self.slack) for i in range(self.n)]
+        found = [core.undominated_sets(values, i, self.n, self.slack) for i in range(self.n)]
         families = Families.of(
             self.score.names,
             np.repeat(np.arange(self.n, dtype=np.int32), [len(costs) for _, costs in found]),
@@ -460,9 +452,9 @@ def _list_ranks(frontier: _Frontier) -> Ints:
     return frontier.ranks
 
 
-def _levels(score: TabulatedScore, slack: float) -> _core.families.ParentSetLevels:
+def _levels(score: TabulatedScore, slack: float) -> core.ParentSetLevels:
     """The compiled part, which holds the table."""
-    j, levels = score.core, _core.families.ParentSetLevels
+    j, levels = score.core, core.ParentSetLevels
     if score.is_gaussian:
         return levels.gaussian(j.gram, j.constant, j.exponent, slack)
     rows = (*j.merged_rows(), j.arities)
@@ -470,5 +462,5 @@ def _levels(score: TabulatedScore, slack: float) -> _core.families.ParentSetLeve
         return levels.bdeu(*rows, score.row_weight, score.parameter, slack)
     n_log_n = np.arange(score.n_rows + 1, dtype=np.float64)
     n_log_n[0] = 1.0
-    n_log_n *= score.row_weight * np.log(n_log_n)
+    n_log_n *= score.row_weight * logarithms(n_log_n)
     return levels.information(*rows, n_log_n, score.parameter, slack)

@@ -76,7 +76,7 @@ def fallback(
 
 
 def _limit_memory(memory: int | None) -> None:
-    """Let the kernel refuse what goes beyond; systems without such limits are left alone."""
+    """Let the system refuse what goes beyond; systems without such limits are left alone."""
     if memory is None:
         return
     try:
