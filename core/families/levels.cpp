@@ -1,15 +1,13 @@
 #include "families/levels.hpp"
 
 #include <cmath>
-#include <limits>
 
-#include "border.hpp"
+#include "arguments.hpp"
+#include "infinity.hpp"
 
 namespace fedbn {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 template <class T>
 std::size_t required_place(const ByRank<T>& level, Rank rank) {

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
+#include "infinity.hpp"
 #include "scores/gaussian.hpp"
 
 namespace fedbn {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kStretch = std::size_t{1} << 14;  // entries that stay in the processor's cache
 
 void lower(double* more, const double* less, std::size_t size) {
