@@ -16,50 +16,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "arguments.hpp"
 #include "graphs/dag.hpp"
 #include "graphs/node_set.hpp"
+#include "interrupt.hpp"
 
 namespace nb = nanobind;
 
 namespace fedbn {
-
-/// What Python sees as fedbn.errors.ArgumentError.
-struct ArgumentError : std::invalid_argument {
-    using std::invalid_argument::invalid_argument;
-};
-
-/// A part of a message: a text or a whole number.
-struct Part {
-    Part() = default;
-    Part(std::string_view text) : text(text) {}
-    Part(const char* text) : text(text) {}
-    Part(const std::string& text) : text(text) {}
-    Part(std::integral auto number) : number(static_cast<std::int64_t>(number)) {}
-    std::string_view text;
-    std::optional<std::int64_t> number;
-};
-
-[[noreturn]] void refuse(std::initializer_list<Part> message);
-
-/// What must hold is given in parts, which are joined only where it does not.
-inline void require(bool holds, Part a, Part b = {}, Part c = {}, Part d = {}, Part e = {}, Part f = {}) {
-    if (!holds) [[unlikely]] refuse({a, b, c, d, e, f});
-}
-/// Limits, budgets, numbers of turns.
-inline void require_at_least(std::int64_t least, std::int64_t value, const char* name) {
-    if (value < least)
-        throw ArgumentError(std::string(name) + " must be at least " + std::to_string(least) + ", not " +
-                            std::to_string(value));
-}
 
 template <class T, std::size_t Dimensions>
 using Array = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
@@ -123,10 +91,6 @@ nb::ndarray<nb::numpy, Word> to_numpy(const NodeSets& sets);
 Dag dag_of(const Bits& parents);
 /// Several DAGs over the same nodes from their parents, uint64 [r, n, W].
 std::vector<Dag> dags_of(const ManyBits& parents);
-
-/// In a long loop that runs without the interpreter's lock: about ten times a second it takes the
-/// lock and looks for Ctrl-C; throws what Python's handler raised.
-void notice_interrupt();
 
 /// compute() without the interpreter's lock.
 template <class Compute>

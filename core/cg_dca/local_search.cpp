@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "border.hpp"
+#include "interrupt.hpp"
 
 namespace fedbn {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "border.hpp"
+#include "interrupt.hpp"
 
 namespace fedbn {
 

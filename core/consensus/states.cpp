@@ -2,7 +2,8 @@
 
 #include <map>
 
-#include "border.hpp"
+#include "arguments.hpp"
+#include "interrupt.hpp"
 #include "fusion/fusion.hpp"
 
 namespace fedbn {

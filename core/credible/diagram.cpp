@@ -1,15 +1,14 @@
 #include "credible/diagram.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <string>
+
+#include "infinity.hpp"
 
 namespace fedbn {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Distinct rows of words, found by a hash.
 class Rows {

@@ -1,13 +1,12 @@
 #include "credible/problem.hpp"
 
-#include <limits>
 #include <utility>
+
+#include "infinity.hpp"
 
 namespace fedbn {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
-#include "border.hpp"
 #include "elementary.hpp"
+#include "infinity.hpp"
+#include "interrupt.hpp"
 
 namespace fedbn {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kMaxWays = std::int64_t{1} << 62;
 
 DiagramLimit uncountable() {

@@ -1,15 +1,14 @@
 #include "families/clusters.hpp"
 
-#include <limits>
 #include <numeric>
 
-#include "border.hpp"
+#include "infinity.hpp"
+#include "interrupt.hpp"
 
 namespace fedbn {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFall = 1e-9;  // by less a side does not fall
 
 void flip(NodeSet& set, int v) {

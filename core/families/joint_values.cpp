@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "border.hpp"
+#include "interrupt.hpp"
 #include "elementary.hpp"
 #include "scores/gaussian.hpp"
 

@@ -1,16 +1,16 @@
 #include "families/levels.hpp"
 
 #include <cmath>
-#include <limits>
 
-#include "border.hpp"
+#include "arguments.hpp"
 #include "elementary.hpp"
+#include "infinity.hpp"
+#include "interrupt.hpp"
 
 namespace fedbn {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kBetweenLooks = 4096;  // sets, at Ctrl-C
 
 template <class T>

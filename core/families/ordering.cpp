@@ -1,15 +1,14 @@
 #include "families/ordering.hpp"
 
 #include <cmath>
-#include <limits>
 
-#include "border.hpp"
+#include "infinity.hpp"
+#include "interrupt.hpp"
 
 namespace fedbn {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kGain = 1e-9;  // less does not help
 
 }  // namespace

@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
-#include "border.hpp"
 #include "elementary.hpp"
+#include "infinity.hpp"
+#include "interrupt.hpp"
 #include "scores/gaussian.hpp"
 
 namespace fedbn {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Subset kBetweenLooks = Subset{1} << 12;  // subsets, at Ctrl-C
+constexpr Subset kSubsetsBetweenLooks = Subset{1} << 12;  // subsets, at Ctrl-C
 constexpr std::size_t kStretch = std::size_t{1} << 14;  // entries that stay in the processor's cache
 
 void lower(double* more, const double* less, std::size_t size) {
@@ -56,7 +55,7 @@ std::vector<double> forward(BestFamilies b) {
     std::vector<double> best(std::size_t{1} << b.m, kInfinity);
     best[0] = 0.0;
     for (Subset u = 1; u < best.size(); ++u) {
-        if (u % kBetweenLooks == 0) notice_interrupt();
+        if (u % kSubsetsBetweenLooks == 0) notice_interrupt();
         for (Subset left = u; left; left &= left - 1) {
             const int i = std::countr_zero(left);
             best[u] = std::min(best[u], best[u ^ Subset{1} << i] + b(i, u));
@@ -70,7 +69,7 @@ std::vector<double> backward(BestFamilies b) {
     std::vector<double> rest(std::size_t{1} << b.m, kInfinity);
     rest[full] = 0.0;
     for (Subset u = full; u-- > 0;) {
-        if (u % kBetweenLooks == 0) notice_interrupt();
+        if (u % kSubsetsBetweenLooks == 0) notice_interrupt();
         for (Subset left = full & ~u; left; left &= left - 1) {
             const int i = std::countr_zero(left);
             rest[u] = std::min(rest[u], rest[u | Subset{1} << i] + b(i, u));
@@ -85,7 +84,7 @@ std::vector<double> marginals(const FamilyList& families, std::span<const double
     std::vector<double> out(families.node.size()), through(half);
     for (int i = 0; i < m; ++i) {
         for (Subset place = 0; place < half; ++place) {
-            if (place % kBetweenLooks == 0) notice_interrupt();
+            if (place % kSubsetsBetweenLooks == 0) notice_interrupt();
             const Subset u = around(place, i);
             through[place] = best[u] + rest[u | Subset{1} << i];
         }
@@ -121,7 +120,7 @@ std::vector<double> gaussian_subset_values(std::span<const double> gram, std::sp
     schur[n].assign(gram.begin(), gram.end());
     std::vector<double> values(std::size_t{1} << n);
     for (Subset a = 1; a < values.size(); ++a) {
-        if (a % kBetweenLooks == 0) notice_interrupt();
+        if (a % kSubsetsBetweenLooks == 0) notice_interrupt();
         const int t = std::countr_zero(a);
         const Subset others = a & (a - 1);
         const double* given = schur[others ? std::countr_zero(others) : n].data();
@@ -146,7 +145,7 @@ std::vector<double> best_within(std::span<const double> values, int n) {
     for (int i = 0; i < n; ++i) {
         std::span<double> row(&table[i * half], half);
         for (Subset place = 0; place < half; ++place) {
-            if (place % kBetweenLooks == 0) notice_interrupt();
+            if (place % kSubsetsBetweenLooks == 0) notice_interrupt();
             const Subset u = around(place, i);
             row[place] = values[u] - values[u | Subset{1} << i];
         }

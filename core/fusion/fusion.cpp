@@ -1,6 +1,6 @@
 #include "fusion/fusion.hpp"
 
-#include "border.hpp"
+#include "interrupt.hpp"
 
 namespace fedbn {
 

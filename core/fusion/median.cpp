@@ -1,6 +1,6 @@
 #include "fusion/median.hpp"
 
-#include "border.hpp"
+#include "interrupt.hpp"
 
 namespace fedbn {
 

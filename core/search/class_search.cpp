@@ -1,6 +1,5 @@
 #include "search/class_search.hpp"
 
-#include "border.hpp"
 
 namespace fedbn {
 

@@ -1,5 +1,5 @@
 // What operators there are, and what they gain.
-#include "border.hpp"
+#include "interrupt.hpp"
 #include "search/class_search.hpp"
 
 namespace fedbn {

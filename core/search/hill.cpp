@@ -1,6 +1,6 @@
 #include "search/hill.hpp"
 
-#include "border.hpp"
+#include "interrupt.hpp"
 #include "search/totals.hpp"
 
 namespace fedbn {

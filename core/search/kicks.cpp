@@ -1,6 +1,6 @@
 #include "search/kicks.hpp"
 
-#include "border.hpp"
+#include "interrupt.hpp"
 #include "search/totals.hpp"
 
 namespace fedbn {

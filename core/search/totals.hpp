@@ -2,15 +2,13 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "graphs/node_set.hpp"
+#include "infinity.hpp"
 #include "scores/score.hpp"
 
 namespace fedbn {
-
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 inline double tolerance_at(double total) { return 1e-9 * (1.0 + std::abs(total)); }
 
