@@ -492,6 +492,15 @@ def _local_with(c: Case) -> Call:
 call("scores.Score.local_with", 2)(_local_with)
 
 
+for _name in ("logarithm", "exponential", "log_gamma"):
+    call(f"scores.{_name}")(
+        lambda c, name=_name: Call(getattr(scores, name), {"x": Argument(c.n + 0.5, "float")})
+    )
+call("scores.logarithms")(
+    lambda c: Call(scores.logarithms, {"xs": floats(c.rng.uniform(0, 9, c.n))})
+)
+
+
 # -- search
 
 

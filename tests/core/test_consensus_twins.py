@@ -1,0 +1,170 @@
+"""What is read off a path of deletions, and what sites answer, against twins by definition."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from fedbn._core import consensus, fusion, secure
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from fedbn.graphs.bits import pack, unpack
+from fedbn.graphs.dag import DAG
+from tests import naive_consensus, naive_states
+from tests.strategies import dag_lists, dags
+
+
+def parents_of(inputs: list[np.ndarray]) -> np.ndarray:
+    return np.stack([pack(np.ascontiguousarray(dag.T)) for dag in inputs])
+
+
+def arcs_of(states: np.ndarray, n: int) -> list[np.ndarray]:
+    return [unpack(state, n).T for state in states]
+
+
+class Path:
+    """All deletions from the fusion of some DAGs, by the core and by the twin."""
+
+    def __init__(self, dags_: list[DAG]) -> None:
+        self.inputs = [dag.adjacency.copy() for dag in dags_]
+        self.n = len(self.inputs[0])
+        self.weights = np.arange(1, len(dags_) + 1)
+        bits = parents_of(self.inputs)
+        heuristic = fusion.OrderHeuristic(bits, self.weights, np.zeros(0))
+        heuristic.extend(self.n)
+        self.fusion = np.bitwise_or.reduce(fusion.minimal_imaps(bits, heuristic.order))
+        self.search = consensus.Deletions(
+            bits, self.weights, self.fusion, 3, consensus.Pooling.mean, 1 << 24
+        )
+        while self.search.advance(100, 1 << 40, 1 << 60) == consensus.Outcome.paused:
+            pass
+        self.twin = naive_consensus.greedy_delete(
+            unpack(self.fusion, self.n).T,
+            self.inputs,
+            [Fraction(int(w)) for w in self.weights],
+            3,
+        )
+        self.bits = bits
+
+
+@given(dag_lists(min_nodes=1, max_nodes=5, max_dags=4))
+@settings(max_examples=40)
+def test_states_of_the_search_are_those_of_the_deletions(dags_: list[DAG]) -> None:
+    path = Path(dags_)
+    steps = path.search.steps()
+    given_ = np.zeros((len(steps), path.n), dtype=bool)
+    for k, (_, _, h, _) in enumerate(steps):
+        given_[k, h] = True
+    xy = np.array([s[:2] for s in steps], dtype=np.int32).reshape(len(steps), 2)
+    cuts = np.arange(len(steps) + 1)
+    states = consensus.search_states(path.fusion, xy, pack(given_), cuts)
+    expected = [naive_consensus.cpdag(unpack(path.fusion, path.n).T)]
+    expected += [state.cpdag for state in path.twin]
+    assert len(states) == len(expected)
+    for found, pattern in zip(arcs_of(states, path.n), expected, strict=True):
+        assert np.array_equal(found, naive_consensus.extension(pattern))
+
+
+@given(dag_lists(min_nodes=1, max_nodes=5, max_dags=4), st.data())
+@settings(max_examples=40)
+def test_states_of_refusion_are_fusions_of_the_pruned_inputs(
+    dags_: list[DAG], data: st.DataObject
+) -> None:
+    path = Path(dags_)
+    members = np.array(data.draw(st.lists(st.integers(1, 2), min_size=len(dags_), max_size=len(dags_))))
+    quorum = data.draw(st.integers(1, int(members.sum())))
+    cuts = np.arange(path.search.done + 1)
+    states = consensus.refusion_states(
+        path.bits, path.weights, path.search.lost_arcs(), cuts, members, quorum
+    )
+    pruned = [dag.copy() for dag in path.inputs]
+    for done, found in enumerate(arcs_of(states, path.n)):
+        if done:
+            for dag, lost in zip(pruned, path.twin[done - 1].arcs, strict=True):
+                for a, b in lost:
+                    dag[a, b] = False
+        order = naive_consensus.order(pruned, [Fraction(int(w)) for w in path.weights])
+        maps = [naive_consensus.imap(dag, order) for dag in pruned]
+        votes = sum(int(m) * one.astype(int) for m, one in zip(members, maps, strict=True))
+        assert np.array_equal(found, votes >= quorum)
+
+
+@given(dag_lists(min_nodes=1, max_nodes=6, max_dags=5), st.data())
+@settings(max_examples=60)
+def test_sums_of_distances(dags_: list[DAG], data: st.DataObject) -> None:
+    first, *others = [dag.adjacency for dag in dags_]
+    others = others or [first]
+    weights = np.array(
+        data.draw(st.lists(st.integers(1, 9), min_size=len(others), max_size=len(others)))
+    )
+    bits, states = parents_of(others), parents_of([first, *others])
+    total = int(weights.sum())
+    for sums, votes, distance in (
+        (consensus.smhd_sums, consensus.moral_votes, naive_states.smhd),
+        (consensus.shd_sums, consensus.class_votes, naive_states.shd),
+    ):
+        found = sums(states, votes(bits, weights), total)
+        expected = [
+            sum(int(w) * distance(state, dag) for w, dag in zip(weights, others, strict=True))
+            for state in [first, *others]
+        ]
+        assert found.tolist() == expected
+
+
+@given(dags(min_nodes=1, max_nodes=7), st.integers(0, 10_000))
+def test_covered_edges_are_reversed_by_their_margins(dag: DAG, seed: int) -> None:
+    lower = np.tril(np.random.default_rng(seed).integers(-4, 5, (dag.n, dag.n)), k=-1)
+    margins = lower - lower.T
+    found = consensus.reverse_covered(parents_of([dag.adjacency])[0], margins)
+    expected = naive_states.reverse_covered(dag.adjacency, margins)
+    assert np.array_equal(unpack(found, dag.n).T, expected)
+
+
+@given(dags(min_nodes=2, max_nodes=9), st.data())
+@settings(max_examples=100)
+def test_criticality_is_the_maximum_flow_of_networkx(dag: DAG, data: st.DataObject) -> None:
+    x, y, *rest = data.draw(st.permutations(range(dag.n)))
+    s = set(rest[: data.draw(st.integers(0, len(rest)))])
+    row = np.array([[v in s for v in range(dag.n)]])
+    size, arcs = consensus.min_cut(parents_of([dag.adjacency])[0], x, y, pack(row))
+    assert size == naive_states.cut_size(dag.adjacency, x, y, s)
+    pruned = dag.adjacency.copy()
+    for a, b in arcs:
+        assert pruned[a, b]
+        pruned[a, b] = False
+
+
+@given(dag_lists(min_nodes=1, max_nodes=6, max_dags=4), st.data())
+@settings(max_examples=60)
+def test_a_site_s_costs_of_the_order(dags_: list[DAG], data: st.DataObject) -> None:
+    inputs = [dag.adjacency for dag in dags_]
+    places = data.draw(st.permutations(range(len(inputs[0]))))
+    taken, chain = data.draw(st.integers(0, len(places))), data.draw(st.integers(0, 3))
+    first, then = places[:taken], places[taken : taken + chain]
+    weights = list(range(1, len(inputs) + 1))
+    found = secure.cost_sums(
+        parents_of(inputs), np.array(weights),
+        np.array(first, dtype=np.int64), np.array(then, dtype=np.int64),
+    )  # fmt: skip
+    assert found.tolist() == naive_states.cost_sums(inputs, weights, first, then)
+
+
+@given(dags(min_nodes=2, max_nodes=6), st.data())
+@settings(max_examples=60)
+def test_a_valid_deletion_leads_to_the_class_of_the_definition(
+    dag: DAG, data: st.DataObject
+) -> None:
+    pattern = naive_consensus.cpdag(dag.adjacency)
+    operators = naive_consensus.operators(pattern, dag.n)
+    assume(operators)
+    x, y, h, _ = data.draw(st.sampled_from(operators))
+    directed, undirected = pattern & ~pattern.T, pattern & pattern.T
+    p = np.stack([pack(np.ascontiguousarray(part)) for part in (directed.T, directed, undirected)])
+    row = np.zeros((1, dag.n), dtype=bool)
+    row[0, list(h)] = True
+    after = secure.delete(p, x, y, pack(row))
+    expected = naive_consensus.deleted(pattern, x, y, h)
+    assert after is not None
+    assert np.array_equal(unpack(after[1], dag.n) | unpack(after[2], dag.n), expected)
+    assert np.array_equal(unpack(after[0], dag.n).T, expected & ~expected.T)
