@@ -20,7 +20,8 @@
              own      int64 [F]      own scores in fixed point (`own_scores`); [0] if not wanted
 
 Most cells of a large table are empty, and few counts are large: int64 for every cell would be 5
-to 25 times as long, and a table of columns with many states could not be sent. The form is still one for each table of counts: no other bytes are accepted.
+to 25 times as long, and a table of columns with many states could not be sent. The form is still
+one for each table of counts: no other bytes are accepted.
 
 Both sides trust nothing: a site refuses a request that is not about the agreed schema or is larger
 than any table may be; the server refuses counts of another request, negative ones, families that
@@ -338,7 +339,7 @@ def _unpack(
 
 
 def _after_gaps(gaps: npt.NDArray[Any], size: int) -> npt.NDArray[np.int64]:
-    """The cells that gaps of empty ones precede; raises MessageError unless all are below `size`."""
+    """The cells that gaps of empty ones precede; MessageError unless all are below `size`."""
     _check_narrow("gaps", gaps)
     if int(gaps.max(initial=0)) > size or float(gaps.astype(np.float64).sum()) > size - gaps.size:
         raise MessageError(f"gaps must lead to cells below {size}")

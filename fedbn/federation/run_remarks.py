@@ -21,12 +21,32 @@ SHOWN = 3
 def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report.
 
+    - Structures of a row weight broke a limit, and at which sites.
     - Families were too large to be counted, and where the structures alone decided.
     """
     said: list[str] = []
+    if isinstance(result, FederationResult):
+        said += _on_rungs(result)
     if result.choice is not None:
         said += _on_families(result.choice, result.schema)
     return tuple(said)
+
+
+def _on_rungs(result: FederationResult) -> list[str]:
+    said = []
+    for row_weight in sorted({k for reply in result.replies for k, _ in reply.left_out}):
+        without = {
+            reply.client: why
+            for reply in result.replies
+            for k, why in reply.left_out
+            if k == row_weight
+        }
+        reasons = [f"{client}: {why}" for client, why in without.items()]
+        said.append(
+            f"row weight {row_weight:g} was left out at {count_of(len(without), 'site')} of "
+            f"{len(result.replies)}: {list_some(reasons, 1, quoted=False)}"
+        )
+    return said
 
 
 def _on_families(choice: CountedChoice, schema: Schema) -> list[str]:

@@ -66,7 +66,8 @@ def summed_choice(
 def _open(result: SecureResult, experiment: Experiment) -> Counting:
     """The dialogue about the states of all paths; pairs that some site joined have votes."""
     consensus = result.consensus
-    assert result.path is not None and isinstance(consensus, Consensus)
+    assert result.path is not None
+    assert isinstance(consensus, Consensus)
     states = [
         state
         for branch in result.path.branches

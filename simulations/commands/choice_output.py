@@ -56,8 +56,9 @@ def counts_json(choice: CountedChoice | None) -> dict[str, Any]:
 
 def print_choice(result: FederationResult) -> None:
     """In words: the row weight, and what counts said."""
-    if len(result.classes) > 1:
-        print(f"Row weight {result.row_weight:g} of {len(result.classes)} was taken.")
+    weights = {k for reply in result.replies for k in reply.row_weights}
+    if len(weights) > 1:
+        print(f"Row weight {result.row_weight:g} of {len(weights)} was taken.")
     print_counts(result.choice)
 
 

@@ -167,7 +167,8 @@ def test_a_table_larger_than_the_rows_has_the_cells_that_count_rows() -> None:
     for a, b in data.codes.tolist():
         pairs[a, b] = pairs.get((a, b), 0) + 1
     places, numbers = counts.filled(family)
-    assert {divmod(place, 150): n for place, n in zip(places.tolist(), numbers.tolist())} == pairs
+    found = zip(places.tolist(), numbers.tolist(), strict=True)
+    assert {divmod(place, 150): n for place, n in found} == pairs
     assert counts.table(family).sum() == counts.rows == 300
     halves = [count_families(data.take(np.arange(k, 300, 2)), [family]) for k in (0, 1)]
     assert halves[0] + halves[1] == counts.of([family])
