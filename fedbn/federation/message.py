@@ -176,10 +176,9 @@ def rungs_from_arrays(
     try:
         return from_arrays(arrays, schema, limits=limits, sender=sender), ()
     except GraphTooLargeError as error:
-        if np.unique(arrays["row_weights"]).size < 2:
-            raise
         first = error
     try:
+        _check_shape_of_row_weights(arrays)
         _check_row_weights(tuple(arrays["row_weights"].tolist()), arrays["weights"].size)
     except MessageError as error:
         raise MessageError(f"{sender}: {error}") from None
@@ -251,9 +250,8 @@ def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> Structur
             raise MessageError(f"{key} must be {np.dtype(_DTYPES[key])}, not {arrays[key].dtype}")
     status, form = _checked_header(arrays["header"], schema)
     edges, indptr, weights = arrays["edges"], arrays["indptr"], arrays["weights"]
-    if arrays["row_weights"].shape != weights.shape:
-        raise MessageError(f"row_weights must be [B], not {list(arrays['row_weights'].shape)}")
     _check_sizes(edges, indptr, weights, schema.n, limits)
+    _check_shape_of_row_weights(arrays)
     _check_edges(edges, indptr, schema.n)
     if form == "dag":
         _check_graphs(edges, indptr, schema.n, limits)
@@ -302,6 +300,11 @@ def _checked_header(header: npt.NDArray[np.uint8], schema: Schema) -> tuple[str,
     if form >= len(FORMS):
         raise MessageError(f"the form must be below {len(FORMS)}, not {form}")
     return STATUSES[code], FORMS[form]
+
+
+def _check_shape_of_row_weights(arrays: Arrays) -> None:
+    if arrays["row_weights"].shape != arrays["weights"].shape:
+        raise MessageError(f"row_weights must be [B], not {list(arrays['row_weights'].shape)}")
 
 
 def _check_sizes(
