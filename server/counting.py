@@ -23,6 +23,7 @@ from fedbn.federation.family_message import (
     request_to_arrays,
 )
 from fedbn.federation.rounds import require_quorum
+from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult, ServerState
@@ -80,6 +81,9 @@ def choose_by_counts(
         nodes = {node: name for node, name in nodes.items() if name in answers}
     everything = (*state.refused, *sorted(refused.items()))
     result = replace(conclude(state.result, dialogue), refused=everything)
+    for remark in run_remarks(result):
+        if remark not in run_remarks(state.result):
+            LOG.warning("%s", remark)
     return replace(state, refused=everything, result=result)
 
 

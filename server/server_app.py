@@ -26,6 +26,7 @@ from fedbn.data.dataset import Schema
 from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError, FedbnError
 from fedbn.federation.checkpoint import result_files
+from fedbn.federation.choice_record import choice_facts
 from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.private_runs import require_private_run
 from fedbn.federation.rounds import Progress
@@ -301,6 +302,8 @@ def write_folder(federated: Federated, experiment: Experiment, run_id: int) -> N
         "seconds": federated.seconds,
         "parameters": None if federated.sources is None else federated.sources.to_dict(),
     }
+    if federated.result.choice is not None:
+        run["counts"] = choice_facts(federated.result.choice)
     if isinstance(federated.result, SecureResult):
         network = federated.network
         write_sums(federated.result, experiment.output.out_dir, run=run, network=network)

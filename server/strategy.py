@@ -29,9 +29,10 @@ from flwr.serverapp.strategy import Strategy
 from fedbn.consensus.remarks import remarks
 from fedbn.errors import MessageError
 from fedbn.federation import rounds
-from fedbn.federation.message import StructureMessage, from_arrays, to_arrays
+from fedbn.federation.message import StructureMessage, rungs_from_arrays, to_arrays
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import Progress
+from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, ServerState
@@ -126,7 +127,8 @@ class StructuralConsensus(Strategy):
         for _, reason in self.state.refused[known:]:
             LOG.log(WARNING, "refused: %s", reason)
         assert self.state.result is not None
-        for remark in remarks(self.state.result.path, self.state.result.consensus):
+        result = self.state.result
+        for remark in (*remarks(result.path, result.consensus), *run_remarks(result)):
             LOG.log(WARNING, "%s", remark)
         self.seconds += time.process_time() - began
         self.keep(self.state)
@@ -174,8 +176,10 @@ class StructuralConsensus(Strategy):
         """The reply as checked structures; raises MessageError naming client and reason."""
         content = content_of(reply, client)
         arrays = arrays_in(content, "structures", client=client, limits=self.limits)
-        message = from_arrays(arrays, self.state.schema, limits=self.limits, sender=client)
-        found = tuple(sorted(set(message.row_weights)))
+        message, left_out = rungs_from_arrays(
+            arrays, self.state.schema, limits=self.limits, sender=client
+        )
+        found = tuple(sorted({*message.row_weights, *(k for k, _ in left_out)}))
         if found != self.ladder:
             raise MessageError(
                 f"{client}: the row weights must be {list(self.ladder)}, not {list(found)}"
@@ -189,6 +193,7 @@ class StructuralConsensus(Strategy):
             rows_dropped=diagnostic(content, "rows_dropped", int) or 0,
             seconds=_finite(diagnostic(content, "seconds", float)),
             row_weights=message.row_weights,
+            left_out=left_out,
         )
 
 

@@ -15,21 +15,30 @@ request the consensus is the best DAG over *all counted families* that the order
 (`fedbn.search.families`) finds: never below the best candidate, and often far above it. A further
 round asks for families near it (`fedbn.choice.neighbours`), and the search goes on among all that
 is known. When a round brings nothing better, all neighbours have been looked at and the climb ends.
+
+A variable whose family in the consensus of the structures is too large to be counted keeps it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedbn.choice.candidates import Candidate, Candidates
+from fedbn.arrays import Ints
+from fedbn.choice.candidates import Candidate, Candidates, cells_of
 from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
-from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables, families_of
+from fedbn.networks.family_counts import (
+    Family,
+    FamilyCounts,
+    FamilyTables,
+    counts_of_filled,
+    families_of,
+)
 from fedbn.scores.family_scores import FamilyScores
 
 __all__ = [
@@ -40,6 +49,7 @@ __all__ = [
     "begin",
     "choice_of",
     "climb_on",
+    "counted_families",
     "shared_counts",
     "useful_families",
 ]
@@ -56,11 +66,12 @@ RESTARTS = 400
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What is known of one family: shared and own score in nats, and the summed table [q, r]."""
+    """What is known of one family: shared and own score in nats, and the summed counts, as
+    `FamilyCounts.filled` gives them."""
 
     shared: float
     own: float
-    table: NDArray[np.int64]
+    filled: tuple[Ints, Ints]
 
     @property
     def best(self) -> float:
@@ -80,6 +91,7 @@ class Climb:
     candidate : the best of the candidates, with which the search began.
     candidate_score : its score.
     known : every family counted so far.
+    uncounted : families of the consensus of the structures that cannot be counted; they stay.
     starts : other structures whose neighbours the next round asks for, too.
     rounds : how many requests there were after the first.
     done : whether the last round brought nothing better.
@@ -91,6 +103,7 @@ class Climb:
     candidate: Candidate
     candidate_score: float
     known: Mapping[Family, Counted]
+    uncounted: tuple[Family, ...] = ()
     starts: tuple[DAG, ...] = ()
     rounds: int = 0
     done: bool = False
@@ -107,7 +120,7 @@ def begin(
     counts, scores : of these families, over all sites.
     rng : for the ordering search.
     """
-    totals = [scores.total(candidate.dag) for candidate in candidates.listed]
+    totals = [_total(candidate.dag, scores.of, candidates) for candidate in candidates.listed]
     order = sorted(
         range(len(totals)),
         key=lambda i: (-round(totals[i], 6), candidates.listed[i].state.n_edges, i),
@@ -120,6 +133,7 @@ def begin(
         candidate=best,
         candidate_score=totals[order[0]],
         known=MappingProxyType(_with_scores(counts, scores)),
+        uncounted=candidates.uncounted,
     )
     found = _search(start, rng)
     return replace(found, starts=tuple(candidates.listed[i].dag for i in order[:STARTS]))
@@ -160,11 +174,11 @@ class CountedChoice:
     dag, score : the chosen structure and the sum of its families' scores, nats.
     row_weight : the class of the candidate that the search began with.
     candidate_score : of that candidate.
-    mechanisms : one per variable, in name order.
-    counts : the summed counts of the structure's families.
+    mechanisms : one per variable, in name order; none of a variable whose family is uncounted.
+    counts : the summed counts of the structure's families, but for the uncounted.
     requests : how often counts were asked for.
     families, cells : how many were asked for in all.
-    left_out : candidates whose tables were too large.
+    left_out : the families whose tables were too large to be asked for.
     sites : names of the sites whose counts were summed.
     """
 
@@ -177,15 +191,20 @@ class CountedChoice:
     requests: int
     families: int
     cells: int
-    left_out: int
+    left_out: tuple[Family, ...]
     sites: tuple[str, ...]
+
+    @property
+    def uncounted(self) -> tuple[Family, ...]:
+        """The families of the structure that are left out: the structures alone chose them."""
+        return tuple(family for family in families_of([self.dag]) if family in self.left_out)
 
 
 def choice_of(state: Climb, candidates: Candidates, sites: tuple[str, ...]) -> CountedChoice:
     """The result at the end of a climb, or after the first request."""
     names = state.dag.names
     mechanisms = []
-    for family in families_of([state.dag]):
+    for family in counted_families(state.dag, state.uncounted):
         counted = state.known[family]
         mechanisms.append(
             Mechanism(
@@ -204,7 +223,7 @@ def choice_of(state: Climb, candidates: Candidates, sites: tuple[str, ...]) -> C
         counts=shared_counts(state),
         requests=1 + state.rounds,
         families=len(state.known),
-        cells=sum(counted.table.size for counted in state.known.values()),
+        cells=sum(cells_of(state.schema, family) for family in state.known),
         left_out=candidates.left_out,
         sites=sites,
     )
@@ -212,14 +231,24 @@ def choice_of(state: Climb, candidates: Candidates, sites: tuple[str, ...]) -> C
 
 def shared_counts(state: Climb) -> FamilyCounts:
     """The summed counts of the chosen structure's families, from which its shared tables follow."""
-    tables = FamilyTables(state.schema, families_of([state.dag]))
-    cells = [state.known[family].table.ravel() for family in tables.families]
-    return FamilyCounts(tables, np.concatenate(cells))
+    tables = FamilyTables(state.schema, counted_families(state.dag, state.uncounted))
+    return counts_of_filled(tables, [state.known[family].filled for family in tables.families])
+
+
+def counted_families(dag: DAG, uncounted: Iterable[Family]) -> tuple[Family, ...]:
+    """The families of a DAG but for those that cannot be counted."""
+    left = set(uncounted)
+    return tuple(family for family in families_of([dag]) if family not in left)
+
+
+def _total(dag: DAG, score_of: Callable[[Family], float], of: Candidates | Climb) -> float:
+    """The score of a DAG over what can be counted: the sum over its families."""
+    return math.fsum(score_of(family) for family in counted_families(dag, of.uncounted))
 
 
 def _with_scores(counts: FamilyCounts, scores: FamilyScores) -> dict[Family, Counted]:
     return {
-        family: Counted(float(scores.shared[f]), float(scores.own[f]), counts.table(family))
+        family: Counted(float(scores.shared[f]), float(scores.own[f]), counts.filled(family))
         for f, family in enumerate(counts.tables.families)
     }
 
@@ -228,12 +257,16 @@ def useful_families(state: Climb) -> list[list[tuple[float, tuple[int, ...]]]]:
     """For every node the (cost, parents) of the known families that may be in a best DAG.
 
     Cost is minus the score. A family that one with fewer of the same parents equals or beats is in
-    no better DAG, so it is left out.
+    no better DAG, so it is left out. A variable with an uncounted family has no other; its cost is
+    0 in every DAG.
     """
     lists: list[list[tuple[float, tuple[int, ...]]]] = [[] for _ in range(state.dag.n)]
     for (node, parents), counted in sorted(state.known.items(), key=lambda item: item[0]):
         lists[node].append((-counted.best, parents))
-    return [_drop_dominated(pairs) for pairs in lists]
+    useful = [_drop_dominated(pairs) for pairs in lists]
+    for node, parents in state.uncounted:
+        useful[node] = [(0.0, parents)]
+    return useful
 
 
 def _search(state: Climb, rng: np.random.Generator) -> Climb:
@@ -241,14 +274,27 @@ def _search(state: Climb, rng: np.random.Generator) -> Climb:
     from fedbn.search.families.families import Families
     from fedbn.search.families.ordering import ordering_search
 
-    families = Families.from_parents(state.dag.names, useful_families(state))
+    families = Families.from_parents(state.dag.names, _with_way_out(useful_families(state), state))
     order = np.array(state.dag.topological_order(), dtype=np.int64)
     _, chosen = ordering_search(families, rng, start=order, restarts=RESTARTS + 2 * state.dag.n)
     dag = families.dag(chosen)
-    score = float(sum(state.known[family].best for family in families_of([dag])))
+    if not set(state.uncounted) <= set(families_of([dag])):
+        return state
+    score = _total(dag, lambda family: state.known[family].best, state)
     if score <= state.score + TOLERANCE:
         return state
     return replace(state, dag=dag, score=score)
+
+
+def _with_way_out(
+    useful: list[list[tuple[float, tuple[int, ...]]]], state: Climb
+) -> list[list[tuple[float, tuple[int, ...]]]]:
+    """With a family that no good DAG has for every variable whose only one is uncounted: else most
+    orders would be no DAG's, and the search would not find its way from one to the next."""
+    spans = [max(costs) - min(costs) for costs in ([cost for cost, _ in of] for of in useful)]
+    dear = 1.0 + math.fsum(spans)
+    fixed = {family.node for family in state.uncounted}
+    return [[*of, (dear, ())] if node in fixed else of for node, of in enumerate(useful)]
 
 
 def _drop_dominated(

@@ -5,21 +5,32 @@ Chance edges differ from site to site, weak true ones do not, so the fusion of t
 deletes the first and keeps the second; but how large k may be differs from problem to problem.
 So each site learns once per k of a ladder, every class is fused by itself, and what is then to be
 chosen is one of all their states: both readings, all poolings, every θ.
+
+A family may be too large to be counted. Then the family goes, not the structure: its other families
+are counted, and go into the ordering search as all do. Only a structure whose families are all
+counted has a score. The consensus of the structures is always among them: where one of its families
+cannot be counted, that variable keeps the parents it has there (`Candidates.uncounted`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fedbn.consensus.threshold import PathState
 from fedbn.data.dataset import Schema
-from fedbn.errors import SearchError
 from fedbn.graphs.dag import DAG
-from fedbn.networks.family_counts import Family, FamilyTables, families_of
+from fedbn.networks.family_counts import SMALL_CELLS, Family, families_of
 from fedbn.networks.network import configurations
 
-__all__ = ["Candidate", "CandidateLimits", "Candidates", "candidates_of", "cells_of"]
+__all__ = [
+    "SUMMED_LIMITS",
+    "Candidate",
+    "CandidateLimits",
+    "Candidates",
+    "candidates_of",
+    "cells_of",
+]
 
 
 @dataclass(frozen=True)
@@ -31,12 +42,26 @@ class CandidateLimits:
     max_candidates : candidates at most.
     family_cells : cells of the table of one family at most; it keeps G+ and its like out, whose
         tables hold more cells than there are rows.
-    cells : cells of all tables together at most.
+    few_parents, state_cells : a family of at most `few_parents` parents is large for the states of
+        its columns, and may have up to `state_cells` cells.
+    cells : cells of all tables together at most, of each at most `SMALL_CELLS` counted.
     """
 
     max_candidates: int = 1_000
     family_cells: int = 20_000
+    few_parents: int = 4
+    state_cells: int = 1_000_000
     cells: int = 2_000_000
+
+    def allows(self, schema: Schema, family: Family) -> bool:
+        """Whether a family's table is small enough to be counted."""
+        cells = cells_of(schema, family)
+        few = len(family.parents) <= self.few_parents
+        return cells <= (max(self.family_cells, self.state_cells) if few else self.family_cells)
+
+
+SUMMED_LIMITS = CandidateLimits(state_cells=SMALL_CELLS)
+"""Under secure sums every cell is masked and sent, empty or not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +79,23 @@ class Candidates:
 
     Parameters
     ----------
-    listed : by ascending row weight; within a class in the order of its states.
-    families : of all of them.
-    left_out : how many distinct structures the limits left out.
+    listed : the structures that have a score, by ascending row weight; within a class in the order
+        of its states, but the consensus of the structures first.
+    families : of all structures, but for those left out; every variable without parents is there.
+    left_out : the families that the limits left out, sorted.
+    uncounted : those of them that the consensus of the structures has: these stay as they are.
     """
 
     listed: tuple[Candidate, ...]
     families: tuple[Family, ...]
-    left_out: int
+    left_out: tuple[Family, ...] = ()
+    uncounted: tuple[Family, ...] = ()
 
 
 def candidates_of(
     classes: Sequence[tuple[float, Sequence[PathState]]],
     schema: Schema,
+    consensus: Candidate,
     limits: CandidateLimits | None = None,
 ) -> Candidates:
     """List the candidates of all classes.
@@ -76,44 +105,65 @@ def candidates_of(
     classes : row weight and states of each class; the states of a class by preference, so that
         the limits leave out the least preferred. Classes take turns.
     schema : the agreed one, whose cardinalities give the size of tables.
+    consensus : what the structures alone chose; always a candidate.
     limits : what is asked about at most.
-
-    Raises
-    ------
-    SearchError : no structure keeps the limits.
     """
     bounds = limits or CandidateLimits()
-    sizes: dict[Family, int] = {}
-    kept: dict[DAG, tuple[int, Candidate]] = {}
-    seen: set[DAG] = set()
-    asked: set[Family] = set()
-    total = 0
+    asked = _Asked(schema, bounds)
+    asked.want(families_of([DAG.empty(schema.names)]))
+    listed: list[Candidate] = []
+    uncounted: frozenset[Family] = frozenset()
+    for place, candidate in enumerate([consensus, *_in_turns(classes, consensus.dag)]):
+        families = families_of([candidate.dag])
+        if len(listed) == bounds.max_candidates:
+            asked.left_out.update(family for family in families if family not in asked.kept)
+            continue
+        asked.want(families)
+        lacking = asked.left_out.intersection(families)
+        if place == 0:
+            uncounted = frozenset(lacking)
+        if lacking <= uncounted:
+            listed.append(candidate)
+    listed.sort(key=lambda candidate: candidate.row_weight)
+    return Candidates(
+        tuple(listed),
+        tuple(sorted(asked.kept)),
+        tuple(sorted(asked.left_out)),
+        tuple(sorted(uncounted)),
+    )
+
+
+class _Asked:
+    """The families that are asked for, and those that the limits leave out."""
+
+    def __init__(self, schema: Schema, limits: CandidateLimits) -> None:
+        self.schema, self.limits, self.total = schema, limits, 0
+        self.kept: set[Family] = set()
+        self.left_out: set[Family] = set()
+
+    def want(self, families: Iterable[Family]) -> None:
+        for family in families:
+            if family in self.kept or family in self.left_out:
+                continue
+            cost = min(cells_of(self.schema, family), SMALL_CELLS)
+            fits = self.total + cost <= self.limits.cells
+            if fits and self.limits.allows(self.schema, family):
+                self.kept.add(family)
+                self.total += cost
+            else:
+                self.left_out.add(family)
+
+
+def _in_turns(
+    classes: Sequence[tuple[float, Sequence[PathState]]], consensus: DAG
+) -> Iterator[Candidate]:
+    """The distinct structures of all classes but the consensus; classes take turns."""
+    seen = {consensus}
     for rank in range(max(len(states) for _, states in classes)):
-        for place, (row_weight, states) in enumerate(classes):
-            if rank >= len(states) or states[rank].dag in seen:
-                continue
-            dag = states[rank].dag
-            seen.add(dag)
-            new = set(families_of([dag])) - asked
-            for family in new - sizes.keys():
-                sizes[family] = cells_of(schema, family)
-            more = sum(sizes[family] for family in new)
-            largest = max((sizes[family] for family in new), default=0)
-            if len(kept) == bounds.max_candidates or largest > bounds.family_cells:
-                continue
-            if total + more > bounds.cells:
-                continue
-            kept[dag] = (place, Candidate(row_weight, states[rank], dag))
-            asked |= new
-            total += more
-    if not kept:
-        raise SearchError(
-            f"no candidate has tables of at most {bounds.family_cells} cells: variables have too "
-            "many states for choosing by counts"
-        )
-    listed = [candidate for _, candidate in sorted(kept.values(), key=lambda entry: entry[0])]
-    tables = FamilyTables(schema, tuple(sorted(asked)))
-    return Candidates(tuple(listed), tables.families, len(seen) - len(kept))
+        for row_weight, states in classes:
+            if rank < len(states) and states[rank].dag not in seen:
+                seen.add(states[rank].dag)
+                yield Candidate(row_weight, states[rank], states[rank].dag)
 
 
 def cells_of(schema: Schema, family: Family) -> int:

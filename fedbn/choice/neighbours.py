@@ -17,7 +17,7 @@ from fedbn.choice.by_counts import Climb, useful_families
 from fedbn.choice.candidates import CandidateLimits, cells_of
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
-from fedbn.networks.family_counts import Family, families_of
+from fedbn.networks.family_counts import SMALL_CELLS, Family, families_of
 
 __all__ = ["joined_pairs", "neighbours"]
 
@@ -34,20 +34,25 @@ def neighbours(
     ----------
     state : between two rounds.
     pairs : bool [n, n], symmetric: the pairs that may be joined, as `joined_pairs` gives them.
-    limits : of tables. A family with more cells than there are rows is not asked for, either;
-        where all together have too many, the smallest tables come first.
+    limits : of tables. A family of more than a few parents (`CandidateLimits`) with more cells than
+        there are rows is not asked for, either; where all together have too many, the smallest
+        tables come first.
     """
     bounds = limits or CandidateLimits()
-    rows = int(next(iter(state.known.values())).table.sum())
-    max_cells = min(bounds.family_cells, max(rows, int(state.schema.cardinalities.max())))
+    rows = int(next(iter(state.known.values())).filled[1].sum())
+    fixed = {family.node for family in state.uncounted}
     found = {near for family in _promising(state) for near in _one_away(family, pairs)}
     sized = sorted(
-        (cells_of(state.schema, family), family) for family in found - state.known.keys()
+        (cells_of(state.schema, family), family)
+        for family in found - state.known.keys()
+        if family.node not in fixed and bounds.allows(state.schema, family)
     )
     kept, total = [], 0
     for cells, family in sized:
-        total += cells
-        if cells > max_cells or total > bounds.cells:
+        if cells > rows and len(family.parents) > bounds.few_parents:
+            continue
+        total += min(cells, SMALL_CELLS)
+        if total > bounds.cells:
             break
         kept.append(family)
     return tuple(sorted(kept))

@@ -18,7 +18,14 @@ from fedbn.fusion.baselines import arc_votes
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
 
-__all__ = ["Votes", "lower_bound", "mean_smhd_by_votes", "missing_pairs", "votes_of"]
+__all__ = [
+    "Votes",
+    "lower_bound",
+    "mean_smhd_by_votes",
+    "missing_pairs",
+    "moral_votes_of",
+    "votes_of",
+]
 
 
 class Votes(NamedTuple):
@@ -47,6 +54,13 @@ def votes_of(inputs: MergedInputs) -> Votes:
     given = (inputs.bits[0], inputs.weight_array)
     moral, classes = moral_votes(*given), class_votes(*given)
     return Votes(inputs.names, inputs.total, moral, classes, arc_votes(inputs))
+
+
+def moral_votes_of(inputs: MergedInputs) -> Ints:
+    """int64 [n, n], symmetric: `Votes.moral` alone."""
+    from fedbn._core.consensus import moral_votes
+
+    return np.asarray(moral_votes(inputs.bits[0], inputs.weight_array))
 
 
 def lower_bound(votes: Votes) -> Fraction:

@@ -24,7 +24,7 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, FedbnError, ResultsError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict, with_choice
 from fedbn.federation.message import StructureMessage
-from fedbn.federation.rounds import fuse_classes
+from fedbn.federation.rounds import fuse_needed
 from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import ClientReply, FederationResult, FusedClass, ServerState
@@ -187,7 +187,7 @@ def _result(
     replies = tuple(_reply_from_dict(reply, schema) for reply in content["replies"])
     row_weight = float(content["row_weight"])
     if len(experiment.learner.ladder) > 1 or experiment.consensus.choose != "smhd":
-        classes = fuse_classes(replies, experiment.consensus)
+        classes, _ = fuse_needed(replies, experiment.consensus)
     else:
         path = path_from_dict(content["path"])
         if path.names != schema.names:
@@ -220,6 +220,7 @@ def _reply_to_dict(reply: ClientReply) -> dict[str, Any]:
         "seconds": reply.seconds,
         "weights": list(reply.weights),
         "row_weights": list(reply.row_weights),
+        **({"left_out": [list(each) for each in reply.left_out]} if reply.left_out else {}),
         "dags": [np.argwhere(dag.adjacency).tolist() for dag in reply.dags],
     }
 
@@ -251,4 +252,5 @@ def _reply_from_dict(content: Mapping[str, Any], schema: Schema) -> ClientReply:
         rows_dropped=dropped,
         seconds=seconds,
         row_weights=message.row_weights,
+        left_out=tuple((float(k), str(why)) for k, why in content.get("left_out", ())),
     )

@@ -9,15 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.choice.by_counts import CountedChoice, Mechanism
+from fedbn.choice.by_counts import CountedChoice, Mechanism, counted_families
+from fedbn.choice.candidates import cells_of
 from fedbn.consensus.threshold import Consensus
 from fedbn.data.dataset import Schema
 from fedbn.federation.state import FederationResult
 from fedbn.graphs.dag import DAG, matrix_of_pairs
 from fedbn.graphs.distances import mean_smhd
-from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
+from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables
 
-__all__ = ["choice_from_dict", "choice_to_dict", "counted_consensus", "with_choice"]
+__all__ = [
+    "choice_facts",
+    "choice_from_dict",
+    "choice_to_dict",
+    "counted_consensus",
+    "with_choice",
+]
 
 _PLAIN = (
     "score",
@@ -26,7 +33,6 @@ _PLAIN = (
     "requests",
     "families",
     "cells",
-    "left_out",
 )
 
 
@@ -60,12 +66,35 @@ def counted_consensus(consensus: Consensus, choice: CountedChoice, distance: Fra
     )
 
 
+def choice_facts(choice: CountedChoice) -> dict[str, Any]:
+    """What `run.json` and the command's JSON say of the counts."""
+    schema, names = choice.counts.tables.schema, choice.dag.names
+    return {
+        "score": choice.score,
+        "requests": choice.requests,
+        "families": choice.families,
+        "cells": choice.cells,
+        "sites": list(choice.sites),
+        "left_out": [
+            {
+                "variable": names[family.node],
+                "parents": [names[p] for p in family.parents],
+                "cells": cells_of(schema, family),
+                "in_consensus": family in choice.uncounted,
+            }
+            for family in choice.left_out
+        ],
+    }
+
+
 def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
     """Ready for JSON; exact."""
     return {name: getattr(choice, name) for name in _PLAIN} | {
         "edges": np.argwhere(choice.dag.adjacency).tolist(),
         "mechanisms": [asdict(each) for each in choice.mechanisms],
-        "counts": choice.counts.cells.tolist(),
+        "left_out": [[node, list(parents)] for node, parents in choice.left_out],
+        "places": choice.counts.places.tolist(),
+        "counts": choice.counts.counts.tolist(),
         "sites": list(choice.sites),
     }
 
@@ -78,14 +107,17 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
     KeyError, TypeError, ValueError, FedbnError : the content is not as above.
     """
     dag = DAG(schema.names, matrix_of_pairs(content["edges"], schema.n))
-    tables = FamilyTables(schema, families_of([dag]))
+    left_out = tuple(Family(node, tuple(parents)) for node, parents in content["left_out"])
+    tables = FamilyTables(schema, counted_families(dag, left_out))
+    places, counts = (np.array(content[key], dtype=np.int64) for key in ("places", "counts"))
     mechanisms = (
         Mechanism(**{**each, "parents": tuple(each["parents"])}) for each in content["mechanisms"]
     )
     return CountedChoice(
         dag=dag,
         mechanisms=tuple(mechanisms),
-        counts=FamilyCounts(tables, np.array(content["counts"], dtype=np.int64)),
+        counts=FamilyCounts(tables, places, counts),
+        left_out=left_out,
         sites=tuple(str(site) for site in content["sites"]),
         **{name: content[name] for name in _PLAIN},
     )

@@ -22,7 +22,7 @@ import numpy as np
 
 from fedbn.arrays import Bools, Ints
 from fedbn.choice.by_counts import Climb, CountedChoice, begin, choice_of, climb_on
-from fedbn.choice.candidates import CandidateLimits, Candidates, candidates_of
+from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.consensus.threshold import PathState, path_states
 from fedbn.data.dataset import Schema
@@ -103,6 +103,7 @@ def open_counting(
         [(fused.row_weight, _states(fused)) for fused in result.classes],
         result.schema,
         joined_pairs(dag for merged in inputs for dag in merged.dags),
+        Candidate(result.row_weight, result.consensus.state, result.consensus.dag),
         choose=choose,
         count_rounds=count_rounds,
         ess=ess,
@@ -115,6 +116,7 @@ def open_dialogue(
     classes: ClassStates,
     schema: Schema,
     pairs: Bools,
+    consensus: Candidate,
     *,
     choose: str,
     count_rounds: int,
@@ -129,6 +131,7 @@ def open_dialogue(
     classes : what may be chosen.
     schema : the agreed one.
     pairs : bool [n, n], symmetric: the pairs that some site joined, over which a climb goes.
+    consensus : what the structures alone chose.
     choose : "counts" makes one request, "climb" as many more as `count_rounds`.
     count_rounds : at least 0.
     ess : equivalent sample size of BDeu.
@@ -138,10 +141,9 @@ def open_dialogue(
     Raises
     ------
     DataError : the columns are numbers.
-    SearchError : no candidate keeps the limits.
     """
     bounds = limits or CandidateLimits()
-    candidates = candidates_of(classes, schema, bounds)
+    candidates = candidates_of(classes, schema, consensus, bounds)
     rounds = count_rounds if choose == "climb" else 0
     return Counting(schema, pairs, candidates, rounds, ess, seed, bounds, {})
 

@@ -7,15 +7,21 @@
 
     answer   header   uint8 [34]     version, whether own scores are there, SHA-256 of the request
              given    uint8 [F / 8]  a bit per family: whether its counts are given, or held back
-             seen     uint8 [C / 8]  a bit per cell of the tables given, family after family
-                                     (`FamilyTables`): whether it counts any row; the first cell is
-                                     the highest bit, and the last byte ends with zeros, as above
-             cells    uint [S]       the counts of these cells, in the narrowest of uint8, uint16,
-                                     uint32 and uint64 that holds the largest of them
+             seen     uint8 [C / 8]  a bit per cell of the tables given that have at most
+                                     `SMALL_CELLS`, family after family (`FamilyTables`): whether it
+                                     counts any row; the first cell is the highest bit, and the last
+                                     byte ends with zeros, as above
+             gaps     uint [L]       how many empty cells are before each cell of the larger tables
+                                     that counts any row, since the last such one; family after
+                                     family, as if these tables were one
+             cells    uint [S + L]   the counts of the S cells seen, then of these L; it and gaps in
+                                     the narrowest of uint8, uint16, uint32 and uint64 that holds
+                                     the largest
              own      int64 [F]      own scores in fixed point (`own_scores`); [0] if not wanted
 
 Most cells of a large table are empty, and few counts are large: int64 for every cell would be 5
-to 25 times as long. The form is still one for each table of counts: no other bytes are accepted.
+to 25 times as long, and a table of columns with many states could not be sent. The form is still
+one for each table of counts: no other bytes are accepted.
 
 Both sides trust nothing: a site refuses a request that is not about the agreed schema or is larger
 than any table may be; the server refuses counts of another request, negative ones, families that
@@ -39,6 +45,7 @@ from fedbn.errors import DataError, MessageError, StructureError
 from fedbn.federation.npy import Arrays, require_keys
 from fedbn.networks.family_counts import (
     MAX_ROWS,
+    SMALL_CELLS,
     Family,
     FamilyCounts,
     FamilyTables,
@@ -61,14 +68,14 @@ __all__ = [
     "tables_given",
 ]
 
-VERSION = 3
+VERSION = 4
 """Version of both forms; another one is refused."""
 
 MAX_SITE_ROWS = MAX_ROWS >> 12
 """Rows of one site at most, so that no site alone can make the sum over 4,096 sites too large."""
 
 REQUEST_KEYS = ("header", "nodes", "parents", "indptr")
-ANSWER_KEYS = ("header", "given", "seen", "cells", "own")
+ANSWER_KEYS = ("header", "given", "seen", "gaps", "cells", "own")
 
 _WIDTHS = (np.uint8, np.uint16, np.uint32, np.uint64)
 _TYPES: Mapping[str, tuple[Any, ...]] = {
@@ -78,6 +85,7 @@ _TYPES: Mapping[str, tuple[Any, ...]] = {
     "indptr": (np.int64,),
     "given": (np.uint8,),
     "seen": (np.uint8,),
+    "gaps": _WIDTHS,
     "cells": _WIDTHS,
     "own": (np.int64,),
 }
@@ -159,11 +167,12 @@ def answer_to_arrays(request: FamilyRequest, answer: FamilyAnswer) -> dict[str, 
     """The arrays of an answer, in the order of ANSWER_KEYS."""
     header = bytes([VERSION, request.with_own]) + request.digest
     place = answer.counts.tables.place
-    seen, cells = _pack(answer.counts.cells)
+    seen, gaps, cells = _pack(answer.counts)
     return {
         "header": np.frombuffer(header, dtype=np.uint8),
         "given": np.packbits([family in place for family in request.tables.families]),
         "seen": seen,
+        "gaps": gaps,
         "cells": cells,
         "own": np.array(answer.own),
     }
@@ -191,7 +200,7 @@ def answer_from_arrays(
         if with_own != request.with_own:
             raise MessageError("own scores must be there if, and only if, they were asked for")
         tables = tables_given(arrays["given"], request)
-        counts = FamilyCounts(tables, _unpack(arrays["seen"], arrays["cells"], tables))
+        counts = _unpack(arrays["seen"], arrays["gaps"], arrays["cells"], tables)
         if not 1 <= counts.rows <= MAX_SITE_ROWS:
             raise MessageError(
                 f"counts must be of at least 1 row and at most {MAX_SITE_ROWS}, not {counts.rows}"
@@ -213,10 +222,60 @@ def _check_types(arrays: Arrays, keys: tuple[str, ...]) -> None:
             )
 
 
-def _pack(counts: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any]]:
-    """Which cells are not empty, as bits, and the counts of these."""
-    filled = counts[counts > 0]
-    return np.packbits(counts > 0), filled.astype(_narrowest(int(filled.max(initial=0))))
+def _pack(
+    counts: FamilyCounts,
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any], npt.NDArray[Any]]:
+    """Which cells of small tables are not empty, as bits; the gaps between those of the larger
+    ones; the counts of all of these."""
+    layout = _Layout.of(counts.tables)
+    small, place = layout.within(counts.places)
+    bits = np.zeros(layout.small_cells, dtype=np.bool_)
+    bits[place[small]] = True
+    gaps = np.diff(place[~small], prepend=-1) - 1
+    cells = np.concatenate([counts.counts[small], counts.counts[~small]])
+    return np.packbits(bits), _narrow(gaps), _narrow(cells)
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Where the tables lie among the small ones, and among the others.
+
+    Parameters
+    ----------
+    start : int64 [F + 1], as in `FamilyTables`.
+    is_small : bool [F].
+    base : int64 [F]: the first cell of each table among those of its kind.
+    small_cells, large_cells : how many cells there are of either kind.
+    """
+
+    start: npt.NDArray[np.int64]
+    is_small: npt.NDArray[np.bool_]
+    base: npt.NDArray[np.int64]
+    small_cells: int
+    large_cells: int
+
+    @classmethod
+    def of(cls, tables: FamilyTables) -> _Layout:
+        size = np.diff(tables.start)
+        is_small = size <= SMALL_CELLS
+        before_small, before_large = (
+            np.cumsum([0, *np.where(kind, size, 0)]) for kind in (is_small, ~is_small)
+        )
+        base = np.where(is_small, before_small[:-1], before_large[:-1])
+        return cls(tables.start, is_small, base, int(before_small[-1]), int(before_large[-1]))
+
+    def within(
+        self, places: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        """Whether each cell is of a small table, and its place among the cells of its kind."""
+        family = np.searchsorted(self.start, places, side="right") - 1
+        return self.is_small[family], places - self.start[family] + self.base[family]
+
+    def places(self, small: bool, within: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The inverse of `within`, of cells of one kind."""
+        families = np.flatnonzero(self.is_small == small)
+        family = families[np.searchsorted(self.base[families], within, side="right") - 1]
+        return within - self.base[family] + self.start[family]
 
 
 def tables_given(given: npt.NDArray[np.uint8], request: FamilyRequest) -> FamilyTables:
@@ -250,25 +309,53 @@ def _bits(key: str, packed: npt.NDArray[np.uint8], size: int, what: str) -> npt.
 
 
 def _unpack(
-    seen: npt.NDArray[np.uint8], cells: npt.NDArray[Any], tables: FamilyTables
-) -> npt.NDArray[np.int64]:
-    """The counts of all cells; raises MessageError unless `_pack` would give the same bytes."""
-    size = int(tables.start[-1])
-    bits = _bits("seen", seen, size, "cells")
-    if cells.size != bits.sum():
-        raise MessageError(f"cells must be [{bits.sum()}], as seen says, not {list(cells.shape)}")
+    seen: npt.NDArray[np.uint8],
+    gaps: npt.NDArray[Any],
+    cells: npt.NDArray[Any],
+    tables: FamilyTables,
+) -> FamilyCounts:
+    """The counts; raises MessageError unless `_pack` would give the same bytes."""
+    layout = _Layout.of(tables)
+    bits = _bits("seen", seen, layout.small_cells, "cells")
+    filled = int(bits.sum()) + gaps.size
+    if cells.size != filled:
+        raise MessageError(
+            f"cells must be [{filled}], as seen says and gaps, not {list(cells.shape)}"
+        )
     largest = int(cells.max(initial=0))
     if cells.size and (cells == 0).any():
-        raise MessageError("a cell that seen names must count at least 1 row")
+        raise MessageError("a cell that is named must count at least 1 row")
     if largest > MAX_ROWS:
         raise MessageError(f"a count must lie between 1 and {MAX_ROWS}, not {largest}")
-    if cells.dtype != _narrowest(largest):
+    _check_narrow("cells", cells)
+    places = np.concatenate(
+        [
+            layout.places(True, np.flatnonzero(bits)),
+            layout.places(False, _after_gaps(gaps, layout.large_cells)),
+        ]
+    )
+    order = np.argsort(places, kind="stable")
+    return FamilyCounts(tables, places[order], cells.astype(np.int64)[order])
+
+
+def _after_gaps(gaps: npt.NDArray[Any], size: int) -> npt.NDArray[np.int64]:
+    """The cells that gaps of empty ones precede; MessageError unless all are below `size`."""
+    _check_narrow("gaps", gaps)
+    if int(gaps.max(initial=0)) > size or float(gaps.astype(np.float64).sum()) > size - gaps.size:
+        raise MessageError(f"gaps must lead to cells below {size}")
+    return np.asarray(np.cumsum(gaps.astype(np.int64) + 1) - 1)
+
+
+def _narrow(values: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    return values.astype(_narrowest(int(values.max(initial=0))))
+
+
+def _check_narrow(key: str, values: npt.NDArray[Any]) -> None:
+    largest = int(values.max(initial=0))
+    if values.dtype != _narrowest(largest):
         raise MessageError(
-            f"cells must be {_narrowest(largest)}, as the largest is {largest}, not {cells.dtype}"
+            f"{key} must be {_narrowest(largest)}, as the largest is {largest}, not {values.dtype}"
         )
-    counts = np.zeros(size, dtype=np.int64)
-    counts[bits] = cells
-    return counts
 
 
 def _narrowest(largest: int) -> np.dtype[Any]:

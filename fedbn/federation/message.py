@@ -59,6 +59,10 @@ _DTYPES: Mapping[str, Any] = {
 _HEADER_LENGTH = 3 + 32
 
 
+class GraphTooLargeError(MessageError):
+    """A graph of a message has more edges or parents than the receiver accepts."""
+
+
 @dataclass(frozen=True)
 class StructureMessage:
     """DAGs over the agreed variables, with weights, as one party learned or fused them.
@@ -153,6 +157,63 @@ def to_arrays(message: StructureMessage) -> dict[str, npt.NDArray[Any]]:
     }
 
 
+def rungs_from_arrays(
+    arrays: Arrays, schema: Schema, *, limits: Limits | None = None, sender: str = "message"
+) -> tuple[StructureMessage, tuple[tuple[float, str], ...]]:
+    """`from_arrays`, without the row-weight classes of which a graph has too many edges or parents.
+
+    A larger row weight makes denser graphs, and one that is too dense says nothing of the others.
+
+    Returns
+    -------
+    The message of the classes that are left, and (row weight, reason) of the others.
+
+    Raises
+    ------
+    MessageError
+        As `from_arrays`; also where no class is left.
+    """
+    try:
+        return from_arrays(arrays, schema, limits=limits, sender=sender), ()
+    except GraphTooLargeError as error:
+        first = error
+    try:
+        _check_shape_of_row_weights(arrays)
+        _check_row_weights(tuple(arrays["row_weights"].tolist()), arrays["weights"].size)
+    except MessageError as error:
+        raise MessageError(f"{sender}: {error}") from None
+    kept, left_out = [], []
+    for row_weight in np.unique(arrays["row_weights"]).tolist():
+        rung = _of_class(arrays, row_weight)
+        try:
+            kept.append(from_arrays(rung, schema, limits=limits, sender=sender))
+        except GraphTooLargeError as error:
+            left_out.append((row_weight, str(error.args[0]).removeprefix(f"{sender}: ")))
+    if not kept:
+        raise first
+    whole = replace(
+        kept[0],
+        dags=tuple(dag for each in kept for dag in each.dags),
+        weights=tuple(weight for each in kept for weight in each.weights),
+        row_weights=tuple(k for each in kept for k in each.row_weights),
+    )
+    return whole, tuple(left_out)
+
+
+def _of_class(arrays: Arrays, row_weight: float) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of the graphs of one row weight; shapes and indptr were checked."""
+    indptr = arrays["indptr"]
+    of = np.flatnonzero(arrays["row_weights"] == row_weight)
+    parts = [arrays["edges"][indptr[b] : indptr[b + 1]] for b in of.tolist()]
+    return {
+        "header": arrays["header"],
+        "edges": np.concatenate(parts),
+        "indptr": np.cumsum([0, *map(len, parts)], dtype=np.int64),
+        "weights": arrays["weights"][of],
+        "row_weights": arrays["row_weights"][of],
+    }
+
+
 def from_arrays(
     arrays: Arrays, schema: Schema, *, limits: Limits | None = None, sender: str = "message"
 ) -> StructureMessage:
@@ -176,6 +237,8 @@ def from_arrays(
     """
     try:
         return _checked_message(arrays, schema, limits or Limits())
+    except GraphTooLargeError as error:
+        raise GraphTooLargeError(f"{sender}: {error}") from None
     except (MessageError, StructureError) as error:
         raise MessageError(f"{sender}: {error}") from None
 
@@ -188,8 +251,7 @@ def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> Structur
     status, form = _checked_header(arrays["header"], schema)
     edges, indptr, weights = arrays["edges"], arrays["indptr"], arrays["weights"]
     _check_sizes(edges, indptr, weights, schema.n, limits)
-    if arrays["row_weights"].shape != weights.shape:
-        raise MessageError(f"row_weights must be [B], not {list(arrays['row_weights'].shape)}")
+    _check_shape_of_row_weights(arrays)
     _check_edges(edges, indptr, schema.n)
     if form == "dag":
         _check_graphs(edges, indptr, schema.n, limits)
@@ -240,6 +302,11 @@ def _checked_header(header: npt.NDArray[np.uint8], schema: Schema) -> tuple[str,
     return STATUSES[code], FORMS[form]
 
 
+def _check_shape_of_row_weights(arrays: Arrays) -> None:
+    if arrays["row_weights"].shape != arrays["weights"].shape:
+        raise MessageError(f"row_weights must be [B], not {list(arrays['row_weights'].shape)}")
+
+
 def _check_sizes(
     edges: npt.NDArray[np.int32],
     indptr: npt.NDArray[np.int64],
@@ -267,7 +334,7 @@ def _check_sizes(
         raise MessageError(f"indptr must rise from 0 to the number of edges, {len(edges)}")
     largest = int(np.diff(indptr).max())
     if largest > 2 * limits.max_edges:  # a class may have each of its edges twice
-        raise MessageError(
+        raise GraphTooLargeError(
             f"a DAG must have at most {count_of(limits.max_edges, 'edge')}, not {largest}"
         )
 
@@ -291,13 +358,13 @@ def _check_graphs(
     """Number of edges and in-degrees of DAGs."""
     largest = int(np.diff(indptr).max())
     if largest > limits.max_edges:
-        raise MessageError(
+        raise GraphTooLargeError(
             f"a DAG must have at most {count_of(limits.max_edges, 'edge')}, not {largest}"
         )
     dag = _dag_of_edge(indptr)
     in_degrees = np.bincount(dag * n + edges[:, 1], minlength=1)
     if int(in_degrees.max()) > limits.max_in_degree:
-        raise MessageError(
+        raise GraphTooLargeError(
             f"a node must have at most {count_of(limits.max_in_degree, 'parent')}, "
             f"not {int(in_degrees.max())}"
         )

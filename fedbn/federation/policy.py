@@ -273,9 +273,9 @@ class SitePolicy:
         ------
         PolicyError : none may leave.
         """
-        kept = [each for each in counts.tables.families if self._is_large(counts.table(each))]
+        kept = [each for each in counts.tables.families if self._is_large(counts.filled(each)[1])]
         if compared or not kept:
-            self.require_cells(counts.cells)
+            self.require_cells(counts.counts)
         return counts if len(kept) == len(counts.tables.families) else counts.of(kept)
 
     def _is_large(self, cells: Ints) -> bool:

@@ -22,13 +22,14 @@ from fedbn.choice.ladder import class_by_chance, expected_chance_pairs
 from fedbn.consensus.mcbnc import McbncPath, mcbnc_paths
 from fedbn.consensus.pooling import Robust, poolings_of, select_among
 from fedbn.consensus.threshold import Consensus, Reading
-from fedbn.consensus.votes import votes_of
+from fedbn.consensus.votes import moral_votes_of
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.density import without_dense
 from fedbn.federation.message import StructureMessage
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, FusedClass, ServerState
+from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnedStructures, LearnerSettings, learn_ladder, learner_for
@@ -122,8 +123,7 @@ def server_round(
     kept, dense = without_dense(ordered, settings.max_edges_ratio)
     everything_refused = (*state.refused, *refused, *dense)
     require_quorum(len(kept), state.n_clients, settings, everything_refused)
-    classes = fuse_classes(kept, settings, progress)
-    chosen = class_of_structures(classes, len(kept))
+    classes, chosen = fuse_needed(kept, settings, progress)
     before = state.result
     result = FederationResult(
         schema=state.schema,
@@ -182,8 +182,7 @@ def update_clients(
     if not replies:
         raise QuorumError("at least one client must stay")
     kept, dense = without_dense(replies, settings.max_edges_ratio)
-    classes = fuse_classes(kept, settings, progress)
-    chosen = class_of_structures(classes, len(kept))
+    classes, chosen = fuse_needed(kept, settings, progress)
     refused = (*before.refused, *dense)
     result = replace(
         before,
@@ -199,28 +198,61 @@ def update_clients(
     return replace(state, n_clients=len(replies), refused=refused, result=result)
 
 
+def fuse_needed(
+    replies: Sequence[ClientReply],
+    settings: ConsensusSettings,
+    progress: Progress | None = None,
+) -> tuple[tuple[FusedClass, ...], FusedClass]:
+    """The fusions that the choice needs, by ascending row weight, and the one that is taken.
+
+    The rule of structures (`fedbn.choice.ladder`) asks for moral votes alone, so where nothing else
+    chooses no other class is fused. Raises ConfigError as `fuse_classes` does.
+    """
+    taken = row_weight_of_structures(replies)
+    if settings.choose == "smhd":
+        classes: tuple[FusedClass, ...] = (_fused_class(taken, replies, settings, progress),)
+    else:
+        classes = fuse_classes(replies, settings, progress)
+    return classes, next(fused for fused in classes if fused.row_weight == taken)
+
+
 def fuse_classes(
     replies: Sequence[ClientReply],
     settings: ConsensusSettings,
     progress: Progress | None = None,
 ) -> tuple[FusedClass, ...]:
-    """The fusion of every row-weight class that all replies have, by ascending row weight.
+    """The fusion of every row-weight class that at least half of the replies have, by ascending row
+    weight.
 
     Raises
     ------
-    ConfigError : the replies have different classes.
+    ConfigError : the replies have different classes, not counting what was left out.
     """
-    found = {reply.client: tuple(sorted(set(reply.row_weights))) for reply in replies}
-    weights = found[replies[0].client]
-    for client, own in found.items():
-        if own != weights:
+    weights = row_weights_of(replies)
+    return tuple(_fused_class(k, replies, settings, progress) for k in weights)
+
+
+def row_weights_of(replies: Sequence[ClientReply]) -> tuple[float, ...]:
+    """The row weights of which at least half of the replies have structures, ascending.
+
+    Raises
+    ------
+    ConfigError : the replies have different classes, not counting what was left out; or no class
+        is left.
+    """
+    sent = [{*reply.row_weights} for reply in replies]
+    wanted = set().union(*sent)
+    for reply in replies:
+        own = {*reply.row_weights, *(k for k, _ in reply.left_out)}
+        if not wanted <= own:
             raise ConfigError(
-                f"all replies must have the row weights {list(weights)}, {client!r} has {list(own)}"
+                f"all replies must have the row weights {sorted(wanted)}, {reply.client!r} has "
+                f"{sorted(own)}"
             )
-    return tuple(
-        _fused_class(k, [reply.of_class(k) for reply in replies], settings, progress)
-        for k in weights
-    )
+    many = {k for k in wanted if 2 * sum(k in own for own in sent) >= len(replies)}
+    if not many:
+        raise ConfigError("no row weight is there in half of the replies: the others break limits")
+    return tuple(sorted(many))
 
 
 def fuse_replies(
@@ -233,10 +265,36 @@ def fuse_replies(
     return fused.path, fused.consensus
 
 
-def class_of_structures(classes: Sequence[FusedClass], sites: int) -> FusedClass:
+def row_weight_of_structures(replies: Sequence[ClientReply]) -> float:
     """The class that is taken when only structures are known (`fedbn.choice.ladder`)."""
-    votes = [votes_of(fused.path.inputs) for fused in classes]
-    return classes[class_by_chance([expected_chance_pairs(v.moral, v.total, sites) for v in votes])]
+    weights = row_weights_of(replies)
+    if len(weights) == 1:
+        return weights[0]
+    expected = []
+    for k in weights:
+        own = _of_class(k, replies)
+        inputs = merge_inputs(*_weighted(own))
+        expected.append(expected_chance_pairs(moral_votes_of(inputs), inputs.total, len(own)))
+    return weights[class_by_chance(expected)]
+
+
+def _of_class(row_weight: float, replies: Sequence[ClientReply]) -> list[ClientReply]:
+    """The replies that have structures of a class, with these alone."""
+    return [reply.of_class(row_weight) for reply in replies if row_weight in reply.row_weights]
+
+
+def _weighted(replies: Sequence[ClientReply]) -> tuple[list[DAG], list[int]]:
+    """All structures, with weights of the same total for every client; none of weight 0."""
+    shares = integer_weights(
+        [reply.weights for reply in replies], [reply.dags for reply in replies]
+    )
+    weighted = [
+        (dag, share)
+        for reply, of_reply in zip(replies, shares, strict=True)
+        for dag, share in zip(reply.dags, of_reply, strict=True)
+        if share > 0
+    ]
+    return [dag for dag, _ in weighted], [share for _, share in weighted]
 
 
 def _fused_class(
@@ -250,18 +308,10 @@ def _fused_class(
         raise ConfigError(
             f"structures that are here are fused in the open, not by {settings.aggregation}"
         )
-    shares = integer_weights(
-        [reply.weights for reply in replies], [reply.dags for reply in replies]
-    )
-    weighted = [
-        (dag, share)
-        for reply, of_reply in zip(replies, shares, strict=True)
-        for dag, share in zip(reply.dags, of_reply, strict=True)
-        if share > 0
-    ]
+    dags, weights = _weighted(_of_class(row_weight, replies))
     paths = mcbnc_paths(
-        [dag for dag, _ in weighted],
-        [share for _, share in weighted],
+        dags,
+        weights,
         poolings_of(cast(Robust, settings.robust)),
         k_max=settings.k_max,
         quorum=settings.quorum,

@@ -14,6 +14,7 @@ from collections.abc import Generator
 from dataclasses import replace
 
 from fedbn.arrays import Ints
+from fedbn.choice.candidates import SUMMED_LIMITS, Candidate
 from fedbn.consensus.threshold import Consensus, states_of
 from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.errors import DataError, NetworkError, QuorumError
@@ -43,12 +44,7 @@ Lacking = str | None
 def summed_choice(
     result: SecureResult, experiment: Experiment
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, Lacking]]:
-    """Ask for counts, and choose by them; QuorumError may be thrown in where a site has none.
-
-    Raises
-    ------
-    SearchError : no candidate keeps the limits of tables.
-    """
+    """Ask for counts, and choose by them; QuorumError may be thrown in where a site has none."""
     dialogue, lacking = _open(result, experiment), None
     while (wanted := request(dialogue)) is not None:
         try:
@@ -69,7 +65,9 @@ def summed_choice(
 
 def _open(result: SecureResult, experiment: Experiment) -> Counting:
     """The dialogue about the states of all paths; pairs that some site joined have votes."""
+    consensus = result.consensus
     assert result.path is not None
+    assert isinstance(consensus, Consensus)
     states = [
         state
         for branch in result.path.branches
@@ -80,10 +78,12 @@ def _open(result: SecureResult, experiment: Experiment) -> Counting:
         [(1.0, by_preference(states))],
         result.schema,
         compelled | compelled.T | reversible,
+        Candidate(1.0, consensus.state, consensus.dag),
         choose=experiment.consensus.choose,
         count_rounds=experiment.consensus.count_rounds,
         ess=experiment.learner.ess,
         seed=experiment.seed,
+        limits=SUMMED_LIMITS,
     )
 
 

@@ -25,6 +25,7 @@ class ClientReply:
     status : a word of `fedbn.federation.message.STATUSES`.
     rows, seconds : rows of its table and CPU seconds of its search, where it shares them.
     rows_dropped : rows that it left out, as a cell was missing; 0 where it does not say.
+    left_out : (row weight, reason) of the classes of which a structure broke a limit.
     """
 
     client: str
@@ -35,6 +36,7 @@ class ClientReply:
     seconds: float | None = None
     row_weights: tuple[float, ...] = ()
     rows_dropped: int = 0
+    left_out: tuple[tuple[float, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.row_weights:
@@ -75,7 +77,8 @@ class FederationResult:
     rounds : how many rounds there were.
     converged : whether the last round left the consensus as it was.
     row_weight : the class that was taken.
-    classes : the fusions of all classes, by ascending row weight.
+    classes : the fusions of all classes, by ascending row weight; of the class that was taken
+        alone, where nothing but structures chooses.
     choice : what counts of families said, where they were asked for.
     """
 
@@ -94,7 +97,11 @@ class FederationResult:
     @property
     def fused_replies(self) -> tuple[ClientReply, ...]:
         """The replies with the structures of the class that was taken."""
-        return tuple(reply.of_class(self.row_weight) for reply in self.replies)
+        return tuple(
+            reply.of_class(self.row_weight)
+            for reply in self.replies
+            if self.row_weight in reply.row_weights
+        )
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,19 @@ from fedbn.graphs.dag import DAG
 from fedbn.networks.network import MAX_CELLS, configuration_index, configurations
 from fedbn.wording import count_of
 
-__all__ = ["MAX_ROWS", "Family", "FamilyCounts", "FamilyTables", "count_families", "families_of"]
+__all__ = [
+    "MAX_ROWS",
+    "SMALL_CELLS",
+    "Family",
+    "FamilyCounts",
+    "FamilyTables",
+    "count_families",
+    "counts_of_filled",
+    "families_of",
+]
+
+SMALL_CELLS = 20_000
+"""A larger table is taken to be mostly empty: as cost it counts as so many cells, no more."""
 
 MAX_ROWS = 1 << 52
 """Rows of one sum at most: floating-point numbers hold counts and their sums up to here exactly."""
@@ -62,7 +74,8 @@ class FamilyTables:
 
     Raises
     ------
-    DataError : the schema is Gaussian, or the tables together have more than MAX_CELLS cells.
+    DataError : the schema is Gaussian; a table has more than MAX_CELLS cells; or all together have,
+        each being counted with at most SMALL_CELLS.
     StructureError : the families are not sorted, repeat, or are none of the schema's.
     """
 
@@ -73,7 +86,12 @@ class FamilyTables:
         if self.schema.kind != "categorical":
             raise DataError("families can be counted in categorical data only")
         _require_families(self.families, self.schema.n)
-        total = sum(self.cells_of(family) for family in self.families)
+        sizes = [self.cells_of(family) for family in self.families]
+        if max(sizes) > MAX_CELLS:
+            raise DataError(
+                f"the table of a family may have at most {MAX_CELLS} cells, not {max(sizes)}"
+            )
+        total = sum(min(size, SMALL_CELLS) for size in sizes)
         if total > MAX_CELLS:
             raise DataError(
                 f"the tables of all families may have at most {MAX_CELLS} cells, not {total}"
@@ -109,12 +127,13 @@ class FamilyCounts:
     Parameters
     ----------
     tables : the families and their layout.
-    cells : int64 [tables.start[-1]], at least 0; the cells of every family sum to the same number
-        of rows. Copied, then read-only.
+    places : int64 [S], ascending and distinct: the cells, by the layout, that count any row.
+    counts : int64 [S], above 0: their counts; those of every family sum to the same number of
+        rows. Both are copied, then read-only.
 
     Raises
     ------
-    DataError : the cells are not as above.
+    DataError : the counts are not as above.
 
     Examples
     --------
@@ -125,39 +144,86 @@ class FamilyCounts:
     """
 
     tables: FamilyTables
-    cells: NDArray[np.int64]
+    places: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        given = np.asarray(self.cells)
-        if given.dtype != np.int64 or given.shape != (int(self.tables.start[-1]),):
+        places, counts = np.array(self.places), np.array(self.counts)
+        for name, given in (("places", places), ("counts", counts)):
+            if given.dtype != np.int64 or given.shape != (places.size,):
+                raise DataError(
+                    f"{name} must be int64 [{places.size}], not {given.dtype} {list(given.shape)}"
+                )
+        size = int(self.tables.start[-1])
+        if places.size and (places[0] < 0 or places[-1] >= size or (np.diff(places) <= 0).any()):
+            raise DataError(f"places must ascend from 0 to {size - 1} at most")
+        if (counts < 1).any() or (counts > MAX_ROWS).any():
+            worst = counts[(counts < 1) | (counts > MAX_ROWS)][0]
+            raise DataError(f"a count must lie between 1 and {MAX_ROWS}, not {worst}")
+        _require_one_total(self.tables, places, counts)
+        for name, given in (("places", places), ("counts", counts)):
+            given.flags.writeable = False
+            object.__setattr__(self, name, given)
+
+    @classmethod
+    def of_cells(cls, tables: FamilyTables, cells: NDArray[np.int64]) -> FamilyCounts:
+        """The counts of all cells, empty ones included, int64 [tables.start[-1]].
+
+        Raises
+        ------
+        DataError : the cells are not so many, or their counts are not as above.
+        """
+        given = np.asarray(cells)
+        if given.dtype != np.int64 or given.shape != (int(tables.start[-1]),):
             raise DataError(
-                f"counts must be int64 [{self.tables.start[-1]}], not {given.dtype} "
-                f"{list(given.shape)}"
+                f"counts must be int64 [{tables.start[-1]}], not {given.dtype} {list(given.shape)}"
             )
-        if (given < 0).any() or (given > MAX_ROWS).any():
-            worst = given[(given < 0) | (given > MAX_ROWS)][0]
-            raise DataError(f"a count must lie between 0 and {MAX_ROWS}, not {worst}")
-        _require_one_total(self.tables, given)
-        cells = given.copy()
-        cells.flags.writeable = False
-        object.__setattr__(self, "cells", cells)
+        wrong = given[(given < 0) | (given > MAX_ROWS)]
+        if wrong.size:
+            raise DataError(f"a count must lie between 0 and {MAX_ROWS}, not {wrong[0]}")
+        places = np.flatnonzero(given)
+        return cls(tables, places, given[places])
 
     @property
     def rows(self) -> int:
         """How many rows were counted."""
-        return int(self.cells[: self.tables.start[1]].sum())
+        return int(self.counts[: np.searchsorted(self.places, self.tables.start[1])].sum())
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """The counts of all cells, empty ones included, int64 [tables.start[-1]].
+
+        Raises
+        ------
+        DataError : there are more than MAX_CELLS.
+        """
+        size = int(self.tables.start[-1])
+        if size > MAX_CELLS:
+            raise DataError(f"at most {MAX_CELLS} cells can be written out, not {size}")
+        cells = np.zeros(size, dtype=np.int64)
+        cells[self.places] = self.counts
+        return cells
+
+    def filled(self, family: Family) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The cells of one family that count any row, from 0, and their counts; both int64 [S].
+
+        Raises KeyError where it was not counted.
+        """
+        f = self.tables.place[family]
+        first, last = np.searchsorted(self.places, self.tables.start[f : f + 2])
+        return self.places[first:last] - self.tables.start[f], self.counts[first:last]
 
     def table(self, family: Family) -> NDArray[np.int64]:
         """The counts of one family, int64 [q, r]; raises KeyError where it was not counted."""
-        f = self.tables.place[family]
-        first, last = self.tables.start[f], self.tables.start[f + 1]
-        return self.cells[first:last].reshape(-1, int(self.tables.arity[f]))
+        places, counts = self.filled(family)
+        cells = np.zeros(self.tables.cells_of(family), dtype=np.int64)
+        cells[places] = counts
+        return cells.reshape(-1, int(self.tables.arity[self.tables.place[family]]))
 
     def of(self, families: Iterable[Family]) -> FamilyCounts:
         """The counts of some of these families; raises KeyError where one was not counted."""
         tables = FamilyTables(self.tables.schema, tuple(sorted(set(families))))
-        cells = [self.table(family).ravel() for family in tables.families]
-        return FamilyCounts(tables, np.concatenate(cells))
+        return counts_of_filled(tables, [self.filled(family) for family in tables.families])
 
     def __add__(self, other: FamilyCounts) -> FamilyCounts:
         """The counts over the rows of both.
@@ -168,20 +234,36 @@ class FamilyCounts:
         """
         if self.tables != other.tables:
             raise DataError("counts can be added only of the same families under the same schema")
-        return FamilyCounts(self.tables, self.cells + other.cells)
+        places = np.union1d(self.places, other.places)
+        counts = np.zeros(places.size, dtype=np.int64)
+        for each in (self, other):
+            counts[np.searchsorted(places, each.places)] += each.counts
+        return FamilyCounts(self.tables, places, counts)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FamilyCounts):
             return NotImplemented
-        return self.tables == other.tables and np.array_equal(self.cells, other.cells)
+        return (
+            self.tables == other.tables
+            and np.array_equal(self.places, other.places)
+            and np.array_equal(self.counts, other.counts)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return (
             f"FamilyCounts({count_of(len(self.tables.families), 'family')}, "
-            f"{count_of(self.cells.size, 'cell')})"
+            f"{count_of(int(self.tables.start[-1]), 'cell')})"
         )
+
+
+def counts_of_filled(
+    tables: FamilyTables, filled: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+) -> FamilyCounts:
+    """The counts of families from the filled cells of each, as `FamilyCounts.filled` gives them."""
+    places = [own + start for (own, _), start in zip(filled, tables.start, strict=False)]
+    return FamilyCounts(tables, np.concatenate(places), np.concatenate([own for _, own in filled]))
 
 
 def count_families(dataset: Dataset, families: Iterable[Family]) -> FamilyCounts:
@@ -199,13 +281,18 @@ def count_families(dataset: Dataset, families: Iterable[Family]) -> FamilyCounts
     """
     tables = FamilyTables(dataset.schema, tuple(sorted(set(families))))
     codes, sizes = dataset.codes, dataset.cardinalities
-    cells = np.empty(int(tables.start[-1]), dtype=np.int64)
-    for f, (node, parents) in enumerate(tables.families):
-        columns = [*parents, node]
+    filled = []
+    for family in tables.families:
+        columns = [*family.parents, family.node]
         index = configuration_index(codes[:, columns], sizes[columns])
-        first, last = int(tables.start[f]), int(tables.start[f + 1])
-        cells[first:last] = np.bincount(index, minlength=last - first)
-    return FamilyCounts(tables, cells)
+        if tables.cells_of(family) > SMALL_CELLS:
+            places, counts = np.unique(index, return_counts=True)
+        else:
+            every = np.bincount(index)
+            places = np.flatnonzero(every)
+            counts = every[places]
+        filled.append((places.astype(np.int64), counts.astype(np.int64)))
+    return counts_of_filled(tables, filled)
 
 
 def _require_families(families: Sequence[Family], n: int) -> None:
@@ -226,9 +313,12 @@ def _require_families(families: Sequence[Family], n: int) -> None:
             )
 
 
-def _require_one_total(tables: FamilyTables, cells: NDArray[np.int64]) -> None:
+def _require_one_total(
+    tables: FamilyTables, places: NDArray[np.int64], counts: NDArray[np.int64]
+) -> None:
     """Every family has counted the same rows; floating-point sums up to MAX_ROWS are exact."""
-    totals = np.add.reduceat(cells.astype(np.float64), tables.start[:-1])
+    family = np.searchsorted(tables.start, places, side="right") - 1
+    totals = np.bincount(family, weights=counts, minlength=len(tables.families))
     if totals.min() == totals.max() <= MAX_ROWS:
         return
     other = int(np.argmax(totals != totals[0]))

@@ -72,6 +72,7 @@ class Outcome:
     votes, cohort : under secure sums, the summed votes of the sites, and their names.
     lone_states : (client, column, state) of the states that one site alone has.
     pooled : what pooling would have given, in a simulation.
+    remarks : what a reader must be told of the run, besides what follows from the consensus.
     """
 
     clients: tuple[Client, ...]
@@ -85,10 +86,13 @@ class Outcome:
     cohort: tuple[str, ...] = ()
     lone_states: tuple[tuple[str, str, str], ...] = ()
     pooled: PooledReference | None = None
+    remarks: tuple[str, ...] = ()
 
     @classmethod
     def of_federation(cls, result: FederationResult, gold: DAG | None = None) -> Outcome:
         """The outcome of a federated run."""
+        from fedbn.federation.run_remarks import run_remarks
+
         clients = tuple(
             Client(
                 label=str(reply.client),
@@ -110,6 +114,7 @@ class Outcome:
             gold=aligned,
             refused=refused,
             lone_states=result.lone_states,
+            remarks=run_remarks(result),
         )
 
     @classmethod
@@ -117,6 +122,8 @@ class Outcome:
         cls, branch: DeletionPath, consensus: Consensus, result: SecureResult, gold: DAG | None
     ) -> Outcome:
         """The outcome of a run under secure sums, which found this consensus on this path."""
+        from fedbn.federation.run_remarks import run_remarks
+
         return cls(
             clients=(),
             path=branch,
@@ -125,6 +132,7 @@ class Outcome:
             refused=result.refused,
             votes=result.votes,
             cohort=result.clients,
+            remarks=run_remarks(result),
         )
 
     @property

@@ -90,7 +90,7 @@ def summarise(outcome: Outcome) -> Summary:
         inputs_held_out=sum(scored) / len(scored) if scored else None,
         held_out=outcome.held_out,
         complete=consensus.complete,
-        remarks=remarks(outcome.path, consensus),
+        remarks=(*remarks(outcome.path, consensus), *outcome.remarks),
         pooled_edges=None if pooled is None else pooled.dag.n_edges,
         pooled_to_gold=None if pooled is None or gold is None else smhd(pooled.dag, gold),
         pooled_shd_to_gold=None if pooled is None or gold is None else shd(pooled.dag, gold),

@@ -80,20 +80,18 @@ def bdeu_of_counts(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.float64
     from scipy.special import gammaln
 
     equivalent_sample_size("ess", ess)
-    tables = counts.tables
-    size = np.diff(tables.start)
-    seen = np.flatnonzero(counts.cells)
-    family = np.repeat(np.arange(size.size), size)[seen]
+    tables, places = counts.tables, counts.places
+    size, arity = np.diff(tables.start), tables.arity
+    family = np.searchsorted(tables.start, places, side="right") - 1
     alpha = ess / size[family]
-    gains = gammaln(counts.cells[seen] + alpha) - gammaln(alpha)
+    gains = gammaln(counts.counts + alpha) - gammaln(alpha)
     scores = np.bincount(family, weights=gains, minlength=size.size)
-    q = size // tables.arity
-    rows = np.add.reduceat(counts.cells, _configuration_starts(tables))
-    seen = np.flatnonzero(rows)
-    family = np.repeat(np.arange(size.size), q)[seen]
-    alpha = ess / q[family]
-    losses = gammaln(rows[seen] + alpha) - gammaln(alpha)
-    return np.asarray(scores - np.bincount(family, weights=losses, minlength=size.size))
+    configuration = (places - tables.start[family]) // arity[family]
+    first = np.flatnonzero(_changes(family) | _changes(configuration))
+    rows = np.add.reduceat(counts.counts, first)
+    alpha = ess / (size // arity)[family[first]]
+    losses = gammaln(rows + alpha) - gammaln(alpha)
+    return np.asarray(scores - np.bincount(family[first], weights=losses, minlength=size.size))
 
 
 def own_scores(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.int64]:
@@ -130,8 +128,6 @@ def family_scores(counts: FamilyCounts, own: NDArray[np.int64], ess: float = 1.0
     return FamilyScores(counts.tables, bdeu_of_counts(counts, ess), own / FIXED_POINT)
 
 
-def _configuration_starts(tables: FamilyTables) -> NDArray[np.int64]:
-    """Where the cells of every configuration of every family begin; the layout has no gaps."""
-    q = np.diff(tables.start) // tables.arity
-    lengths = np.repeat(tables.arity, q)
-    return np.concatenate(([0], np.cumsum(lengths)[:-1]))
+def _changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where a value is another than the one before it; the first is."""
+    return np.asarray(np.diff(values, prepend=-1) != 0)

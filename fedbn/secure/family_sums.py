@@ -15,6 +15,7 @@ from fedbn.arrays import Ints
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError, MessageError, StructureError
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables, count_families
+from fedbn.networks.network import MAX_CELLS
 from fedbn.scores.family_scores import own_scores
 from fedbn.secure.requests import CountRequest, SumRequest
 
@@ -43,11 +44,12 @@ def own_counts(request: CountRequest, table: Dataset, ess: float) -> Ints:
     """
     try:
         FamilyTables(table.schema, request.families)
+        counts = count_families(table, request.families)
+        cells = counts.cells
     except (DataError, StructureError) as error:
         raise MessageError(f"server: {error}") from None
-    counts = count_families(table, request.families)
     own = own_scores(counts, ess) if request.own else np.empty(0, np.int64)
-    return np.concatenate([counts.cells, own])
+    return np.concatenate([cells, own])
 
 
 def sum_families(tables: FamilyTables, own: bool) -> Generator[SumRequest, Ints, FamilySums]:
@@ -56,11 +58,14 @@ def sum_families(tables: FamilyTables, own: bool) -> Generator[SumRequest, Ints,
     Raises
     ------
     MessageError : the sums are not of the length of the question.
-    DataError : they are no counts of one table: some site did not keep to the protocol.
+    DataError : the tables have more than MAX_CELLS cells, all of which are summed; or the sums are
+        no counts of one table: some site did not keep to the protocol.
     """
-    sums = yield CountRequest(tables.families, own)
     cells = int(tables.start[-1])
+    if cells > MAX_CELLS:
+        raise DataError(f"a sum may be of at most {MAX_CELLS} cells, not {cells}")
+    sums = yield CountRequest(tables.families, own)
     length = cells + (len(tables.families) if own else 0)
     if sums.shape != (length,):
         raise MessageError(f"the sums must be {length} int64, not {sums.dtype} {sums.shape}")
-    return FamilySums(FamilyCounts(tables, sums[:cells]), sums[cells:])
+    return FamilySums(FamilyCounts.of_cells(tables, sums[:cells]), sums[cells:])

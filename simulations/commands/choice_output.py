@@ -48,20 +48,17 @@ def counts_json(choice: CountedChoice | None) -> dict[str, Any]:
     """What the JSON says about counts; nothing where there were none."""
     if choice is None:
         return {}
-    counts = {
-        "score": choice.score,
-        "requests": choice.requests,
-        "families": choice.families,
-        "cells": choice.cells,
-        "sites": list(choice.sites),
-    }
-    return {"counts": counts, "mechanisms": [asdict(each) for each in choice.mechanisms]}
+    from fedbn.federation.choice_record import choice_facts
+
+    mechanisms = [asdict(each) for each in choice.mechanisms]
+    return {"counts": choice_facts(choice), "mechanisms": mechanisms}
 
 
 def print_choice(result: FederationResult) -> None:
     """In words: the row weight, and what counts said."""
-    if len(result.classes) > 1:
-        print(f"Row weight {result.row_weight:g} of {len(result.classes)} was taken.")
+    weights = {k for reply in result.replies for k in reply.row_weights}
+    if len(weights) > 1:
+        print(f"Row weight {result.row_weight:g} of {len(weights)} was taken.")
     print_counts(result.choice)
 
 
@@ -73,9 +70,15 @@ def print_counts(choice: CountedChoice | None) -> None:
     print(
         f"Chosen by counts of {count_of(choice.families, 'family')} at "
         f"{count_of(len(choice.sites), 'site')}, "
-        f"{count_of(choice.requests, 'request')}. The sites share the "
+        f"{count_of(choice.requests, 'request')}{_left_out(choice)}. The sites share the "
         f"mechanisms of {len(choice.mechanisms) - len(own)} of "
         f"{count_of(len(choice.mechanisms), 'variable')}."
     )
     if own:
         print(f"Each site has its own for {list_some(own, 8, quoted=False)}.")
+
+
+def _left_out(choice: CountedChoice) -> str:
+    if not choice.left_out:
+        return ""
+    return f"; {count_of(len(choice.left_out), 'family')} too large to be counted"

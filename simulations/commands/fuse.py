@@ -227,19 +227,21 @@ def fraction_text(theta: Fraction | None) -> str | None:
     return None if theta is None else str(theta)
 
 
-def warn_of(path: DeletionPath, consensus: Consensus) -> None:
-    """Warn of all that a reader of the consensus must be told."""
+def warn_of(path: DeletionPath, consensus: Consensus, more: Sequence[str] = ()) -> None:
+    """Warn of all that a reader of the consensus must be told, and of `more`."""
     from fedbn.consensus.remarks import remarks
 
-    for remark in remarks(path, consensus):
+    for remark in (*remarks(path, consensus), *more):
         warnings.warn(remark, FedbnWarning, stacklevel=2)
 
 
-def consensus_json(path: DeletionPath, consensus: Consensus) -> dict[str, Any]:
+def consensus_json(
+    path: DeletionPath, consensus: Consensus, more: Sequence[str] = ()
+) -> dict[str, Any]:
     """The keys that `fuse` and `simulate` promise, but for their times.
 
     `path` has one entry per θ, ascending, G+ (null) first: of the readings that were compared, the
-    state that the rule of the choice prefers.
+    state that the rule of the choice prefers. `more` are remarks on the run.
     """
     from fedbn.consensus.remarks import remarks
     from fedbn.consensus.threshold import preference
@@ -260,7 +262,7 @@ def consensus_json(path: DeletionPath, consensus: Consensus) -> dict[str, Any]:
         "reading": consensus.reading,
         "pooling": consensus.pooling,
         "missing_pairs": [list(pair) for pair in consensus.missing_pairs],
-        "remarks": list(remarks(path, consensus)),
+        "remarks": [*remarks(path, consensus), *more],
         "path": [
             {
                 "theta": fraction_text(state.theta),

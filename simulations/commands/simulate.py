@@ -95,10 +95,10 @@ def run_and_report(
         notify("writing tables, figures and report")
         times = {"seconds": run.seconds, "startup_seconds": ready}
         _write(outcome, run, experiment, target, times, tables=tables)
-    warn_of(outcome.path, outcome.consensus)
+    warn_of(outcome.path, outcome.consensus, outcome.remarks)
     warn_of_parameters(run)
     if as_json:
-        shared = consensus_json(outcome.path, outcome.consensus)
+        shared = consensus_json(outcome.path, outcome.consensus, outcome.remarks)
         more = choice_json(result, experiment, outcome)
         sources = {"parameters": parameters_json(run)}
         print_json({**shared, **times, **_extra(outcome, target, experiment), **sources, **more})

@@ -12,6 +12,7 @@ from fedbn.errors import FedbnWarning
 from fedbn.federation.parameter_sources import remarks_on
 from fedbn.federation.private_runs import guarantee_of
 from fedbn.wording import count_of
+from simulations.commands.choice_output import counts_json
 from simulations.commands.learn_private import promise_json
 from simulations.experiment import Experiment
 from simulations.inputs import one_structure
@@ -108,6 +109,7 @@ def run_content(
         "timings": {**times, "wall_seconds": dict(run.wall_seconds)},
         "privacy": promise_of(experiment),
         "parameters": parameters_json(run),
+        **counts_json(run.result.choice),
     }
 
 

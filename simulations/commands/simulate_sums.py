@@ -64,7 +64,7 @@ def simulate_sums(
         network = run.network if tables else None
         write_sums(result, target, run=content, outcome=outcome, gold=truth, network=network)
     if outcome is not None:
-        warn_of(outcome.path, outcome.consensus)
+        warn_of(outcome.path, outcome.consensus, outcome.remarks)
     warn_of_parameters(run)
     if as_json:
         print_json({**_content(result, outcome, truth), **times, "out": str(target)})
@@ -84,7 +84,7 @@ def _content(result: SecureResult, outcome: Outcome | None, truth: Any) -> dict[
         return {"nodes": list(dag.names), "edges": edges, **voted_content(result, truth), **told}
     summary = summarise(outcome)
     return {
-        **consensus_json(outcome.path, outcome.consensus),
+        **consensus_json(outcome.path, outcome.consensus, outcome.remarks),
         "fusion_to_gold": summary.fusion_to_gold,
         "smhd_to_gold": summary.smhd_to_gold,
         "shd_to_gold": summary.shd_to_gold,

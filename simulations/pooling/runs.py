@@ -97,7 +97,7 @@ def _outcome(
     case: Case, tables: Mapping[str, Dataset], pooled: Dataset, network: BayesianNetwork
 ) -> dict[str, Any]:
     """Structures by the way they were found, and what it took."""
-    rule = ConsensusSettings()
+    rule = ConsensusSettings(choose="climb")
     replies, sent = _replies(case, tables)
     schema = network.schema
     state = ServerState(schema, len(replies))

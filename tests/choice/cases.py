@@ -48,6 +48,8 @@ def federation(network: str, sites: int, rows: int, seed: int) -> Federation:
         for name, table in tables.items()
     )
     schema = source.schema
-    state = server_round(ServerState(schema, sites), replies, (), ConsensusSettings())
+    state = server_round(
+        ServerState(schema, sites), replies, (), ConsensusSettings(choose="counts")
+    )
     assert state.result is not None
     return Federation(tables, replies, state.result)

@@ -8,9 +8,9 @@ import pytest
 from fedbn.choice.by_counts import begin, choice_of, climb_on
 from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of
 from fedbn.choice.neighbours import joined_pairs, neighbours
+from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.consensus.threshold import path_states
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import SearchError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, count_families, families_of
 from fedbn.networks.fitting import fit_parameters, parameters_of
@@ -30,6 +30,12 @@ def classes_of(case: Federation) -> list:
     return [(fused.row_weight, path_states(fused.path)) for fused in case.result.classes]
 
 
+def taken(case: Federation) -> Candidate:
+    """What the structures alone chose."""
+    consensus = case.result.consensus
+    return Candidate(case.result.row_weight, consensus.state, consensus.dag)
+
+
 def summed(tables: list[Dataset], families) -> tuple:
     """What the server knows after one request."""
     counts = [count_families(table, families) for table in tables]
@@ -40,29 +46,84 @@ def summed(tables: list[Dataset], families) -> tuple:
 
 
 def test_candidates_are_the_distinct_states_of_all_classes(asia: Federation) -> None:
-    found = candidates_of(classes_of(asia), asia.result.schema)
+    found = candidates_of(classes_of(asia), asia.result.schema, taken(asia))
     expected = {state.dag for _, states in classes_of(asia) for state in states}
+    expected.add(asia.result.consensus.dag)
     assert {candidate.dag for candidate in found.listed} == expected
     assert len(found.listed) == len(expected)
-    assert found.left_out == 0
-    assert found.families == families_of(expected)
+    assert found.left_out == found.uncounted == ()
+    assert set(found.families) == set(families_of([*expected, DAG.empty(asia.result.schema.names)]))
     weights = [candidate.row_weight for candidate in found.listed]
     assert weights == sorted(weights)
 
 
-def test_limits_leave_candidates_out_and_say_so(asia: Federation) -> None:
-    whole = candidates_of(classes_of(asia), asia.result.schema)
-    few = candidates_of(classes_of(asia), asia.result.schema, CandidateLimits(max_candidates=3))
+def limited(case: Federation, **limits: int) -> Candidates:
+    return candidates_of(
+        classes_of(case), case.result.schema, taken(case), CandidateLimits(**limits)
+    )
+
+
+def test_limits_leave_families_out_and_name_them(asia: Federation) -> None:
+    whole = limited(asia)
+    few = limited(asia, max_candidates=3)
     assert len(few.listed) == 3
-    assert few.left_out == len(whole.listed) - 3
-    small = candidates_of(classes_of(asia), asia.result.schema, CandidateLimits(family_cells=8))
-    assert max(len(family.parents) for family in small.families) == 2
-    with pytest.raises(SearchError, match="at most 1 cells"):
-        candidates_of(classes_of(asia), asia.result.schema, CandidateLimits(family_cells=1))
+    assert set(few.families) | set(few.left_out) == set(whole.families)
+    small = limited(asia, family_cells=4, state_cells=4)
+    sizes = {family: len(family.parents) for family in whole.families}
+    assert set(small.families) == {family for family, parents in sizes.items() if parents < 2}
+    assert set(small.left_out) == {family for family, parents in sizes.items() if parents >= 2}
+    assert small.listed[0].dag in {candidate.dag for candidate in whole.listed}
+
+
+def test_what_cannot_be_counted_stays_as_the_structures_have_it(asia: Federation) -> None:
+    """A variable with two parents in the consensus cannot be counted; others are chosen."""
+    candidates = limited(asia, family_cells=4, state_cells=4)
+    consensus = asia.result.consensus.dag
+    large = {family for family in families_of([consensus]) if len(family.parents) > 1}
+    assert large
+    assert set(candidates.uncounted) == large
+    tables = list(asia.tables.values())
+    state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
+    choice = choice_of(state, candidates, tuple(asia.tables))
+    assert large <= set(families_of([choice.dag]))
+    assert set(choice.uncounted) == large
+    counted = set(families_of([choice.dag])) - large
+    assert set(choice.counts.tables.families) == counted
+    assert len(choice.mechanisms) == len(counted)
+    expected = sum(max(naive.family_score(tables, asia.pooled, *each, 1.0)) for each in counted)
+    assert choice.score == pytest.approx(expected, abs=1e-4)
+    pairs = joined_pairs(dag for reply in asia.replies for dag in reply.dags)
+    asked = neighbours(state, pairs, CandidateLimits(family_cells=4, state_cells=4))
+    assert not {family.node for family in asked} & {family.node for family in large}
+
+
+def test_columns_of_many_states_lose_no_edge() -> None:
+    """Five sites of 6,000 rows, 150 states, b = a in 90 % of the rows: 22,500 cells."""
+    rng = np.random.default_rng(2)
+    states = [f"{s:03d}" for s in range(150)]
+    schema = Schema.categorical({"a": states, "b": states})
+    tables = []
+    for _ in range(5):
+        a, b = rng.integers(0, 150, (2, 6_000))
+        b = np.where(rng.random(6_000) < 0.9, a, b)
+        tables.append(Dataset(schema, np.stack([a, b], axis=1)))
+    edge = DAG.from_edges("ab", ["ab"])
+    path = mcbnc_path([edge] * 5)
+    state = path_states(path)[0]
+    candidates = candidates_of([(1.0, path_states(path))], schema, Candidate(1.0, state, edge))
+    begun = begin(candidates, *summed(tables, candidates.families), rng)
+    assert begun.dag.adjacency.sum() == 1
+    tight = CandidateLimits(state_cells=20_000)
+    candidates = candidates_of(
+        [(1.0, path_states(path))], schema, Candidate(1.0, state, edge), tight
+    )
+    begun = begin(candidates, *summed(tables, candidates.families), rng)
+    assert begun.dag == edge
+    assert candidates.uncounted == (Family(1, (0,)),)
 
 
 def test_chosen_is_never_below_the_best_candidate_of_the_twin(asia: Federation) -> None:
-    candidates = candidates_of(classes_of(asia), asia.result.schema)
+    candidates = candidates_of(classes_of(asia), asia.result.schema, taken(asia))
     tables = list(asia.tables.values())
     state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
     totals = {c.dag: naive.total(tables, asia.pooled, c.dag, 1.0) for c in candidates.listed}
@@ -86,7 +147,7 @@ def test_with_all_families_known_it_finds_the_best_of_all_dags(seed: int) -> Non
     pooled = Dataset(schema, np.concatenate([table.codes for table in tables]))
     every = all_dags(4)
     lone = _candidate(every[0])
-    candidates = Candidates((lone,), families_of(every), 0)
+    candidates = Candidates((lone,), families_of(every))
     state = begin(candidates, *summed(tables, candidates.families), rng)
     score = {
         family: max(naive.family_score(tables, pooled, *family, 1.0))
@@ -97,14 +158,12 @@ def test_with_all_families_known_it_finds_the_best_of_all_dags(seed: int) -> Non
 
 
 def _candidate(dag: DAG) -> Candidate:
-    from fedbn.consensus.mcbnc import mcbnc_path
-
     return Candidate(1.0, path_states(mcbnc_path([dag]))[0], dag)
 
 
 def test_neighbours_are_one_parent_away_over_joined_pairs(asia: Federation) -> None:
     dag = asia.result.consensus.dag
-    candidates = Candidates((_candidate(dag),), families_of([dag]), 0)
+    candidates = Candidates((_candidate(dag),), families_of([dag]))
     tables = list(asia.tables.values())
     state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
     pairs = joined_pairs(dag for reply in asia.replies for dag in reply.dags)
@@ -126,7 +185,7 @@ def test_a_climb_ends_where_no_change_helps(asia: Federation) -> None:
     """From the empty graph: rounds of neighbours until nothing is better; the end is a local
     optimum of the twin's score."""
     empty = DAG.empty(asia.result.schema.names)
-    candidates = Candidates((_candidate(empty),), families_of([empty]), 0)
+    candidates = Candidates((_candidate(empty),), families_of([empty]))
     tables = list(asia.tables.values())
     rng = np.random.default_rng(0)
     state = begin(candidates, *summed(tables, candidates.families), rng)
@@ -151,7 +210,7 @@ def test_a_climb_ends_where_no_change_helps(asia: Federation) -> None:
 
 
 def test_the_choice_has_the_shared_tables_of_all_rows(asia: Federation) -> None:
-    candidates = candidates_of(classes_of(asia), asia.result.schema)
+    candidates = candidates_of(classes_of(asia), asia.result.schema, taken(asia))
     tables = list(asia.tables.values())
     state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
     choice = choice_of(state, candidates, tuple(asia.tables))
@@ -163,7 +222,7 @@ def test_the_choice_has_the_shared_tables_of_all_rows(asia: Federation) -> None:
 
 
 def test_where_sites_are_alike_the_score_is_the_pooled_one(asia: Federation) -> None:
-    candidates = candidates_of(classes_of(asia), asia.result.schema)
+    candidates = candidates_of(classes_of(asia), asia.result.schema, taken(asia))
     tables = list(asia.tables.values())
     state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
     choice = choice_of(state, candidates, tuple(asia.tables))

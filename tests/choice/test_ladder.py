@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.choice.ladder import class_by_chance, expected_chance_pairs
-from fedbn.federation.rounds import class_of_structures
+from fedbn.federation.rounds import fuse_needed, row_weight_of_structures
+from fedbn.federation.settings import ConsensusSettings
 from tests.choice.cases import federation
 
 
@@ -66,6 +67,9 @@ def test_child_takes_the_larger_weight_and_is_nearer_to_the_truth() -> None:
     case = federation("child", sites=10, rows=500, seed=1)
     truth = load_network("child").dag
     timid, bold = case.result.classes
-    assert class_of_structures(case.result.classes, 10) is bold
+    assert row_weight_of_structures(case.replies) == 2.0
+    alone, taken = fuse_needed(case.replies, ConsensusSettings())
+    assert alone == (taken,)
+    assert taken.consensus.dag == bold.consensus.dag
     assert case.result.row_weight == 2.0
     assert smhd(bold.consensus.dag, truth) < smhd(timid.consensus.dag, truth)

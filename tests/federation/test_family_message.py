@@ -75,7 +75,7 @@ BAD_REQUESTS = {
     "another type": (request_with(nodes=np.zeros(3)), "nodes must be int32"),
     "two axes": (request_with(parents=np.zeros((3, 1), dtype=np.int32)), "with one axis"),
     "a short header": (request_with(header=np.zeros(3, dtype=np.uint8)), "34 bytes"),
-    "another version": (request_with(header=np.full(34, 9, dtype=np.uint8)), "must be 3, not 9"),
+    "another version": (request_with(header=np.full(34, 9, dtype=np.uint8)), "must be 4, not 9"),
     "no variable": (request_with(nodes=int32(0, 1, 7)), "variables 0 to 2"),
     "its own parent": (request_with(parents=int32(0, 2, 2)), "different variables"),
     "parents that fall": (request_with(parents=int32(2, 0, 0)), "must ascend"),
@@ -168,6 +168,7 @@ BAD_ANSWERS = {
         answer_with(seen=seen(0, *SEEN[2:]), cells=uint8(3, *CELLS[2:])),
         "as its counts say",
     ),
+    "gaps where no table is large": (answer_with(gaps=uint8(0)), r"cells must be \[9\]"),
     "own scores too few": (answer_with(own=answer_with()["own"][:2]), r"own must be \[3\]"),
 }
 
@@ -232,7 +233,7 @@ def test_no_site_alone_makes_the_sum_too_large() -> None:
     for rows, allowed in ((MAX_SITE_ROWS, True), (MAX_SITE_ROWS + 1, False), (MAX_ROWS, False)):
         cells = np.zeros(18, dtype=np.int64)
         cells[[0, 2, 14]] = rows
-        counts = FamilyCounts(REQUEST.tables, cells)
+        counts = FamilyCounts.of_cells(REQUEST.tables, cells)
         answer = FamilyAnswer(counts, own_scores(counts))
         arrays = answer_to_arrays(REQUEST, answer)
         if allowed:
@@ -267,3 +268,54 @@ def npy(array: np.ndarray) -> bytes:
 def test_keys_are_the_documented_ones() -> None:
     assert tuple(request_with()) == REQUEST_KEYS
     assert tuple(answer_with()) == ANSWER_KEYS
+
+
+WIDE = Schema.categorical({name: [f"{s:03d}" for s in range(150)] for name in "ab"})
+LARGE = FamilyRequest(
+    FamilyTables(WIDE, (Family(0, ()), Family(0, (1,)), Family(1, ()), Family(1, (0,)))), True
+)
+
+
+def large_table(rows: int, seed: int) -> Dataset:
+    return Dataset(WIDE, np.random.default_rng(seed).integers(0, 150, (rows, 2)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 400), st.integers(0, 99))
+def test_large_tables_travel_as_the_cells_that_count_rows(rows: int, seed: int) -> None:
+    answer = answer_request(LARGE, large_table(rows, seed), ess=1.0)
+    arrays = answer_to_arrays(LARGE, answer)
+    assert arrays["seen"].size == -(-300 // 8)
+    assert arrays["gaps"].size <= 2 * rows
+    found = answer_from_arrays(arrays, LARGE, ess=1.0)
+    assert found.counts == answer.counts
+
+
+def large_answer(**changed: Any) -> dict[str, Any]:
+    return {**answer_to_arrays(LARGE, answer_request(LARGE, large_table(9, 0), 1.0)), **changed}
+
+
+GAPS = large_answer()["gaps"]
+BAD_GAPS = {
+    "wide": (large_answer(gaps=GAPS.astype(np.uint64)), "gaps must be uint16, as the largest"),
+    "past the end": (
+        large_answer(gaps=np.append(GAPS[:-1], np.uint16(45_000)).astype(np.uint16)),
+        "gaps must lead to cells below 45000",
+    ),
+    "that wrap": (
+        large_answer(gaps=np.append(GAPS[:-1].astype(np.uint64), np.uint64(2**64 - 1))),
+        "gaps must lead to cells below 45000",
+    ),
+    "too few": (large_answer(gaps=GAPS[:-1]), "cells must be"),
+    "of another family": (
+        large_answer(gaps=np.array([22_500, *GAPS[1:]], dtype=np.uint16)),
+        "same rows|as its counts say|below 45000",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_GAPS)
+def test_bad_gaps_are_refused(case: str) -> None:
+    arrays, reason = BAD_GAPS[case]
+    with pytest.raises(MessageError, match=rf"^north: .*({reason})"):
+        answer_from_arrays(arrays, LARGE, 1.0, sender="north")

@@ -19,12 +19,14 @@ from fedbn.federation.message import (
     StructureMessage,
     as_classes,
     from_arrays,
+    rungs_from_arrays,
     to_arrays,
 )
 from fedbn.federation.npy import array_of_npy, arrays_of_npy
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.limits import STATUSES
 from tests.naive import members, same_class
 from tests.strategies import dag_lists
@@ -189,6 +191,56 @@ def test_limits_on_in_degree_edges_dags_and_bytes() -> None:
     assert from_arrays(arrays, schema, limits=Limits(5, 5, 2, 72)) == message
 
 
+STAR = DAG.from_edges("abcd", ["ad", "bd", "cd"])
+EDGE = DAG.from_edges("abcd", ["ab"])
+
+
+@pytest.mark.parametrize("form", ["dag", "cpdag"])
+def test_a_class_that_breaks_a_limit_goes_and_the_others_stay(form: str) -> None:
+    schema = schema_of(EDGE.names)
+    dags, row_weights = (EDGE, STAR, EDGE, STAR), (1.0, 1.5, 1.5, 2.0)
+    whole = StructureMessage(
+        schema.hash, schema.names, dags, (0.5, 2.0, 3.0, 1.0), "complete", row_weights=row_weights
+    )
+    arrays = to_arrays(as_classes(whole) if form == "cpdag" else whole)
+    for limits, reason in [
+        (Limits(max_in_degree=2), "a node must have at most 2 parents, not 3"),
+        (Limits(max_edges=2), "a DAG must have at most 2 edges, not 3"),
+        (Limits(max_edges=1), "a DAG must have at most 1 edge, not 3"),
+    ]:
+        found, left_out = rungs_from_arrays(arrays, schema, limits=limits, sender="north")
+        assert left_out == ((1.5, reason), (2.0, reason))
+        assert found.row_weights == (1.0,)
+        assert found.weights == (0.5,)
+        assert dag_to_cpdag(found.dags[0]) == dag_to_cpdag(EDGE)
+    assert rungs_from_arrays(arrays, schema) == (from_arrays(arrays, schema), ())
+
+
+def test_what_breaks_a_limit_in_every_class_is_refused() -> None:
+    schema = schema_of(STAR.names)
+    two = StructureMessage(
+        schema.hash, schema.names, (STAR, STAR), (1.0, 1.0), "complete", row_weights=(1.0, 2.0)
+    )
+    for arrays in (to_arrays(two), to_arrays(message_of([STAR])[0])):
+        with pytest.raises(MessageError, match="^north: a node must have at most 2 parents, not 3"):
+            rungs_from_arrays(arrays, schema, limits=Limits(max_in_degree=2), sender="north")
+
+
+def test_other_faults_are_not_left_out() -> None:
+    schema = schema_of(STAR.names)
+    two = StructureMessage(
+        schema.hash, schema.names, (EDGE, STAR), (1.0, 1.0), "complete", row_weights=(1.0, 2.0)
+    )
+    arrays = {**to_arrays(two), "weights": np.array([1.0, -1.0])}
+    with pytest.raises(MessageError, match="a weight must be positive"):
+        rungs_from_arrays({**arrays, "weights": np.array([-1.0, 1.0])}, schema, limits=Limits(2))
+    with pytest.raises(MessageError, match="a weight must be positive"):
+        rungs_from_arrays(arrays, schema)
+    nan = {**to_arrays(two), "row_weights": np.array([1.0, np.nan])}
+    with pytest.raises(MessageError):
+        rungs_from_arrays(nan, schema, limits=Limits(2))
+
+
 def npy_claiming(
     shape: str, descr: str = "'<i4'", body: bytes = b"", order: str = "False"
 ) -> bytes:
@@ -327,6 +379,12 @@ def test_made_up_records_never_make_an_invalid_structure(
 
 def accepts_only_messages(wire: dict[str, bytes], schema: Schema) -> None:
     """Refused with a MessageError; or what arrives is sound and would be sent as it came."""
+    try:
+        arrays = arrays_of_npy(wire.items(), ARRAY_KEYS)
+        part, _ = rungs_from_arrays(arrays, schema, limits=Limits(max_in_degree=1))
+        assert all(max(dag.adjacency.sum(axis=0)) <= 1 for dag in part.dags)
+    except MessageError:
+        pass
     try:
         arrays = arrays_of_npy(wire.items(), ARRAY_KEYS)
         received = from_arrays(arrays, schema)

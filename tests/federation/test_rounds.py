@@ -15,8 +15,16 @@ from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import select_consensus
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError, SchemaError
-from fedbn.federation.rounds import client_round, fuse_classes, fuse_replies, server_round
-from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
+from fedbn.federation.rounds import (
+    client_round,
+    fuse_classes,
+    fuse_replies,
+    row_weight_of_structures,
+    server_round,
+)
+from fedbn.federation.run_remarks import run_remarks
+from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import ClientReply, ServerState
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
@@ -143,6 +151,43 @@ def test_every_class_is_fused_by_itself() -> None:
     odd = ClientReply("d", (CHAIN,), (1.0,), "complete")
     with pytest.raises(ConfigError, match=r"\[1.0, 2.0\], 'd' has \[1.0\]"):
         fuse_classes([*two, odd], ConsensusSettings())
+
+
+def test_a_class_that_was_left_out_is_fused_without_those_that_left_it_out() -> None:
+    too_large = "a node must have at most 2 parents, not 3"
+    whole = [
+        ClientReply(name, (CHAIN, CHAIN), (1.0, 1.0), "complete", row_weights=(1.0, 2.0))
+        for name in "ab"
+    ]
+    part = ClientReply("c", (CHAIN,), (1.0,), "complete", left_out=((2.0, too_large),))
+    timid, bold = fuse_classes([*whole, part], ConsensusSettings())
+    assert timid.path.inputs.members == ((0, 1, 2),)
+    assert bold.path.inputs.members == ((0, 1),)
+    (timid,) = fuse_classes([whole[0], part, replace(part, client="d")], ConsensusSettings())
+    assert timid.row_weight == 1.0
+    state = server_round(ServerState(SCHEMA, 3), [*whole, part], (), ConsensusSettings())
+    assert state.result is not None
+    assert run_remarks(state.result) == (
+        f"row weight 2 was left out at 1 site of 3: c: {too_large}",
+    )
+    text = checkpoint_text(Checkpoint(Experiment(), state))
+    again = read_checkpoint(text, "state.json").state.result
+    assert again is not None
+    assert again.replies == state.result.replies
+
+
+def test_where_structures_choose_no_other_class_is_fused() -> None:
+    replies = [
+        ClientReply(name, (CHAIN, CHAIN), (1.0, 1.0), "complete", row_weights=(1.0, 2.0))
+        for name in "abc"
+    ]
+    for choose, fused in (("smhd", 1), ("counts", 2)):
+        settings = ConsensusSettings(choose=choose)
+        result = server_round(ServerState(SCHEMA, 3), replies, (), settings).result
+        assert result is not None
+        assert len(result.classes) == fused
+        assert result.row_weight == row_weight_of_structures(replies)
+        assert result.consensus.dag == CHAIN
 
 
 def test_a_client_learns_under_the_agreed_schema() -> None:

@@ -79,7 +79,7 @@ def test_sums_are_the_counts_of_all_rows_in_any_order(graph, sizes: list[int], r
 def test_what_counts_must_be() -> None:
     tables = FamilyTables(table(1, 0).schema, (Family(0, ()), Family(1, (0,))))
     good = np.array([3, 4, 1, 1, 1, 2, 2, 0])
-    assert FamilyCounts(tables, good).rows == 7
+    assert FamilyCounts.of_cells(tables, good).rows == 7
     for cells, words in [
         (good.astype(float), "must be int64 \\[8\\], not float64"),
         (good[:7], "not int64 \\[7\\]"),
@@ -89,7 +89,7 @@ def test_what_counts_must_be() -> None:
         (np.array([MAX_ROWS, 1, MAX_ROWS, 1, 0, 0, 0, 0]), "same rows, at most"),
     ]:
         with pytest.raises(DataError, match=words):
-            FamilyCounts(tables, cells)
+            FamilyCounts.of_cells(tables, cells)
 
 
 def test_what_families_must_be() -> None:
@@ -122,8 +122,53 @@ def test_only_the_same_families_add() -> None:
 
 def test_counts_cannot_be_changed() -> None:
     given = np.array([3, 4])
-    counts = FamilyCounts(FamilyTables(table(1, 0).schema, (Family(0, ()),)), given)
-    given[0] = 9
+    places = np.array([0, 1])
+    counts = FamilyCounts(FamilyTables(table(1, 0).schema, (Family(0, ()),)), places, given)
+    given[0], places[1] = 9, 0
     assert counts.cells.tolist() == [3, 4]
-    with pytest.raises(ValueError, match="read-only"):
-        counts.cells[0] = 1
+    for array in (counts.counts, counts.places):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_what_filled_cells_must_be() -> None:
+    tables = FamilyTables(table(1, 0).schema, (Family(0, ()), Family(1, (0,))))
+    places, counts = np.array([1, 2, 7]), np.array([7, 3, 4])
+    assert FamilyCounts(tables, places, counts).cells.tolist() == [0, 7, 3, 0, 0, 0, 0, 4]
+    for cells, numbers, words in [
+        (places[::-1], counts, "must ascend from 0 to 7"),
+        (np.array([1, 1, 7]), counts, "must ascend"),
+        (np.array([-1, 2, 7]), counts, "must ascend"),
+        (np.array([1, 2, 8]), counts, "must ascend"),
+        (places, np.array([7, 7, 0]), "between 1 and .*, not 0"),
+        (places, np.array([7, 7]), r"counts must be int64 \[3\], not int64 \[2\]"),
+        (places.astype(float), counts, "places must be int64"),
+        (np.array([1, 2, 3]), np.array([7, 3, 3]), "same rows"),
+        (np.array([2, 3]), np.array([3, 3]), "same rows"),
+    ]:
+        with pytest.raises(DataError, match=words):
+            FamilyCounts(tables, cells, numbers)
+
+
+def many_states(rows: int, seed: int) -> Dataset:
+    """Two columns of 150 states, b = a in 90 % of the rows."""
+    rng = np.random.default_rng(seed)
+    states = [f"{s:03d}" for s in range(150)]
+    a, b = rng.integers(0, 150, (2, rows))
+    b = np.where(rng.random(rows) < 0.9, a, b)
+    return Dataset(Schema.categorical({"a": states, "b": states}), np.stack([a, b], axis=1))
+
+
+def test_a_table_larger_than_the_rows_has_the_cells_that_count_rows() -> None:
+    data = many_states(300, 0)
+    family = Family(1, (0,))
+    counts = count_families(data, [family, Family(0, ())])
+    pairs: dict[tuple[int, int], int] = {}
+    for a, b in data.codes.tolist():
+        pairs[a, b] = pairs.get((a, b), 0) + 1
+    places, numbers = counts.filled(family)
+    found = zip(places.tolist(), numbers.tolist(), strict=True)
+    assert {divmod(place, 150): n for place, n in found} == pairs
+    assert counts.table(family).sum() == counts.rows == 300
+    halves = [count_families(data.take(np.arange(k, 300, 2)), [family]) for k in (0, 1)]
+    assert halves[0] + halves[1] == counts.of([family])

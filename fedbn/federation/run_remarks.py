@@ -1,0 +1,83 @@
+"""What a reader of a federated run must be told besides what is said of every consensus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fedbn.choice.by_counts import CountedChoice
+from fedbn.choice.candidates import cells_of
+from fedbn.data.dataset import Schema
+from fedbn.federation.secure_rounds import SecureResult
+from fedbn.federation.state import FederationResult
+from fedbn.networks.family_counts import Family
+from fedbn.wording import count_of, list_some
+
+__all__ = ["run_remarks"]
+
+SHOWN = 3
+"""How many families, sites or columns a sentence names."""
+
+
+def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
+    """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report.
+
+    - Structures of a row weight broke a limit, and at which sites.
+    - Families were too large to be counted, and where the structures alone decided.
+    """
+    said: list[str] = []
+    if isinstance(result, FederationResult):
+        said += _on_rungs(result)
+    if result.choice is not None:
+        said += _on_families(result.choice, result.schema)
+    return tuple(said)
+
+
+def _on_rungs(result: FederationResult) -> list[str]:
+    said = []
+    for row_weight in sorted({k for reply in result.replies for k, _ in reply.left_out}):
+        without = {
+            reply.client: why
+            for reply in result.replies
+            for k, why in reply.left_out
+            if k == row_weight
+        }
+        reasons = [f"{client}: {why}" for client, why in without.items()]
+        said.append(
+            f"row weight {row_weight:g} was left out at {count_of(len(without), 'site')} of "
+            f"{len(result.replies)}: {list_some(reasons, 1, quoted=False)}"
+        )
+    return said
+
+
+def _on_families(choice: CountedChoice, schema: Schema) -> list[str]:
+    said = []
+    kept = choice.uncounted
+    if kept:
+        said.append(
+            f"too large to be counted, so that the structures alone decide: {_named(kept, schema)}"
+        )
+    others = sorted(set(choice.left_out) - set(kept), key=lambda family: _size(family, schema))
+    if others:
+        said.append(
+            f"{count_of(len(others), 'family')} of other candidates had tables too large to be "
+            f"counted, the smallest {_named(others[:1], schema)}"
+        )
+    return said
+
+
+def _size(family: Family, schema: Schema) -> tuple[int, Family]:
+    return cells_of(schema, family), family
+
+
+def _named(families: Sequence[Family], schema: Schema) -> str:
+    """
+    >>> schema = Schema.categorical({"a": "01", "b": "012"})
+    >>> _named([Family(1, (0,))], schema)
+    'b given a (6 cells)'
+    """
+    told = [
+        f"{schema.names[node]} given {list_some([schema.names[p] for p in parents], quoted=False)} "
+        f"({cells_of(schema, Family(node, parents))} cells)"
+        for node, parents in families
+    ]
+    return list_some(told, SHOWN, quoted=False)
