@@ -14,7 +14,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from fedbn._core import cg_dca, consensus, credible, families, fusion, graphs, privacy, scores, search, secure
+from fedbn._core import (
+    cg_dca,
+    consensus,
+    credible,
+    families,
+    fusion,
+    graphs,
+    privacy,
+    scores,
+    search,
+    secure,
+)
 
 from fedbn.graphs.bits import pack
 
@@ -196,7 +207,9 @@ class Case:
 
     def deletion_arguments(self) -> dict[str, Argument]:
         found = self.inputs()
-        heuristic = fusion.OrderHeuristic(found["inputs"].value, found["weights"].value, np.zeros(0))
+        heuristic = fusion.OrderHeuristic(
+            found["inputs"].value, found["weights"].value, np.zeros(0)
+        )
         heuristic.extend(self.n)
         maps = fusion.minimal_imaps(found["inputs"].value, heuristic.order)
         return found | {
@@ -428,7 +441,10 @@ def _revived(kind: type, of: Any) -> Call:
     limit = of.n
     return Call(
         revive,
-        {f"part{i}": Argument(part, role, limit) for i, (part, role) in enumerate(zip(state, roles[kind], strict=True))},
+        {
+            f"part{i}": Argument(part, role, limit)
+            for i, (part, role) in enumerate(zip(state, roles[kind], strict=True))
+        },
     )
 
 
@@ -603,7 +619,9 @@ def _search_states(c: Case) -> Call:
         {
             "fusion": again.deletion_arguments()["fusion"],
             "xy": Argument(
-                np.array([s[:2] for s in steps], dtype=np.int32).reshape(len(steps), 2), "nodes", c.n
+                np.array([s[:2] for s in steps], dtype=np.int32).reshape(len(steps), 2),
+                "nodes",
+                c.n,
             ),
             "h": bits(given),
             "cuts": Argument(np.array([0, len(steps) // 2, len(steps)]), "cuts"),
@@ -826,7 +844,9 @@ def _sets_of_size(c: Case, levels: Any) -> dict[str, Argument]:
     }
 
 
-def _level(method: str, *more: Callable[[Case, Any], dict[str, Argument]]) -> Callable[[Case], Call]:
+def _level(
+    method: str, *more: Callable[[Case, Any], dict[str, Argument]]
+) -> Callable[[Case], Call]:
     def make(c: Case) -> Call:
         levels = c.levels()
         arguments = _sets_of_size(c, levels)
@@ -881,7 +901,9 @@ def _joint_values(c: Case) -> Call:
     return Call(
         levels.joint_values,
         {
-            "wanted": Argument(np.array([0, levels.count(c.n, 2) - 1]), "ranks", levels.count(c.n, 2)),
+            "wanted": Argument(
+                np.array([0, levels.count(c.n, 2) - 1]), "ranks", levels.count(c.n, 2)
+            ),
             "size": Argument(2, "size", c.n),
         },
     )
@@ -1175,9 +1197,7 @@ def _given(c: Case, x: int, y: int) -> Argument:
 @call("secure.OwnInputs.prune", 2)
 def _prune(c: Case) -> Call:
     x, y = c.two()
-    return Call(
-        _own(c).prune, {"x": node(x, c.n), "y": node(y, c.n), "given": _given(c, x, y)}
-    )
+    return Call(_own(c).prune, {"x": node(x, c.n), "y": node(y, c.n), "given": _given(c, x, y)})
 
 
 @call("secure.OwnInputs.cut_sums", 2)
@@ -1198,7 +1218,7 @@ def _cut_sums(c: Case) -> Call:
 def _delete(c: Case) -> Call:
     p = c.pattern()
     found = secure.valid_deletions(p.value, 2, 100)
-    x, y = (found[0][0] if found and len(found[0]) else (0, 1))
+    x, y = found[0][0] if found and len(found[0]) else (0, 1)
     h = found[2][:1] if found and len(found[0]) else pack(c.none()[:1])
     return Call(
         secure.delete,

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fedbn import _core
 from fedbn._core import cg_dca
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from fedbn import _core
 from fedbn.errors import ArgumentError, FedbnError
 from fedbn.graphs.bits import pack
 from tests.core.calls import CALLS, LEAST, MOST, Argument, Call, Case, made
@@ -139,7 +139,11 @@ def replaced(value: np.ndarray, other: Any, place: int = -1) -> np.ndarray:
 
 
 def other_bits(value: np.ndarray, role: str, n: int) -> Iterator[Break]:
-    stray = ArgumentError if role in ("sets", "dag", "dags", "around", "pattern", "set", "masks") else None
+    stray = (
+        ArgumentError
+        if role in ("sets", "dag", "dags", "around", "pattern", "set", "masks")
+        else None
+    )
     if role != "words" and n % 64:
         yield Break("a bit too high", replaced(value, np.uint64(1) << np.uint64(n % 64)), stray)
         yield Break("all bits", np.full_like(value, ~np.uint64(0)), stray)
@@ -266,7 +270,9 @@ def public_names() -> Iterator[str]:
             if not isinstance(of, type):
                 yield f"{room}.{name}"
             elif not issubclass(of, Enum):
-                yield from (f"{room}.{name}.{member}" for member in vars(of) if is_callable(of, member))
+                yield from (
+                    f"{room}.{name}.{member}" for member in vars(of) if is_callable(of, member)
+                )
 
 
 def is_callable(of: type, member: str) -> bool:
