@@ -37,18 +37,21 @@ install: .venv/installed
 core: .venv/tools
 	$(INSTALL) --quiet --no-deps --no-build-isolation --editable .
 
-# The core with the address and undefined-behaviour sanitizers, beside the Python files for as long
-# as the tests of compiled rooms run. Without site (-S) Python sees this core and not the installed.
-SANITIZED := tests/core tests/graphs tests/scores tests/search tests/search_families \
-  tests/search_optimal tests/fusion tests/consensus tests/credible tests/secure
+# The core with the address and undefined-behaviour sanitizers, shown to Python beside the Python files
+# for as long as the tests of compiled rooms run. Without site (-S) Python sees this core and not the
+# installed one.
+SANITIZED := tests/core tests/graphs tests/scores tests/search tests/search_optimal \
+  tests/search_cg_dca tests/fusion tests/consensus tests/credible tests/secure tests/privacy
 sanitize: .venv/tools
 	@$(SAY) "compiling the core with sanitizers" sh -c "$(BIN)/cmake -S . -B build/sanitize -G Ninja \
+	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
 	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DFEDBN_SANITIZE=ON \
 	  && $(BIN)/cmake --build build/sanitize"
-	trap 'rm -f fedbn/_core.*' EXIT; \
+	trap 'rm -f fedbn/_core.*.so' EXIT; ln -sf $(CURDIR)/build/sanitize/_core.*.so fedbn/ && \
 	  LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$$(echo .venv/lib/python3*/site-packages) \
-	  $(BIN)/python -S -m pytest -m "not slow" $(SANITIZED)
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  PYTHONPATH=$$(echo $(CURDIR)/.venv/lib/python3*/site-packages):$(CURDIR) \
+	  $(BIN)/python -S -m pytest -p no:cacheprovider -m "not slow" $(SANITIZED)
 
 demo: install
 	$(BIN)/fedbn simulate --config simulations/demo.toml --out results/demo

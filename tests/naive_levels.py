@@ -87,7 +87,11 @@ def undominated(values: list[float], node: int, n: int, slack: float) -> dict[in
 
 
 def price(
-    covariance: np.ndarray, parents: Set, scale: float, penalty: float, duals: list[tuple[set, float]]
+    covariance: np.ndarray,
+    parents: Set,
+    scale: float,
+    penalty: float,
+    duals: list[tuple[set, float]],
 ) -> float:
     """Of a Gaussian parent set of variable 0: scale ln σ² + penalty |P| + duals of what P meets."""
     given = list(parents)

@@ -23,9 +23,7 @@ def smhd(a: Matrix, b: Matrix) -> int:
 def shd(a: Matrix, b: Matrix) -> int:
     """Pairs that two classes join in another way, or one of them not at all."""
     p, q = naive.cpdag(a), naive.cpdag(b)
-    return sum(
-        (p[x, y], p[y, x]) != (q[x, y], q[y, x]) for x, y in combinations(range(len(p)), 2)
-    )
+    return sum((p[x, y], p[y, x]) != (q[x, y], q[y, x]) for x, y in combinations(range(len(p)), 2))
 
 
 def reverse_covered(dag: Matrix, margins: Matrix) -> Matrix:

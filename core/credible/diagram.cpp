@@ -186,7 +186,7 @@ std::int32_t Descent::state_below(const Word* key, double reach, double least, R
 void Descent::merge() {
     auto& arcs = layers_.back().arcs;
     std::vector<char> used(rows_.size());
-    for (const Arc& arc : arcs) used[arc.target] = true;
+    for (const DiagramArc& arc : arcs) used[arc.target] = true;
     std::vector<std::int32_t> kept(rows_.size());
     std::exclusive_scan(used.begin(), used.end(), kept.begin(), 0);
     for (std::size_t k = 0; k < used.size(); ++k)
@@ -199,7 +199,7 @@ void Descent::merge() {
     const auto number = rows_.merge();
     std::vector<double> reach(rows_.size(), kInfinity);
     for (std::size_t k = 0; k < number.size(); ++k) reach[number[k]] = std::min(reach[number[k]], reach_[k]);
-    for (Arc& arc : arcs) arc.target = number[kept[arc.target]];
+    for (DiagramArc& arc : arcs) arc.target = number[kept[arc.target]];
     layers_.push_back({std::move(reach), {}, {}});
 }
 
@@ -209,7 +209,7 @@ void complete(const Problem& problem, std::vector<Layer>& layers) {
     for (std::size_t depth = layers.size() - 1; depth-- > 0;) {
         Layer& layer = layers[depth];
         layer.rest.assign(layer.states(), kInfinity);
-        for (const Arc& arc : layer.arcs)
+        for (const DiagramArc& arc : layer.arcs)
             layer.rest[arc.source] =
                 std::min(layer.rest[arc.source],
                     problem.cost[arc.family] + layers[depth + 1].rest[arc.target]);
@@ -232,15 +232,15 @@ void trim(Diagram& diagram) {
         std::vector<std::int32_t> below;
         if (depth < diagram.n()) {
             const Layer& next = diagram.layers[depth + 1];
-            std::erase_if(layer.arcs, [&](const Arc& arc) {
+            std::erase_if(layer.arcs, [&](const DiagramArc& arc) {
                 const double through = layer.reach[arc.source] + diagram.cost[arc.family] + next.rest[arc.target];
                 return number[arc.source] < 0 || !(through <= diagram.limit);
             });
             below.assign(next.states(), -1);
-            for (const Arc& arc : layer.arcs) below[arc.target] = 0;
+            for (const DiagramArc& arc : layer.arcs) below[arc.target] = 0;
             for (std::int32_t kept = 0; auto& k : below)
                 if (k >= 0) k = kept++;
-            for (Arc& arc : layer.arcs) arc = {number[arc.source], arc.family, below[arc.target]};
+            for (DiagramArc& arc : layer.arcs) arc = {number[arc.source], arc.family, below[arc.target]};
             layer.arcs.shrink_to_fit();
         }
         select(layer.reach, number);
@@ -253,7 +253,7 @@ void trim(Diagram& diagram) {
 
 std::vector<std::size_t> Layer::first_arcs() const {
     std::vector<std::size_t> first(states() + 1);
-    for (const Arc& arc : arcs) ++first[arc.source + 1];
+    for (const DiagramArc& arc : arcs) ++first[arc.source + 1];
     std::partial_sum(first.begin(), first.end(), first.begin());
     return first;
 }

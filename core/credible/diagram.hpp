@@ -16,13 +16,13 @@
 namespace fedbn {
 
 /// From a state of one layer by a family to a state of the next.
-struct Arc {
+struct DiagramArc {
     std::int32_t source, family, target;
 };
 
 struct Layer {
     std::vector<double> reach, rest;  // least cost to each state, and from it to the end
-    std::vector<Arc> arcs;            // to the next layer, by source
+    std::vector<DiagramArc> arcs;            // to the next layer, by source
 
     int states() const { return static_cast<int>(reach.size()); }
     /// Where the arcs of each state begin [states + 1].

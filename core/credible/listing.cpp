@@ -45,7 +45,7 @@ std::pair<Choices, std::vector<double>> PathListing::next(std::size_t most) {
             path_.pop_back();
             continue;
         }
-        const Arc& arc = diagram_.layers[depth].arcs[now.arc++];
+        const DiagramArc& arc = diagram_.layers[depth].arcs[now.arc++];
         const double spent = now.spent + diagram_.cost[arc.family];
         if (spent + diagram_.layers[depth + 1].rest[arc.target] > limit_ || is_barred(arc.family)) continue;
         taken_[diagram_.node[arc.family]] = arc.family;

@@ -58,7 +58,7 @@ private:
 
 /// One step on: profiles of the states that are the sources of `arcs`, from those at their targets. What
 /// costs more than the state's room is left out. All within 2e-11 of the least of a group are one.
-Profiles extend(const std::vector<Arc>& arcs, const std::vector<double>& cost,
+Profiles extend(const std::vector<DiagramArc>& arcs, const std::vector<double>& cost,
     const std::vector<double>& room,
                 const Profiles& far, const Limits& limits) {
     Profiles found{{0}, {}};
@@ -104,9 +104,9 @@ Profiles one_layer_up(const Diagram& diagram, int depth, const Profiles& below, 
 
 Profiles one_layer_down(const Diagram& diagram, int depth, const Profiles& above, const Limits& limits) {
     auto arcs = diagram.layers[depth].arcs;
-    for (Arc& arc : arcs) std::swap(arc.source, arc.target);
-    std::stable_sort(arcs.begin(), arcs.end(), [](const Arc& a,
-        const Arc& b) { return a.source < b.source; });
+    for (DiagramArc& arc : arcs) std::swap(arc.source, arc.target);
+    std::stable_sort(arcs.begin(), arcs.end(), [](const DiagramArc& a,
+        const DiagramArc& b) { return a.source < b.source; });
     return extend(arcs, diagram.cost, room_beside(diagram, diagram.layers[depth + 1].rest), above, limits);
 }
 
@@ -214,7 +214,7 @@ std::vector<double> family_weights(const Diagram& diagram, const std::vector<Pro
     };
     std::vector<double> weights(diagram.cost.size());
     for (int depth = 0; depth < diagram.n(); ++depth)
-        for (const Arc& arc : diagram.layers[depth].arcs) {
+        for (const DiagramArc& arc : diagram.layers[depth].arcs) {
             notice_interrupt();
             double total = 0;
             for (const Group& up : from_top[depth].of(arc.source)) {
@@ -239,8 +239,8 @@ std::vector<std::int32_t> draw(const Diagram& diagram, const std::vector<Profile
     std::vector<double> ways;  // summed up over the arcs
     for (int depth = 0; depth < diagram.n(); ++depth) {
         const auto& arcs = diagram.layers[depth].arcs;
-        const auto [begin, end] = std::equal_range(arcs.begin(), arcs.end(), Arc{state, 0, 0},
-                                                   [](const Arc& a, const Arc& b) { return a.source < b.source; });
+        const auto [begin, end] = std::equal_range(arcs.begin(), arcs.end(), DiagramArc{state, 0, 0},
+                                                   [](const DiagramArc& a, const DiagramArc& b) { return a.source < b.source; });
         ways.clear();
         for (auto arc = begin; arc != end; ++arc) {
             const double rest = left - diagram.cost[arc->family];
@@ -254,7 +254,7 @@ std::vector<std::int32_t> draw(const Diagram& diagram, const std::vector<Profile
         const auto at = std::upper_bound(ways.begin(), ways.end(),
             uniform[depth] * ways.back()) - ways.begin();
         if (at == end - begin) return {};
-        const Arc& arc = begin[at];
+        const DiagramArc& arc = begin[at];
         chosen[diagram.node[arc.family]] = arc.family;
         left -= diagram.cost[arc.family];
         state = arc.target;

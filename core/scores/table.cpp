@@ -17,10 +17,10 @@ class PackedRows {
 public:
     PackedRows(Codes codes, std::span<const int> arities, int rows) : rows_(rows) {
         std::vector<std::pair<int, int>> places;  // word and shift
-        int used = 65;  // of the last word; there is none yet
+        int used = 64;  // of the last word; there is none yet
         for (int arity : arities) {
             const int bits = std::bit_width(unsigned(std::max(arity, 1) - 1));
-            if (used + bits > 64) ++width_, used = 0;
+            if (used + std::max(bits, 1) > 64) ++width_, used = 0;
             places.emplace_back(width_ - 1, used);
             used += bits;
         }

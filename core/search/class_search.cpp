@@ -48,13 +48,13 @@ std::vector<Lead> ClassSearch::leads(Kind kind) {
 }
 
 Outcome ClassSearch::climb(std::span<const Kind> kinds, std::optional<std::int64_t> budget) {
-    const auto end = score_.counted() + budget.value_or(0);
+    const auto begin = score_.counted();
     int looked = 0;
     for (std::size_t position = 0; position < kinds.size();) {
         const Kind kind = kinds[position];
         for (int y = 0; y < graph_.n(); ++y) {
             if (!any(row(kind, y).stale)) continue;
-            if (budget && score_.counted() + looked > end) return Outcome::paused;
+            if (budget && score_.counted() - begin + looked > *budget) return Outcome::paused;
             refresh(kind, y);
             ++looked;
         }

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-
 from fedbn._core import (
     cg_dca,
     consensus,
@@ -27,6 +26,7 @@ from fedbn._core import (
     search,
     secure,
 )
+
 from fedbn.graphs.bits import pack
 
 LARGEST = 6  # nodes, where a call's work grows fast
@@ -450,10 +450,6 @@ def _revived(kind: type, of: Any) -> Call:
 
 enter_all(
     "scores", 0, 65,
-    logarithm=lambda c: Call(scores.logarithm, {"x": Argument(2.5)}),
-    exponential=lambda c: Call(scores.exponential, {"x": Argument(2.5)}),
-    log_gamma=lambda c: Call(scores.log_gamma, {"x": Argument(2.5)}),
-    logarithms=lambda c: Call(scores.logarithms, {"xs": Argument(c.rng.random(c.n))}),
     **{
         "DiscreteScore.rungs": _rungs,
         "DiscreteScore.merged_rows": lambda c: Call(c.discrete().merged_rows),

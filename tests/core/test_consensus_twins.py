@@ -72,7 +72,9 @@ def test_states_of_refusion_are_fusions_of_the_pruned_inputs(
     dags_: list[DAG], data: st.DataObject
 ) -> None:
     path = Path(dags_)
-    members = np.array(data.draw(st.lists(st.integers(1, 2), min_size=len(dags_), max_size=len(dags_))))
+    members = np.array(
+        data.draw(st.lists(st.integers(1, 2), min_size=len(dags_), max_size=len(dags_)))
+    )
     quorum = data.draw(st.integers(1, int(members.sum())))
     cuts = np.arange(path.search.done + 1)
     states = consensus.refusion_states(

@@ -88,9 +88,7 @@ def test_costs_of_a_level(seed: int, n: int, slack: float, size: int) -> None:
     for levels in (case.levels, case.bdeu):
         own, occupied = levels.joint_values(np.arange(levels.count(n, size)), size)
         above, _ = levels.joint_values(np.arange(levels.count(n, size + 1)), size + 1)
-        cost, may_extend = levels.costs(
-            node, ranks, bounds, size, none, own, occupied, none, above
-        )
+        cost, may_extend = levels.costs(node, ranks, bounds, size, none, own, occupied, none, above)
         every = naive.colex(list(range(n)), size)
         larger = naive.colex(list(range(n)), size + 1)
         for a, parents in enumerate(sets_of(case, node, ranks, size)):
@@ -161,7 +159,9 @@ def test_the_gaussian_walk(
         slack=slack, margin=1e-7, max_parents=most, large_first=large_first,
         clusters=clusters, duals=duals,
     )  # fmt: skip
-    held = [(set(np.flatnonzero(c).tolist()), float(d)) for c, d in zip(clusters, duals, strict=True)]
+    held = [
+        (set(np.flatnonzero(c).tolist()), float(d)) for c, d in zip(clusters, duals, strict=True)
+    ]
     sets = [s for size in range(n) for s in naive.colex(list(range(1, n)), size)]
     cost = {s: naive.price(covariance, s, 7.5, 1.0, []) for s in sets}
     price = {s: naive.price(covariance, s, 7.5, 1.0, held) for s in sets}
