@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -131,13 +132,21 @@ class InProcessGrid(Grid):
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
+    def _elsewhere(self, calls: Iterable[Call]) -> Iterator[tuple[Message, RecordDict]]:
+        """The answers of worker processes; their warnings are given here."""
+        assert self._pool is not None
+        for answer, told in self._pool.map(_call_and_record, calls):
+            for each in told:
+                warnings.warn_explicit(*each)
+            yield answer
+
     def _answers(self, messages: list[Message]) -> Iterator[Message | None]:
-        mapped = map if self._pool is None else self._pool.map
         calls = [
             (self._app, message, self._contexts[message.metadata.dst_node_id])
             for message in messages
         ]
-        answers = enumerate(zip(messages, mapped(_call, calls), strict=True), start=1)
+        answered = map(_call, calls) if self._pool is None else self._elsewhere(calls)
+        answers = enumerate(zip(messages, answered, strict=True), start=1)
         for done, (message, (reply, state)) in answers:
             self._count(done, len(messages))
             node = message.metadata.dst_node_id
@@ -145,7 +154,24 @@ class InProcessGrid(Grid):
             yield reply if self._fault is None else self._fault(node, reply)
 
 
-def _call(call: tuple[AppSource, Message, Context]) -> tuple[Message, RecordDict]:
+Call = tuple[AppSource, Message, Context]
+"""The app, what it is sent, and its node."""
+
+Told = tuple[Warning | str, type[Warning], str, int]
+"""A warning: what is said, its kind, the file and the line that it came from."""
+
+
+def _call_and_record(
+    call: Call,
+) -> tuple[tuple[Message, RecordDict], list[Told]]:
+    """`_call` in a process of its own, and its warnings, which that process has nobody to tell."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        answer = _call(call)
+    return answer, [(w.message, w.category, w.filename, w.lineno) for w in caught]
+
+
+def _call(call: Call) -> tuple[Message, RecordDict]:
     """One call of the app on copies; returns the reply and the node's state after it."""
     source, message, context = call
     delivered, seen = copy.deepcopy(message), copy.deepcopy(context)

@@ -125,7 +125,7 @@ def _add_gold(table: Table, s: Summary) -> None:
 def _add_source(table: Table, s: Summary) -> None:
     """Where the consensus comes from: a state of the path, counts, or a vote."""
     if s.reading == "vote":
-        table.add_row("source", "", "", "edge vote: the search was cut short")
+        table.add_row("source", "", "", "edge vote")
     elif s.reading == "counts":
         table.add_row("source", "", "", "exact counts of families")
     else:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedbn.consensus.path import McbncPath, Step
+from fedbn.graphs.averaging import significance_threshold
 from tests import naive_consensus as naive
 from tests.naive_consensus import Matrix
 
@@ -104,20 +105,54 @@ def states(path: McbncPath, patterns: Sequence[Matrix]) -> list[State]:
         sigma = naive.order(pruned, weights)
         refused = np.logical_or.reduce([naive.imap(dag, sigma) for dag in pruned])
         for reading, dag in (("search", naive.extension(patterns[end])), ("refusion", refused)):
-            distances = [
-                sum(w * of(dag, g) for w, g in zip(weights, inputs, strict=True)) / sum(weights)
-                for of in (smhd, shd)
-            ]
+            distances = distances_of(dag, inputs, weights)
             out.append(State(theta, reading, path.pooling, dag, *distances))
+    for threshold in (None, Fraction(1, 2)):
+        dag = elected(inputs, path.inputs.weights, threshold)
+        out.append(State(None, "vote", path.pooling, dag, *distances_of(dag, inputs, weights)))
     return out
 
 
+def distances_of(
+    dag: Matrix, inputs: Sequence[Matrix], weights: Sequence[Fraction]
+) -> tuple[Fraction, Fraction]:
+    """Mean SMHD and mean SHD to the inputs."""
+    found = [
+        sum((w * of(dag, g) for w, g in zip(weights, inputs, strict=True)), Fraction(0))
+        / sum(weights)
+        for of in (smhd, shd)
+    ]
+    return found[0], found[1]
+
+
+def elected(inputs: Sequence[Matrix], weights: Sequence[int], threshold: Fraction | None) -> Matrix:
+    """The edges that more of the weight joins than the threshold, strongest first."""
+    n, total = len(inputs[0]), sum(weights)
+    votes = sum(w * dag.astype(np.int64) for w, dag in zip(weights, inputs, strict=True))
+    least = significance_threshold(votes, total) if threshold is None else threshold
+    dag = np.zeros((n, n), dtype=bool)
+    pairs = sorted(combinations(range(n), 2), key=lambda p: (-(votes[p] + votes[p[::-1]]), p))
+    for a, b in pairs:
+        strength = Fraction(int(votes[a, b] + votes[b, a]), total)
+        if strength == 0 or (strength <= least and strength != 1):
+            continue
+        ways = [(a, b), (b, a)]
+        best = max(votes[a, b], votes[b, a])
+        for x, y in ways:
+            if votes[x, y] == best and not naive.directed_paths(dag, y, x):
+                dag[x, y] = True
+                break
+    return dag
+
+
 def preferred(every: Sequence[State]) -> State:
-    """SMHD, SHD, fewer edges, search before refusion, larger θ (G+ last), mean before the rest."""
+    """SMHD, states of paths before votes, SHD, fewer edges, search before refusion, larger θ (G+
+    last), mean before the rest."""
     return min(
         every,
         key=lambda s: (
             s.smhd,
+            s.reading == "vote",
             s.shd,
             int(s.dag.sum()),
             s.reading != "search",

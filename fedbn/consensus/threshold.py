@@ -13,12 +13,16 @@ With c_e the weight of the inputs whose moral graph has e, and W the total weigh
 mean SMHD(G) = sum_e (c_e if e not in moral(G) else W - c_e) / W, so no DAG at all is below
 LB = sum_e min(c_e, W - c_e) / W.
 
-A path that was cut short by its limit of time or memory may have got hardly below G+. Then the
-edge vote of the inputs is one more state, the reading `vote`.
+With the reading `best` what the votes of the inputs elect competes, too, the reading `vote`: the
+edges that a majority of their weight joins, and those above the threshold of `averaged_dag`. It
+costs nothing, and no hostile input can lead it away as it can a path; taken is it only where it is
+strictly nearer to the inputs than every state. A path that was cut short by its limit of time or
+memory may have got hardly below G+, so there it competes in every reading.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -60,7 +64,7 @@ class PathState:
     Attributes
     ----------
     theta : all deletions with running maximum <= θ are done; None: G+ itself.
-    reading : "search" or "refusion"; "vote", the edge vote, where a path was cut short.
+    reading : "search" or "refusion"; "vote", what the votes on edges elect.
     pooling : of its path.
     deletions : how many deletions that is.
     names, parents : the structure, as names and bits uint64 [n, W]; `dag` is the graph.
@@ -103,7 +107,8 @@ class Consensus:
     gap : mean_smhd - lower_bound; 0 proves that no DAG is nearer to the inputs.
     missing_pairs : pairs of names, sorted, that every input joins by an edge and `dag` does not.
     state : the one that was chosen.
-    states : every state of its path that was compared, by reading, then θ.
+    states : every state of its path that was compared, by reading, then θ; with those that the
+        votes elect where one of them was taken or the path was cut short.
     complete : whether the path was, and those that it was compared with.
     """
 
@@ -142,7 +147,8 @@ def select_consensus(
         raise ConfigError(f"reading must be one of {', '.join(READINGS)}, got {reading!r}")
     wanted = None if theta is None else as_threshold(theta)
     votes = votes_of(path.inputs)
-    return choose_among(path, path_states(path, reading, votes), votes, wanted)
+    states = path_states(path, reading, votes)
+    return choose_among(path, states, votes, wanted, compare_votes=reading == "best")
 
 
 def choose_among(
@@ -150,6 +156,8 @@ def choose_among(
     states: tuple[PathState, ...],
     votes: Votes,
     theta: Fraction | None = None,
+    *,
+    compare_votes: bool = True,
 ) -> Consensus:
     """The consensus on a path, by the votes of its inputs.
 
@@ -159,11 +167,14 @@ def choose_among(
     states : G+ and one state per distinct θ, of every reading that is compared.
     votes : of the original inputs.
     theta : take the state at this threshold.
+    compare_votes : whether what the votes elect competes, too; it always does where the path was
+        cut short.
     """
-    if path.cut_short:
-        states = (*states, _vote_state(path, votes))
-    eligible = states if theta is None else _at(states, theta)
+    elected = tuple(_elected_states(path, votes)) if compare_votes or path.cut_short else ()
+    eligible = (*states, *elected) if theta is None else _at(states, theta)
     chosen = min(eligible, key=preference)
+    if path.cut_short or chosen in elected:
+        states = (*states, *elected)
     bound = lower_bound(votes)
     return Consensus(
         dag=nearest_member(chosen.dag, votes),
@@ -180,10 +191,12 @@ def choose_among(
     )
 
 
-def preference(state: PathState) -> tuple[Fraction, Fraction, int, int, Fraction, int]:
-    """Sort key: mean SMHD, mean SHD, edges, `search` first, larger θ (G+ last), `mean` first."""
+def preference(state: PathState) -> tuple[Fraction, int, Fraction, int, int, Fraction, int]:
+    """Sort key: mean SMHD, the path before the vote, mean SHD, edges, `search` first, larger θ (G+
+    last), `mean` first."""
     return (
         state.mean_smhd,
+        int(state.reading == "vote"),
         state.mean_shd,
         state.n_edges,
         STATE_READINGS.index(state.reading),
@@ -237,13 +250,16 @@ def states_of(
     return tuple(states)
 
 
-def _vote_state(path: DeletionPath, votes: Votes) -> PathState:
-    """The edge vote of the inputs."""
+def _elected_states(path: DeletionPath, votes: Votes) -> Iterator[PathState]:
+    """What the votes of the inputs elect: the edges that most of their weight joins."""
     from fedbn.graphs.bits import pack
 
-    dag = averaged_dag(path.names, votes.arcs, votes.total)
-    parents = pack(dag.adjacency.T)[None]
-    return _measure(path, "vote", parents, votes)[0]
+    elected = (
+        averaged_dag(path.names, votes.arcs, votes.total, threshold)
+        for threshold in (None, Fraction(1, 2))
+    )
+    for dag in dict.fromkeys(elected):
+        yield _measure(path, "vote", pack(dag.adjacency.T)[None], votes)[0]
 
 
 def _measure(

@@ -7,7 +7,9 @@ rows, a state that the schema lacks).
 
 from __future__ import annotations
 
-from fedbn.errors import ConfigError
+import warnings
+
+from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.federation.settings import Experiment
 from fedbn.learners.private import promise
 from fedbn.learners.settings import LearnerSettings
@@ -23,7 +25,7 @@ def guarantee_of(settings: LearnerSettings) -> Guarantee | None:
 
 
 def require_private_run(experiment: Experiment) -> None:
-    """Check the settings of a run whose learner is private; others pass.
+    """Check the settings of a run whose learner is private, and warn of weak promises; others pass.
 
     Raises
     ------
@@ -31,8 +33,11 @@ def require_private_run(experiment: Experiment) -> None:
         network that is sampled), sites would tell rows and seconds, cut points or parameters would
         be found in the tables, or there are several rounds or a row weight.
     """
-    if guarantee_of(experiment.learner) is None:
+    guarantee = guarantee_of(experiment.learner)
+    if guarantee is None:
         return
+    for doubt in guarantee.doubts:
+        warnings.warn(doubt, FedbnWarning, stacklevel=2)
     name = experiment.learner.learner
     if experiment.data.schema is None and experiment.data.network is None:
         raise ConfigError(

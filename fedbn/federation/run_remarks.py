@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
+from fractions import Fraction
 
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.choice.candidates import cells_of
 from fedbn.data.dataset import Schema
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.state import FederationResult
+from fedbn.graphs.distances import mean_smhd
 from fedbn.networks.family_counts import Family
 from fedbn.wording import count_of, list_some
 
@@ -21,15 +24,38 @@ SHOWN = 3
 def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report.
 
+    - Sites sent structures that are far from the consensus, unlike those of the others.
     - Structures of a row weight broke a limit, and at which sites.
     - Families were too large to be counted, and where the structures alone decided.
     """
     said: list[str] = []
     if isinstance(result, FederationResult):
-        said += _on_rungs(result)
+        said += [*_on_outliers(result), *_on_rungs(result)]
     if result.choice is not None:
         said += _on_families(result.choice, result.schema)
     return tuple(said)
+
+
+def _on_outliers(result: FederationResult) -> list[str]:
+    """Who is more than three times as far from the consensus as the median site, and further than
+    there are variables: a hostile site, or one with another table."""
+    dag = result.consensus.dag
+    far = {
+        reply.client: float(mean_smhd(dag, reply.dags, [Fraction(w) for w in reply.weights]))
+        for reply in result.fused_replies
+    }
+    usual = statistics.median_low(far.values())
+    named = [
+        f"{client} ({distance:.1f})"
+        for client, distance in far.items()
+        if distance > max(3 * usual, dag.n)
+    ]
+    if not named:
+        return []
+    return [
+        f"far from the consensus, where the median site has SMHD {usual:.1f}: "
+        f"{list_some(named, SHOWN, quoted=False)}; see whether these tables are like the others"
+    ]
 
 
 def _on_rungs(result: FederationResult) -> list[str]:

@@ -125,7 +125,8 @@ def merge_inputs(dags: Sequence[DAG], weights: Sequence[Weight] | None = None) -
     if sum(integers) * max(1, len(names)) >= LARGEST_SUM:
         raise ConfigError(
             "the weights must stay exact in 64 bits once scaled to integers: their sum times the "
-            f"number of variables must be below 2^62, got {sum(integers)} x {len(names)}"
+            f"number of variables must be below 2^62, got {_short(sum(integers))} x {len(names)}; "
+            f"the smallest weight is {float(min(merged)):g}, the largest {float(max(merged)):g}"
         )
     stacked = np.stack([matrices[key] for key in keys])
     stacked.flags.writeable = False
@@ -140,3 +141,15 @@ def _in_name_order(dag: DAG, names: tuple[str, ...], place: int) -> NDArray[np.b
     except StructureError as error:
         raise StructureError(f"DAG {place + 1} differs from DAG 1: {error}") from None
     return dag.adjacency[np.ix_(order, order)]
+
+
+def _short(number: int) -> str:
+    """The number; of a long one its first digits.
+
+    >>> _short(12), _short(3 * 2**1000)
+    ('12', '3.21e+301')
+    """
+    if number < 10**20:
+        return str(number)
+    digits = str(number)
+    return f"{digits[0]}.{digits[1:3]}e+{len(digits) - 1}"

@@ -20,6 +20,10 @@ ADJACENCY = "add or remove"
 THREATS = "S, C, S+m, P"
 
 
+WEAK_EPSILON, WEAK_DELTA = 10.0, 1e-3
+"""Beyond these a promise is told to be weak."""
+
+
 @dataclass(frozen=True)
 class Guarantee:
     """(ε, δ) per row of one site's table, one row added or removed, against `THREATS`.
@@ -51,6 +55,21 @@ class Guarantee:
     def rho(self) -> float:
         """The zCDP that may be spent: the largest whose ε is not above this one."""
         return rho_of(self.epsilon, self.delta)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the figures promise next to nothing, if they do: ε above `WEAK_EPSILON`, for then a
+        row may change the odds of what is sent by more than a factor of 22,000; δ above
+        `WEAK_DELTA`, for with this probability there is no promise at all."""
+        said = []
+        if self.epsilon > WEAK_EPSILON:
+            said.append(f"ε {self.epsilon:g} is above {WEAK_EPSILON:g}: it hides hardly anything")
+        if self.delta > WEAK_DELTA:
+            said.append(
+                f"δ {self.delta:g} is above {WEAK_DELTA:g}: it is the probability that nothing is "
+                "promised, and should be far below one in the number of rows"
+            )
+        return tuple(said)
 
     @property
     def words(self) -> str:

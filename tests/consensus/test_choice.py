@@ -15,7 +15,7 @@ from fedbn.consensus.path import McbncPath
 from fedbn.consensus.path_files import path_from_dict, path_to_dict
 from fedbn.consensus.pooling import ROBUST, Robust, poolings_of, select_among
 from fedbn.consensus.remarks import remarks
-from fedbn.consensus.threshold import Consensus, select_consensus
+from fedbn.consensus.threshold import Consensus, path_states, preference, select_consensus
 from fedbn.consensus.votes import lower_bound, votes_of
 from fedbn.errors import ConfigError
 from fedbn.fusion.baselines import edge_vote
@@ -158,10 +158,12 @@ def test_one_dense_input_does_not_empty_the_consensus(honest: int, hostile: DAG)
     assert dag_to_cpdag(consensus.dag) == dag_to_cpdag(ALARM)
     assert consensus.mean_smhd == lower_bound(votes_of(merge_inputs(inputs)))
     path = mcbnc_path(inputs)
-    mean = select_consensus(path)
-    assert mean.dag.n_edges < 10
-    assert mean.gap > mean.lower_bound / 2
-    assert any("far from the inputs" in remark for remark in remarks(path, mean))
+    mean = min(path_states(path), key=preference)
+    assert mean.n_edges < 10
+    elected = select_consensus(path)
+    assert elected.reading == "vote"
+    emptied = replace(elected, mean_smhd=mean.mean_smhd, gap=mean.mean_smhd - elected.lower_bound)
+    assert any("far from the inputs" in remark for remark in remarks(path, emptied))
 
 
 def test_nothing_is_remarked_where_inputs_agree() -> None:
@@ -209,6 +211,27 @@ def test_a_path_cut_short_falls_back_to_the_other_path() -> None:
     assert any("path mean (time limit)" in said for said in remarks(path, consensus))
     again = select_consensus(path_from_dict(path_to_dict(path)))
     assert (again.dag, again.reading, again.complete) == (consensus.dag, consensus.reading, False)
+
+
+def test_the_edge_vote_is_taken_where_it_is_strictly_nearer_and_never_for_a_published_reading() -> (
+    None
+):
+    found = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        inputs = [random_dag(6, 0.5, rng) for _ in range(4)]
+        path = mcbnc_path(inputs)
+        consensus = select_consensus(path)
+        for reading in ("search", "refusion"):
+            own = select_consensus(path, reading)
+            assert own.reading == reading
+            assert {state.reading for state in own.states} == {reading}
+            assert own.mean_smhd >= consensus.mean_smhd
+        if consensus.reading == "vote":
+            found += 1
+            assert consensus.mean_smhd < min(state.mean_smhd for state in path_states(path))
+            assert consensus.theta is None
+    assert found > 0
 
 
 def test_a_given_threshold_takes_no_vote() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import ClientReply, ServerState
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
 from fedbn.learners import LearnerSettings
 from tests.strategies import dag_lists
 
@@ -174,6 +176,21 @@ def test_a_class_that_was_left_out_is_fused_without_those_that_left_it_out() -> 
     again = read_checkpoint(text, "state.json").state.result
     assert again is not None
     assert again.replies == state.result.replies
+
+
+def test_a_site_that_is_far_from_all_others_is_named() -> None:
+    names = "abcdefgh"
+    chain = DAG.from_edges(names, [(a, b) for a, b in pairwise(names)])
+    dense = DAG.from_edges(names, [(b, a) for a, b in list(combinations(names, 2))[-20:]])
+    far = smhd(chain, dense)
+    schema = Schema.categorical(dict.fromkeys(names, ("0", "1")))
+    near = [reply(f"near {i}", chain) for i in range(4)]
+    for others, named in (([], False), ([reply("odd", dense)], True)):
+        state = server_round(ServerState(schema, 5), [*near, *others], (), ConsensusSettings())
+        assert state.result is not None
+        said = run_remarks(state.result)
+        assert bool(said) == named
+        assert all(f"odd ({far:.1f})" in each and "near" not in each for each in said)
 
 
 def test_where_structures_choose_no_other_class_is_fused() -> None:

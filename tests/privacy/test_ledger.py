@@ -178,3 +178,10 @@ def test_guarantees() -> None:
     for epsilon, delta in ((0, DELTA), (1, 0), (float("nan"), DELTA)):
         with pytest.raises(ConfigError):
             Guarantee(epsilon, delta)
+
+
+def test_a_weak_promise_is_told_to_be_one() -> None:
+    assert Guarantee(10.0, 1e-3).doubts == ()
+    assert "hides hardly anything" in Guarantee(100.0, 1e-6).doubts[0]
+    assert "nothing is promised" in Guarantee(1.0, 0.5).doubts[0]
+    assert len(Guarantee(100.0, 0.5).doubts) == 2

@@ -202,6 +202,34 @@ def test_cuts_are_those_of_valid_operators_only() -> None:
     assert "union" in refused(site, replace(request, union=request.union[1:]), number)
 
 
+def test_orders_and_unions_of_pruned_inputs_go_on_where_the_cuts_were() -> None:
+    """Other deletions than those of the cuts would ask for inputs that the path never had."""
+    site, request, number = _before_pruned(OrderRequest)
+    path = request.paths[0]
+    turned = replace(path[0], x=path[0].y, y=path[0].x)
+    shorter, longer = path[:-1], (*path, path[-1])
+    for changed in ((turned, *path[1:]), path[::-1], longer):
+        asked = replace(request, paths=(changed, *request.paths[1:]))
+        assert refused(site, asked, number)
+    assert "other paths" in refused(site, replace(request, paths=request.paths[:1]), number)
+    later, union, at = _before_pruned(UnionRequest)
+    for changed in ((turned, *path[1:]), path[::-1], shorter, ()):
+        asked = replace(union, paths=(changed, *union.paths[1:]))
+        assert "deletions were changed" in refused(later, asked, at)
+    assert "all orders" in refused(later, replace(union, states=union.states[1:]), at)
+    assert "all orders" in refused(later, replace(union, states=union.states[:1] * 2), at)
+    assert "out of turn" in refused(reply(later, REQUESTS[at - 1])[1], union, at + 1)
+
+
+def _before_pruned(kind: type[SumRequest]) -> tuple[Site, SumRequest, int]:
+    """A site before the first request of a kind about pruned inputs."""
+    for nth in range(len(REQUESTS)):
+        site, request, number = before(kind, nth)
+        if any(request.paths) and request.states:
+            return site, request, number
+    raise AssertionError("there is no such request")
+
+
 def test_votes_are_asked_once_at_the_end_and_about_moral_pairs() -> None:
     site, request, number = before(VoteRequest)
     assert "pairs" in refused(site, replace(request, union=None), number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,3 +53,28 @@ def test_the_width_follows_from_the_bound() -> None:
     assert word_of(order, 70, 20, 10**6) is np.uint64
     assert word_of(UnionRequest(((),), ()), 3, 3, 1) is np.uint64
     assert word_of(CountRequest((), False), 3, 3, 1) is np.uint64
+
+
+@pytest.mark.parametrize(
+    ("sites", "units", "bound", "word"),
+    [
+        (2**14 - 1, 1, 2**15 - 2, np.uint16),
+        (2**14, 1, 2**15, np.uint32),
+        (1, 2**30 - 1, 2**31 - 2, np.uint32),
+        (1, 2**30, 2**31, np.uint64),
+    ],
+)
+def test_a_word_is_as_narrow_as_the_largest_sum_allows(
+    sites: int, units: int, bound: int, word: type[np.unsignedinteger]
+) -> None:
+    """A word of w bits holds sums from -2^(w - 1) to 2^(w - 1) - 1, in both directions."""
+    assert largest_sum(1, sites, units) == bound
+    assert word_of(VoteRequest(None, False), 1, sites, units) is word
+    key = [Key(bytes([i + 1]) * 32) for i in range(2)]
+    roster = [each.public for each in key]
+    for value in (bound, -bound):
+        parts = [
+            mask(np.array([share]), pair_keys(own, roster, bytes(32)), bytes(32), word)
+            for share, own in zip((value, 0), key, strict=True)
+        ]
+        assert unmasked_sum(parts).tolist() == [value]
