@@ -121,7 +121,7 @@ def histogram(question: Question, columns: Mapping[str, NDArray[np.float64]]) ->
     for name, prefixes in sorted(question.prefixes.items()):
         if name not in columns:
             raise DataError(f"there are no numbers of column {name!r} to be cut")
-        bits = _ordered_bits(columns[name])
+        bits = ordered_bits(columns[name])
         buckets = bits >> np.uint64(64 - BITS * question.round)
         inside = np.isin(buckets >> np.uint64(BITS), np.array(prefixes, dtype=np.uint64))
         found, number = np.unique(buckets[inside], return_counts=True)
@@ -231,14 +231,14 @@ def _place(
     raise DataError(f"the histograms of {name!r} do not hold the numbers of the round before")
 
 
-def _ordered_bits(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+def ordered_bits(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     """uint64 that are ordered as the numbers; -0.0 is 0.0."""
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
 def _number_of(bits: int) -> float:
-    """The inverse of `_ordered_bits` for one number."""
+    """The inverse of `ordered_bits` for one number."""
     plain = bits ^ (1 << 63) if bits >> 63 else ~bits & (2**64 - 1)
     return float(np.array([plain], dtype=np.uint64).view(np.float64)[0])
 
@@ -246,7 +246,7 @@ def _number_of(bits: int) -> float:
 def _shortest_in(bucket: int) -> float:
     """The decimal number with fewest digits among those of a last bucket; of several the largest.
 
-    >>> _shortest_in(int(_ordered_bits(np.array([0.1]))[0]) >> 28)
+    >>> _shortest_in(int(ordered_bits(np.array([0.1]))[0]) >> 28)
     0.1
     """
     rest = 64 - BITS * ROUNDS

@@ -43,6 +43,7 @@ REASONS = (
     "query",
     "schema",
     "schema-hash",
+    "contract",
     "states",
     "kind",
     "offers",
@@ -50,9 +51,13 @@ REASONS = (
 )
 """The words that a refusal may say: the keys of a policy that can stop a message; of secure sums,
 company that the site does not want, or a question that the protocol does not ask; `states`, for
-columns that look like identifiers; `offers`, for what the site does not offer."""
+columns that look like identifiers; `offers`, for what the site does not offer; `contract`, for a
+table read, named or cut in another way than the site's contract has it."""
 
 FORMS = ("dag", "cpdag")
+MAX_EPSILON = 10.0
+"""More promises nothing that is worth the word."""
+
 WEIGHTS = ("rounded", "uniform", "exact")
 
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -62,8 +67,8 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 class SitePolicy:
     """The limits of one site.
 
-    On by default are those on identifiers, on the number of messages, and the rounding of weights;
-    every other limit is off unless it is given.
+    On by default are those on identifiers, on the number of messages, on histograms, and the
+    rounding of weights; every other limit is off unless it is given.
 
     Attributes
     ----------
@@ -75,8 +80,10 @@ class SitePolicy:
     kind : "categorical", "gaussian" or None
         The only kind of data that the site takes part with; None for any.
     max_messages, max_messages_a_day : int or None
-        Most answers to one run, and in 24 hours, by the site's own log; None for no limit. Shares
-        of masked sums and receipts do not count: what may be asked there has rules of its own.
+        Most answers to one run, and in 24 hours; None for no limit. Receipts count, shares of
+        masked sums do not.
+    max_sums : int or None
+        Most shares of masked sums to one run.
     schema_hash : str or None
         The SHA-256 of the only schema under which the site learns.
     min_rows : int
@@ -117,6 +124,8 @@ class SitePolicy:
     max_epsilon, delta : float or None
         With `max_epsilon`, only private structures leave, and all runs on the site's tables
         together stay within this ε at `delta` (see `fedbn.privacy.ledger`).
+    weak_privacy : bool
+        Whether private runs may have ε above 10, or δ of 1 / rows or more.
     """
 
     min_rows: int = 0
@@ -127,7 +136,7 @@ class SitePolicy:
     diagnostics: bool = False
     max_epsilon: float | None = None
     delta: float = 1e-6
-    histograms: bool = True
+    histograms: bool = False
     counts: bool = False
     counts_min_rows: int = 0
     counts_max_parents: int | None = None
@@ -141,6 +150,8 @@ class SitePolicy:
     kind: str | None = None
     max_messages: int | None = 50
     max_messages_a_day: int | None = 100
+    max_sums: int | None = 1000
+    weak_privacy: bool = False
     schema_hash: str | None = None
 
     def __post_init__(self) -> None:
@@ -166,6 +177,7 @@ class SitePolicy:
             "min_state_rows",
             "max_messages",
             "max_messages_a_day",
+            "max_sums",
         ):
             value = getattr(self, name)
             if value is not None and value < 0:
@@ -195,6 +207,13 @@ class SitePolicy:
         """Raise PolicyError unless this table may take part at all."""
         self.require_rows(dataset.n_rows)
         self.require_names(dataset.names)
+
+    def require_sums(self, in_run: int, in_day: int) -> None:
+        """Raise PolicyError where a run has had so many shares of masked sums that it is enough."""
+        if self.max_sums is not None and in_run >= self.max_sums:
+            raise refusal(
+                "max-messages", f"{count_of(in_run, 'share')}; max-sums = {self.max_sums}"
+            )
 
     def require_budget(self, in_run: int, in_day: int) -> None:
         """Raise PolicyError where so many answers, to this run and in a day, are enough."""
@@ -245,12 +264,28 @@ class SitePolicy:
         if found:
             raise refusal("states", identifier_words(found))
 
-    def require_counts(self, rows: int, families: Iterable[Family]) -> None:
-        """Raise PolicyError unless the counts of these families may leave a table of `rows`."""
+    def require_exact(self) -> None:
+        """Raise PolicyError unless exact counts may leave."""
         if self.max_epsilon is not None:
             raise refusal("max-epsilon", "counts are not private")
         if not self.counts:
             raise refusal("counts", "this site sends no counts")
+
+    def require_meaningful(self, guarantee: Guarantee, rows: int) -> None:
+        """Raise PolicyError for a promise that promises hardly anything, unless the site wants it.
+
+        Beyond ε = MAX_EPSILON an answer may tell any row; with δ of 1 / rows or more, publishing a
+        row that is drawn at random would be as private.
+        """
+        if self.weak_privacy:
+            return
+        if guarantee.epsilon > MAX_EPSILON or guarantee.delta * rows >= 1:
+            words = f"{guarantee.words} in {count_of(rows, 'row')}; weak-privacy = true allows it"
+            raise refusal("max-epsilon", words)
+
+    def require_counts(self, rows: int, families: Iterable[Family]) -> None:
+        """Raise PolicyError unless the counts of these families may leave a table of `rows`."""
+        self.require_exact()
         if rows < self.counts_min_rows:
             raise refusal(
                 "counts", f"{count_of(rows, 'row')}, at least {self.counts_min_rows} wanted"

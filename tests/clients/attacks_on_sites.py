@@ -61,11 +61,15 @@ def number_of(bucket: int) -> float:
     return float(np.array([plain], dtype=np.uint64).view(np.float64)[0])
 
 
+def told_kinds(site: DeployedSite) -> dict[str, bool]:
+    """Column of numbers that may be asked for -> whether there are many."""
+    return kinds_from_text(told(site, None, Experiment()), Limits(), sender="site")
+
+
 def numbers_by_histograms(site: DeployedSite) -> dict[str, dict[int, int]]:
     """Attack 1: column -> bucket -> rows, by asking in each round for all buckets found."""
     try:
-        kinds = kinds_from_text(told(site, None, Experiment()), Limits(), sender="site")
-        found: dict[str, dict[int, int]] = {name: {0: 1} for name in kinds}
+        found: dict[str, dict[int, int]] = {name: {0: 1} for name in told_kinds(site)}
         for number in range(1, ROUNDS + 1):
             found = buckets(site, number, found, Experiment())
     except MessageError:

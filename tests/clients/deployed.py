@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from numpy.typing import NDArray
 
-from clients.mods import REFUSED
+from clients.door import REFUSED
 from fedbn.data.dataset import Schema
+from fedbn.errors import FedbnError
 from fedbn.federation.family_message import (
     REQUEST_KEYS,
     FamilyAnswer,
@@ -18,9 +21,11 @@ from fedbn.federation.family_message import (
     request_to_arrays,
 )
 from fedbn.federation.npy import arrays_of_npy
+from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
+from fedbn.federation.site_file import read_site_file
 from simulations.in_process_grid import InProcessGrid
 
 ANSWERED = "answered"
@@ -35,6 +40,15 @@ class DeployedSite:
         self.file = folder / "site.toml"
         self.file.write_text(site_file, encoding="utf-8")
         self.node = {"data-path": str(self.table), "policy": str(self.file)}
+        self.refusal = self.prepare()
+
+    def prepare(self, *, confirmed: bool = False) -> str:
+        """Do what `fedbn site prepare` does; returns what it says where it does nothing."""
+        try:
+            renew(self.table, read_site_file(self.file), confirmed=confirmed)
+        except FedbnError as error:
+            return ": ".join(map(str, error.args))
+        return ""
 
     def send(self, run: Experiment, kind: str, content: RecordDict | None = None) -> Message:
         """The reply to one message, by the client app with all that is around it."""
@@ -54,6 +68,17 @@ class DeployedSite:
             return None, word(reply)
         found = arrays_of(reply, "counts")
         return answer_from_arrays(found, request, run.learner.ess), ANSWERED
+
+
+def prepared_nodes(folder: Path, names: Iterable[str]) -> list[dict[str, str]]:
+    """The nodes of sites NAME.csv and NAME.toml, prepared as far as they can be."""
+    nodes = []
+    for name in names:
+        table, file = folder / f"{name}.csv", folder / f"{name}.toml"
+        with suppress(FedbnError):
+            renew(table, read_site_file(file), confirmed=True)
+        nodes.append({"data-path": str(table), "policy": str(file)})
+    return nodes
 
 
 def task(schema: Schema, number: int = 1) -> RecordDict:

@@ -12,12 +12,14 @@ import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
 
 from fedbn.data.dataset import Schema
+from fedbn.errors import MessageError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
+from fedbn.learners.private import promise
 from fedbn.privacy.ledger import Ledger
 from fedbn.secure.masks import Key, mask, pair_keys, request_digest
 from fedbn.secure.requests import VoteRequest, to_bytes
@@ -25,12 +27,13 @@ from fedbn.secure.session import Member, Terms
 from fedbn.secure.words import word_of
 from tests.clients.attacks_on_sites import (
     answers_at_once,
+    buckets,
     groups_by_failures,
-    number_of,
     numbers_by_histograms,
     rows_by_differences,
     rows_by_skipped_lines,
     states_by_cuts,
+    told_kinds,
     words_of_forms,
 )
 from tests.clients.deployed import ANSWERED, DeployedSite, task, word
@@ -67,21 +70,28 @@ HISTOGRAM_POLICIES = {
 
 
 @pytest.mark.parametrize("name", HISTOGRAM_POLICIES)
-def test_histograms_give_all_numbers_and_whole_rows(tmp_path: Path, name: str) -> None:
+def test_histograms_tell_nothing_by_default(tmp_path: Path, name: str) -> None:
+    """All 800 record numbers, dates and values, and whole rows as differences, were told."""
+    text, _ = hospital()
+    site = DeployedSite(tmp_path, text, HISTOGRAM_POLICIES[name] + "allow-states = ['smokes']\n")
+    assert numbers_by_histograms(site) == {}
+    assert rows_by_differences(site, {"value": {0: 1}}, [100_000]) == []
+
+
+def test_histograms_that_a_site_allows_tell_no_row(tmp_path: Path) -> None:
+    """The first bucket that is told holds five; asking for all of them, or again, is refused."""
     text, rows = hospital()
-    site = DeployedSite(tmp_path, text, HISTOGRAM_POLICIES[name])
-    found = numbers_by_histograms(site)
-    learned = {
-        name: sum(number_of(bucket) in {row[name] for row in rows} for bucket in counts)
-        for name, counts in found.items()
-    }
-    people = [rows[i] for i in range(0, 50, 10)]
-    whole = rows_by_differences(site, found, [int(row["record"]) for row in people])
-    assert learned["record"] == 800
-    assert learned["value"] == len({row["value"] for row in rows})
-    assert sum(number_of(next(iter([b]))) > 0 for b in found["birth"]) == len(found["birth"])
-    assert [row["record"] for row in whole] == [row["record"] for row in people]
-    assert [row["value"] for row in whole] == [row["value"] for row in people]
+    allowed = FIRST_SITE + "histograms = true\nmin-cell = 5\n"
+    site = DeployedSite(tmp_path, text, allowed)
+    assert numbers_by_histograms(site) == {}
+    assert "record" not in told_kinds(site)
+    (tmp_path / "north.csv.cuts.jsonl").unlink()
+    counts = buckets(site, 1, {"value": (0,)}, Experiment())
+    assert min(counts["value"].values()) >= 5
+    assert sum(counts["value"].values()) == len(rows)
+    for number, prefixes in ((1, (0,)), (3, (5,))):
+        with pytest.raises(MessageError, match="histograms"):
+            buckets(site, number, {"value": prefixes}, Experiment())
 
 
 OFFERS = """
@@ -104,15 +114,21 @@ def wards(rows: int = 400) -> tuple[str, list[set[str]]]:
 
 
 @pytest.mark.parametrize("offers", ["", OFFERS])
-def test_lines_that_are_skipped_give_whole_rows(tmp_path: Path, offers: str) -> None:
+def test_lines_that_are_skipped_give_no_row(tmp_path: Path, offers: str) -> None:
     text, rows = wards()
     site = DeployedSite(tmp_path, text, FIRST_SITE + offers)
-    found = rows_by_skipped_lines(site, range(1, 31))
-    assert found == rows[:30]
-    assert words_of_forms(site) != {"contract"}
+    assert rows_by_skipped_lines(site, range(1, 31)) == []
+    assert words_of_forms(site) == {"contract"}
+    site.file.write_text(f"leave-out = ['record']\n{FIRST_SITE}{offers}")
+    assert site.prepare() == ""
+    described = site.send(Experiment(), "query").content["schema"]
+    assert json.loads(str(described["text"])).keys() == {"ward", "drug", "illness"}
+    assert rows_by_skipped_lines(site, range(1, 6)) == []
+    assert words_of_forms(site) == {"contract"}
+    assert len(rows) == 400
 
 
-def test_a_private_learner_is_an_oracle(tmp_path: Path) -> None:
+def test_a_private_learner_is_no_oracle(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     groups = [f"g{i}" for i in range(30)]
     ill = {group: bool(rng.integers(2)) for group in groups}
@@ -120,8 +136,14 @@ def test_a_private_learner_is_an_oracle(tmp_path: Path) -> None:
     table = "group,hiv\n" + "".join(lines)
     (tmp_path / "states.json").write_text(json.dumps({"group": groups, "hiv": ["no", "yes"]}))
     limit = "schema = 'states.json'\n[policy]\nmax-epsilon = 0.1\n"
-    words = groups_by_failures(DeployedSite(tmp_path, table, limit), groups)
-    assert {group: said == "failed" for group, said in words.items()} == ill
+    site = DeployedSite(tmp_path, table, limit)
+    assert site.refusal == ""
+    assert set(groups_by_failures(site, groups).values()) == {"contract"}
+    known = Schema.categorical({"group": groups, "hiv": ["no", "yes"]})
+    run = Experiment.of(
+        schema="states.json", learner=LearnerSettings(learner="dp-ges", epsilon=5.0)
+    )
+    assert word(site.send(run, "train", task(known))) == "max-epsilon"
     assert not Ledger.read(tmp_path / "north.csv.privacy.jsonl").entries
 
 
@@ -138,20 +160,26 @@ def people(rows: int = 1200) -> tuple[str, list[tuple[float, str]]]:
     return "record_id,age,Raucher\n" + "".join(lines), found
 
 
-def test_two_cut_points_give_the_person_between_them(tmp_path: Path) -> None:
+def test_two_cut_points_give_nobody(tmp_path: Path) -> None:
     text, known = people()
     (tmp_path / "knowledge.json").write_text("{}")
     site = DeployedSite(tmp_path, text, FIRST_DECISIONS)
     wanted = range(300, 320)
     pairs = [(known[k - 1][0], known[k][0]) for k in wanted]
-    found = states_by_cuts(site, pairs)
-    assert found == [{known[k][1]} for k in wanted]
+    assert "column 'age' has 1200 states" in site.refusal
+    assert states_by_cuts(site, pairs) == []
+    cut = f"[schema]\nage = {{cuts = [{pairs[0][0]}]}}\nsmoke = ['no', 'yes']\n[policy]"
+    site.file.write_text(FIRST_DECISIONS.replace("[policy]", cut))
+    assert site.prepare() == ""
+    assert states_by_cuts(site, pairs) == []
+    (low, _), *_ = pairs
+    assert states_by_cuts(site, [(low, low)]) == [set()]  # the contract's own cut is answered
 
 
 SECURE = "name = 'north'\n[policy]\nsecure-sums = true\nmin-cohort = 5\n"
 
 
-def test_under_secure_sums_moments_are_in_the_open(tmp_path: Path) -> None:
+def test_under_secure_sums_moments_do_not_leave_in_the_open(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     table = "a,b\n" + "".join(f"{a},{b}\n" for a, b in rng.normal(size=(200, 2)).tolist())
     site = DeployedSite(tmp_path, table, f"{SECURE}counts = true\nkind = 'gaussian'\n")
@@ -161,7 +189,7 @@ def test_under_secure_sums_moments_are_in_the_open(tmp_path: Path) -> None:
     content = task(schema)
     content["consensus"] = ArrayRecord({key: Array(array) for key, array in arrays.items()})
     run = Experiment.of(learner=LearnerSettings(score="bge"))
-    assert word(site.send(run, "query.moments", content)) == ANSWERED
+    assert word(site.send(run, "query.moments", content)) == "secure-sums"
 
 
 def moral_graph_of(site: DeployedSite) -> str:
@@ -225,25 +253,26 @@ def related(rows: int = 400) -> str:
     return "a,b,c\n" + "".join(f"{x},{y},{z}\n" for x, y, z in zip(a, b, c, strict=True))
 
 
-def test_keys_of_the_server_s_own_isolate_a_site(tmp_path: Path) -> None:
+def test_keys_of_the_server_s_own_are_no_sites(tmp_path: Path) -> None:
     site = DeployedSite(tmp_path, related(), SECURE)
-    assert moral_graph_of(site) == "1 0 0"  # a and b are joined
+    assert moral_graph_of(site) == "min-cohort"
 
 
-def test_messages_that_arrive_together_are_all_answered(tmp_path: Path) -> None:
+def test_messages_that_arrive_together_share_one_budget(tmp_path: Path) -> None:
     limit = "[policy]\nmax-messages = 3\n"
     site = DeployedSite(tmp_path, related(), limit)
-    assert answers_at_once(site, 24).count(ANSWERED) > 3
+    words = answers_at_once(site, 24)
+    assert (words.count(ANSWERED), words.count("max-messages")) == (3, 21)
 
 
-def test_reports_are_not_counted(tmp_path: Path) -> None:
+def test_reports_are_counted(tmp_path: Path) -> None:
     site = DeployedSite(tmp_path, related(), "[policy]\nmax-messages = 3\n")
     content = RecordDict({"report": ConfigRecord({"text": "none"})})
     words = [word(site.send(Experiment(), "query.report", content)) for _ in range(5)]
-    assert words == [ANSWERED] * 5
+    assert words == [ANSWERED] * 3 + ["max-messages"] * 2
 
 
-def test_a_private_answer_is_sent_again_under_another_run_s_epsilon(tmp_path: Path) -> None:
+def test_a_private_answer_is_not_sent_again_under_another_run_s_epsilon(tmp_path: Path) -> None:
     schema = Schema.categorical({name: ["0", "1"] for name in "abc"})
     (tmp_path / "states.json").write_text(json.dumps(schema.to_dict()))
     site = DeployedSite(tmp_path, related(), "schema = 'states.json'\n")
@@ -259,5 +288,5 @@ def test_a_private_answer_is_sent_again_under_another_run_s_epsilon(tmp_path: Pa
     second = series.send("train", task(schema))
     assert word(first) == word(second) == ANSWERED
     spent = Ledger.read(tmp_path / "north.csv.privacy.jsonl").entries
-    assert len(spent) == 1
+    assert [entry.rho for entry in spent] == [promise(run.learner).rho for run in runs]
     assert read_log(tmp_path / "north.csv.disclosures.jsonl").entries

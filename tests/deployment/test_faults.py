@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.mods import FAILED
+from clients.door import FAILED
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from simulations.deployment.deployment import Deployment

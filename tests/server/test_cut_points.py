@@ -28,7 +28,7 @@ def grid_of(folder: Path, lie: object) -> InProcessGrid:
     nodes = []
     for i, ages in enumerate(AGES):
         (folder / f"s{i}.csv").write_text("age,b\n" + "".join(f"{age},x\n" for age in ages))
-        (folder / f"s{i}.toml").write_text("[policy]\nhistograms = true\n")
+        (folder / f"s{i}.toml").write_text("[policy]\nhistograms = true\nmin-state-rows = 0\n")
         nodes.append({"data-path": str(folder / f"s{i}.csv"), "policy": str(folder / f"s{i}.toml")})
     return InProcessGrid(to_run_config(PLAN), nodes, fault=lie)  # type: ignore[arg-type]
 
