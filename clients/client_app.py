@@ -90,7 +90,9 @@ def report(request: Request) -> RecordDict:
 
 def count(request: Request) -> RecordDict:
     """Count families in this site's table under the agreed schema, where the policy allows it."""
+    from fedbn.federation.counted import counted_beside, enter_counts, tables_of
     from fedbn.federation.family_message import answer_request, answer_to_arrays
+    from fedbn.scores.family_scores import own_scores
 
     schema, policy = task_of(request.message).schema, request.site.policy
     wanted = families_of_request(request.message, schema)
@@ -100,13 +102,20 @@ def count(request: Request) -> RecordDict:
     policy.require_counts(site.dataset.n_rows, wanted.tables.families)
     table = site.dataset.with_schema(schema)
     answer = answer_request(wanted, table, request.run.learner.ess)
-    answer = replace(answer, counts=policy.permit_counts(answer.counts, compared=wanted.with_own))
+    counts = policy.permit_counts(answer.counts, compared=wanted.with_own)
+    if request.contract is not None:
+        told = answer.counts.of(counts.tables.families)
+        tables = tables_of(told, request.contract.hash)
+        enter_counts(counted_beside(request.path), tables, policy.rule.least)
+    own = own_scores(counts, request.run.learner.ess) if wanted.with_own else answer.own
+    answer = replace(answer, counts=counts, own=own)
     arrays = {key: Array(array) for key, array in answer_to_arrays(wanted, answer).items()}
     return RecordDict({"counts": ArrayRecord(arrays)})
 
 
 def tell_moments(request: Request) -> RecordDict:
     """Moments of the consensus' families in this site's table, where the policy allows counts."""
+    from fedbn.federation.counted import counted_beside, enter_moments
     from fedbn.federation.moments_message import moments_to_arrays
     from fedbn.networks.family_counts import families_of
     from fedbn.networks.moments import family_pairs, moments_of
@@ -117,7 +126,11 @@ def tell_moments(request: Request) -> RecordDict:
         raise MessageError("server: a request for moments must hold a consensus")
     site = _agreed_table(request)
     policy.require_counts(site.dataset.n_rows, families_of([dag]))
+    policy.require_unrounded()
     policy.require_cells(np.array([site.dataset.n_rows]))
+    if request.contract is not None:
+        contract, path = request.contract, counted_beside(request.path)
+        enter_moments(path, contract.hash, contract.digest, contract.rows, policy.rule.least)
     table = site.dataset.with_schema(schema)
     found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, schema)
     return RecordDict({"moments": ArrayRecord({key: Array(each) for key, each in found.items()})})
@@ -129,7 +142,7 @@ def train(request: Request) -> RecordDict:
     arrays = {key: Array(array) for key, array in to_arrays(structures).items()}
     content = RecordDict({"structures": ArrayRecord(arrays)})
     if request.shares_diagnostics:
-        content["diagnostics"] = diagnostics(site, seconds)
+        content["diagnostics"] = diagnostics(request, site, seconds)
     return content
 
 
@@ -142,7 +155,7 @@ def keys(request: Request) -> RecordDict:
         begin_sums(request, structures)
     content = RecordDict({"keys": own_key(request)})
     if request.shares_diagnostics and site is not None:
-        content["diagnostics"] = diagnostics(site, seconds)
+        content["diagnostics"] = diagnostics(request, site, seconds)
     return content
 
 
@@ -234,11 +247,13 @@ def learner_rng(request: Request, number: int) -> np.random.Generator:
     return site_rng(request.run.seed, partition_id(request.context.node_config), number)
 
 
-def diagnostics(site: Site, seconds: float) -> ConfigRecord:
+def diagnostics(request: Request, site: Site, seconds: float) -> ConfigRecord:
     """What a site may tell about itself, where that is agreed."""
-    record = ConfigRecord({"rows": site.dataset.n_rows, "seconds": seconds})
-    if site.rows_dropped:
-        record["rows_dropped"] = site.rows_dropped
+    rule = request.site.policy.rule
+    rows = rule.rows(site.dataset.n_rows)
+    record = ConfigRecord({"rows": rows, "seconds": seconds})
+    if site.rows_dropped >= max(rule.least, 1):
+        record["rows_dropped"] = rule.rows(site.rows_dropped)
     if site.label:
         record["label"] = site.label
     return record

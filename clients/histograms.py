@@ -26,10 +26,10 @@ def histogram_text(request: Request, question: Question | None) -> str:
         if question is None:
             return kinds_to_text(many_numbers(numbers))
         return histogram_to_text(histogram(question, numbers))
-    table, site = str(request.context.node_config["data-path"]), request.site
+    table, site = request.path, request.site
     require_admitted(table, TableSettings(), site)
     numbers = askable(site_numbers(table, TableSettings(), site))
     if question is None:
         return kinds_to_text(many_numbers(numbers))
-    least = max(site.policy.min_cell, site.policy.min_state_rows)
+    least = max(site.policy.rule.least, site.policy.min_state_rows)
     return histogram_to_text(answer_question(rounds_beside(table), question, numbers, least))

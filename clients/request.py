@@ -62,6 +62,11 @@ class Request:
         return self.contract
 
     @property
+    def path(self) -> str:
+        """Where a deployed site's table is."""
+        return str(self.context.node_config["data-path"])
+
+    @property
     def guarantee(self) -> Guarantee | None:
         """What the run's learner promises; None for one that is not private."""
         return guarantee_of(self.run.learner)
@@ -80,7 +85,7 @@ class Request:
             site = local_site(self.run, self.context.node_config, cuts)
             self.site.policy.require_table(site.dataset)
             return site
-        dataset = rows_of(str(self.context.node_config["data-path"]), self.agreed)
+        dataset = rows_of(self.path, self.agreed)
         return Site(self.site.name or "", dataset, self.agreed.rows_dropped)
 
 

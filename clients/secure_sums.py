@@ -17,10 +17,12 @@ from clients.requests import run_of, sum_of, task_of
 from clients.requirements import public_learner, same_contract, within_offers
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
+from fedbn.federation.counted import counted_beside, enter_counts, tables_of
 from fedbn.federation.message import ARRAY_KEYS, StructureMessage, from_arrays, to_arrays
 from fedbn.federation.npy import arrays_of_npy
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
+from fedbn.networks.family_counts import count_families
 from fedbn.secure.cohorts import enter_cohort
 from fedbn.secure.family_sums import own_counts
 from fedbn.secure.guard import Asked
@@ -106,9 +108,15 @@ def _count(asked: CountRequest, request: Request) -> Ints:
     if request.contract is not None:
         request.contract.require_schema(schema)
     policy.require_exact()
+    policy.require_unrounded()
     dataset = request.table(schema.cuts).dataset
     policy.require_counts(dataset.n_rows, asked.families)
-    return own_counts(asked, dataset.with_schema(schema), request.run.learner.ess)
+    table = dataset.with_schema(schema)
+    if request.contract is not None:
+        counts = count_families(table, asked.families)
+        tables = tables_of(counts, request.contract.hash)
+        enter_counts(counted_beside(request.path), tables, policy.rule.least)
+    return own_counts(asked, table, request.run.learner.ess)
 
 
 def _look_at(terms: Terms, request: Request, site: Site) -> None:

@@ -20,6 +20,7 @@ from fedbn.data.identifiers import IdentifierRule, identifying_columns
 from fedbn.data.schema import KINDS
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.message import StructureMessage, as_classes
+from fedbn.federation.small_counts import RULES, CountRule, round_counts
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
@@ -115,6 +116,8 @@ class SitePolicy:
         counts choose between structures the whole answer stays, for scores of families are
         compared, and must be of the same rows (decision 022). Of linear equations, whose moments
         have no cells, the rows must be as many.
+    disclosure : "none", "pcornet" or "opensafely"
+        A rule for small counts beside `min_cell` (see `fedbn.federation.small_counts`).
     histograms : bool
         Whether counts of a column's numbers may leave, for cut points common to all sites.
     secure_sums : bool
@@ -141,6 +144,7 @@ class SitePolicy:
     counts_min_rows: int = 0
     counts_max_parents: int | None = None
     min_cell: int = 0
+    disclosure: str = "none"
     secure_sums: bool = False
     min_cohort: int = 3
     weights: str = "rounded"
@@ -160,6 +164,10 @@ class SitePolicy:
         if self.schema_hash is not None and not _SHA256.fullmatch(self.schema_hash):
             raise ConfigError(
                 f"schema-hash must be a SHA-256 of 64 hexadecimal digits, not {self.schema_hash!r}"
+            )
+        if self.disclosure not in RULES:
+            raise ConfigError(
+                f"disclosure must be one of {', '.join(RULES)}, not {self.disclosure!r}"
             )
         if self.weights not in WEIGHTS:
             raise ConfigError(f"weights must be one of {WEIGHTS}, not {self.weights!r}")
@@ -299,6 +307,8 @@ class SitePolicy:
     def permit_counts(self, counts: FamilyCounts, *, compared: bool) -> FamilyCounts:
         """The counts of the families that may leave: those without a count that is too small.
 
+        They are rounded where the policy's rule for small counts says so.
+
         Parameters
         ----------
         counts : of all families that were asked for.
@@ -311,16 +321,32 @@ class SitePolicy:
         kept = [each for each in counts.tables.families if self._is_large(counts.table(each))]
         if compared or not kept:
             self.require_cells(counts.cells)
-        return counts if len(kept) == len(counts.tables.families) else counts.of(kept)
+        told = counts if len(kept) == len(counts.tables.families) else counts.of(kept)
+        return round_counts(told, self.rule)
+
+    @property
+    def rule(self) -> CountRule:
+        """What is done with small counts: the office's rule, or min-cell where that is more."""
+        preset = RULES[self.disclosure]
+        return replace(preset, least=max(preset.least, self.min_cell))
 
     def _is_large(self, cells: Ints) -> bool:
-        return not ((cells > 0) & (cells < self.min_cell)).any()
+        return not self.rule.is_small(cells)
+
+    def require_unrounded(self) -> None:
+        """Raise PolicyError where counts leave rounded only, or small ones not at all.
+
+        Moments cannot be rounded, and in a masked sum nobody sees which counts are small.
+        """
+        if self.disclosure != "none":
+            raise refusal("min-cell", f"disclosure = {self.disclosure!r} holds of single counts")
 
     def require_cells(self, cells: Ints) -> None:
         """Raise PolicyError unless every one of these counts is 0 or large enough."""
-        small = int(((cells > 0) & (cells < self.min_cell)).sum())
+        least = self.rule.least
+        small = int(((cells > 0) & (cells < least)).sum())
         if small:
-            raise refusal("min-cell", f"{count_of(small, 'count')} from 1 to {self.min_cell - 1}")
+            raise refusal("min-cell", f"{count_of(small, 'count')} from 1 to {least - 1}")
 
     def require_histograms(self) -> None:
         """Raise PolicyError unless counts of a column's numbers may leave."""

@@ -33,6 +33,7 @@ counts = true                       # exact counts of families may leave
 counts-min-rows = 1000
 counts-max-parents = 4
 min-cell = 5                        # no count from 1 to 4
+disclosure = "pcornet"              # an office's rule for small counts; or "opensafely", "none"
 histograms = true                   # counts of numbers may leave, for common cut points
 weights = "uniform"                 # of several structures; rounded by default
 max-states = 50                     # a column with more, or with rare states, is not named
@@ -119,6 +120,7 @@ _POLICY = {
     "counts-min-rows": int,
     "counts-max-parents": int,
     "min-cell": int,
+    "disclosure": str,
     "histograms": bool,
     "weights": str,
     "max-epsilon": float,

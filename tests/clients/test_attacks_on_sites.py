@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
 
-from fedbn.data.dataset import Schema
+from fedbn.data.dataset import Schema, Variable
 from fedbn.errors import MessageError
 from fedbn.federation.disclosure_log import read_log
+from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
 from fedbn.learners.private import promise
+from fedbn.networks.family_counts import Family, FamilyTables
 from fedbn.privacy.ledger import Ledger
 from fedbn.secure.masks import Key, mask, pair_keys, request_digest
 from fedbn.secure.requests import VoteRequest, to_bytes
@@ -89,9 +91,16 @@ def test_histograms_that_a_site_allows_tell_no_row(tmp_path: Path) -> None:
     counts = buckets(site, 1, {"value": (0,)}, Experiment())
     assert min(counts["value"].values()) >= 5
     assert sum(counts["value"].values()) == len(rows)
-    for number, prefixes in ((1, (0,)), (3, (5,))):
+    assert buckets(site, 1, {"value": (0,)}, Experiment()) == counts
+    for number, prefixes in ((3, (5,)), (2, range(20))):
         with pytest.raises(MessageError, match="histograms"):
-            buckets(site, number, {"value": prefixes}, Experiment())
+            buckets(site, number, {"value": tuple(prefixes)}, Experiment())
+    found = next(iter(counts["value"]))
+    for other in range(3):
+        told_now = buckets(site, 2, {"value": tuple({found, other})}, Experiment())["value"]
+        assert sum(told_now.values()) == counts["value"][found]
+    with pytest.raises(MessageError, match="histograms"):
+        buckets(site, 2, {"value": (found, 4)}, Experiment())
 
 
 OFFERS = """
@@ -174,6 +183,34 @@ def test_two_cut_points_give_nobody(tmp_path: Path) -> None:
     assert states_by_cuts(site, pairs) == []
     (low, _), *_ = pairs
     assert states_by_cuts(site, [(low, low)]) == [set()]  # the contract's own cut is answered
+
+
+def test_two_contracts_give_nobody_either(tmp_path: Path) -> None:
+    """The operator moves the cut by one person, or adds one row: that is told of no count."""
+    text, known = people()
+    (tmp_path / "knowledge.json").write_text("{}")
+    low, high = known[299][0], known[300][0]
+
+    def file(cut: float) -> str:
+        pinned = f"[schema]\nage = {{cuts = [{cut}]}}\nsmoke = ['no', 'yes']\n[policy]"
+        return FIRST_DECISIONS.replace("[policy]", pinned)
+
+    def counts(cut: float) -> str:
+        schema = Schema((Variable.cut("age", [cut]), Variable("smoke", ("no", "yes"))))
+        request = FamilyRequest(FamilyTables(schema, (Family(1, (0,)),)), with_own=False)
+        return site.counts(Experiment(), request)[1]
+
+    site = DeployedSite(tmp_path, text, file(low))
+    assert counts(low) == ANSWERED
+    site.file.write_text(file(high))
+    assert counts(high) == "contract"
+    assert "--replace" in site.prepare()
+    assert site.prepare(confirmed=True) == ""
+    assert counts(high) == "min-cell"
+    site.table.write_text(text + "5000,99.9,ja\n")
+    site.file.write_text(file(low))
+    assert site.prepare(confirmed=True) == ""
+    assert counts(low) == "min-cell"
 
 
 SECURE = "name = 'north'\n[policy]\nsecure-sums = true\nmin-cohort = 5\n"
