@@ -29,7 +29,7 @@ from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import ServerState
 from fedbn.wording import count_of, list_some, printable
-from server.replies import LOG, content_of, diagnostic
+from server.replies import LOG, content_of, diagnostic, replies_by_node
 
 REPORT = f"{MessageType.QUERY}.report"
 SOMEBODY = ConsensusSettings(min_replies=1, min_fraction=0.0)
@@ -158,8 +158,7 @@ def _ask(
     if cuts:
         task["cuts"] = json.dumps(cuts_text(cuts))
     requests = [Message(RecordDict({"task": task}), node, MessageType.QUERY) for node in nodes]
-    replies = grid.send_and_receive(requests, timeout=timeout)
-    return {reply.metadata.src_node_id: reply for reply in replies}
+    return replies_by_node(grid, requests, timeout)
 
 
 def _schemas(
