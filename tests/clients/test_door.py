@@ -14,8 +14,9 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 from clients import request as requests
 from clients import site as sites
 from clients.client_app import HANDLERS
+from fedbn.data import tables
 from fedbn.data.dataset import Schema
-from fedbn.federation import prepared_table
+from fedbn.federation import prepared_table, site_table
 from fedbn.federation.family_message import REQUEST_KEYS, FamilyRequest, request_to_arrays
 from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.message import StructureMessage, to_arrays
@@ -24,6 +25,7 @@ from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
 from fedbn.networks.family_counts import Family, FamilyTables
+from simulations.run import run_experiment
 from tests.clients.deployed import ANSWERED, DeployedSite, task, word
 
 SCHEMA = Schema.categorical({name: ["0", "1"] for name in "ab"})
@@ -216,3 +218,28 @@ def test_a_table_is_read_once_a_contract_and_process(
     for kind in ("train", "query.counts", "train", "query"):
         assert word(site.send(Experiment(), kind, content(kind))) == ANSWERED
     assert len([file for file in files if file.endswith(".prepared.parquet")]) == 1
+
+
+def test_a_simulation_reads_each_table_once_and_its_settings_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four times and 86 times, before there was one door."""
+    files = []
+    for name in ("north", "south", "west"):
+        files.append(str(tmp_path / f"{name}.csv"))
+        Path(files[-1]).write_text(table())
+    opened: list[str] = []
+    read_columns: Callable[..., Any] = tables.read_columns
+
+    def reading(path: Any, *more: Any) -> Any:
+        opened.append(str(path))
+        return read_columns(path, *more)
+
+    for module in (tables, site_table):
+        monkeypatch.setattr(module, "read_columns", reading)
+    seen = counting(monkeypatch)
+    run = Experiment.of(sites=tuple(files), engine="in-process", parameters="federated")
+    result = run_experiment(run).result
+    assert len(result.replies) == 3
+    assert sorted(opened) == sorted(files)
+    assert len(seen) <= 12
