@@ -1,4 +1,4 @@
-"""The client app: decode a request, call `fedbn.federation.rounds`, encode the reply. Nothing else.
+"""The client app: what is asked of a site, what must be allowed for it, and how it is answered.
 
     query.histogram -> record "histogram": {text}, where the run looks for cut points
     query         -> record "schema": {text, hash}
@@ -11,31 +11,44 @@
 
 Where the run's `share-diagnostics` and the site's policy want it, the record "diagnostics" goes
 with them: the site's label, or label, rows and seconds. Nothing of the table itself is in any
-reply. What the site's policy forbids is refused before anything is learned or sent.
+reply. `HANDLERS` is the whole of it: what is not in the table is not answered, and every message
+goes through the door (`clients.door`).
 """
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
-from clients.admission import admit_numbers, admit_run, admit_site, require_agreed
-from clients.disclosures import budget, disclose
+from clients import requirements as need
 from clients.divided_table import Site
+from clients.door import Handler, enter
+from clients.histograms import histogram_text
 from clients.local_data import partition_id
-from clients.mods import LOG, firewall, redact, shares_diagnostics
 from clients.private_runs import (
-    admit,
     keep_structures,
     kept_structures,
+    learner_of,
     own_schema,
-    require_open,
-    reserve_budget,
+    reserve_epsilon,
 )
+from clients.records import (
+    is_counts,
+    is_key,
+    is_masked,
+    is_moments,
+    is_receipt,
+    is_schema,
+    is_structures,
+    is_text,
+)
+from clients.request import Request
 from clients.requests import (
     agreed_of,
     consensus_of,
@@ -43,182 +56,204 @@ from clients.requests import (
     families_of_request,
     question_of,
     report_of,
-    require_version,
     task_of,
 )
 from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
-from clients.site import is_deployed, read_decisions
-from fedbn.data.quantiles import histogram
 from fedbn.errors import MessageError
-from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.schema_text import schema_to_text
-from fedbn.federation.site_table import many_numbers
 
-app = ClientApp(mods=[redact, disclose, redact, budget, firewall])
-"""The inner `redact` makes an answer of every failure, so that `disclose` sees all that leaves; the
-outer one is for a log that cannot be written."""
+LOG = logging.getLogger("fedbn.client")
 
 
-@app.query("histogram")
-def tell_histogram(message: Message, context: Context) -> Message:
+def tell_histogram(request: Request) -> RecordDict:
     """Tell which columns hold numbers, or how many of them are in which bucket."""
-    experiment = admit_run(context)
-    require_open(experiment)
-    read_decisions(context).policy.require_histograms()
-    numbers = admit_numbers(experiment, context)
-    question = question_of(message)
-    if question is None:
-        text = kinds_to_text(many_numbers(numbers))
-    else:
-        text = histogram_to_text(histogram(question, numbers))
-    content = RecordDict({"histogram": ConfigRecord({"text": text})})
-    return Message(content, reply_to=message)
+    text = histogram_text(request, question_of(request.message))
+    return RecordDict({"histogram": ConfigRecord({"text": text})})
 
 
-@app.query()
-def describe(message: Message, context: Context) -> Message:
+def describe(request: Request) -> RecordDict:
     """Tell the names, states and kind of this site's columns."""
-    require_version(message)
-    experiment = admit_run(context)
-    site = admit_site(experiment, context, cuts_of(message))
-    admit(experiment, context)
-    schema = own_schema(experiment, context, site.dataset, agreed_of(message))
-    content = RecordDict(
-        {"schema": ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash})}
-    )
-    if shares_diagnostics(context) and site.label:
-        content["diagnostics"] = ConfigRecord({"label": site.label})
-    return Message(content, reply_to=message)
+    schema, label = own_schema(request, agreed_of(request.message), cuts_of(request.message))
+    told = ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash})
+    content = RecordDict({"schema": told})
+    if request.shares_diagnostics and label:
+        content["diagnostics"] = ConfigRecord({"label": label})
+    return content
 
 
-@app.query("report")
-def report(message: Message, context: Context) -> Message:
+def report(request: Request) -> RecordDict:
     """Log how this site differs from what was agreed."""
-    LOG.warning("the agreed columns and this site: %s", report_of(message))
-    return Message(RecordDict({"receipt": ConfigRecord({"received": True})}), reply_to=message)
+    LOG.warning("the agreed columns and this site: %s", report_of(request.message))
+    return RecordDict({"receipt": ConfigRecord({"received": True})})
 
 
-@app.query("counts")
-def count(message: Message, context: Context) -> Message:
+def count(request: Request) -> RecordDict:
     """Count families in this site's table under the agreed schema, where the policy allows it."""
+    from fedbn.federation.counted import counted_beside, enter_counts, tables_of
     from fedbn.federation.family_message import answer_request, answer_to_arrays
+    from fedbn.scores.family_scores import own_scores
 
-    experiment = admit_run(context)
-    require_open(experiment)
-    task = task_of(message)
-    policy = read_decisions(context).policy
-    policy.require_open()
-    site = admit_site(experiment, context, task.schema.cuts)
-    require_agreed(site, task.schema, context)
-    request = families_of_request(message, task.schema)
-    policy.require_counts(site.dataset.n_rows, request.tables.families)
-    table = site.dataset.with_schema(task.schema)
-    answer = answer_request(request, table, experiment.learner.ess)
-    answer = replace(answer, counts=policy.permit_counts(answer.counts, compared=request.with_own))
-    arrays = {key: Array(array) for key, array in answer_to_arrays(request, answer).items()}
-    return Message(RecordDict({"counts": ArrayRecord(arrays)}), reply_to=message)
+    schema, policy = task_of(request.message).schema, request.site.policy
+    wanted = families_of_request(request.message, schema)
+    if request.contract is not None:
+        policy.require_counts(request.contract.rows, wanted.tables.families)
+    site = _agreed_table(request)
+    policy.require_counts(site.dataset.n_rows, wanted.tables.families)
+    table = site.dataset.with_schema(schema)
+    answer = answer_request(wanted, table, request.run.learner.ess)
+    counts = policy.permit_counts(answer.counts, compared=wanted.with_own)
+    if request.contract is not None:
+        told = answer.counts.of(counts.tables.families)
+        tables = tables_of(told, request.contract.hash)
+        enter_counts(counted_beside(request.path), tables, policy.rule.least)
+    own = own_scores(counts, request.run.learner.ess) if wanted.with_own else answer.own
+    answer = replace(answer, counts=counts, own=own)
+    arrays = {key: Array(array) for key, array in answer_to_arrays(wanted, answer).items()}
+    return RecordDict({"counts": ArrayRecord(arrays)})
 
 
-@app.query("moments")
-def tell_moments(message: Message, context: Context) -> Message:
+def tell_moments(request: Request) -> RecordDict:
     """Moments of the consensus' families in this site's table, where the policy allows counts."""
+    from fedbn.federation.counted import counted_beside, enter_moments
     from fedbn.federation.moments_message import moments_to_arrays
     from fedbn.networks.family_counts import families_of
     from fedbn.networks.moments import family_pairs, moments_of
 
-    experiment = admit_run(context)
-    task = task_of(message)
-    site = admit_site(experiment, context, task.schema.cuts)
-    policy, dag = read_decisions(context).policy, consensus_of(message, task.schema)
+    schema, policy = task_of(request.message).schema, request.site.policy
+    dag = consensus_of(request.message, schema)
     if dag is None:
         raise MessageError("server: a request for moments must hold a consensus")
-    require_agreed(site, task.schema, context)
+    site = _agreed_table(request)
     policy.require_counts(site.dataset.n_rows, families_of([dag]))
+    policy.require_unrounded()
     policy.require_cells(np.array([site.dataset.n_rows]))
-    table = site.dataset.with_schema(task.schema)
-    found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, task.schema)
-    arrays = {key: Array(array) for key, array in found.items()}
-    return Message(RecordDict({"moments": ArrayRecord(arrays)}), reply_to=message)
+    if request.contract is not None:
+        contract, path = request.contract, counted_beside(request.path)
+        enter_moments(path, contract.hash, contract.digest, contract.rows, policy.rule.least)
+    table = site.dataset.with_schema(schema)
+    found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, schema)
+    return RecordDict({"moments": ArrayRecord({key: Array(each) for key, each in found.items()})})
 
 
-@app.train()
-def train(message: Message, context: Context) -> Message:
+def train(request: Request) -> RecordDict:
     """Learn structures from this site's table under the agreed schema."""
-    read_decisions(context).policy.require_open()
-    site, structures, seconds = learn(message, context)
+    site, structures, seconds = learn(request)
     arrays = {key: Array(array) for key, array in to_arrays(structures).items()}
     content = RecordDict({"structures": ArrayRecord(arrays)})
-    if shares_diagnostics(context):
-        content["diagnostics"] = diagnostics(site, seconds)
-    return Message(content, reply_to=message)
+    if request.shares_diagnostics:
+        content["diagnostics"] = diagnostics(request, site, seconds)
+    return content
 
 
-@app.query("keys")
-def keys(message: Message, context: Context) -> Message:
+def keys(request: Request) -> RecordDict:
     """Learn as in `train`, keep the structures here, and tell a public key for secure sums."""
     site: Site | None = None
     seconds = 0.0
-    if not has_begun(message, context):
-        site, structures, seconds = learn(message, context)
-        begin_sums(message, context, structures)
-    content = RecordDict({"keys": own_key(context)})
-    if shares_diagnostics(context) and site is not None:
-        content["diagnostics"] = diagnostics(site, seconds)
-    return Message(content, reply_to=message)
+    if not has_begun(request):
+        site, structures, seconds = learn(request)
+        begin_sums(request, structures)
+    content = RecordDict({"keys": own_key(request)})
+    if request.shares_diagnostics and site is not None:
+        content["diagnostics"] = diagnostics(request, site, seconds)
+    return content
 
 
-@app.train("sums")
-def sums(message: Message, context: Context) -> Message:
+def sums(request: Request) -> RecordDict:
     """Answer a request for a sum, masked."""
     began = time.process_time()
-    content = RecordDict({"sums": ArrayRecord({"masked": Array(masked_answer(message, context))})})
-    if shares_diagnostics(context):
+    content = RecordDict({"sums": ArrayRecord({"masked": Array(masked_answer(request))})})
+    if request.shares_diagnostics:
         content["diagnostics"] = ConfigRecord({"seconds": time.process_time() - began})
-    return Message(content, reply_to=message)
+    return content
 
 
-def learn(message: Message, context: Context) -> tuple[Site, StructureMessage, float]:
+_ALLOWED = (need.within_offers, need.same_contract, need.table_may_take_part)
+_LEARNING = (*_ALLOWED, need.private_learner, need.same_schema)
+_EXACT = (need.public_learner, need.counts, *_ALLOWED, need.open_answers, need.same_schema)
+
+HANDLERS: Mapping[str, Handler] = {
+    "query.histogram": Handler(
+        tell_histogram,
+        "histogram",
+        is_text,
+        (need.public_learner, need.histograms, need.open_answers, need.within_offers),
+    ),
+    "query": Handler(
+        describe,
+        "schema",
+        is_schema,
+        (need.same_version, *_ALLOWED, need.private_learner, need.known_question),
+    ),
+    "query.report": Handler(report, "receipt", is_receipt),
+    "query.counts": Handler(count, "counts", is_counts, _EXACT),
+    "query.moments": Handler(tell_moments, "moments", is_moments, _EXACT),
+    "train": Handler(train, "structures", is_structures, (need.open_answers, *_LEARNING)),
+    "query.keys": Handler(keys, "keys", is_key, (need.peers, *_LEARNING)),
+    "train.sums": Handler(sums, "sums", is_masked, (need.peers,), masked=True),
+}
+"""Kind of message -> how it is answered, and what must be allowed before a cell is read."""
+
+
+class SiteApp(ClientApp):
+    """An app that lets every message, of whatever kind, in by the door."""
+
+    def __call__(self, message: Message, context: Context) -> Message:
+        """The reply, which has been looked at and logged."""
+        return enter(message, context, HANDLERS)
+
+
+app = SiteApp()
+
+
+def learn(request: Request) -> tuple[Site, StructureMessage, float]:
     """This site, the structures that may leave it, and the CPU seconds of learning them."""
     from fedbn.federation.rounds import client_round
 
-    experiment = admit_run(context)
-    task = task_of(message)
-    site = admit_site(experiment, context, task.schema.cuts)
+    task, learner = task_of(request.message), learner_of(request)
     if task.report:
         LOG.warning("the agreed columns and this site: %s", task.report)
-    require_agreed(site, task.schema, context)
-    learner = admit(experiment, context)
-    before = kept_structures(learner, task, context)
+    before = kept_structures(request, task)
     if before is not None:
-        return site, before, 0.0
-    start = consensus_of(message, task.schema)
-    rng = learner_rng(experiment.seed, context, task.round)
-    reserve_budget(learner, site.dataset, task, context)
-    given = experiment.data.schema is not None
-    reply, rungs = client_round(site.dataset, task.schema, learner, rng, start, given=given)
-    structures = read_decisions(context).policy.permit(reply)
-    keep_structures(learner, task, context, structures)
+        return request.table(task.schema.cuts), before, 0.0
+    start = consensus_of(request.message, task.schema)
+    with reserve_epsilon(request, task):
+        site = _agreed_table(request)
+        given = request.run.data.schema is not None
+        rng = learner_rng(request, task.round)
+        reply, rungs = client_round(site.dataset, task.schema, learner, rng, start, given=given)
+        structures = request.site.policy.permit(reply)
+    keep_structures(request, task, structures)
     return site, structures, sum(result.seconds for result in rungs)
 
 
-def learner_rng(seed: int, context: Context, number: int) -> np.random.Generator:
+def _agreed_table(request: Request) -> Site:
+    """The site's table; raises PolicyError unless it may be learned from."""
+    site = request.table(task_of(request.message).schema.cuts)
+    if request.site.schema is None:
+        request.site.policy.require_no_identifiers(site.dataset, named=False)
+    return site
+
+
+def learner_rng(request: Request, number: int) -> np.random.Generator:
     """A learner's random numbers: of the run's seed in a simulation, never in a deployment.
 
     There a run that chose the seed could ask one table a question of its own per seed.
     """
     from fedbn.federation.rounds import site_rng
 
-    if is_deployed(context):
+    if request.deployed:
         return np.random.default_rng()
-    return site_rng(seed, partition_id(context.node_config), number)
+    return site_rng(request.run.seed, partition_id(request.context.node_config), number)
 
 
-def diagnostics(site: Site, seconds: float) -> ConfigRecord:
+def diagnostics(request: Request, site: Site, seconds: float) -> ConfigRecord:
     """What a site may tell about itself, where that is agreed."""
-    record = ConfigRecord({"rows": site.dataset.n_rows, "seconds": seconds})
-    if site.rows_dropped:
-        record["rows_dropped"] = site.rows_dropped
+    rule = request.site.policy.rule
+    rows = rule.rows(site.dataset.n_rows)
+    record = ConfigRecord({"rows": rows, "seconds": seconds})
+    if site.rows_dropped >= max(rule.least, 1):
+        record["rows_dropped"] = rule.rows(site.rows_dropped)
     if site.label:
         record["label"] = site.label
     return record

@@ -1,22 +1,18 @@
-"""The mods of a site's disclosure log: nothing leaves before its entry is on disk, and no run gets
-more answers than the site's policy says, by that log."""
+"""A site's disclosure log: nothing leaves before its entry is on disk."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message
-from flwr.clientapp.typing import ClientAppCallable
 
-from clients.private_runs import spent_words
 from clients.requests import families_of_request, round_of, sum_of, task_of
-from clients.site import read_decisions
 from fedbn.federation.disclosure import (
     Content,
     Disclosure,
@@ -25,40 +21,33 @@ from fedbn.federation.disclosure import (
     schema_words,
     structure_words,
 )
-from fedbn.federation.disclosure_log import UNCOUNTED, append, count_answers, keep_copy
+from fedbn.federation.disclosure_log import append, keep_copy
 from fedbn.federation.message import ARRAY_KEYS
 from fedbn.federation.npy import arrays_of_npy
-from fedbn.federation.run_config import from_run_config
 from fedbn.federation.schema_text import schema_from_text
+from fedbn.federation.site_file import SiteFile
 
 BUNDLE = "FEDBN_BUNDLE_SHA256"
 """Environment variable in which `fedbn executor` says the hash of a run's bundle."""
 
 
-def disclose(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-    """Log the reply, then let it go; raises ResultsError when the log cannot be written."""
-    reply = call_next(message, context)
-    site = read_decisions(context)
+def disclose(
+    message: Message, context: Context, site: SiteFile, reply: Message, spent: Sequence[str] = ()
+) -> Message:
+    """Log the reply, with what it spent; then let it go.
+
+    Raises ResultsError when the log cannot be written.
+    """
     if site.disclosures is not None:
-        written = append(site.disclosures, entry(message, context, reply))
+        written = append(site.disclosures, entry(message, context, reply, spent))
         if site.keep_messages:
             keep_copy(site.disclosures, written, _content(reply))
     return reply
 
 
-def budget(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-    """Answer unless the site's budget of answers is spent; raises PolicyError then.
-
-    Every answer, and every refusal, says at least one bit of the table to who chooses the question.
-    """
-    site = read_decisions(context)
-    if site.disclosures is not None and message.metadata.message_type not in UNCOUNTED:
-        run, day = count_answers(site.disclosures, str(context.run_id), datetime.now(UTC))
-        site.policy.require_budget(run, day)
-    return call_next(message, context)
-
-
-def entry(message: Message, context: Context, reply: Message) -> Disclosure:
+def entry(
+    message: Message, context: Context, reply: Message, spent: Sequence[str] = ()
+) -> Disclosure:
     """What the log says about a reply that has passed the firewall, or about an error notice."""
     settings = json.dumps(dict(context.run_config), sort_keys=True)
     return Disclosure.of(
@@ -66,7 +55,7 @@ def entry(message: Message, context: Context, reply: Message) -> Disclosure:
         run=str(context.run_id),
         round=round_of(message),
         kind=message.metadata.message_type,
-        words=_words(message, context, reply),
+        words=_words(message, reply, spent),
         time=datetime.now(UTC),
         settings=hashlib.sha256(settings.encode("utf-8")).hexdigest(),
         learner=str(context.run_config.get("learner", "")),
@@ -115,7 +104,7 @@ def _bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else json.dumps(value).encode("utf-8")
 
 
-def _words(message: Message, context: Context, reply: Message) -> str:
+def _words(message: Message, reply: Message, spent: Sequence[str]) -> str:
     if reply.has_error():
         return f"notice: {reply.error.reason}"
     content = reply.content
@@ -127,7 +116,7 @@ def _words(message: Message, context: Context, reply: Message) -> str:
         n = task_of(message).schema.n
         arrays = arrays_of_npy(((key, array.data) for key, array in structures.items()), ARRAY_KEYS)
         parts.append(structure_words(arrays, n))
-        parts += spent_words(from_run_config(context.run_config), context)
+        parts += spent
     if isinstance(counts := content.get("counts"), ArrayRecord):
         request = families_of_request(message, task_of(message).schema)
         parts.append(count_words(request, np.atleast_1d(counts["given"].numpy())))

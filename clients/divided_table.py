@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
@@ -26,11 +26,12 @@ from fedbn.data.partition import (
     partition_iid,
 )
 from fedbn.data.preparation import Prepared
+from fedbn.data.table_settings import TableSettings
 from fedbn.data.tables import column_values
 from fedbn.errors import ConfigError, DataError
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import SiteFile
-from fedbn.federation.site_table import site_table
+from fedbn.federation.site_table import site_preparation, site_table
 from fedbn.learners import kind_of_score
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
@@ -71,10 +72,33 @@ def read_prepared(
 ) -> Prepared:
     """A table as the score and the site need it; the log has how many rows were left out."""
     kind = cast(Kind, kind_of_score(experiment.learner.score))
-    found = site_table(path, kind, experiment.tables, decided or SiteFile(), cuts)
+    site = decided or SiteFile()
+    how = site_preparation(experiment.tables, site, cuts)
+    status = Path(path).stat() if Path(path).is_file() else None
+    stamp = (status.st_mtime_ns, status.st_size) if status else None
+    named = repr((path, stamp, kind, how, site.mapping, experiment.tables.leave_out_identifiers))
+    found = _read_once(_Reading(named, path, kind, experiment.tables, site, cuts))
     if found.rows_dropped:
         LOG.info("%s: %d rows are left out, as a cell is missing", path, found.rows_dropped)
     return found
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A table and how it is read; two are the same if their names are."""
+
+    named: str
+    path: str = field(compare=False)
+    kind: Kind = field(compare=False)
+    settings: TableSettings = field(compare=False)
+    site: SiteFile = field(compare=False)
+    cuts: Mapping[str, Cuts] | None = field(compare=False)
+
+
+@lru_cache(maxsize=256)
+def _read_once(reading: _Reading) -> Prepared:
+    """A simulated site reads its table once, as a deployed one does, not with every message."""
+    return site_table(reading.path, reading.kind, reading.settings, reading.site, reading.cuts)
 
 
 def without_held_out(

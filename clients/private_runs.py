@@ -2,141 +2,137 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 
-from flwr.app import Array, ArrayRecord, ConfigRecord, Context
+from flwr.app import Array, ArrayRecord, ConfigRecord
 
+from clients.request import Request
 from clients.requests import Task
-from clients.site import is_deployed, read_decisions
-from fedbn.data.dataset import Dataset, Schema
-from fedbn.data.tables import read_schema
+from fedbn.data.cuts import Cuts
+from fedbn.data.dataset import Schema
+from fedbn.errors import ConfigError
 from fedbn.federation.message import ARRAY_KEYS, StructureMessage, from_arrays, to_arrays
 from fedbn.federation.naming import schema_to_tell
 from fedbn.federation.npy import arrays_of_npy
-from fedbn.federation.policy import refusal
-from fedbn.federation.private_runs import guarantee_of, require_private_run
-from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
-from fedbn.privacy.ledger import Ledger, reserve, table_digest
+from fedbn.privacy.ledger import Ledger, keyed_digest, reserve
 
 __all__ = [
-    "admit",
     "keep_structures",
     "kept_structures",
+    "learner_of",
     "own_schema",
-    "require_open",
-    "reserve_budget",
+    "reserve_epsilon",
     "spent_words",
 ]
 
 ANSWER = "private-answer"
 
 
-def admit(experiment: Experiment, context: Context) -> LearnerSettings:
-    """The learner's settings for this node, whose policy allows the learner.
+def learner_of(request: Request) -> LearnerSettings:
+    """The learner's settings for this site, with the limits of its offers.
 
     The noise is the operating system's wherever there is a table; a simulated node takes that of
     the run's seed. No run config can say otherwise.
-
-    Raises
-    ------
-    PolicyError : only private structures may leave, and this run's would not be.
-    ConfigError : the run is not as a private one must be.
     """
-    learner = experiment.learner
-    guarantee = guarantee_of(learner)
-    read_decisions(context).policy.require_private(guarantee)
-    require_private_run(experiment)
-    if guarantee is None or is_deployed(context):
-        return learner
-    return replace(learner, noise="seeded")
-
-
-def require_open(experiment: Experiment) -> None:
-    """Raise PolicyError for requests that no private run has: counts, histograms."""
-    if guarantee_of(experiment.learner) is not None:
-        raise refusal("max-epsilon", "a private run sends structures alone")
+    offered = request.site.offers.take_up(request.run, deployed=request.deployed).learner
+    if request.guarantee is None or request.deployed:
+        return offered
+    return replace(offered, noise="seeded")
 
 
 def own_schema(
-    experiment: Experiment, context: Context, dataset: Dataset, agreed: Schema | None
-) -> Schema:
-    """The schema that a site tells: for a private run, the one of its site file, not the found one.
+    request: Request, agreed: Schema | None, cuts: Mapping[str, Cuts]
+) -> tuple[Schema, str]:
+    """The schema that a site tells, and its label: that of its contract, and no cell is read.
 
-    Parameters
-    ----------
-    experiment, context : the run, and who is asked.
-    dataset : the site's table.
-    agreed : columns and states by the run, if it names them.
+    In a simulation it is the one that the run's settings make of its table.
 
     Raises
     ------
-    PolicyError : a private run has none, so that states would be read from the table; or as
-        `fedbn.federation.naming.schema_to_tell`.
+    PolicyError : as `fedbn.federation.naming.schema_to_tell`.
     """
-    rules = read_decisions(context)
-    own = None if rules.schema is None else read_schema(rules.schema)
-    if guarantee_of(experiment.learner) is None or not is_deployed(context):
-        return schema_to_tell(dataset, rules.policy, own=own, agreed=agreed)
-    if own is None:
-        raise refusal("schema", "a private run needs `schema` in the site's file")
-    return own
+    if request.deployed:
+        return request.agreed.schema, request.site.name or ""
+    site = request.table(cuts)
+    own = request.site.schema
+    return schema_to_tell(site.dataset, request.site.policy, own=own, agreed=agreed), site.label
 
 
-def reserve_budget(
-    learner: LearnerSettings, dataset: Dataset, task: Task, context: Context
-) -> None:
-    """Write into the site's ledger what the run spends, before anything is drawn.
+@contextmanager
+def reserve_epsilon(request: Request, task: Task) -> Iterator[None]:
+    """Write into the site's ledger what the run spends, before the first cell is read.
+
+    Whatever goes wrong inside stays charged, and is one word: a refusal that depends on cells would
+    be a question that costs nothing.
 
     Raises
     ------
-    PolicyError : the site's limit on ε would be exceeded.
+    PolicyError : the site's limit on ε would be exceeded; nothing is written.
     ResultsError : the ledger cannot be read or written.
     """
-    guarantee, site = guarantee_of(learner), read_decisions(context)
-    if guarantee is None or site.ledger is None:
+    guarantee, site, learner = request.guarantee, request.site, request.run.learner
+    if guarantee is None or site.ledger is None or request.contract is None:
+        yield
         return
     limits = {}
     if site.policy.max_epsilon is not None:
         limits = {"max_epsilon": site.policy.max_epsilon, "max_delta": site.policy.delta}
+    site.policy.require_meaningful(guarantee, request.contract.rows)
     reserve(
         site.ledger,
         guarantee,
-        run=str(context.run_id),
+        run=str(request.context.run_id),
         round=task.round,
-        table=table_digest(dataset.with_schema(task.schema), site.ledger),
+        table=keyed_digest(request.contract.digest, site.ledger),
         mechanism=learner.learner,
         parameters={"dp-edges": learner.dp_edges, "max-parents": learner.max_parents},
         **limits,
     )
+    try:
+        yield
+    except Exception as error:
+        raise ConfigError(f"a private run that was charged went wrong: {error}") from error
 
 
-def kept_structures(
-    learner: LearnerSettings, task: Task, context: Context
-) -> StructureMessage | None:
-    """What this round was answered with before: it is sent again, never drawn anew."""
-    kept = context.state.get(ANSWER)
-    if guarantee_of(learner) is None or not isinstance(kept, ArrayRecord):
+def kept_structures(request: Request, task: Task) -> StructureMessage | None:
+    """What this question was answered with before: it is sent again, never drawn anew."""
+    kept = request.context.state.get(ANSWER)
+    if request.guarantee is None or not isinstance(kept, ArrayRecord):
         return None
-    if context.state[f"{ANSWER}-round"]["round"] != task.round:
+    if request.context.state[f"{ANSWER}-to"]["question"] != _question(request, task):
         return None
     arrays = arrays_of_npy(((key, array.data) for key, array in kept.items()), ARRAY_KEYS)
     return from_arrays(arrays, task.schema)
 
 
-def keep_structures(
-    learner: LearnerSettings, task: Task, context: Context, structures: StructureMessage
-) -> None:
+def keep_structures(request: Request, task: Task, structures: StructureMessage) -> None:
     """Keep an answer for the case that it is asked for again."""
-    if guarantee_of(learner) is not None:
+    if request.guarantee is not None:
         arrays = {key: Array(array) for key, array in to_arrays(structures).items()}
-        context.state[ANSWER] = ArrayRecord(arrays)
-        context.state[f"{ANSWER}-round"] = ConfigRecord({"round": task.round})
+        kept = ConfigRecord({"question": _question(request, task)})
+        request.context.state[ANSWER] = ArrayRecord(arrays)
+        request.context.state[f"{ANSWER}-to"] = kept
 
 
-def spent_words(experiment: Experiment, context: Context) -> list[str]:
+def _question(request: Request, task: Task) -> str:
+    """What an answer is an answer to: run and round, learner with its ε, and the contract.
+
+    Flower keeps a node's state over a series of runs.
+    """
+    contract = "" if request.contract is None else request.contract.hash
+    settings = asdict(request.run.learner)
+    asked = [str(request.context.run_id), task.round, task.schema.hash, contract, settings]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode("utf-8")).hexdigest()
+
+
+def spent_words(request: Request) -> list[str]:
     """What the disclosure log says of ε; nothing where nothing is promised."""
-    guarantee, ledger = guarantee_of(experiment.learner), read_decisions(context).ledger
+    guarantee, ledger = request.guarantee, request.site.ledger
     if guarantee is None or ledger is None:
         return []
     total = Ledger.read(ledger).epsilon(guarantee.delta)

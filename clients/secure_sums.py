@@ -10,19 +10,19 @@ key, the terms of the run, and what it was asked so far.
 
 from __future__ import annotations
 
-from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message
+from flwr.app import Array, ArrayRecord, ConfigRecord, Context
 
-from clients.local_data import local_site
-from clients.private_runs import require_open
+from clients.request import Request
 from clients.requests import run_of, sum_of, task_of
-from clients.site import read_decisions
+from clients.requirements import public_learner, same_contract, within_offers
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
+from fedbn.federation.counted import counted_beside, enter_counts, tables_of
 from fedbn.federation.message import ARRAY_KEYS, StructureMessage, from_arrays, to_arrays
 from fedbn.federation.npy import arrays_of_npy
 from fedbn.federation.reply_limits import Limits
-from fedbn.federation.run_config import from_run_config
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
+from fedbn.networks.family_counts import count_families
 from fedbn.secure.cohorts import enter_cohort
 from fedbn.secure.family_sums import own_counts
 from fedbn.secure.guard import Asked
@@ -35,13 +35,15 @@ SESSION, STRUCTURES = "sums-session", "sums-structures"
 """The records of the context."""
 
 
-def has_begun(message: Message, context: Context) -> bool:
+def has_begun(request: Request) -> bool:
     """Whether this site has its key of the run already: the request for it is a repeated one."""
-    return SESSION in context.state and _session(context)["run"] == run_of(message)
+    context = request.context
+    return SESSION in context.state and _session(context)["run"] == run_of(request.message)
 
 
-def begin_sums(message: Message, context: Context, structures: StructureMessage) -> None:
+def begin_sums(request: Request, structures: StructureMessage) -> None:
     """Keep the structures, and a new key, for a run."""
+    message, context = request.message, request.context
     arrays = {name: Array(array) for name, array in to_arrays(structures).items()}
     context.state[STRUCTURES] = ArrayRecord(arrays)
     schema = task_of(message).schema
@@ -55,9 +57,9 @@ def begin_sums(message: Message, context: Context, structures: StructureMessage)
     )
 
 
-def own_key(context: Context) -> ConfigRecord:
+def own_key(request: Request) -> ConfigRecord:
     """The public key as it leaves: with the site's name, where it has one, and its signature."""
-    session, rules = _session(context), read_decisions(context)
+    session, rules = _session(request.context), request.site
     run, key = str(session["run"]), Key(_bytes(session["private"]))
     record = ConfigRecord({"public": key.public})
     if rules.name is not None:
@@ -71,7 +73,7 @@ def own_key(context: Context) -> ConfigRecord:
     return record
 
 
-def masked_answer(message: Message, context: Context) -> Masked:
+def masked_answer(request: Request) -> Masked:
     """The masked vector for a request; the site remembers that it was asked.
 
     Raises
@@ -79,14 +81,15 @@ def masked_answer(message: Message, context: Context) -> Masked:
     PolicyError : the company is not wanted, the protocol does not ask this now, or counts may not
         leave.
     """
+    context = request.context
     if SESSION not in context.state:
         raise PolicyError("query", "a sum was asked for before the key of the run")
-    question = sum_of(message)
+    question = sum_of(request.message)
     site = _site(context)
     if question.terms is not None and site.terms is None:
-        _look_at(question.terms, context, site)
+        _look_at(question.terms, request, site)
         site = join(site, question.terms)
-    masked, site = reply(site, question.data, lambda request: _count(request, context))
+    masked, site = reply(site, question.data, lambda asked: _count(asked, request))
     assert site.terms is not None
     session = ConfigRecord(dict(_session(context)))
     session["terms"], session["asked"] = site.terms.to_text(), site.asked.to_text()
@@ -94,22 +97,31 @@ def masked_answer(message: Message, context: Context) -> Masked:
     return masked
 
 
-def _count(request: CountRequest, context: Context) -> Ints:
+def _count(asked: CountRequest, request: Request) -> Ints:
     """Count families in this site's table, where the policy allows it."""
-    experiment, session = from_run_config(context.run_config), _session(context)
-    require_open(experiment)
+    session, policy = _session(request.context), request.site.policy
     schema = schema_from_text(session["schema"], session["hash"])
-    dataset = local_site(experiment, context.node_config, schema.cuts).dataset
-    policy = read_decisions(context).policy
-    policy.require_table(dataset)
+    public_learner(request)
+    within_offers(request)
+    same_contract(request)
     policy.require_schema(schema)
-    policy.require_counts(dataset.n_rows, request.families)
-    return own_counts(request, dataset.with_schema(schema), experiment.learner.ess)
+    if request.contract is not None:
+        request.contract.require_schema(schema)
+    policy.require_exact()
+    policy.require_unrounded()
+    dataset = request.table(schema.cuts).dataset
+    policy.require_counts(dataset.n_rows, asked.families)
+    table = dataset.with_schema(schema)
+    if request.contract is not None:
+        counts = count_families(table, asked.families)
+        tables = tables_of(counts, request.contract.hash)
+        enter_counts(counted_beside(request.path), tables, policy.rule.least)
+    return own_counts(asked, table, request.run.learner.ess)
 
 
-def _look_at(terms: Terms, context: Context, site: Site) -> None:
+def _look_at(terms: Terms, request: Request, site: Site) -> None:
     """Refuse terms of another run, or company that this site does not want."""
-    session, rules = _session(context), read_decisions(context)
+    session, rules = _session(request.context), request.site
     if terms.run != session["run"] or terms.schema != session["hash"]:
         raise PolicyError("query", "the terms are those of another run")
     limit, peers, public = rules.policy.min_cohort, rules.peers, site.key.public

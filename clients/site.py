@@ -25,8 +25,10 @@ from typing import Any
 from flwr.app import Context
 
 from fedbn.errors import ConfigError, did_you_mean
+from fedbn.federation.disclosure_log import log_beside
 from fedbn.federation.policy import SitePolicy
 from fedbn.federation.run_config import from_run_config
+from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import SiteFile, is_site_file, read_site_file
 from fedbn.privacy.ledger import ledger_beside
 from fedbn.secure.cohorts import cohorts_beside
@@ -35,11 +37,13 @@ SIMULATED = SiteFile(
     policy=SitePolicy(
         diagnostics=True,
         counts=True,
+        histograms=True,
         weights="exact",
         max_states=0,
         min_state_rows=0,
         max_messages=None,
         max_messages_a_day=None,
+        max_sums=None,
     )
 )
 """A simulated client has no will of its own: its table is made up, or here anyway."""
@@ -93,19 +97,17 @@ def _in_ray() -> bool:
     return ray is not None and bool(ray.is_initialized())
 
 
-def is_deployed(context: Context) -> bool:
-    """Whether other people's runs reach this node: it has a table by its own configuration."""
-    return not is_simulated(context.node_config)
+def decisions_of_node(context: Context) -> tuple[SiteFile, Experiment | None]:
+    """The decisions of the site in whose name the app is called; raises ConfigError as below.
 
-
-def read_decisions(context: Context) -> SiteFile:
-    """The decisions of the site in whose name the app is called; raises ConfigError as below."""
+    In a simulation the run's settings say which site it is, and are given with them.
+    """
     if not is_simulated(context.node_config):
-        return site_file(context.node_config)
-    data = from_run_config(context.run_config).data
-    if data.sites_dir is not None:
-        return REHEARSED
-    return site_file(context.node_config, data.sites)
+        return site_file(context.node_config), None
+    run = from_run_config(context.run_config)
+    if run.data.sites_dir is not None:
+        return REHEARSED, run
+    return site_file(context.node_config, run.data.sites), run
 
 
 def site_file(node_config: Mapping[str, Any], sites: Sequence[str] = ()) -> SiteFile:
@@ -130,7 +132,7 @@ def site_file(node_config: Mapping[str, Any], sites: Sequence[str] = ()) -> Site
     place = Path(str(node_config.get("data-path", node_config.get("policy"))))
     return replace(
         given,
-        disclosures=given.disclosures or place.with_name(f"{place.name}.disclosures.jsonl"),
+        disclosures=given.disclosures or log_beside(place),
         ledger=given.ledger or ledger_beside(place),
         cohorts=given.cohorts or cohorts_beside(place),
     )

@@ -10,6 +10,7 @@
      |- ConfigError      (ValueError)   a setting is unknown or out of range
      |- MessageError     (ValueError)   a message of another party is refused
      |- PolicyError      (RuntimeError) a site's own policy does not let this leave
+     |- ContractError    (ValueError)   a site's table is not prepared as its file says
      |- QuorumError      (RuntimeError) too few good replies to go on
      |- SearchError      (RuntimeError) a search cannot do what was asked
      |- FlowerRunError   (RuntimeError) Flower's own processes failed
@@ -66,6 +67,10 @@ class MessageError(FedbnError, ValueError):
 
 class PolicyError(FedbnError, RuntimeError):
     """A site's own policy does not let this leave; the reason code is all that the site says."""
+
+
+class ContractError(FedbnError, ValueError):
+    """A site's table was not prepared, or not as its file says now."""
 
 
 class VersionError(FedbnError, RuntimeError):

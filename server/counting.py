@@ -27,7 +27,7 @@ from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult, ServerState
-from server.replies import LOG, arrays_in, content_of
+from server.replies import LOG, arrays_in, content_of, replies_by_node
 
 COUNTS = f"{MessageType.QUERY}.counts"
 
@@ -98,8 +98,7 @@ def answers_to(
 ) -> tuple[dict[str, FamilyAnswer], dict[str, str]]:
     """Site -> its checked answer to one request for counts, and site -> why it has none."""
     messages = _messages(nodes, wanted, result.schema, result.rounds)
-    replies = grid.send_and_receive(messages, timeout=timeout)
-    return _sort_out(replies, nodes, wanted, experiment, number)
+    return _sort_out(replies_by_node(grid, messages, timeout), nodes, wanted, experiment, number)
 
 
 def _messages(
@@ -114,14 +113,13 @@ def _messages(
 
 
 def _sort_out(
-    replies: object,
+    by_node: Mapping[int, Message],
     nodes: Mapping[int, str],
     wanted: FamilyRequest,
     experiment: Experiment,
     number: int,
 ) -> tuple[dict[str, FamilyAnswer], dict[str, str]]:
     """Site -> its answer, and site -> the reason why it has none."""
-    by_node = {reply.metadata.src_node_id: reply for reply in replies}  # type: ignore[attr-defined]
     answers: dict[str, FamilyAnswer] = {}
     refused: dict[str, str] = {}
     for node, client in nodes.items():

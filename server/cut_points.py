@@ -8,20 +8,21 @@ answers are wrong or not of the same numbers in all rounds: then the rounds begi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial, reduce
-from operator import add
+from functools import partial
 from typing import TypeVar
 
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
-from fedbn.data.cuts import Cuts
+from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.quantiles import (
     Histogram,
     Question,
     Selection,
+    total_of,
     uncut_remarks,
     wanted_intervals,
+    weights_of,
 )
 from fedbn.errors import MessageError, QuorumError
 from fedbn.federation.histogram_message import (
@@ -31,7 +32,7 @@ from fedbn.federation.histogram_message import (
 )
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.settings import Experiment
-from server.replies import LOG, content_of
+from server.replies import LOG, content_of, replies_by_node
 
 HISTOGRAM = f"{MessageType.QUERY}.histogram"
 
@@ -70,6 +71,7 @@ def find_cuts(
     state = _select(grid, set(found), Selection(wanted), limits, timeout)
     for remark in state.remarks():
         LOG.warning("%s", remark)
+    LOG.info("cut points, for the sites' contracts: %s", " ".join(cuts_text(state.cuts())))
     return state.cuts()
 
 
@@ -77,14 +79,15 @@ def _select(
     grid: Grid, nodes: set[int], begin: Selection, limits: Limits, timeout: float | None
 ) -> Selection:
     """All rounds, begun anew with fewer nodes whenever one of them drops out."""
-    state, before = begin, dict[int, Histogram]()
+    state, before, weights = begin, dict[int, Histogram](), list[dict[str, int]]()
     while not state.done:
         question = state.question()
         read = partial(_read_counts, question=question, before=before, limits=limits)
         answers = _answers(grid, nodes, question_to_text(question), timeout, read)
         if set(answers) == nodes:
-            total = Histogram({name: {} for name in question.prefixes})
-            state, before = state.after(reduce(add, answers.values(), total)), answers
+            found = [answers[node] for node in sorted(answers)]
+            weights = weights if before else weights_of(found)
+            state, before = state.after(total_of(found, weights)), answers
         else:
             nodes, state, before = set(answers), begin, {}
     return state
@@ -119,8 +122,7 @@ def _answers(
     ]
     answers: dict[int, Answer] = {}
     silent = set(asked)
-    for reply in grid.send_and_receive(requests, timeout=timeout):
-        node = reply.metadata.src_node_id
+    for node, reply in replies_by_node(grid, requests, timeout).items():
         silent.discard(node)
         try:
             record = content_of(reply, _name(node)).get("histogram")

@@ -14,7 +14,7 @@ from flwr.serverapp import Grid
 import fedbn
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Schema
-from fedbn.errors import MessageError, QuorumError
+from fedbn.errors import MessageError, QuorumError, SchemaError
 from fedbn.federation.agreement import (
     Agreement,
     LoneStates,
@@ -28,12 +28,18 @@ from fedbn.federation.rounds import require_quorum
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import ServerState
-from fedbn.wording import printable
-from server.replies import LOG, content_of, diagnostic
+from fedbn.wording import count_of, list_some, printable
+from server.replies import LOG, content_of, diagnostic, replies_by_node
 
 REPORT = f"{MessageType.QUERY}.report"
 SOMEBODY = ConsensusSettings(min_replies=1, min_fraction=0.0)
 """The quorum of a negotiation: who differs is told so even if the run will not start."""
+
+CONTRACT = ": contract"
+"""The end of the reason of a site with another contract."""
+
+SHOWN = 5
+"""Sites that an error names."""
 
 REPORT_SECONDS = 60.0
 """How long the server waits until the sites that do not match have their reports."""
@@ -101,6 +107,7 @@ def shake_hands(
     _report(grid, agreement, clients)
     if experiment.federation.on_mismatch == "stop":
         agreement.require_all()
+        _require_contracts(refused)
     for client, mismatch in agreement.mismatches.items():
         refused[client] = f"handshake: {client}: {mismatch.words()}"
     taking_part = {node: name for node, name in clients.items() if name not in refused}
@@ -151,8 +158,7 @@ def _ask(
     if cuts:
         task["cuts"] = json.dumps(cuts_text(cuts))
     requests = [Message(RecordDict({"task": task}), node, MessageType.QUERY) for node in nodes]
-    replies = grid.send_and_receive(requests, timeout=timeout)
-    return {reply.metadata.src_node_id: reply for reply in replies}
+    return replies_by_node(grid, requests, timeout)
 
 
 def _schemas(
@@ -182,6 +188,17 @@ def _report(grid: Grid, agreement: Agreement, clients: Mapping[int, str]) -> Non
         messages.append(Message(content, node, REPORT))
     if messages:
         list(grid.send_and_receive(messages, timeout=REPORT_SECONDS))
+
+
+def _require_contracts(refused: Mapping[str, str]) -> None:
+    """Raise SchemaError, naming them, where sites have other contracts than the run wants."""
+    others = sorted(client for client, reason in refused.items() if reason.endswith(CONTRACT))
+    if others:
+        have = "has another contract" if len(others) == 1 else "have other contracts"
+        raise SchemaError(
+            f"{count_of(len(others), 'client')} {have}: {list_some(others, SHOWN)}; their own logs "
+            "say how they differ (--set on-mismatch=leave-out goes on without)"
+        )
 
 
 def _warn_of(alone: LoneStates) -> None:

@@ -29,7 +29,7 @@ from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 from fedbn.networks.network import BayesianNetwork
 from server.counting import answers_to
-from server.replies import arrays_in, content_of
+from server.replies import arrays_in, content_of, replies_by_node
 
 LOG = logging.getLogger("fedbn.server.parameters")
 """A log of its own: a command that is told the sources says all of it itself."""
@@ -143,8 +143,8 @@ def _equations(
     ]
     moments: dict[str, Moments] = {}
     refused: dict[str, str] = {}
-    for reply in grid.send_and_receive(messages, timeout=timeout):
-        client = nodes[reply.metadata.src_node_id]
+    for node, reply in replies_by_node(grid, messages, timeout).items():
+        client = nodes[node]
         try:
             moments[client] = _moments(reply, client, result, experiment)
         except MessageError as error:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import TypeVar
 
 from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
+from flwr.serverapp import Grid
 
 from fedbn.errors import MessageError
 from fedbn.federation.message import ARRAY_KEYS
@@ -19,6 +21,34 @@ FAILED = "failed"
 """The word of a site that could not do its part, whatever hindered it (`clients.mods`)."""
 
 Value = TypeVar("Value", int, float, str)
+
+
+def replies_by_node(
+    grid: Grid, messages: Iterable[Message], timeout: float | None
+) -> dict[int, Message]:
+    """Node id -> its reply to the message that it was sent; the first one counts.
+
+    What a reply says of its sender is the sender's word: it is held against the message that it is
+    a reply to, so that no site answers in another's place, or again with what it said before.
+    """
+    sent = list(messages)
+    replies = list(grid.send_and_receive(sent, timeout=timeout))
+    asked = {message.metadata.message_id: message for message in sent}
+    found: dict[int, Message] = {}
+    for reply in replies:
+        request = asked.get(reply.metadata.reply_to_message_id)
+        if request is None or not may_answer(reply, request):
+            LOG.warning("node %s: no answer to what was asked", reply.metadata.src_node_id)
+        elif request.metadata.dst_node_id in found:
+            LOG.warning("node %s answered more than once", request.metadata.dst_node_id)
+        else:
+            found[request.metadata.dst_node_id] = reply
+    return found
+
+
+def may_answer(reply: Message, request: Message) -> bool:
+    """Whether the reply comes from the node that was asked, or is Flower's word that it is gone."""
+    return reply.has_error() or reply.metadata.src_node_id == request.metadata.dst_node_id
 
 
 def content_of(reply: Message, client: str) -> RecordDict:

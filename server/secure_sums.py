@@ -37,7 +37,7 @@ from fedbn.secure.requests import SumRequest, to_bytes
 from fedbn.secure.session import Member, Terms
 from server.handshake import Handshake
 from server.parameters import FittedParameters, tell
-from server.replies import LOG, content_of, diagnostic
+from server.replies import LOG, content_of, diagnostic, replies_by_node
 
 KEYS, SUMS = f"{MessageType.QUERY}.keys", f"{MessageType.TRAIN}.sums"
 GONE = 5
@@ -101,11 +101,8 @@ class Cohort:
             if attempt:
                 LOG.warning("asked again: %s", ", ".join(self.clients[node] for node in missing))
             messages = [Message(contents[node], node, category) for node in missing]
-            for reply in self.grid.send_and_receive(messages, timeout=self.timeout):
-                node = reply.metadata.src_node_id
-                if reply.has_error() and reply.error.code == GONE:
-                    continue
-                if node in missing:
+            for node, reply in replies_by_node(self.grid, messages, self.timeout).items():
+                if not (reply.has_error() and reply.error.code == GONE):
                     answers[node] = self._content(reply, node)
         silent = [self.clients[node] for node in contents if node not in answers]
         if silent:

@@ -36,7 +36,7 @@ from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, ServerState
-from server.replies import LOG, arrays_in, content_of, diagnostic
+from server.replies import LOG, arrays_in, content_of, diagnostic, may_answer
 
 
 class StructuralConsensus(Strategy):
@@ -155,7 +155,7 @@ class StructuralConsensus(Strategy):
         refused: dict[str, str] = {}
         for reply in replies:
             request, client = asked.get(reply.metadata.reply_to_message_id, (None, ""))
-            if request is None or not _may_answer(reply, request):
+            if request is None or not may_answer(reply, request):
                 LOG.log(WARNING, "node %s: no answer to this round", reply.metadata.src_node_id)
                 continue
             if client in good or client in refused:
@@ -229,11 +229,6 @@ def round_metrics(state: ServerState, good: int, refused: int) -> MetricRecord:
 def rounds_done(state: ServerState) -> int:
     """How many rounds the state comes from."""
     return 0 if state.result is None else state.result.rounds
-
-
-def _may_answer(reply: Message, request: Message) -> bool:
-    """Whether the reply comes from the node that was asked, or is Flower's word that it is gone."""
-    return reply.has_error() or reply.metadata.src_node_id == request.metadata.dst_node_id
 
 
 def _finite(value: float | None) -> float | None:

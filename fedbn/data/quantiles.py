@@ -12,6 +12,9 @@ a number, its least or its greatest one; only sums are used, in any order.
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
@@ -30,9 +33,12 @@ __all__ = [
     "Question",
     "Selection",
     "histogram",
+    "ordered_bits",
     "parse_intervals",
+    "total_of",
     "uncut_remarks",
     "wanted_intervals",
+    "weights_of",
 ]
 
 ROUNDS = 3
@@ -41,6 +47,9 @@ BITS = 12
 
 MANY_NUMBERS = 10
 """With more distinct numbers than this at some site, a column is one to be cut."""
+
+MOST = 3
+"""A site counts at most as so many times the median site."""
 
 SHOWN = 8
 """Columns that are told of one by one."""
@@ -121,12 +130,52 @@ def histogram(question: Question, columns: Mapping[str, NDArray[np.float64]]) ->
     for name, prefixes in sorted(question.prefixes.items()):
         if name not in columns:
             raise DataError(f"there are no numbers of column {name!r} to be cut")
-        bits = _ordered_bits(columns[name])
+        bits = ordered_bits(columns[name])
         buckets = bits >> np.uint64(64 - BITS * question.round)
         inside = np.isin(buckets >> np.uint64(BITS), np.array(prefixes, dtype=np.uint64))
         found, number = np.unique(buckets[inside], return_counts=True)
         counts[name] = dict(zip(found.tolist(), number.tolist(), strict=True))
     return Histogram(counts)
+
+
+def weights_of(first: Sequence[Histogram]) -> list[dict[str, int]]:
+    """What every site's counts are multiplied by, column by column, before they are added up.
+
+    Nobody can check how many rows a site has. So one with more than MOST times the median site's
+    numbers of a column counts as if it had MOST times as many, in their own distribution; the
+    lower median of an even number, of the sites that have any.
+
+    Parameters
+    ----------
+    first : the sites' answers to round 1.
+
+    >>> many, few = Histogram({"a": {5: 900}}), Histogram({"a": {5: 3}})
+    >>> weights_of([few, few, many]), weights_of([few, few])
+    ([{'a': 100}, {'a': 100}, {'a': 1}], [{'a': 1}, {'a': 1}])
+    """
+    found: list[dict[str, int]] = [{} for _ in first]
+    for name in first[0].counts if first else ():
+        rows = [sum(answer.counts[name].values()) for answer in first]
+        known = sorted(count for count in rows if count)
+        most = MOST * known[(len(known) - 1) // 2] if known else 0
+        unit = math.lcm(*(count // math.gcd(count, most) for count in rows if count > most))
+        for weights, count in zip(found, rows, strict=True):
+            weights[name] = unit * min(count, most) // count if count else unit
+    return found
+
+
+def total_of(answers: Sequence[Histogram], weights: Sequence[Mapping[str, int]]) -> Histogram:
+    """The weighted sum of the sites' answers; raises DataError where their columns differ."""
+    weighted = [
+        Histogram(
+            {
+                name: {bucket: count * weight[name] for bucket, count in found.items()}
+                for name, found in answer.counts.items()
+            }
+        )
+        for answer, weight in zip(answers, weights, strict=True)
+    ]
+    return functools.reduce(operator.add, weighted)
 
 
 @dataclass(frozen=True)
@@ -231,14 +280,14 @@ def _place(
     raise DataError(f"the histograms of {name!r} do not hold the numbers of the round before")
 
 
-def _ordered_bits(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+def ordered_bits(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     """uint64 that are ordered as the numbers; -0.0 is 0.0."""
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
 def _number_of(bits: int) -> float:
-    """The inverse of `_ordered_bits` for one number."""
+    """The inverse of `ordered_bits` for one number."""
     plain = bits ^ (1 << 63) if bits >> 63 else ~bits & (2**64 - 1)
     return float(np.array([plain], dtype=np.uint64).view(np.float64)[0])
 
@@ -246,7 +295,7 @@ def _number_of(bits: int) -> float:
 def _shortest_in(bucket: int) -> float:
     """The decimal number with fewest digits among those of a last bucket; of several the largest.
 
-    >>> _shortest_in(int(_ordered_bits(np.array([0.1]))[0]) >> 28)
+    >>> _shortest_in(int(ordered_bits(np.array([0.1]))[0]) >> 28)
     0.1
     """
     rest = 64 - BITS * ROUNDS

@@ -20,7 +20,7 @@ import os
 import stat
 import warnings
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -32,13 +32,19 @@ from fedbn.federation.disclosure import Content, Disclosure
 from fedbn.locked_file import last_byte, lock
 from fedbn.whole_file import replace_file
 
-__all__ = ["UNCOUNTED", "Log", "append", "count_answers", "head_of", "keep_copy", "read_log"]
+__all__ = [
+    "Log",
+    "append",
+    "budget_of",
+    "head_of",
+    "keep_copy",
+    "log_beside",
+    "read_log",
+    "reserve_answer",
+]
 
 START = "0" * 64
 """What the first line has for the hash of the line before."""
-
-UNCOUNTED = ("query.report", "train.sums")
-"""Kinds of messages that are no answer to a question about the table: a receipt, a masked share."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,11 @@ class Log:
         """Raise ResultsError, naming the first broken line, if there is one."""
         if self.broken:
             raise ResultsError(f"{path}: {self.broken}")
+
+
+def log_beside(table: str | Path) -> Path:
+    """Where the log of a table is unless the site says otherwise."""
+    return Path(table).with_name(f"{Path(table).name}.disclosures.jsonl")
 
 
 def head_of(path: str | Path) -> Path:
@@ -111,24 +122,61 @@ def keep_copy(path: str | Path, entry: Disclosure, content: Content) -> None:
         raise _unwritable(file, error.strerror or str(error)) from None
 
 
-def count_answers(path: str | Path, run: str, now: datetime) -> tuple[int, int]:
-    """How many answers went to this run, and in the 24 hours before `now`; 0 without a log.
+def budget_of(path: str | Path) -> Path:
+    """Where the answers are counted that a log is about."""
+    return Path(path).with_name(f"{Path(path).name}.budget")
+
+
+def reserve_answer(
+    path: str | Path, run: str, kind: str, now: datetime, allow: Callable[[int, int], None]
+) -> None:
+    """Count an answer before it is made, under the log's lock.
+
+    A process that ends before it has answered has spent the answer all the same. A line says when,
+    for which run, and which kind of message.
+
+    Parameters
+    ----------
+    path : of the log.
+    run, kind, now : of the message that is to be answered.
+    allow : told how many answers of this kind were reserved for the run and in the last 24 hours;
+        raises PolicyError where that is enough.
 
     Raises
     ------
-    ResultsError : the log cannot be read.
+    ResultsError : the budget cannot be read or written.
+    PolicyError : as `allow`; nothing is written.
     """
+    place = budget_of(path)
     try:
-        content = read_bounded(path)
-    except FileNotFoundError:
-        return 0, 0
+        with _lock(path) as log:
+            if not stat.S_ISREG(os.fstat(log).st_mode):
+                raise _unwritable(path, "it must be a file, for answers are counted beside it")
+            _reserve(place, run, kind, now, allow)
+    except (ValueError, TypeError) as error:
+        raise ResultsError(f"{place} must hold [time, run, kind] in every line: {error}") from None
     except OSError as error:
-        raise _unreadable(path, error) from None
-    entries = [entry for _, entry in _entries(_lines(content)) if entry is not None]
-    counted = [entry for entry in entries if entry.kind not in UNCOUNTED]
+        if isinstance(error, ResultsError):
+            raise
+        raise _unwritable(place, error.strerror or str(error)) from None
+
+
+def _reserve(
+    place: Path, run: str, kind: str, now: datetime, allow: Callable[[int, int], None]
+) -> None:
     since = now - timedelta(days=1)
-    recent = sum(datetime.fromisoformat(entry.time) > since for entry in counted)
-    return sum(entry.run == run for entry in counted), recent
+    with _lock(place) as file:
+        known = [json_value(line) for line in _lines(_content(place, file))]
+        same = [(when, whose) for when, whose, what in known if what == kind]
+        allow(
+            sum(whose == run for _, whose in same),
+            sum(datetime.fromisoformat(when) > since for when, _ in same),
+        )
+        line = json.dumps([now.isoformat(timespec="seconds"), run, kind]).encode("utf-8")
+        data = (b"\n" if last_byte(file) not in b"\n" else b"") + line + b"\n"
+        if os.write(file, data) != len(data):
+            raise _unwritable(place, "no space left")
+        os.fsync(file)
 
 
 def read_log(path: str | Path) -> Log:

@@ -20,6 +20,7 @@ from fedbn.data.identifiers import IdentifierRule, identifying_columns
 from fedbn.data.schema import KINDS
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.message import StructureMessage, as_classes
+from fedbn.federation.small_counts import RULES, CountRule, round_counts
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
@@ -43,6 +44,7 @@ REASONS = (
     "query",
     "schema",
     "schema-hash",
+    "contract",
     "states",
     "kind",
     "offers",
@@ -50,9 +52,13 @@ REASONS = (
 )
 """The words that a refusal may say: the keys of a policy that can stop a message; of secure sums,
 company that the site does not want, or a question that the protocol does not ask; `states`, for
-columns that look like identifiers; `offers`, for what the site does not offer."""
+columns that look like identifiers; `offers`, for what the site does not offer; `contract`, for a
+table read, named or cut in another way than the site's contract has it."""
 
 FORMS = ("dag", "cpdag")
+MAX_EPSILON = 10.0
+"""More promises nothing that is worth the word."""
+
 WEIGHTS = ("rounded", "uniform", "exact")
 
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -62,8 +68,8 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 class SitePolicy:
     """The limits of one site.
 
-    On by default are those on identifiers, on the number of messages, and the rounding of weights;
-    every other limit is off unless it is given.
+    On by default are those on identifiers, on the number of messages, on histograms, and the
+    rounding of weights; every other limit is off unless it is given.
 
     Attributes
     ----------
@@ -75,8 +81,10 @@ class SitePolicy:
     kind : "categorical", "gaussian" or None
         The only kind of data that the site takes part with; None for any.
     max_messages, max_messages_a_day : int or None
-        Most answers to one run, and in 24 hours, by the site's own log; None for no limit. Shares
-        of masked sums and receipts do not count: what may be asked there has rules of its own.
+        Most answers to one run, and in 24 hours; None for no limit. Receipts count, shares of
+        masked sums do not.
+    max_sums : int or None
+        Most shares of masked sums to one run.
     schema_hash : str or None
         The SHA-256 of the only schema under which the site learns.
     min_rows : int
@@ -108,6 +116,8 @@ class SitePolicy:
         counts choose between structures the whole answer stays, for scores of families are
         compared, and must be of the same rows (decision 022). Of linear equations, whose moments
         have no cells, the rows must be as many.
+    disclosure : "none", "pcornet" or "opensafely"
+        A rule for small counts beside `min_cell` (see `fedbn.federation.small_counts`).
     histograms : bool
         Whether counts of a column's numbers may leave, for cut points common to all sites.
     secure_sums : bool
@@ -117,6 +127,8 @@ class SitePolicy:
     max_epsilon, delta : float or None
         With `max_epsilon`, only private structures leave, and all runs on the site's tables
         together stay within this ε at `delta` (see `fedbn.privacy.ledger`).
+    weak_privacy : bool
+        Whether private runs may have ε above 10, or δ of 1 / rows or more.
     """
 
     min_rows: int = 0
@@ -127,11 +139,12 @@ class SitePolicy:
     diagnostics: bool = False
     max_epsilon: float | None = None
     delta: float = 1e-6
-    histograms: bool = True
+    histograms: bool = False
     counts: bool = False
     counts_min_rows: int = 0
     counts_max_parents: int | None = None
     min_cell: int = 0
+    disclosure: str = "none"
     secure_sums: bool = False
     min_cohort: int = 3
     weights: str = "rounded"
@@ -141,6 +154,8 @@ class SitePolicy:
     kind: str | None = None
     max_messages: int | None = 50
     max_messages_a_day: int | None = 100
+    max_sums: int | None = 1000
+    weak_privacy: bool = False
     schema_hash: str | None = None
 
     def __post_init__(self) -> None:
@@ -149,6 +164,10 @@ class SitePolicy:
         if self.schema_hash is not None and not _SHA256.fullmatch(self.schema_hash):
             raise ConfigError(
                 f"schema-hash must be a SHA-256 of 64 hexadecimal digits, not {self.schema_hash!r}"
+            )
+        if self.disclosure not in RULES:
+            raise ConfigError(
+                f"disclosure must be one of {', '.join(RULES)}, not {self.disclosure!r}"
             )
         if self.weights not in WEIGHTS:
             raise ConfigError(f"weights must be one of {WEIGHTS}, not {self.weights!r}")
@@ -166,6 +185,7 @@ class SitePolicy:
             "min_state_rows",
             "max_messages",
             "max_messages_a_day",
+            "max_sums",
         ):
             value = getattr(self, name)
             if value is not None and value < 0:
@@ -195,6 +215,13 @@ class SitePolicy:
         """Raise PolicyError unless this table may take part at all."""
         self.require_rows(dataset.n_rows)
         self.require_names(dataset.names)
+
+    def require_sums(self, in_run: int, in_day: int) -> None:
+        """Raise PolicyError where a run has had so many shares of masked sums that it is enough."""
+        if self.max_sums is not None and in_run >= self.max_sums:
+            raise refusal(
+                "max-messages", f"{count_of(in_run, 'share')}; max-sums = {self.max_sums}"
+            )
 
     def require_budget(self, in_run: int, in_day: int) -> None:
         """Raise PolicyError where so many answers, to this run and in a day, are enough."""
@@ -245,12 +272,28 @@ class SitePolicy:
         if found:
             raise refusal("states", identifier_words(found))
 
-    def require_counts(self, rows: int, families: Iterable[Family]) -> None:
-        """Raise PolicyError unless the counts of these families may leave a table of `rows`."""
+    def require_exact(self) -> None:
+        """Raise PolicyError unless exact counts may leave."""
         if self.max_epsilon is not None:
             raise refusal("max-epsilon", "counts are not private")
         if not self.counts:
             raise refusal("counts", "this site sends no counts")
+
+    def require_meaningful(self, guarantee: Guarantee, rows: int) -> None:
+        """Raise PolicyError for a promise that promises hardly anything, unless the site wants it.
+
+        Beyond ε = MAX_EPSILON an answer may tell any row; with δ of 1 / rows or more, publishing a
+        row that is drawn at random would be as private.
+        """
+        if self.weak_privacy:
+            return
+        if guarantee.epsilon > MAX_EPSILON or guarantee.delta * rows >= 1:
+            words = f"{guarantee.words} in {count_of(rows, 'row')}; weak-privacy = true allows it"
+            raise refusal("max-epsilon", words)
+
+    def require_counts(self, rows: int, families: Iterable[Family]) -> None:
+        """Raise PolicyError unless the counts of these families may leave a table of `rows`."""
+        self.require_exact()
         if rows < self.counts_min_rows:
             raise refusal(
                 "counts", f"{count_of(rows, 'row')}, at least {self.counts_min_rows} wanted"
@@ -264,6 +307,8 @@ class SitePolicy:
     def permit_counts(self, counts: FamilyCounts, *, compared: bool) -> FamilyCounts:
         """The counts of the families that may leave: those without a count that is too small.
 
+        They are rounded where the policy's rule for small counts says so.
+
         Parameters
         ----------
         counts : of all families that were asked for.
@@ -276,16 +321,32 @@ class SitePolicy:
         kept = [each for each in counts.tables.families if self._is_large(counts.filled(each)[1])]
         if compared or not kept:
             self.require_cells(counts.counts)
-        return counts if len(kept) == len(counts.tables.families) else counts.of(kept)
+        told = counts if len(kept) == len(counts.tables.families) else counts.of(kept)
+        return round_counts(told, self.rule)
+
+    @property
+    def rule(self) -> CountRule:
+        """What is done with small counts: the office's rule, or min-cell where that is more."""
+        preset = RULES[self.disclosure]
+        return replace(preset, least=max(preset.least, self.min_cell))
 
     def _is_large(self, cells: Ints) -> bool:
-        return not ((cells > 0) & (cells < self.min_cell)).any()
+        return not self.rule.is_small(cells)
+
+    def require_unrounded(self) -> None:
+        """Raise PolicyError where counts leave rounded only, or small ones not at all.
+
+        Moments cannot be rounded, and in a masked sum nobody sees which counts are small.
+        """
+        if self.disclosure != "none":
+            raise refusal("min-cell", f"disclosure = {self.disclosure!r} holds of single counts")
 
     def require_cells(self, cells: Ints) -> None:
         """Raise PolicyError unless every one of these counts is 0 or large enough."""
-        small = int(((cells > 0) & (cells < self.min_cell)).sum())
+        least = self.rule.least
+        small = int(((cells > 0) & (cells < least)).sum())
         if small:
-            raise refusal("min-cell", f"{count_of(small, 'count')} from 1 to {self.min_cell - 1}")
+            raise refusal("min-cell", f"{count_of(small, 'count')} from 1 to {least - 1}")
 
     def require_histograms(self) -> None:
         """Raise PolicyError unless counts of a column's numbers may leave."""

@@ -49,6 +49,11 @@ def require_private_run(experiment: Experiment) -> None:
             f"discretise is not for the private learner {name}: cut points found in the tables are "
             "data, too; give a schema with cut points"
         )
+    if experiment.tables.leave_out_identifiers:
+        raise ConfigError(
+            f"leave-out-identifiers is not for the private learner {name}: which columns look like "
+            "identifiers is data, too; name them (--leave-out)"
+        )
     if experiment.learner.row_weight != 1:
         raise ConfigError(
             f"row-weight must be 1 with the private learner {name}, not "

@@ -233,6 +233,11 @@ class FederationSettings(Settings):
         finite_at_least(0),
         shown="ess",
     )
+    contract: tuple[str, ...] = setting(
+        (),
+        "Hashes of the sites' contracts (fedbn site prepare); a site with another refuses.",
+        shown="any",
+    )
     share_diagnostics: bool = setting(
         False, "Whether clients also send their label, their row count and their seconds."
     )

@@ -7,16 +7,20 @@ ledger = "north.privacy.jsonl"      # what private runs have spent; beside the t
 cohorts = "north.cohorts.jsonl"     # with whom it summed; beside the table by default
 identity-key = "north.identity"     # an Ed25519 key (ssh-keygen -t ed25519), for signed rosters
 bundles = ["3a6e..."]               # SHA-256 of the only runs' bundles that are answered
-schema = "states.json"             # agreed columns and states; private runs need it here
+schema = "states.json"              # agreed columns and states; or a table of them, [schema]
 leave-out = ["record_id"]           # own columns that take no part
 table = "north.csv"                 # for trying the file out: fedbn check, fedbn simulate --sites
 missing = ["?"]                     # what stands for a missing cell here
-missing-cells = "drop-rows"         # instead of what the run says; so for the next five
+missing-cells = "drop-rows"         # refuse by default; no run has a say, nor in the next five
 separator = ";"
 decimal = ","
 encoding = "latin-1"
 header = "no"                       # then the columns are V1, V2, ...
 skip-lines = 2
+
+[schema]                            # in place of the file of this name
+smoke = ["no", "yes"]
+age = {cuts = [40, 60]}
 
 [policy]                            # see fedbn.federation.policy; every key may be left out
 min-rows = 500
@@ -29,7 +33,8 @@ counts = true                       # exact counts of families may leave
 counts-min-rows = 1000
 counts-max-parents = 4
 min-cell = 5                        # no count from 1 to 4
-histograms = false                  # no counts of numbers for common cut points
+disclosure = "pcornet"              # an office's rule for small counts; or "opensafely", "none"
+histograms = true                   # counts of numbers may leave, for common cut points
 weights = "uniform"                 # of several structures; rounded by default
 max-states = 50                     # a column with more, or with rare states, is not named
 min-state-rows = 5
@@ -37,9 +42,11 @@ allow-states = ["zip"]              # but this one is
 kind = "categorical"                # no runs with numbers
 max-messages = 50                   # answers to one run
 max-messages-a-day = 100
+max-sums = 1000                     # shares of masked sums to one run
 schema-hash = "9c0f..."             # the only agreed schema
 max-epsilon = 3.0                   # then only private structures leave
 delta = 1e-6
+weak-privacy = true                 # ε above 10, or δ of 1 / rows and more, all the same
 secure-sums = true                  # then structures never leave in the open
 min-cohort = 5
 
@@ -70,13 +77,15 @@ from typing import Any
 from fedbn.bounded_file import MAX_SETTINGS, read_bounded
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation
-from fedbn.errors import ConfigError, did_you_mean
+from fedbn.data.schema import Schema
+from fedbn.data.tables import read_schema
+from fedbn.errors import ConfigError, SchemaError, did_you_mean
 from fedbn.federation.offers import Offers, offers_from
 from fedbn.federation.policy import SitePolicy
 
 __all__ = ["SiteFile", "is_site_file", "read_site_file"]
 
-_KEYS = {
+_KEYS: Mapping[str, type | tuple[type, ...]] = {
     "name": str,
     "disclosures": str,
     "keep-messages": bool,
@@ -84,7 +93,7 @@ _KEYS = {
     "cohorts": str,
     "identity-key": str,
     "bundles": list,
-    "schema": str,
+    "schema": (str, dict),
     "leave-out": list,
     "table": str,
     "missing": list,
@@ -111,10 +120,12 @@ _POLICY = {
     "counts-min-rows": int,
     "counts-max-parents": int,
     "min-cell": int,
+    "disclosure": str,
     "histograms": bool,
     "weights": str,
     "max-epsilon": float,
     "delta": float,
+    "weak-privacy": bool,
     "secure-sums": bool,
     "min-cohort": int,
     "max-states": int,
@@ -123,6 +134,7 @@ _POLICY = {
     "kind": str,
     "max-messages": int,
     "max-messages-a-day": int,
+    "max-sums": int,
     "schema-hash": str,
 }
 _OFFERS: Mapping[str, type | tuple[type, ...]] = {
@@ -160,7 +172,7 @@ class SiteFile:
     peers : name -> identity of every other site with which it sums; None: any.
     offers : what a run may choose.
     keep_messages : whether a copy of every message is kept beside the log.
-    schema : path of the agreed columns and states; None where the site does not know them.
+    schema : the agreed columns and states; None for those that its table is found to have.
     """
 
     name: str | None = None
@@ -168,7 +180,7 @@ class SiteFile:
     mapping: SiteMapping = SiteMapping()
     disclosures: Path | None = None
     ledger: Path | None = None
-    schema: Path | None = None
+    schema: Schema | None = None
     table: Path | None = None
     columns: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -213,7 +225,7 @@ def read_site_file(path: str | Path) -> SiteFile:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
     try:
         return _site(content, Path(path).absolute().parent)
-    except ConfigError as error:
+    except (ConfigError, SchemaError) as error:
         raise ConfigError(f"{path}: {error}") from None
 
 
@@ -225,7 +237,7 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
     _require_types(offers, _OFFERS)
     paths = {
         key.replace("-", "_"): folder / content[key]
-        for key in ("disclosures", "ledger", "cohorts", "identity-key", "schema", "table")
+        for key in ("disclosures", "ledger", "cohorts", "identity-key", "table")
         if key in content
     }
     if ("peers" in content or "identity-key" in content) and "name" not in content:
@@ -237,6 +249,7 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
         policy=policy,
         offers=offers_from(offers, folder),
         keep_messages=content.get("keep-messages", False),
+        schema=_schema(content["schema"], folder) if "schema" in content else None,
         mapping=_mapping(content),
         peers=_translation("peers", content["peers"]) if "peers" in content else None,
         columns=_texts("columns", columns) if isinstance(columns, list) else (),
@@ -248,6 +261,13 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
     )
     site.prepare(Preparation())
     return site
+
+
+def _schema(said: str | Mapping[str, Any], folder: Path) -> Schema:
+    """The columns of the file's own table, or of another file."""
+    if isinstance(said, str):
+        return read_schema(folder / said)
+    return Schema.from_dict(said)
 
 
 def _policy(content: Mapping[str, Any]) -> SitePolicy:

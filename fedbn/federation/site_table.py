@@ -24,8 +24,10 @@ from fedbn.data.quantiles import (
     MANY_NUMBERS,
     Selection,
     histogram,
+    total_of,
     uncut_remarks,
     wanted_intervals,
+    weights_of,
 )
 from fedbn.data.table_settings import TableSettings
 from fedbn.data.tables import read_prepared
@@ -183,13 +185,12 @@ def tables_with_cuts(sites: Sequence[Numbers], settings: TableSettings) -> Table
     kinds = {f"table {i}": many_numbers(site) for i, site in enumerate(sites, start=1)}
     given = settings.preparation().cuts
     state = Selection(wanted_intervals(settings.intervals, kinds, given))
+    weights: list[dict[str, int]] = []
     while not state.done:
         question = state.question()
         answers = [histogram(question, site) for site in sites]
-        total = answers[0]
-        for answer in answers[1:]:
-            total = total + answer
-        state = state.after(total)
+        weights = weights or weights_of(answers)
+        state = state.after(total_of(answers, weights))
     for words in [*uncut_remarks(settings.intervals, kinds, given), *state.remarks()]:
         warnings.warn(words, FedbnWarning, stacklevel=2)
     cuts = {**settings.preparation().cuts, **state.cuts()}

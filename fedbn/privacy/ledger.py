@@ -37,7 +37,15 @@ from fedbn.locked_file import last_byte, lock
 from fedbn.privacy.guarantee import ADJACENCY, UNIT, Guarantee
 from fedbn.privacy.zcdp import epsilon_of
 
-__all__ = ["Ledger", "Reservation", "ledger_beside", "reserve", "table_digest", "would_exceed"]
+__all__ = [
+    "Ledger",
+    "Reservation",
+    "keyed_digest",
+    "ledger_beside",
+    "reserve",
+    "table_digest",
+    "would_exceed",
+]
 
 
 @dataclass(frozen=True)
@@ -210,6 +218,11 @@ def table_digest(dataset: Dataset, ledger: str | Path) -> str:
     keyed = hmac.new(_secret(Path(ledger)), dataset.schema.hash.encode(), hashlib.sha256)
     keyed.update(np.ascontiguousarray(rows, dtype="<i4").tobytes())
     return keyed.hexdigest()
+
+
+def keyed_digest(digest: str, ledger: str | Path) -> str:
+    """SHA-256 (hex) of a table's digest, keyed with the site's secret; raises ResultsError."""
+    return hmac.new(_secret(Path(ledger)), digest.encode("ascii"), hashlib.sha256).hexdigest()
 
 
 def _secret(ledger: Path) -> bytes:

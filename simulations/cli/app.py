@@ -21,6 +21,7 @@ from fedbn.errors import FedbnError
 from simulations.cli.credible import credible
 from simulations.cli.federations import report, simulate
 from simulations.cli.networks import networks, sample
+from simulations.cli.sites import site
 from simulations.cli.structures import compare, fuse
 from simulations.cli.studies import reproduce
 from simulations.cli.tables import audit, learn
@@ -223,6 +224,7 @@ app.command(
         "fedbn keys keys --site west",
     ),
 )(with_quiet(keys))
+app.add_typer(site, rich_help_panel=SITES)
 app.command(
     "app",
     rich_help_panel=SITES,

@@ -159,10 +159,9 @@ def _schema_or_reason(
 
     The site goes the same way where it is deployed (`clients.admission`, `clients.private_runs`).
     """
-    from fedbn.data.tables import read_schema
     from fedbn.federation.naming import schema_to_tell
 
-    policy, own = decided.policy, None if decided.schema is None else read_schema(decided.schema)
+    policy, own = decided.policy, decided.schema
     try:
         policy.require_kind(dataset.schema.kind)
         policy.require_table(dataset)

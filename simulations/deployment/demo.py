@@ -23,13 +23,17 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.data.tables import write_schema, write_table
+from fedbn.data.tables import read_schema, write_schema, write_table
 from fedbn.errors import FlowerRunError
+from fedbn.federation.new_site import LOOSENINGS, site_text
+from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
+from fedbn.federation.site_file import read_site_file
 from fedbn.graphs.writing import write_structure
 from fedbn.networks.catalog import load_network
 from fedbn.results.report import check_results_folder, results_folder
+from fedbn.whole_file import write_whole
 from fedbn.wording import count_of
 from simulations.deployment.deployment import Deployment
 from simulations.flower.bundle import write_bundle
@@ -104,35 +108,46 @@ def _deploy(experiment: Experiment, folder: Path, secure: bool, say: Say) -> Pat
         f"tables of {count_of(len(tables), 'site')}, {count_of(data.rows, 'row')} each, of "
         f"{data.network}"
     )
+    files = _prepare(tables, folder / SCHEMA)
+    say("their files written, their tables prepared: a contract each")
     bundle, results = folder / "app", folder / "results"
     settings = _run_settings(experiment, folder).change(out_dir=str(results))
     write_bundle(bundle, to_run_config(settings))
     with Deployment(folder / "flower", folder / "keys" if secure else None) as deployment:
         if secure:
-            _start_secure(deployment, tables, say)
+            _start_secure(deployment, files, say)
         else:
             deployment.start_superlink()
             say(f"SuperLink at 127.0.0.1:{deployment.port} (insecure)")
-            for site, table in tables.items():
-                deployment.start_node(site, table)
+            for site, file in files.items():
+                deployment.start_node(site, tables[site], file)
         say(f"SuperNodes {', '.join(tables)} started; flwr run")
         deployment.require_completed(deployment.submit(bundle), results.is_dir)
         say("run completed, its results fetched; stopping everything")
     return results
 
 
-def _start_secure(deployment: Deployment, tables: Mapping[str, Path], say: Say) -> None:
+def _prepare(tables: Mapping[str, Path], schema: Path) -> dict[str, Path]:
+    """Site -> its file, as `fedbn site new` writes it, after `fedbn site prepare`."""
+    files = {}
+    for site, table in tables.items():
+        files[site] = table.with_suffix(".toml")
+        text = site_text(table, name=site, schema=read_schema(schema), allow=LOOSENINGS)
+        write_whole(files[site], text)
+        renew(table, read_site_file(files[site]))
+    return files
+
+
+def _start_secure(deployment: Deployment, files: Mapping[str, Path], say: Say) -> None:
     """What the guide starts, with a file for every site."""
-    deployment.make_keys(tuple(tables))
+    deployment.make_keys(tuple(files))
     say("keys: a certificate authority, the server's certificates, a key pair per site")
     deployment.start_superlink()
     deployment.start_front()
     say(f"SuperLink at 127.0.0.1:{deployment.port}, its front at {deployment.front} (TLS)")
-    deployment.register(tables)
+    deployment.register(files)
     say("public keys of the sites registered")
-    for site, table in tables.items():
-        file = table.with_suffix(".toml")
-        file.write_text(f'name = "{site}"\ntable = "{table.name}"\n', encoding="utf-8")
+    for site, file in files.items():
         deployment.start_site(site, file)
 
 

@@ -39,8 +39,8 @@ from flwr.supercore.runtime import RuntimeHttpClient
 from flwr.supernode.runtime.run_clientapp import pull_task_input, push_message, push_task_output
 
 from clients.client_app import app
-from clients.disclosures import BUNDLE, disclose
-from clients.mods import redact
+from clients.disclosures import BUNDLE
+from clients.door import refuse
 from fedbn.errors import ConfigError
 from fedbn.federation.site_file import read_site_file
 from simulations.deployment.front import address
@@ -142,8 +142,7 @@ def answer(message: Message, context: Context, bundle: bytes) -> Message:
         return app(message, context)
     LOG.warning("run %s is refused: %s; bundle %s", context.run_id, reason, os.environ[BUNDLE])
     error = Error(ErrorCode.INVALID_FAB, f"refused by this site: {reason}")
-    notice = Message(error, reply_to=message)
-    return redact(message, context, lambda m, c: disclose(m, c, lambda *_: notice))
+    return refuse(message, context, Message(error, reply_to=message))
 
 
 def _client(supernode: str, interceptors: Sequence[ProtobufClientInterceptor]) -> RuntimeHttpClient:

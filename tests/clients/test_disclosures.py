@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flwr.app import ConfigRecord, Message, RecordDict
 
-from clients.mods import FAILED, REFUSED
+from clients.door import FAILED, REFUSED
 from fedbn.data.dataset import Schema
+from fedbn.errors import FedbnError
 from fedbn.federation.disclosure import Disclosure, digest
 from fedbn.federation.disclosure_log import read_log
+from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
+from fedbn.federation.site_file import read_site_file
 from simulations.in_process_grid import InProcessGrid
 
 TABLE = "Raucher,b\n" + "ja,1\nnein,2\n" * 20
@@ -27,8 +31,11 @@ class Site:
 
     def __init__(self, folder: Path, policy: str = "", **settings: Any) -> None:
         self.folder = folder
-        (folder / "secret-place.csv").write_text(TABLE)
+        table = folder / "secret-place.csv"
+        table.write_text(TABLE)
         (folder / "site.toml").write_text(policy)
+        with suppress(FedbnError):
+            renew(table, read_site_file(folder / "site.toml"), confirmed=True)
         self.settings = to_run_config(Experiment.of(**settings))
 
     def ask(self, category: str, **records: ConfigRecord) -> Message:
@@ -49,7 +56,8 @@ class Site:
 
     @property
     def log(self) -> tuple[Disclosure, ...]:
-        return read_log(self.folder / "secret-place.csv.disclosures.jsonl").entries
+        entries = read_log(self.folder / "secret-place.csv.disclosures.jsonl").entries
+        return tuple(entry for entry in entries if entry.kind != "contract")
 
 
 @pytest.mark.parametrize(

@@ -13,37 +13,27 @@ import pytest
 from flwr.app import ConfigRecord, Message, RecordDict
 from scipy.special import gammaln
 
-from clients.mods import FAILED, REFUSED
+from clients.door import REFUSED
 from fedbn.data.dataset import Schema
 from fedbn.federation.disclosure_log import read_log
-from fedbn.federation.run_config import to_run_config
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
-from simulations.in_process_grid import InProcessGrid
+from tests.clients.deployed import DeployedSite as Deployed
 
 pytestmark = pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning")
 
 PAIR = {"a": ["0", "1"], "b": ["0", "1"]}
 
 
-class DeployedSite:
-    """A site with a table of its own, in this process; every `ask` may be another run."""
-
-    def __init__(self, folder: Path, table: str, site_file: str = "") -> None:
-        self.table = folder / "north.csv"
-        self.table.write_text(table)
-        (folder / "site.toml").write_text(site_file)
-        self.node = {"data-path": str(self.table), "policy": str(folder / "site.toml")}
+class DeployedSite(Deployed):
+    """Every `ask` may be another run."""
 
     def ask(self, run: Experiment, kind: str = "query", schema: Schema | None = None) -> Message:
-        grid = InProcessGrid(to_run_config(run), [self.node])
         content = RecordDict()
         if schema is not None:
             task = {"text": schema_to_text(schema), "hash": schema.hash, "round": 1}
             content["task"] = ConfigRecord(task)
-        (node,) = grid.get_node_ids()
-        (reply,) = grid.send_and_receive([Message(content, node, kind)])
-        return reply
+        return self.send(run, kind, content)
 
     def word(self, run: Experiment, kind: str = "query", schema: Schema | None = None) -> str:
         reply = self.ask(run, kind, schema)
@@ -69,73 +59,71 @@ PLAIN = Experiment.of()
 
 
 def test_identifiers_do_not_leave_by_accident(tmp_path: Path) -> None:
-    assert DeployedSite(tmp_path, patients()).word(PLAIN) == "states"
+    site = DeployedSite(tmp_path, patients())
+    assert site.refusal.startswith("states: ")
+    assert site.word(PLAIN) == "contract"
     allowed = "leave-out = ['id']\n[policy]\nallow-states = ['rare']\n"
     reply = DeployedSite(tmp_path, patients(), allowed).ask(PLAIN)
     states = json.loads(str(reply.content["schema"]["text"]))
     assert states == {"rare": ["x", "y"], "smokes": ["no", "yes"]}
 
 
-def test_what_looks_like_an_identifier_and_how_to_go_on_is_in_the_sites_own_log(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    logging.disable(logging.NOTSET)
-    with caplog.at_level(logging.WARNING, logger="fedbn.client"):
-        DeployedSite(tmp_path, patients()).ask(PLAIN)
+def test_whoever_prepares_a_table_is_told_what_looks_like_an_identifier(tmp_path: Path) -> None:
+    said = DeployedSite(tmp_path, patients()).refusal
     for words in ("column 'id' has 60 states", "column 'rare' has a state of fewer than 5 rows"):
-        assert words in caplog.text
-    assert 'allow-states = ["id", "rare"]' in caplog.text
+        assert words in said
+    assert 'allow-states = ["id", "rare"]' in said
 
 
-def test_states_that_were_agreed_before_are_not_the_sites_to_hide(tmp_path: Path) -> None:
+def test_states_that_the_site_s_file_names_are_told_and_no_others(tmp_path: Path) -> None:
     agreed = {"rare": ["x", "y", "z"], "smokes": ["no", "yes"]}
     (tmp_path / "states.json").write_text(json.dumps(agreed))
-    leave_out = Experiment.of(leave_out=("id",))
-    by_run = DeployedSite(tmp_path, patients()).ask(leave_out, schema=Schema.categorical(agreed))
-    by_site = DeployedSite(tmp_path, patients(), "schema = 'states.json'\n").ask(leave_out)
-    for reply in (by_run, by_site):
-        assert json.loads(str(reply.content["schema"]["text"])) == agreed
+    site = DeployedSite(tmp_path, patients(), "schema = 'states.json'\n")
+    reply = site.ask(PLAIN, schema=Schema.categorical(agreed))
+    assert json.loads(str(reply.content["schema"]["text"])) == agreed
+    for other in (agreed | {"rare": ["x", "y"]}, {"smokes": ["no", "yes"]}):
+        for kind in ("query", "train"):
+            assert site.word(PLAIN, kind, Schema.categorical(other)) == "contract"
 
 
 def test_a_run_that_lists_all_identifiers_gets_no_column_of_them(tmp_path: Path) -> None:
     everybody = [f"patient {i}" for i in range(200)]
     listed = Schema.categorical({"id": everybody, "rare": ["x", "y"], "smokes": ["no", "yes"]})
-    site = DeployedSite(tmp_path, patients())
-    assert site.word(PLAIN, schema=listed) == "states"
-    assert site.word(PLAIN, "train", listed) == "states"
+    for file in ("", "leave-out = ['id']\n[policy]\nallow-states = ['rare']\n"):
+        site = DeployedSite(tmp_path, patients(), file)
+        site.prepare(confirmed=True)
+        assert site.word(PLAIN, schema=listed) == "contract"
+        assert site.word(PLAIN, "train", listed) == "contract"
 
 
-def test_a_table_beyond_the_sites_own_schema_is_refused(tmp_path: Path) -> None:
+def test_a_table_beyond_the_sites_own_schema_is_not_prepared(tmp_path: Path) -> None:
     (tmp_path / "states.json").write_text('{"rare": ["x"], "smokes": ["no", "yes"]}')
     site = DeployedSite(tmp_path, patients(), "schema = 'states.json'\nleave-out = ['id']\n")
-    assert site.word(PLAIN) == "schema"
+    assert "column 'rare' has state 'y'" in site.refusal
+    assert site.word(PLAIN) == "contract"
 
 
-@pytest.mark.parametrize("policy", ["min-rows = 61", "variables = ['smokes']"])
-def test_a_site_that_sends_nothing_is_no_oracle_on_its_cells(tmp_path: Path, policy: str) -> None:
+CELLS_OF_A_RUN = [
+    Experiment.of(missing=("patient 7",)),
+    Experiment.of(missing=("nobody",)),
+    Experiment.of(missing=("patient 7",), missing_cells="drop-rows"),
+    Experiment.of(cuts=("rare=1,2",)),
+    Experiment.of(columns=("nothing",)),
+    Experiment.of(separator=";"),
+    Experiment.of(score="bge"),
+]
+
+
+@pytest.mark.parametrize("policy", ["min-rows = 61", "variables = ['smokes']", ""])
+def test_a_run_that_would_read_the_table_in_another_way_is_one_word(
+    tmp_path: Path, policy: str
+) -> None:
     """`missing=Meyer` was answered with DataError where the table has a Meyer, else min-rows."""
-    site = DeployedSite(tmp_path, patients(), f"[policy]\n{policy}\n")
-    runs = [
-        PLAIN,
-        Experiment.of(missing=("patient 7",)),
-        Experiment.of(missing=("nobody",)),
-        Experiment.of(missing=("patient 7",), missing_cells="drop-rows"),
-        Experiment.of(cuts=("rare=1,2",)),
-        Experiment.of(score="bge"),
-    ]
-    assert {site.word(run) for run in runs} == {policy.split()[0]}
-    assert {site.word(run, "query.histogram") for run in runs[:1]} == {policy.split()[0]}
-
-
-def test_all_failures_are_the_same_word(tmp_path: Path) -> None:
-    site = DeployedSite(tmp_path, patients())
-    runs = [
-        Experiment.of(missing=("patient 7",)),
-        Experiment.of(columns=("nothing",)),
-        Experiment.of(score="bge"),
-        Experiment.of(separator=";"),
-    ]
-    assert {site.word(run) for run in runs} == {FAILED}
+    file = f"[policy]\nallow-states = ['id', 'rare']\nmax-states = 0\n{policy}\n"
+    site = DeployedSite(tmp_path, patients(), file)
+    assert site.refusal == ""
+    assert site.word(PLAIN) == (policy.split()[0] if policy else "answered")
+    assert {site.word(run) for run in CELLS_OF_A_RUN} == {"contract"}
 
 
 OFFERS = """
@@ -159,7 +147,8 @@ memory-mb = 600
     [
         ({}, "answered"),
         ({"learner": "hc"}, "answered"),
-        ({"missing": ("NA",), "max_parents": 2}, "answered"),
+        ({"max_parents": 2}, "answered"),
+        ({"missing": ("NA",)}, "contract"),
         ({"learner": "xges0"}, "offers"),
         ({"score": "bic"}, "offers"),
         ({"score": "bge"}, "kind"),
@@ -180,8 +169,8 @@ def test_a_run_gets_what_the_site_offers(
 
 def test_knowledge_is_never_read_from_the_runs_path(tmp_path: Path) -> None:
     """A run that named /dev/zero filled the site's memory."""
-    run = Experiment.of(knowledge="/dev/zero", leave_out=("id", "rare"))
-    assert DeployedSite(tmp_path, patients()).word(run) == "offers"
+    run = Experiment.of(knowledge="/dev/zero")
+    assert DeployedSite(tmp_path, related(40)).word(run) == "offers"
     (tmp_path / "own.json").write_text('{"forbidden": [["a", "b"], ["b", "a"]]}')
     site = DeployedSite(tmp_path, related(40), "[offers]\nknowledge = 'own.json'\n")
     for knowledge in (None, "/dev/zero"):
@@ -208,6 +197,7 @@ def test_weights_of_several_structures_are_rounded_unless_the_site_says_exact(
     sent = {}
     for policy in ("", "[policy]\nweights = 'exact'\n", "[policy]\nweights = 'uniform'\n"):
         site = DeployedSite(tmp_path, unrelated(40), policy)
+        site.prepare(confirmed=True)
         record = site.ask(run, "train", Schema.categorical(PAIR)).content["structures"]
         sent[policy] = np.sort(record["weights"].numpy())
     rounded, exact, uniform = sent.values()
@@ -228,8 +218,9 @@ def test_no_run_seeds_a_random_learner_at_a_deployed_site(tmp_path: Path) -> Non
     table = "a,b,c,d\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
     schema = Schema.categorical(dict.fromkeys("abcd", ("0", "1")))
     answers = set()
+    site = DeployedSite(tmp_path, table, exact)
     for _ in range(6):
-        record = DeployedSite(tmp_path, table, exact).ask(run, "train", schema).content
+        record = site.ask(run, "train", schema).content
         answers.add(tuple(array.data for array in record["structures"].values()))
     assert len(answers) > 1
 
@@ -248,42 +239,36 @@ def tables() -> Any:
     return found[fewest >= 5]
 
 
-def joined(found: Any, ess: float, r: int, s: int) -> Any:
-    """Whether BDeu joins a (r states) and b (s states), of which two each occur; bool [tables]."""
+def joined(found: Any, ess: float) -> Any:
+    """Whether BDeu joins a and b, of two states each; bool [tables]."""
 
     def term(counts: Any, prior: float) -> Any:
         return gammaln(counts + prior) - gammaln(prior)
 
-    both = term(found, ess / (r * s)).sum(axis=(1, 2))
-    left = term(found.sum(axis=2), ess / r).sum(axis=1)
-    right = term(found.sum(axis=1), ess / s).sum(axis=1)
+    both = term(found, ess / 4).sum(axis=(1, 2))
+    left = term(found.sum(axis=2), ess / 2).sum(axis=1)
+    right = term(found.sum(axis=1), ess / 2).sum(axis=1)
     whole = term(found.sum(axis=(1, 2)), ess)
     return both + whole > left + right + 1e-9
 
 
 def rebuilt(site: DeployedSite) -> tuple[int, int, str]:
     """(tables that are left, questions, last word): the question that halves those left, again."""
-    states = [str(i) for i in range(9)]
     left, asked = tables(), 0
-    questions = [
-        (ess, r, s)
-        for ess in np.geomspace(0.01, 300, 40).tolist()
-        for r, s in ((2, 2), (2, 5), (5, 2), (9, 3))
-    ]
+    questions = np.geomspace(0.001, 3000, 400).tolist()
     while True:
-        shares = [joined(left, *question).mean() for question in questions]
+        shares = [joined(left, ess).mean() for ess in questions]
         best = int(np.argmin(np.abs(np.array(shares) - 0.5)))
         if min(shares[best], 1 - shares[best]) == 0:
             return len(left), asked, "answered"
-        ess, r, s = questions.pop(best)
-        schema = Schema.categorical({"a": states[:r], "b": states[:s]})
+        ess = questions.pop(best)
         run = Experiment.of(ess=ess, schema="states.json")
-        reply = site.ask(run, "train", schema)
+        reply = site.ask(run, "train", Schema.categorical(PAIR))
         asked += 1
         if reply.has_error():
             return len(left), asked, str(reply.error.reason)
         bit = len(reply.content["structures"]["edges"].numpy()) > 0
-        left = left[joined(left, ess, r, s) == bit]
+        left = left[joined(left, ess) == bit]
 
 
 def secret() -> str:
@@ -293,17 +278,18 @@ def secret() -> str:
 
 @pytest.mark.slow
 def test_answers_of_one_bit_rebuild_a_table_only_where_the_budget_lets_them(tmp_path: Path) -> None:
-    """Without a budget a handful of tables is left of 10,000; with it, many are."""
+    """Without a budget fewer tables are left of 10,000 than with it."""
     unlimited = "[policy]\nmax-messages = 100000\nmax-messages-a-day = 100000\n"
-    few, asked, word = rebuilt(DeployedSite(tmp_path, secret(), unlimited))
+    for name in ("free", "bound"):
+        (tmp_path / name).mkdir()
+    few, asked, word = rebuilt(DeployedSite(tmp_path / "free", secret(), unlimited))
     assert word == "answered"
-    (tmp_path / "north.csv.disclosures.jsonl").unlink()
     spent = f"[policy]\nmax-messages = {asked // 3}\n"
-    many, before, word = rebuilt(DeployedSite(tmp_path, secret(), spent))
+    many, before, word = rebuilt(DeployedSite(tmp_path / "bound", secret(), spent))
     assert (before, word) == (asked // 3 + 1, f"{REFUSED}: max-messages")
     assert few < many
-    log = read_log(tmp_path / "north.csv.disclosures.jsonl")
-    assert (len(log.entries), log.broken) == (before, "")
+    log = read_log(tmp_path / "bound" / "north.csv.disclosures.jsonl")
+    assert (len(log.entries), log.broken) == (before + 1, "")  # and the line of the contract
 
 
 def test_by_default_the_budget_is_fewer_answers_than_the_attack_needs(tmp_path: Path) -> None:

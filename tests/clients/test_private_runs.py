@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from flwr.app import ConfigRecord, Message, RecordDict
 
-from clients.mods import FAILED
+from clients.door import FAILED
 from fedbn.data.dataset import Schema
 from fedbn.federation.disclosure_log import read_log
+from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import Experiment
+from fedbn.federation.site_file import read_site_file
 from fedbn.learners import LearnerSettings
 from fedbn.privacy.ledger import Ledger
 from simulations.in_process_grid import InProcessGrid
@@ -33,6 +35,7 @@ class SiteNode:
         self.table.write_text("a,b,c\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
         (folder / "states.json").write_text(json.dumps(SCHEMA.to_dict()))
         (folder / "site.toml").write_text(site_file)
+        renew(self.table, read_site_file(folder / "site.toml"), confirmed=True)
         node = {"data-path": str(self.table), "policy": str(folder / "site.toml")}
         self.grid = InProcessGrid(to_run_config(experiment), [node])
         self.ledger = folder / "t.csv.privacy.jsonl"

@@ -12,13 +12,14 @@ from flwr.app import Context, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 
 from clients.client_app import app
-from clients.mods import FAILED
-from clients.site import is_simulated, read_decisions, simulating, site_file
+from clients.door import FAILED
+from clients.site import decisions_of_node, is_simulated, simulating, site_file
 from fedbn.errors import ConfigError
 from fedbn.federation.disclosure_log import read_log
-from fedbn.federation.policy import SitePolicy
+from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
+from fedbn.federation.site_file import read_site_file
 
 SECRET = "patient 4711"
 
@@ -78,15 +79,18 @@ def test_the_run_s_sites_never_decide_for_a_node_with_a_table(
     secret: str, tmp_path: Path, numbered: dict[str, int]
 ) -> None:
     """With a number beside the table, the run could name another policy, and no log was kept."""
-    (tmp_path / "own.toml").write_text("[policy]\nmin-rows = 1000\n")
+    rules = "[policy]\nmin-rows = 1000\nallow-states = ['name']\n"
+    (tmp_path / "own.toml").write_text(rules)
     (tmp_path / "evil.toml").write_text(f'table = "{secret}"\n')
     run = Experiment.of(sites=(str(tmp_path / "evil.toml"),))
     own = context(run, data_path=secret, policy=str(tmp_path / "own.toml"), **numbered)
-    assert read_decisions(own).policy == SitePolicy(min_rows=1000)
+    renew(secret, read_site_file(tmp_path / "own.toml"))
+    assert decisions_of_node(own)[0].policy.min_rows == 1000
     assert described(own).error.reason.endswith(": min-rows")
     with simulating():
         assert described(own).error.reason.endswith(": min-rows")
-    assert len(read_log(f"{secret}.disclosures.jsonl").entries) == 2
+    kinds = [entry.kind for entry in read_log(f"{secret}.disclosures.jsonl").entries]
+    assert kinds == ["contract", "query", "query"]
 
 
 def test_who_has_a_policy_or_a_table_has_a_log(secret: str, tmp_path: Path) -> None:

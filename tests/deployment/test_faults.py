@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from clients.mods import FAILED
+from clients.door import FAILED
+from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
+from fedbn.federation.site_file import read_site_file
 from simulations.deployment.deployment import Deployment
 from simulations.flower.bundle import write_bundle
 from tests.deployment.conftest import SITES, Simulated
@@ -37,7 +39,8 @@ def test_a_lying_a_lost_and_a_restarted_process(
         deployment.register([*SITES, "west"])
         for site in SITES:
             file = tables[site].with_suffix(".toml")
-            file.write_text(f'table = "{tables[site].name}"\n')
+            file.write_text(f'schema = "{schema}"\ntable = "{tables[site].name}"\n')
+            renew(tables[site], read_site_file(file), confirmed=True)
             deployment.start_site(site, file, program=HOSTILE)
             behave(deployment, site, "plain")
         is_stopped_and_a_site_comes_back(deployment, bundle, tmp_path / "stopped")

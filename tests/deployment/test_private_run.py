@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
+from fedbn.federation.site_file import read_site_file
 from fedbn.learners import LearnerSettings
 from fedbn.privacy.ledger import Ledger
 from simulations.deployment.deployment import Deployment
@@ -33,6 +35,7 @@ def test_every_site_reserves_before_it_draws_and_refuses_what_it_has_not(
             policy.write_text(
                 f'schema = "{schema}"\nledger = "{ledgers[site]}"\n[policy]\nmax-epsilon = 1.2\n'
             )
+            renew(tables[site], read_site_file(policy), confirmed=True)
             deployment.start_node(site, tables[site], policy)
         out = tmp_path / "out"
         run = deployment.submit(tmp_path / "app", out_dir=str(out))

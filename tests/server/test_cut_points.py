@@ -28,7 +28,7 @@ def grid_of(folder: Path, lie: object) -> InProcessGrid:
     nodes = []
     for i, ages in enumerate(AGES):
         (folder / f"s{i}.csv").write_text("age,b\n" + "".join(f"{age},x\n" for age in ages))
-        (folder / f"s{i}.toml").write_text("[policy]\nhistograms = true\n")
+        (folder / f"s{i}.toml").write_text("[policy]\nhistograms = true\nmin-state-rows = 0\n")
         nodes.append({"data-path": str(folder / f"s{i}.csv"), "policy": str(folder / f"s{i}.toml")})
     return InProcessGrid(to_run_config(PLAN), nodes, fault=lie)  # type: ignore[arg-type]
 
@@ -116,3 +116,22 @@ def test_columns_that_are_not_cut_are_told() -> None:
     assert len(lines) == 9
     assert lines[0].endswith("at south and 1 more it does not hold numbers only")
     assert lines[-1] == "not cut for the same reason: 4 more columns"
+
+
+def test_one_site_that_claims_a_million_rows_does_not_move_all_cuts(tmp_path: Path) -> None:
+    """Its answers are consistent in all rounds; all its numbers are one, beyond the others."""
+
+    def claim(node: int, reply: Message) -> Message:
+        if node == LIAR and reply.has_content() and "histogram" in reply.content:
+            told = json.loads(str(reply.content["histogram"]["text"]))
+            if isinstance(told.get("age"), list):
+                first = told["age"][-1:]
+                claimed = [[bucket, 10**6] for bucket, _ in first]
+                reply.content["histogram"] = ConfigRecord({"text": json.dumps({"age": claimed})})
+        return reply
+
+    with grid_of(tmp_path, claim) as grid:
+        found = find_cuts(grid, grid.get_node_ids(), PLAN, None)["age"]
+    honest = np.sort(AGES[:2].ravel())
+    assert len(found) > 0
+    assert honest[0] < found[0] < honest[-1]

@@ -12,6 +12,7 @@ from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import FederationResult
 from server.server_app import federate
 from simulations.in_process_grid import InProcessGrid
+from tests.clients.deployed import prepared_nodes
 
 PLAN = Experiment.of(connect_seconds=0.0)
 ROWS = ("x,1\n", "y,2\n", "x,2\n", "y,1\n")
@@ -25,10 +26,7 @@ def site(folder: Path, name: str, header: str = "a,b", rows: tuple[str, ...] = R
 
 def run(folder: Path, experiment: Experiment = PLAN) -> FederationResult:
     sharing = experiment.change(share_diagnostics=True)
-    nodes = [
-        {"data-path": str(table), "policy": str(table.with_suffix(".toml"))}
-        for table in sorted(folder.glob("*.csv"))
-    ]
+    nodes = prepared_nodes(folder, (table.stem for table in sorted(folder.glob("*.csv"))))
     return federate(InProcessGrid(to_run_config(sharing), nodes), sharing).result
 
 
@@ -63,15 +61,17 @@ def test_under_a_given_schema_a_foreign_state_is_a_mismatch(tmp_path: Path) -> N
     site(tmp_path, "east")
     site(tmp_path, "north", rows=("x,1\n", "z,2\n", "x,2\n"))
     (tmp_path / "states.json").write_text('{"a": ["x", "y"], "b": ["1", "2", "3"]}')
+    text = (tmp_path / "east.toml").read_text()
+    (tmp_path / "east.toml").write_text("schema = 'states.json'\n" + text)
     law = PLAN.change(schema=str(tmp_path / "states.json"))
-    with pytest.raises(SchemaError, match="'north' column 'a' has state 'z', which is not agreed"):
+    with pytest.raises(SchemaError, match="1 client has another contract: 'client 2'"):
         run(tmp_path, law)
     result = run(tmp_path, law.change(on_mismatch="leave-out"))
     assert [reply.client for reply in result.replies] == ["east"]
     assert result.schema.to_dict() == {"a": ["x", "y"], "b": ["1", "2", "3"]}
 
 
-def test_a_state_that_no_other_site_has_is_united_and_remarked(
+def test_a_state_that_no_other_site_has_is_remarked_and_not_in_the_contract_of_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     site(tmp_path, "east")
@@ -80,10 +80,10 @@ def test_a_state_that_no_other_site_has_is_united_and_remarked(
     with pytest.raises(SchemaError, match="'a': client 'north' has 'Y', client 'east' has 'y'"):
         run(tmp_path)
     caplog.clear()
-    result = run(tmp_path, PLAN.change(spellings="accept"))
-    assert result.schema.to_dict()["a"] == ["Y", "x", "y"]
-    told = [record.getMessage() for record in caplog.records if record.name == "fedbn.client"]
-    assert told == ["the agreed columns and this site: no other site has 'Y' of 'a'"]
+    with pytest.raises(QuorumError, match="contract"):
+        run(tmp_path, PLAN.change(spellings="accept"))
+    assert "under its contract this site lacks states of the run" in caplog.text
+    assert "north: no other site has 'Y' of 'a'" in caplog.text
 
 
 def test_a_mapping_heals_a_mismatch(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from fedbn.networks.network import BayesianNetwork
 from server.server_app import Federated, federate
 from simulations.in_process_grid import InProcessGrid
 from simulations.run import node_configs
+from tests.clients.deployed import prepared_nodes
 
 WANTED = {"parameters": "federated", "rows": 150, "seed": 3}
 
@@ -64,10 +65,7 @@ def test_a_site_without_permission_leaves_its_rows_out(
         rows = "".join(f"{a},{b}\n" for a, b in rng.integers(0, 2, (40, 2)))
         (tmp_path / f"{name}.csv").write_text("a,b\n" + rows)
         (tmp_path / f"{name}.toml").write_text(f"[policy]\ncounts = {allowed}\n")
-    nodes = [
-        {"data-path": str(tmp_path / f"{n}.csv"), "policy": str(tmp_path / f"{n}.toml")}
-        for n in ("north", "south")
-    ]
+    nodes = prepared_nodes(tmp_path, ("north", "south"))
     experiment = Experiment.of(parameters="federated")
     with InProcessGrid(to_run_config(experiment), nodes) as grid:
         both = federate(grid, experiment)
@@ -91,10 +89,7 @@ def test_a_family_with_a_small_count_is_held_back(
         (tmp_path / f"{name}.toml").write_text(
             '[policy]\ncounts = true\nmin-cell = 5\nallow-states = ["b"]\n'
         )
-    nodes = [
-        {"data-path": str(tmp_path / f"{n}.csv"), "policy": str(tmp_path / f"{n}.toml")}
-        for n in ("north", "south")
-    ]
+    nodes = prepared_nodes(tmp_path, ("north", "south"))
     experiment = Experiment.of(parameters="federated", max_parents=0)
     with InProcessGrid(to_run_config(experiment), nodes) as grid:
         federated = federate(grid, experiment)

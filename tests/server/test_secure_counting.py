@@ -13,8 +13,10 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, DataError, MessageError, PolicyError, QuorumError
 from fedbn.federation.choice_record import choice_to_dict
 from fedbn.federation.disclosure_log import read_log
+from fedbn.federation.prepared_table import renew
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import statements
+from fedbn.federation.site_file import read_site_file
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.writing import structure_text
 from fedbn.networks.family_counts import Family, FamilyTables, families_of
@@ -148,6 +150,7 @@ def test_a_site_whose_policy_gives_no_counts_leaves_the_consensus_without(
         configs = deployed(folder, ("east", "north", "south"), counts="true")
         file = Path(configs[1]["policy"])
         file.write_text(file.read_text().replace("counts = true", f"counts = {allowed}"))
+        renew(file.with_suffix(".csv"), read_site_file(file), confirmed=True)
         result = run_deployed(configs, COUNTED)
         assert (result.choice is not None) == (allowed == "true")
         assert (result.families > 0) == (allowed == "true")

@@ -36,6 +36,7 @@ from server.secure_sums import KEYS, SUMS
 from server.server_app import federate, run_and_write
 from simulations.in_process_grid import InProcessGrid
 from simulations.run import node_configs, run_experiment
+from tests.clients.deployed import prepared_nodes
 
 OPEN = Experiment.of(network="asia", rows=300, clients=3, engine="in-process", seed=4)
 SUMMED = OPEN.change(aggregation="secure-sums")
@@ -176,7 +177,6 @@ def deployed(folder: Path, names: tuple[str, ...], **policy: Any) -> list[dict[s
         for name, key in identities.items()
     }
     sites = simulation(OPEN.change(clients=len(names))).sites
-    configs = []
     for (name, key), site in zip(identities.items(), sites, strict=True):
         write_table(site.dataset, folder / f"{name}.csv")
         private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
@@ -187,10 +187,7 @@ def deployed(folder: Path, names: tuple[str, ...], **policy: Any) -> list[dict[s
             f'name = "{name}"\nidentity-key = "{name}.identity"\n'
             f"[policy]\nmin-state-rows = 0\n{limits}[peers]\n{peers}"
         )
-        configs.append(
-            {"data-path": str(folder / f"{name}.csv"), "policy": str(folder / f"{name}.toml")}
-        )
-    return configs
+    return prepared_nodes(folder, identities)
 
 
 def run_deployed(
@@ -208,7 +205,7 @@ def test_sites_that_know_each_other(tmp_path: Path) -> None:
     assert result.clients == ("east", "north", "south")
     cohorts = read_cohorts(tmp_path / "east.csv.cohorts.jsonl")
     assert [cohort for _, cohort in cohorts] == [frozenset(result.clients)]
-    log = read_log(tmp_path / "east.csv.disclosures.jsonl").entries
+    _, *log = read_log(tmp_path / "east.csv.disclosures.jsonl").entries  # that of the contract
     assert len(log) == 1 + result.cost.rounds  # with that of the columns
     assert log[1].words == "public key of this run"
     assert log[2].words == "share of a masked sum: 35 integers, costs of an order"

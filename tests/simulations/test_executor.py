@@ -16,8 +16,10 @@ from flwr.supercore.task_identity import TaskIdentity
 import fedbn
 from fedbn.errors import ConfigError
 from fedbn.federation.disclosure_log import head_of, read_log
+from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
+from fedbn.federation.site_file import read_site_file
 from simulations.deployment.executor import answer, serve, site_config
 from simulations.deployment.pin import bundle_digest, refusal_of
 from simulations.flower.bundle import bundle_of, write_bundle
@@ -61,7 +63,7 @@ def test_a_bundle_with_the_installed_app_is_taken(
     ("file", "old", "new", "reason"),
     [
         ("clients/client_app.py", '"""', 'import os; os.remove("x")\n"""', NOT_OURS),
-        ("clients/mods.py", "FAILED", "FAILES", NOT_OURS),
+        ("clients/door.py", "FAILED", "FAILES", NOT_OURS),
         ("clients/more.py", "", "x = 1\n", NOT_OURS),
         ("clients/deeper/more.py", "", "x = 1\n", NOT_OURS),
         ("pyproject.toml", "clients.client_app:app", "other:app", "must be clients.client_app:app"),
@@ -158,8 +160,13 @@ def test_a_refused_bundle_is_neither_run_nor_written_and_the_notice_is_logged(
 
 def test_the_site_s_file_says_table_and_policy(site: Path, app: Path) -> None:
     bundle = bundle_of(app)
+    table = site.with_name("north.csv")
+    assert answered(site, bundle).error.reason == "refused by this site's policy: contract"
+    renew(table, read_site_file(site))
     assert '"a"' in answered(site, bundle).content["schema"]["text"]
     site.write_text(site.read_text() + "[policy]\nmin-rows = 100\n")
+    assert answered(site, bundle).error.reason == "refused by this site's policy: contract"
+    renew(table, read_site_file(site), confirmed=True)
     assert answered(site, bundle).error.reason == "refused by this site's policy: min-rows"
     site.write_text('table = "north.csv"\nbundles = ["' + "0" * 64 + '"]\n')
     assert "none of those" in str(answered(site, bundle).error.reason)

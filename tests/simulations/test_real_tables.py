@@ -157,10 +157,11 @@ def test_a_server_finds_the_cuts_that_the_tables_at_hand_have(tmp_path: Path) ->
     for i in range(3):
         write_site(tmp_path, f"s{i}", rows[30 * i : 30 * i + 30], [0, 1, 2, 3, 4])
     experiment = Experiment.of(discretise=("4",), leave_out=("id",))
-    nodes = [
-        {"data-path": str(tmp_path / f"s{i}.csv"), "policy": str(tmp_path / f"s{i}.toml")}
-        for i in range(3)
-    ]
+    nodes = []
+    for i in range(3):
+        file = tmp_path / f"s{i}.toml"
+        file.write_text(file.read_text() + "histograms = true\nmin-state-rows = 0\n")
+        nodes.append({"data-path": str(file.with_suffix(".csv")), "policy": str(file)})
     with InProcessGrid(to_run_config(experiment), nodes) as grid:
         found = find_cuts(grid, grid.get_node_ids(), experiment, None)
     ages = np.array([float(row[1]) for row in rows])

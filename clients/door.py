@@ -1,0 +1,164 @@
+"""The one door of a site: a message comes in as a `Request`, and what goes out is looked at here.
+
+    message -> the site's decisions -> Request -> budget -> what must be allowed -> handler
+            -> firewall -> disclosure log -> reply
+
+A request is made once: the site's file, the run's settings and the contract are read there, and
+whoever comes after sees these values and no others, so no two checks of one message can differ.
+Nothing passes that the table of handlers does not name (`clients.client_app`). Every failure is one
+word, for a traceback can quote a table, and no reply goes before its entry is in the site's log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from flwr.app import ConfigRecord, Context, Error, Message, RecordDict
+
+from clients.disclosures import disclose
+from clients.private_runs import spent_words
+from clients.records import is_diagnostics
+from clients.request import Request, request_of
+from clients.requirements import Requirement
+from clients.site import decisions_of_node
+from fedbn.errors import ContractError, FedbnError, MessageError, PolicyError, VersionError
+from fedbn.federation.disclosure_log import reserve_answer
+from fedbn.federation.settings import Experiment
+from fedbn.federation.site_file import SiteFile
+
+__all__ = ["FAILED", "REFUSED", "Handler", "enter", "notice", "refuse"]
+
+LOG = logging.getLogger("fedbn.client")
+
+APP_RAISED = 2
+"""Flower's error code for a client app that raised."""
+
+FAILED = "failed"
+"""The only word that a failing client sends, whatever failed; the reason is in its own log."""
+
+REFUSED = "refused by this site's policy"
+"""What a refusing client sends, before the reason code."""
+
+VERSIONS = "refused by this site"
+"""What a site with another version of fedbn sends, before both versions."""
+
+
+@dataclass(frozen=True)
+class Handler:
+    """How a kind of message is answered.
+
+    Attributes
+    ----------
+    answer : the reply's records; nothing of the table is read before all of `needs` hold.
+    record, is_agreed : the one record that the reply must hold, and whether it is what it must be.
+    needs : what must be allowed, in this order.
+    masked : whether the reply is a share of a masked sum, which has a budget of its own.
+    """
+
+    answer: Callable[[Request], RecordDict]
+    record: str
+    is_agreed: Callable[[object], bool]
+    needs: tuple[Requirement, ...] = ()
+    masked: bool = False
+
+
+def enter(message: Message, context: Context, handlers: Mapping[str, Handler]) -> Message:
+    """The reply to a message: an answer, or a notice of one word."""
+    try:
+        site, run = decisions_of_node(context)
+        spent: list[str] = []
+        try:
+            request = _admit(message, context, site, run, handlers)
+            reply, spent = _answer(request, handlers[request.kind])
+        except Exception as error:
+            reply = notice(message, error)
+        return disclose(message, context, site, reply, spent)
+    except Exception as error:
+        return notice(message, error)
+
+
+def refuse(message: Message, context: Context, refused: Message) -> Message:
+    """A refusal that was decided elsewhere, logged like all that leaves."""
+    try:
+        return disclose(message, context, decisions_of_node(context)[0], refused)
+    except Exception as error:
+        return notice(message, error)
+
+
+def notice(message: Message, error: Exception) -> Message:
+    """Answer any exception with one and the same word; log the rest of it here.
+
+    Even the class of an error can tell something of a cell to a run that chooses its settings well.
+    An error of fedbn says in one line what must hold; of any other the traceback is logged.
+
+    Different versions of fedbn are named. A refusal by the site's policy is answered with its
+    reason code (see `fedbn.federation.policy.REASONS`).
+    """
+    kind, reason = message.metadata.message_type, FAILED
+    if isinstance(error, PolicyError):
+        code, details = error.args
+        LOG.warning("the %s request is refused: %s: %s", kind, code, details)
+        reason = f"{REFUSED}: {code}"
+    elif isinstance(error, ContractError):
+        LOG.warning("the %s request is refused: contract: %s", kind, error)
+        reason = f"{REFUSED}: contract"
+    elif isinstance(error, VersionError):
+        LOG.error("the run is refused: %s", error)
+        reason = f"{VERSIONS}: {error}"
+    else:
+        known = isinstance(error, FedbnError)
+        LOG.error("the %s request failed: %s", kind, error, exc_info=None if known else error)
+    return Message(Error(code=APP_RAISED, reason=reason), reply_to=message)
+
+
+def _admit(
+    message: Message,
+    context: Context,
+    site: SiteFile,
+    run: Experiment | None,
+    handlers: Mapping[str, Handler],
+) -> Request:
+    """The request of a message that there is a handler and a budget for; raises otherwise."""
+    kind = message.metadata.message_type
+    if kind not in handlers:
+        raise MessageError(f"server: a message must be one of {', '.join(handlers)}, not {kind!r}")
+    if site.disclosures is not None:
+        masked, policy = handlers[kind].masked, site.policy
+        what, allow = "answer", policy.require_budget
+        if masked:
+            what, allow = "sum", policy.require_sums
+        reserve_answer(site.disclosures, str(context.run_id), what, datetime.now(UTC), allow)
+    return request_of(message, context, site, run)
+
+
+def _answer(request: Request, handler: Handler) -> tuple[Message, list[str]]:
+    """The reply to a request that everything allows, and what the log says of what was spent."""
+    for requirement in handler.needs:
+        requirement(request)
+    content = handler.answer(request)
+    _require_agreed(content, handler, request)
+    spent = spent_words(request) if "structures" in content else []
+    return Message(content, reply_to=request.message), spent
+
+
+def _require_agreed(content: RecordDict, handler: Handler, request: Request) -> None:
+    """Raise MessageError unless a reply holds the agreed records with the agreed keys and types.
+
+    Diagnostics (label, rows, seconds) are agreed only where both the run's `share-diagnostics` and
+    the site's own policy say so.
+    """
+    agreed = {handler.record: handler.is_agreed}
+    if "diagnostics" in content and request.shares_diagnostics:
+        agreed["diagnostics"] = is_diagnostics
+    if set(content) != set(agreed):
+        raise MessageError(
+            f"a reply to {request.kind} must hold exactly {sorted(agreed)}, not {sorted(content)}"
+        )
+    for name, is_agreed in agreed.items():
+        record = content[name]
+        if not is_agreed(record):
+            keys = sorted(record) if isinstance(record, (ConfigRecord, dict)) else list(record)
+            raise MessageError(f"record {name!r} must not hold {keys}")

@@ -1,0 +1,202 @@
+"""What a site has counted for others, so that two answers are no difference of a few rows.
+
+Under one contract all counts are of the same rows, in the same cells, and any two of them agree.
+Under two contracts they need not: another cut point, a table with one more row. So the site keeps
+every table that it told (`NAME.counted.jsonl`, beside its table, for nobody else to read), and
+refuses a question under another contract where a count, or a sum of counts up to a cut point, would
+differ from one that it told before by 1 to one less than `least`.
+
+A question is compared with all earlier ones over every set of columns that both have, the empty
+one, which is the number of rows, among them. What is not seen: differences of sums of differences,
+and what others know.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedbn.arrays import Ints
+from fedbn.bounded_file import json_value, read_bounded
+from fedbn.data.schema import MISSING_STATE, Schema, Variable
+from fedbn.errors import ResultsError
+from fedbn.federation.policy import refusal
+from fedbn.locked_file import lock
+from fedbn.networks.family_counts import FamilyCounts
+
+__all__ = ["Counted", "counted_beside", "enter_counts", "enter_moments", "tables_of"]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One table of counts that was told.
+
+    Attributes
+    ----------
+    contract : its hash.
+    schema : the columns, in the order of the axes; None for the number of rows alone.
+    cells : one axis per column.
+    """
+
+    contract: str
+    schema: Schema | None
+    cells: Ints
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return () if self.schema is None else self.schema.names
+
+    def over(self, names: Iterable[str]) -> Counted:
+        """The counts over some of the columns: the others are summed out."""
+        wanted = set(names)
+        away = tuple(k for k, name in enumerate(self.names) if name not in wanted)
+        kept = [] if self.schema is None else [v for v in self.schema.variables if v.name in wanted]
+        return Counted(
+            self.contract, Schema(tuple(kept)) if kept else None, self.cells.sum(axis=away)
+        )
+
+    def to_line(self, kind: str = "counts") -> str:
+        """The line of the file."""
+        content = {
+            "kind": kind,
+            "contract": self.contract,
+            "schema": None if self.schema is None else self.schema.to_dict(),
+            "cells": self.cells.ravel().tolist(),
+        }
+        return json.dumps(content, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Counted:
+        """The inverse; raises ValueError, KeyError or TypeError."""
+        schema = None if content["schema"] is None else Schema.from_dict(content["schema"])
+        shape = () if schema is None else tuple(schema.cardinalities.tolist())
+        cells = np.array(content["cells"], dtype=np.int64).reshape(shape)
+        return cls(str(content["contract"]), schema, cells)
+
+    def differs_by_few(self, other: Counted, least: int) -> bool:
+        """Whether some count here and there, over any columns, differ by 1 to `least` - 1."""
+        common = sorted(set(self.names) & set(other.names))
+        chosen = chain.from_iterable(combinations(common, k) for k in range(len(common) + 1))
+        return any(_are_near(self.over(each), other.over(each), least) for each in chosen)
+
+
+def _are_near(one: Counted, other: Counted, least: int) -> bool:
+    """Whether a count over the same columns differs by 1 to `least` - 1."""
+    here, there = one.cells, other.cells
+    if one.schema is not None and other.schema is not None:
+        pairs = zip(one.schema.variables, other.schema.variables, strict=True)
+        for axis, (own, theirs) in enumerate(pairs):
+            here, there = _align(own, theirs, here, there, axis)
+    apart = np.abs(here - there)
+    return bool(((apart > 0) & (apart < least)).any())
+
+
+def _align(a: Variable, b: Variable, here: Any, there: Any, axis: int) -> tuple[Any, Any]:
+    """Both arrays with comparable entries along an axis; pairs of thresholds get an axis more."""
+    if a == b:
+        return here, there
+    if a.cuts is None or b.cuts is None or a.cuts == b.cuts:
+        union = sorted({*(a.states or ()), *(b.states or ())})
+        return _spread(a, here, axis, union), _spread(b, there, axis, union)
+    summed = [_sum_up_to(each, cells, axis) for each, cells in ((a, here), (b, there))]
+    return np.expand_dims(summed[0], -1), np.expand_dims(np.moveaxis(summed[1], axis, -1), axis)
+
+
+def _spread(variable: Variable, cells: Any, axis: int, states: Sequence[str]) -> Any:
+    place = {state: k for k, state in enumerate(variable.states or ())}
+    empty = np.zeros_like(np.take(cells, 0, axis=axis))
+    found = [np.take(cells, place[s], axis=axis) if s in place else empty for s in states]
+    return np.stack(found, axis=axis)
+
+
+def _sum_up_to(variable: Variable, cells: Any, axis: int) -> Any:
+    """The sums up to every cut point, and over all numbers."""
+    intervals = [k for k, state in enumerate(variable.states or ()) if state != MISSING_STATE]
+    return np.cumsum(np.take(cells, intervals, axis=axis), axis=axis)
+
+
+def counted_beside(table: str | Path) -> Path:
+    """Where it is written what a site has counted of a table."""
+    return Path(table).with_name(f"{Path(table).name}.counted.jsonl")
+
+
+def tables_of(counts: FamilyCounts, contract: str) -> list[Counted]:
+    """The tables of families, each over its columns in the order of their names."""
+    schema, found = counts.tables.schema, []
+    for family in counts.tables.families:
+        columns = [*family.parents, family.node]
+        shape = schema.cardinalities[columns].tolist()
+        cells = counts.table(family).reshape(shape).transpose(np.argsort(columns))
+        part = Schema(tuple(schema.variables[k] for k in sorted(columns)))
+        found.append(Counted(contract, part, cells))
+    return found
+
+
+def enter_counts(path: Path, tables: Sequence[Counted], least: int) -> None:
+    """Compare tables that are to be told with all that were, and write them down first.
+
+    Raises
+    ------
+    PolicyError : "min-cell", one differs from an earlier one by fewer than `least` rows.
+    ResultsError : the file cannot be read or written.
+    """
+
+    def new(known: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+        earlier = [Counted.from_content(each) for each in known if each["kind"] == "counts"]
+        told = {(each.contract, each.names) for each in earlier}
+        others = [each for each in earlier if each.contract != tables[0].contract]
+        for table in tables:
+            if any(table.differs_by_few(before, least) for before in others):
+                words = f"counts of {', '.join(table.names)} differ from earlier ones by few rows"
+                raise refusal("min-cell", words)
+            if (table.contract, table.names) not in told:
+                yield table.to_line()
+
+    _enter(path, new)
+
+
+def enter_moments(path: Path, contract: str, digest: str, rows: int, least: int) -> None:
+    """The same for moments, which have no cells: of other rows there must be `least` more or fewer.
+
+    Parameters
+    ----------
+    path, contract, least : as for `enter_counts`.
+    digest, rows : of the table.
+    """
+
+    def new(known: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+        earlier = [each for each in known if each["kind"] != "counts"]
+        for each in earlier:
+            if each["kind"] != digest and abs(each["cells"][0] - rows) < least:
+                raise refusal("min-cell", "moments of a table that differs by few rows were told")
+        if all(each["kind"] != digest for each in earlier):
+            yield Counted(contract, None, np.array(rows)).to_line(kind=digest)
+
+    _enter(path, new)
+
+
+def _enter(path: Path, new: Any) -> None:
+    """Write the lines that `new` makes of those there are, under the file's lock."""
+    try:
+        with path.open("ab+", buffering=0) as file:
+            lock(file.fileno())
+            os.chmod(path, 0o600)
+            lines = list(new([json_value(line) for line in read_bounded(path).splitlines()]))
+            data = "".join(lines).encode("utf-8")
+            if file.write(data) != len(data):
+                raise ResultsError(f"{path} cannot be written: no space left")
+            os.fsync(file.fileno())
+    except (ValueError, KeyError, TypeError) as error:
+        raise ResultsError(f"{path} must hold what was counted, line by line: {error}") from None
+    except OSError as error:
+        if isinstance(error, ResultsError):
+            raise
+        raise ResultsError(f"{path} cannot be used: {error.strerror or error}") from None

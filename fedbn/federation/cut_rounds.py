@@ -1,0 +1,168 @@
+"""What a site answers of its numbers when cut points are agreed on, and what it never answers.
+
+The three rounds of `fedbn.data.quantiles` are a way to read numbers out of a table, so
+
+* a column is asked its three rounds in order, and in each at most MAX_QUESTIONS different questions
+  (a site that drops out makes the others begin anew), for as long as there is the file beside the
+  table that says so (`NAME.cuts.jsonl`); the same question has the same answer;
+* a round asks inside at most MAX_BUCKETS buckets of a column, as ranks of cut points do;
+* a bucket with fewer than `least` numbers is not told: they move to a neighbour, and stay there;
+* columns of which most numbers occur once, whole ones above all, are not answered (`askable`).
+
+What moves: bucket by bucket from below, inside the bucket of the round before, the numbers of one
+with too few go to the nearest end of the next, those of the last to the one before. So a bucket
+that was told has as many numbers in the next round, and each count that leaves is at least `least`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.bounded_file import json_value, read_bounded
+from fedbn.data.preparation import FEWEST_ROWS
+from fedbn.data.quantiles import BITS, ROUNDS, Histogram, Question, ordered_bits
+from fedbn.errors import ResultsError
+from fedbn.federation.policy import refusal
+from fedbn.locked_file import lock
+
+__all__ = ["MAX_BUCKETS", "answer_question", "askable", "rounds_beside", "told_counts"]
+
+MAX_BUCKETS = 19
+"""Buckets of one column that a round may ask for: those of the cut points of 20 intervals."""
+
+MAX_QUESTIONS = 3
+"""Different questions of one round about one column, for ever."""
+
+DIFFERENT = 0.9
+"""Whole numbers of which a larger share is distinct are numbers of records."""
+
+Numbers = Mapping[str, NDArray[np.float64]]
+
+
+def rounds_beside(table: str | Path) -> Path:
+    """Where it is written which rounds a table's columns have had."""
+    return Path(table).with_name(f"{Path(table).name}.cuts.jsonl")
+
+
+def askable(numbers: Numbers) -> Numbers:
+    """The columns that do not look like identifiers: whole numbers that are mostly different."""
+    return {name: found for name, found in numbers.items() if not _identifies(found)}
+
+
+def _identifies(numbers: NDArray[np.float64]) -> bool:
+    whole = bool((numbers == np.floor(numbers)).all())
+    distinct = np.unique(numbers).size
+    return whole and len(numbers) >= FEWEST_ROWS and distinct > DIFFERENT * len(numbers)
+
+
+def answer_question(path: Path, question: Question, numbers: Numbers, least: int) -> Histogram:
+    """The answer to a question that follows from the rounds so far; it is written down first.
+
+    Parameters
+    ----------
+    path : of the file that says which rounds there were.
+    question : of the server.
+    numbers : column -> finite numbers, of those that may be asked for.
+    least : fewest numbers of a bucket that is told.
+
+    Raises
+    ------
+    PolicyError : "histograms", it does not follow, or a column is not one to be asked for.
+    ResultsError : the file cannot be read or written.
+    """
+    for name, prefixes in question.prefixes.items():
+        if name not in numbers or len(numbers[name]) < least:
+            raise refusal("histograms", f"column {name!r} is none to be asked for")
+        if len(prefixes) > MAX_BUCKETS:
+            raise refusal("histograms", f"{len(prefixes)} buckets of {name!r} at once")
+    counts = {
+        name: told_counts(numbers[name], question.round, prefixes, least)
+        for name, prefixes in question.prefixes.items()
+    }
+    _enter(path, question)
+    return Histogram(counts)
+
+
+def _enter(path: Path, question: Question) -> None:
+    """Write down what every column is asked; raises PolicyError unless it may be."""
+    try:
+        with path.open("ab+", buffering=0) as file:
+            lock(file.fileno())
+            os.chmod(path, 0o600)
+            known = [json_value(line) for line in read_bounded(path).splitlines()]
+            asked = {(name, number, tuple(prefixes)) for name, number, prefixes in known}
+            new = []
+            for name, prefixes in question.prefixes.items():
+                if (name, question.round, prefixes) not in asked:
+                    _require_next(name, question.round, [each[:2] for each in asked])
+                    new.append(json.dumps([name, question.round, prefixes]) + "\n")
+            data = "".join(new).encode("utf-8")
+            if file.write(data) != len(data):
+                raise ResultsError(f"{path} cannot be written: no space left")
+            os.fsync(file.fileno())
+    except (ValueError, TypeError) as error:
+        raise ResultsError(f"{path} must hold [column, round, buckets]: {error}") from None
+    except OSError as error:
+        if isinstance(error, ResultsError):
+            raise
+        raise ResultsError(f"{path} cannot be used: {error.strerror or error}") from None
+
+
+def _require_next(name: str, number: int, asked: Sequence[tuple[str, int]]) -> None:
+    """Raise PolicyError unless the column had the round before, and not too often this one."""
+    if number > 1 and (name, number - 1) not in asked:
+        raise refusal("histograms", f"column {name!r} is asked round {number} before the others")
+    if asked.count((name, number)) >= MAX_QUESTIONS:
+        raise refusal("histograms", f"column {name!r} has had its questions of round {number}")
+
+
+def told_counts(
+    numbers: NDArray[np.float64], number: int, prefixes: tuple[int, ...], least: int
+) -> dict[int, int]:
+    """Bucket of round `number` inside `prefixes` -> numbers in it, none of them few.
+
+    Parameters
+    ----------
+    numbers : finite, at least `least` of them.
+    number, prefixes : of the question.
+    least : fewest numbers of a bucket.
+    """
+    keys = np.sort(ordered_bits(numbers) >> np.uint64(64 - BITS * ROUNDS))
+    for level in range(1, number + 1):
+        keys = _merge(keys, BITS * (ROUNDS - level), least)
+    buckets, counts = np.unique(keys >> np.uint64(BITS * (ROUNDS - number)), return_counts=True)
+    wanted = set(prefixes)
+    pairs = zip(buckets.tolist(), counts.tolist(), strict=True)
+    return {bucket: count for bucket, count in pairs if bucket >> BITS in wanted}
+
+
+def _merge(keys: NDArray[np.uint64], below: int, least: int) -> NDArray[np.uint64]:
+    """The sorted keys, with those of small buckets at the nearest end of a neighbour.
+
+    `below` are the bits under those of a bucket; the bits over its last BITS name its parent.
+    """
+    merged = keys.copy()
+    buckets, first, count = np.unique(
+        keys >> np.uint64(below), return_index=True, return_counts=True
+    )
+    parents = buckets >> np.uint64(BITS)
+    begin = 0  # of the numbers that wait for a bucket to go to
+    kept = -1  # the last bucket of this parent that is told
+    for k, bucket in enumerate(buckets.tolist()):
+        end = int(first[k] + count[k])
+        last = k + 1 == len(buckets) or parents[k + 1] != parents[k]
+        if end - begin >= least:
+            merged[begin : int(first[k])] = bucket << below
+            begin, kept = end, bucket
+        elif last and kept >= 0:
+            merged[begin:end] = (kept << below) | ((1 << below) - 1)
+            begin = end
+        if last:
+            begin, kept = end, -1
+    return merged

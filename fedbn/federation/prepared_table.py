@@ -1,0 +1,225 @@
+"""A site's table, read once under its contract, and kept beside it: `NAME.prepared.parquet`.
+
+The file holds a code per cell (or a float), under the agreed names, and the contract in its
+metadata. It is written whole or not at all, readable by its owner alone. A deployed site answers
+from it; the table itself is not opened again until somebody prepares it anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset
+from fedbn.data.preparation import Prepared
+from fedbn.data.table_settings import TableSettings
+from fedbn.errors import ContractError, DataError, ResultsError
+from fedbn.federation.contract import Contract, decisions_of, kind_of
+from fedbn.federation.disclosure import Disclosure
+from fedbn.federation.disclosure_log import append, log_beside
+from fedbn.federation.site_file import SiteFile
+from fedbn.federation.site_table import site_table
+from fedbn.whole_file import replace_file
+from fedbn.wording import count_of
+
+__all__ = [
+    "PreparedTable",
+    "contract_of",
+    "prepare",
+    "prepared_beside",
+    "renew",
+    "rows_of",
+    "write_prepared",
+]
+
+CONTRACT = b"fedbn.contract"
+"""The key of the contract in the file's metadata."""
+
+
+@dataclass(frozen=True)
+class PreparedTable:
+    """A contract, and the rows that it is about."""
+
+    contract: Contract
+    dataset: Dataset
+
+
+def prepared_beside(table: str | Path) -> Path:
+    """Where the prepared form of a table is."""
+    return Path(table).with_name(f"{Path(table).name}.prepared.parquet")
+
+
+def prepare(table: str | Path, site: SiteFile, number: int = 1) -> PreparedTable:
+    """Read a table once, as its site's file says and no run.
+
+    Parameters
+    ----------
+    table, site : the table, and the decisions.
+    number : how often it has been prepared, this time included.
+
+    Raises
+    ------
+    DataError, SchemaError : the table cannot be read like this, or is not within the file's schema.
+    PolicyError : "states": the file names no schema, and a column looks like identifiers.
+    """
+    own = {agreed: name for name, agreed in site.mapping.columns.items()}
+    decided = site
+    if site.schema is not None and not site.columns:
+        decided = replace(site, columns=tuple(own.get(name, name) for name in site.schema.names))
+    cuts = None if site.schema is None else site.schema.cuts
+    found: Prepared = site_table(table, kind_of(site), TableSettings(), decided, cuts)
+    if site.schema is None:
+        site.policy.require_no_identifiers(found.dataset, named=True)
+        dataset = found.dataset
+    else:
+        dataset = found.dataset.with_schema(site.schema, str(table))
+    contract = Contract(
+        decisions=json.dumps(decisions_of(site), sort_keys=True),
+        schema=dataset.schema,
+        rows=dataset.n_rows,
+        rows_dropped=found.rows_dropped,
+        digest=_digest(dataset),
+        number=number,
+    )
+    return PreparedTable(contract, dataset)
+
+
+def renew(table: str | Path, site: SiteFile, *, confirmed: bool = False) -> Contract:
+    """Prepare a table and keep it; the site's log has a line for every new contract.
+
+    Parameters
+    ----------
+    table, site : as for `prepare`.
+    confirmed : whether somebody wants a new contract in place of the one there is.
+
+    Returns
+    -------
+    The contract; the one there is where nothing has changed.
+
+    Raises
+    ------
+    ContractError : the table or the decisions have changed, and nobody has confirmed that.
+    ResultsError : the prepared table or the log cannot be written. Others as `prepare`.
+    """
+    before = contract_of(table) if prepared_beside(table).exists() else None
+    number = 1 if before is None else before.number
+    prepared = prepare(table, site, number)
+    if before is not None:
+        if prepared.contract == before:
+            return before
+        if not confirmed:
+            what = "table" if prepared.contract.decisions == before.decisions else "site's file"
+            raise ContractError(
+                f"{table} has a contract, number {number}, and its {what} has changed: a new one "
+                "lets other questions be asked of the same people; say --replace if that is wanted"
+            )
+        contract = replace(prepared.contract, number=number + 1)
+        prepared = replace(prepared, contract=contract)
+    _log(prepared.contract, site.disclosures or log_beside(table))
+    write_prepared(prepared, table)
+    return prepared.contract
+
+
+def _log(contract: Contract, path: Path) -> None:
+    words = (
+        f"contract {contract.hash}, number {contract.number}: "
+        f"{count_of(contract.schema.n, 'column')}, {count_of(contract.rows, 'row')}"
+    )
+    now = datetime.now(UTC)
+    append(path, Disclosure.of({}, run="", round=0, kind="contract", words=words, time=now))
+
+
+def write_prepared(prepared: PreparedTable, table: str | Path) -> Path:
+    """Keep a prepared table beside its table; raises ResultsError when it cannot be written."""
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    dataset, path = prepared.dataset, prepared_beside(table)
+    columns = [pa.array(column) for column in np.ascontiguousarray(dataset.table.T)]
+    content = pa.table(columns, names=list(dataset.names))
+    metadata = {CONTRACT: prepared.contract.to_text().encode("utf-8")}
+    buffer = io.BytesIO()
+    write_table(content.replace_schema_metadata(metadata), buffer)
+    try:
+        replace_file(path, buffer.getvalue(), mode=0o600)
+    except OSError as error:
+        raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
+    return path
+
+
+def contract_of(table: str | Path, site: SiteFile | None = None) -> Contract:
+    """The contract under which a table was prepared; no row is read.
+
+    Parameters
+    ----------
+    table : the table.
+    site : its decisions now; None: whatever they were.
+
+    Raises
+    ------
+    ContractError : the table was not prepared, or under other decisions.
+    """
+    from pyarrow.parquet import read_metadata
+
+    path = prepared_beside(table)
+    try:
+        metadata: Mapping[bytes, bytes] = read_metadata(path).metadata or {}
+        contract = Contract.from_text(metadata[CONTRACT].decode("utf-8"))
+    except FileNotFoundError:
+        raise ContractError(f"{table} is not prepared: say fedbn site prepare") from None
+    except (OSError, ValueError, KeyError) as error:  # pyarrow's errors are ValueErrors
+        raise ContractError(f"{path} is no prepared table: {error}") from None
+    if site is not None and contract.decisions != json.dumps(decisions_of(site), sort_keys=True):
+        raise ContractError(
+            f"{table} was prepared under other decisions than those of its site's file: say fedbn "
+            "site prepare"
+        )
+    return contract
+
+
+def rows_of(table: str | Path, contract: Contract) -> Dataset:
+    """The rows of a prepared table, which a process reads once.
+
+    Raises
+    ------
+    ContractError : they are not those of the contract.
+    """
+    path = prepared_beside(table)
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise ContractError(f"cannot read {path}: {error.strerror}") from None
+    return _read(path, (status.st_mtime_ns, status.st_size, status.st_ino), contract)
+
+
+@lru_cache(maxsize=2)
+def _read(path: Path, stamp: tuple[int, int, int], contract: Contract) -> Dataset:
+    """The rows; `stamp` renews them when the file is another."""
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        columns: Any = ParquetFile(path).read()
+        values = np.column_stack([columns[name].to_numpy() for name in contract.schema.names])
+        dataset = Dataset(contract.schema, values)
+    except (OSError, ValueError, KeyError, DataError) as error:
+        raise ContractError(f"{path} cannot be read: {error}") from None
+    if _digest(dataset) != contract.digest:
+        raise ContractError(f"{path}: its rows are not those that were prepared")
+    return dataset
+
+
+def _digest(dataset: Dataset) -> str:
+    """SHA-256 (hex) of schema and rows."""
+    kind = "<i4" if dataset.kind == "categorical" else "<f8"
+    summed = hashlib.sha256(dataset.schema.hash.encode("ascii"))
+    summed.update(np.ascontiguousarray(dataset.table, dtype=kind).tobytes())
+    return summed.hexdigest()

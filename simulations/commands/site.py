@@ -1,0 +1,89 @@
+"""`fedbn site new` and `fedbn site prepare`: a site's decisions, and its table read under them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fedbn.errors import ConfigError, ResultsError
+from fedbn.wording import count_of
+from simulations.options import Json, SchemaFile, table_settings, with_settings
+
+__all__ = ["new", "prepare"]
+
+
+@with_settings(table_settings)
+def new(
+    table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    *,
+    given: Mapping[str, Any],
+    schema: SchemaFile = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write it; NAME.toml beside the table.")
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Let more leave: counts, dags, diagnostics, histograms or learners. The file says "
+            "what each gives away; may be repeated. Without it the file is strict.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a complete site's file for a table: every decision, with a comment on each line.
+
+    Of the options only --missing, --separator, --decimal, --encoding, --header and --skip-lines
+    count here. Nothing is overwritten. Read the file, then say fedbn site prepare.
+    """
+    from fedbn.data.tables import read_schema, table_stem
+    from fedbn.federation.new_site import site_text
+    from fedbn.whole_file import write_whole
+    from simulations.experiment import experiment_from
+    from simulations.terminal import print_json
+
+    stem = table_stem(table) or table.name
+    place = out or table.with_name(f"{stem}.toml")
+    if place.exists():
+        raise ResultsError(f"{place} is there already: choose another --out")
+    if place.absolute().parent != table.absolute().parent:
+        raise ConfigError(f"{place} must lie beside {table}, which it names")
+    agreed = None if schema is None else read_schema(schema)
+    how = experiment_from(given).tables.preparation()
+    write_whole(place, site_text(table, how, name=stem, schema=agreed, allow=allow or ()))
+    if as_json:
+        print_json({"file": str(place)})
+    else:
+        print(f"{place} is written. Read it, then say: fedbn site prepare {place}")
+
+
+def prepare(
+    site: Annotated[Path, typer.Argument(help="The site's file, which names its table.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Make a new contract in place of the one there is.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Read a site's table once, as its file says, and keep it beside the table.
+
+    A deployed site answers from what is kept. Its contract, by its hash, is a run's `contract`.
+    Another table or other decisions are a new contract, which the site's log shows: that has to be
+    confirmed by --replace, for who compares answers under two contracts may find single rows.
+    """
+    from clients.local_data import open_site
+    from fedbn.federation.prepared_table import prepared_beside, renew
+    from simulations.terminal import print_json
+
+    table, decided = open_site(str(site))
+    contract = renew(table, decided, confirmed=replace)
+    if as_json:
+        found = {"contract": contract.hash, "number": contract.number, "rows": contract.rows}
+        print_json(found | {"file": str(prepared_beside(table))})
+        return
+    print(f"{contract.hash}  contract {contract.number} of {site}")
+    print(
+        f"{count_of(contract.rows, 'row')}, {count_of(contract.schema.n, 'column')}, in "
+        f"{prepared_beside(table)}"
+    )

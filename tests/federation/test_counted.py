@@ -1,0 +1,114 @@
+"""Counts once: what two contracts would tell of a few rows is not told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn.data.cuts import interval_codes
+from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.errors import PolicyError, ResultsError
+from fedbn.federation.counted import (
+    Counted,
+    counted_beside,
+    enter_counts,
+    enter_moments,
+    tables_of,
+)
+from fedbn.networks.family_counts import Family, count_families
+from tests.naive_small_counts import Row, fewest_between
+
+LEAST = 5
+FAMILY = Family(0, (1,))
+rows_of = st.lists(
+    st.tuples(st.integers(0, 6).map(float), st.sampled_from(["n", "y"])), min_size=1, max_size=30
+)
+cut_points = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=3, unique=True).map(sorted)
+
+
+def tables(rows: list[Row], cuts: list[float], contract: str) -> list[Counted]:
+    """The counts of the family {number, state}, in either order of its columns."""
+    schema = Schema((Variable.cut("age", cuts), Variable("b", ("n", "y"))))
+    codes = np.column_stack(
+        [
+            interval_codes(cuts, np.array([number for number, _ in rows])),
+            [("n", "y").index(state) for _, state in rows],
+        ]
+    )
+    return tables_of(count_families(Dataset(schema, codes), [FAMILY]), contract)
+
+
+def refused(path: Path, told: list[Counted], least: int = LEAST) -> bool:
+    try:
+        enter_counts(path, told, least)
+    except PolicyError as error:
+        return error.args[0] == "min-cell"
+    return False
+
+
+@settings(max_examples=300, deadline=None)
+@given(rows_of, rows_of, cut_points, cut_points)
+def test_differences_are_those_of_a_slow_twin(
+    before: list[Row], after: list[Row], cuts: list[float], others: list[float]
+) -> None:
+    (first,), (second,) = tables(before, cuts, "1"), tables(after, others, "2")
+    fewest = fewest_between(before, after, cuts, others)
+    same_cells = cuts == others
+    for least in (1, 2, 5, 9):
+        said = second.differs_by_few(first, least)
+        assert said == first.differs_by_few(second, least)
+        if not same_cells:
+            assert said == (0 < fewest < least)
+
+
+def test_one_person_between_two_cut_points(tmp_path: Path) -> None:
+    rows = [(float(k), "y" if k % 3 else "n") for k in range(90)]
+    path = counted_beside(tmp_path / "t.csv")
+    assert not refused(path, tables(rows, [40.0], "1"))
+    assert not refused(path, tables(rows, [40.0], "1"))
+    assert refused(path, tables(rows, [41.0], "2"))
+    assert not refused(path, tables(rows, [70.0], "2"))
+    assert len(path.read_text().splitlines()) == 2
+
+
+def test_a_table_with_one_more_row_and_with_another_row(tmp_path: Path) -> None:
+    rows = [(float(k), "y" if k % 3 else "n") for k in range(90)]
+    path = counted_beside(tmp_path / "t.csv")
+    assert not refused(path, tables(rows, [40.0], "1"))
+    assert refused(path, tables([*rows, (3.0, "n")], [40.0], "2"))
+    assert refused(path, tables([(0.0, "y"), *rows[1:]], [40.0], "2"))
+    more = [(float(k), state) for k in (1, 80) for state in "ny" for _ in range(5)]
+    assert not refused(path, tables([*rows, *more], [40.0], "2"))
+
+
+def test_two_columns_that_share_one(tmp_path: Path) -> None:
+    """The table over (a, b) under one contract, that over a alone under another."""
+    schema = Schema.categorical({"a": "01", "b": "01"})
+    codes = np.array([[k % 2, k // 2 % 2] for k in range(80)])
+    counts = count_families(Dataset(schema, codes), [FAMILY])
+    one = Schema.categorical({"a": "01"})
+    changed = count_families(Dataset(one, np.vstack([codes[:, :1], [[1]]])), [Family(0, ())])
+    path = counted_beside(tmp_path / "t.csv")
+    assert not refused(path, tables_of(counts, "1"))
+    assert refused(path, tables_of(changed, "2"))
+
+
+def test_moments_of_a_table_that_differs_by_few_rows(tmp_path: Path) -> None:
+    path = counted_beside(tmp_path / "t.csv")
+    enter_moments(path, "1", "aa", 100, LEAST)
+    enter_moments(path, "2", "aa", 100, LEAST)
+    for rows in (100, 101, 96):
+        with pytest.raises(PolicyError, match="differs by few rows"):
+            enter_moments(path, "3", "bb", rows, LEAST)
+    enter_moments(path, "3", "bb", 105, LEAST)
+
+
+def test_a_file_that_cannot_be_read_stops_the_site(tmp_path: Path) -> None:
+    path = counted_beside(tmp_path / "t.csv")
+    path.write_text("{}\n")
+    with pytest.raises(ResultsError, match="must hold what was counted"):
+        enter_counts(path, tables([(1.0, "n")], [1.0], "1"), LEAST)
