@@ -1,10 +1,11 @@
 """Where the tree of sites is cut: at the branches that are populations of their own.
 
 `auto` goes from the root down. Of all branches of a set of sites the one is taken that explains
-most (see `one_population`), with at least two sites in it and outside of it; if the test says that
-the set is no single population, the branch is a group of its own and both parts are looked at
-again. A set of k of m sites is tested at the level alpha k / m (Meinshausen 2008, Biometrika
-95:265), so that alike sites are split with a probability of at most alpha, whatever is below.
+most (see `one_population`; where rows are not told, of the votes as they are), with at least two
+sites in it and outside of it; if the test says that the set is no single population, the branch is
+a group of its own and both parts are looked at again. A set of k of m sites is tested at the level
+alpha k / m (Meinshausen 2008, Biometrika 95:265), so that alike sites are split with a probability
+of at most alpha, whatever is below.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError
 from fedbn.groups.one_population import coherence, explained, residuals_of
+from fedbn.groups.requested import requested_groups
 from fedbn.groups.tree import SiteTree, renumbered
 from fedbn.wording import count_of
 
-__all__ = ["ALPHA", "Cut", "Split", "cut_by_test", "cut_into", "cut_of", "requested_groups"]
+__all__ = ["ALPHA", "Cut", "Split", "cut_by_test", "cut_into", "cut_of"]
 
 ALPHA = 0.03
 """Nominal level of the test of all sites. Measured: docs/studies/groups.md."""
@@ -59,20 +61,6 @@ class Cut(NamedTuple):
 
     groups: tuple[int, ...]
     splits: tuple[Split, ...] = ()
-
-
-def requested_groups(text: str) -> int | None:
-    """What `--groups` asks for: 1 for "no", None for "auto", else the number.
-
-    Raises
-    ------
-    ConfigError : it is none of these.
-    """
-    if text in ("no", "auto"):
-        return 1 if text == "no" else None
-    if text.isascii() and text.isdigit() and int(text) >= 1:
-        return int(text)
-    raise ConfigError(f"groups must be no, auto or a number from 1, got {text!r}")
 
 
 def cut_of(tree: SiteTree, groups: str) -> Cut:
@@ -124,7 +112,8 @@ def _best_split(
         return None
     shares = tree.profiles.shares[members]
     residuals = residuals_of(shares, tree.profiles.covariate[members])
-    best = branches[int(np.argmax(explained(residuals, branches)))]
+    told = tree.profiles.rows is not None
+    best = branches[int(np.argmax(explained(residuals if told else shares, branches)))]
     p = coherence(residuals, tree.profiles.pairs, shares.sum(axis=0), best, rng)
     part, rest = (tuple(int(i) for i in members[side]) for side in (best, ~best))
     return Split(part, rest, p, alpha * len(members) / tree.m)

@@ -4,8 +4,9 @@ A pair is a difference of two groups where the consensus of one joins it and tha
 not (kind "edge"), or where both join it and their equivalence classes disagree on its mark
 (kind "direction": a -> b, b -> a or open). The votes are those of the groups' sites: how many have
 the edge, in either direction or with that mark. The p-value is that of Fisher's exact test,
-two-sided, on (votes, no votes) of the two groups, adjusted by Holm over all differences of the two
-groups; a site with several structures votes with the one of the largest share, ties to the first.
+two-sided, on (votes, no votes) of the two groups, adjusted by Holm over all differences of one
+kind of the two groups; a site with several structures votes with the one of the largest share, ties
+to the first.
 
 The groups were found from the same votes, so the p-values are those of groups that were given.
 Where the groups come from the tree, read them as an order of certainty.
@@ -38,7 +39,7 @@ class Difference:
     mark, other_mark : what the consensus classes of the groups say: "->", "<-", "-" or "".
     votes, sites, other_votes, other_sites : of each group's sites, how many join the pair; for
         "direction", how many have the mark of the first group.
-    p : of Fisher's exact test, two-sided; p_holm : adjusted over the differences of the two groups.
+    p : of Fisher's exact test, two-sided; p_holm : adjusted over those of the kind.
     """
 
     group: int
@@ -59,7 +60,7 @@ class Difference:
 def differences_of(
     groups: tuple[int, ...], structures: Sequence[SiteStructures], consensuses: Sequence[DAG]
 ) -> tuple[Difference, ...]:
-    """All differences of all pairs of groups, by groups, then p, then variables.
+    """All differences of all pairs of groups, by groups, kind, p, then variables.
 
     Parameters
     ----------
@@ -79,7 +80,8 @@ def differences_of(
                 )
                 for a, b in np.argwhere(np.triu(own[g] != own[h], k=1)).tolist()
             ]
-            found += _adjusted(rows)
+            for kind in ("edge", "direction"):
+                found += _adjusted([row for row in rows if row.kind == kind])
     return tuple(found)
 
 
@@ -134,12 +136,12 @@ def _difference(
 
 
 def _adjusted(rows: Sequence[Difference]) -> list[Difference]:
-    """The rows of one pair of groups, by p, with adjusted p-values."""
+    """The rows of one kind of one pair of groups, by p, with adjusted p-values."""
     from dataclasses import replace
 
     adjusted = holm([row.p for row in rows])
     told = [replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
-    return sorted(told, key=lambda row: (row.p, row.kind != "edge", row.variable, row.second))
+    return sorted(told, key=lambda row: (row.p, row.variable, row.second))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fedbn.consensus.votes import Votes
     from fedbn.federation.secure_rounds import SecureResult
     from fedbn.federation.state import FederationResult
+    from fedbn.groups.grouping import Grouping
 
 __all__ = ["Client", "Outcome", "PooledReference"]
 
@@ -72,6 +73,7 @@ class Outcome:
     votes, cohort : under secure sums, the summed votes of the sites, and their names.
     lone_states : (client, column, state) of the states that one site alone has.
     pooled : what pooling would have given, in a simulation.
+    grouping : of the clients, where groups were asked for.
     """
 
     clients: tuple[Client, ...]
@@ -85,6 +87,7 @@ class Outcome:
     cohort: tuple[str, ...] = ()
     lone_states: tuple[tuple[str, str, str], ...] = ()
     pooled: PooledReference | None = None
+    grouping: Grouping | None = None
 
     @classmethod
     def of_federation(cls, result: FederationResult, gold: DAG | None = None) -> Outcome:

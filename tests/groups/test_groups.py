@@ -14,11 +14,12 @@ from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturb, random_dag
 from fedbn.groups.core import core_of
-from fedbn.groups.cut import cut_by_test, cut_into, cut_of, requested_groups
+from fedbn.groups.cut import cut_by_test, cut_into, cut_of
 from fedbn.groups.differences import differences_of, holm
 from fedbn.groups.grouping import Grouping, given_groups, group_sites
 from fedbn.groups.one_population import DRAWS, MOST_SITES, coherence, explained, residuals_of
 from fedbn.groups.profiles import BLOCK, SiteStructures, distances_in_blocks, profiles_of
+from fedbn.groups.requested import requested_groups
 from fedbn.groups.tree import SiteTree, tree_of
 from tests import naive_groups as naive
 from tests.strategies import dag_lists
