@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +75,7 @@ def profiles_of(structures: Sequence[SiteStructures]) -> SiteProfiles:
     if not structures:
         raise StructureError("groups need at least one site, got none")
     labels = [entry.site for entry in structures]
-    twice = next((label for label in labels if labels.count(label) > 1), None)
+    twice = next((a for a, b in pairwise(sorted(labels)) if a == b), None)
     if twice is not None:
         raise ConfigError(f"two sites must not both be called {twice!r}")
     names = tuple(sorted(structures[0].dags[0].names)) if structures[0].dags else ()
