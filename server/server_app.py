@@ -289,6 +289,7 @@ def simulated_clients(experiment: Experiment) -> int | None:
 
 def write_folder(federated: Federated, experiment: Experiment, run_id: int) -> None:
     """The results folder, without what only a simulation knows (truth, tables)."""
+    from fedbn.results.groups import with_groups
     from fedbn.results.outcome import Outcome
     from fedbn.results.report import versions, write_results
     from fedbn.results.sums import write_sums
@@ -308,7 +309,7 @@ def write_folder(federated: Federated, experiment: Experiment, run_id: int) -> N
         network = federated.network
         write_sums(federated.result, experiment.output.out_dir, run=run, network=network)
         return
-    outcome = Outcome.of_federation(federated.result)
+    outcome = with_groups(Outcome.of_federation(federated.result), experiment.consensus)
     files = result_files(federated.result, experiment)
     write_results(
         outcome, experiment.output.out_dir, run=run, network=federated.network, more=files

@@ -61,6 +61,7 @@ FREE_SETTINGS = {
     "min-fraction",
     "parameters",
     "parameter-ess",
+    "groups",
 }
 """What may differ when a run goes on: it changes no byte of the rounds that are done."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ConfigError
 from fedbn.federation.reply_limits import Limits
+from fedbn.groups.requested import requested_groups
 from fedbn.learners.settings import LearnerSettings
 from fedbn.secure.requests import MAX_CHAIN
 from fedbn.setting import (
@@ -146,6 +147,11 @@ class ConsensusSettings(Settings):
         "rounds of counts).",
         one_of("smhd", "counts", "climb"),
     )
+    groups: str = setting(
+        "no",
+        "Groups of sites, each with a consensus of its own: no, auto (as many as a test finds) or "
+        "their number. Not under secure sums: sums do not tell who differs.",
+    )
     count_rounds: int = setting(10, "Most further requests of --choose climb.", at_least(0))
     k_max: int = setting(10, "Most neighbours that one deletion may redirect.", at_least(0))
     quorum: int = setting(
@@ -193,6 +199,11 @@ class ConsensusSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if requested_groups(self.groups) != 1 and self.aggregation != "open":
+            raise ConfigError(
+                f"groups is {self.groups}, but groups cannot be found from sums over all sites: "
+                "use aggregation = open"
+            )
         if self.aggregation != "open" and self.robust == "median":
             raise ConfigError("a median is no sum: with secure sums, robust is best, mean or clip")
         if self.aggregation != "open" and self.quorum > 1:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fedbn.consensus.votes import Votes
     from fedbn.federation.secure_rounds import SecureResult
     from fedbn.federation.state import FederationResult
+    from fedbn.groups.grouping import Grouping
 
 __all__ = ["Client", "Outcome", "PooledReference"]
 
@@ -73,6 +74,7 @@ class Outcome:
     lone_states : (client, column, state) of the states that one site alone has.
     pooled : what pooling would have given, in a simulation.
     remarks : what a reader must be told of the run, besides what follows from the consensus.
+    grouping : of the clients, where groups were asked for.
     """
 
     clients: tuple[Client, ...]
@@ -87,6 +89,7 @@ class Outcome:
     lone_states: tuple[tuple[str, str, str], ...] = ()
     pooled: PooledReference | None = None
     remarks: tuple[str, ...] = ()
+    grouping: Grouping | None = None
 
     @classmethod
     def of_federation(cls, result: FederationResult, gold: DAG | None = None) -> Outcome:

@@ -11,6 +11,7 @@ and an older result is replaced in one step. A folder that fedbn did not write i
     path.csv       one row per state of the path and reading
     clients.csv    one row per client; not under secure sums, where nobody knows their structures
     edges.csv      one row per pair of variables that somebody joins: who, when it goes; likewise
+    groups.csv, differences.csv, groups/   where groups were asked for (`fedbn.results.groups`)
     run.json       settings, seed, versions, timings, the figures of the summary
     figures/       PNG and SVG
     schema.json, state.json   of a federated run: the agreed columns, and what an update needs
@@ -40,8 +41,11 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import write_class
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.writing import write_structure
+from fedbn.groups.differences import Difference
 from fedbn.results.dictionary import FILE as README_FILE
 from fedbn.results.dictionary import folder_readme
+from fedbn.results.groups import SiteRow, groups_facts, site_rows
+from fedbn.results.groups import write_structures as write_group_structures
 from fedbn.results.outcome import Outcome
 from fedbn.results.page.content import report_content, voted_content
 from fedbn.results.page.files import write_page
@@ -188,6 +192,7 @@ def write_results(
         if outcome.votes is None:
             _write_table(place / "clients.csv", ClientRow, clients)
             _write_table(place / "edges.csv", EdgeRow, edge_rows(outcome))
+        record = record | _write_groups(outcome, place)
         told = {"sites": summary.clients, "rows": _all_rows(clients), **record}
         _write_run(place / "run.json", told, summary, outcome.refused, outcome.lone_states)
         _write_texts(place, more)
@@ -227,6 +232,17 @@ def write_voted(
         )
         _write_readme(place)
     return Path(folder).expanduser().resolve()
+
+
+def _write_groups(outcome: Outcome, place: Path) -> dict[str, Any]:
+    """The files of the groups, where there are some, and what `run.json` says of them."""
+    grouping = outcome.grouping
+    if grouping is None:
+        return {}
+    _write_table(place / "groups.csv", SiteRow, site_rows(grouping))
+    _write_table(place / "differences.csv", Difference, grouping.differences)
+    write_group_structures(grouping, place)
+    return {"groups": groups_facts(grouping)}
 
 
 def _all_rows(clients: Sequence[ClientRow]) -> int | None:

@@ -73,6 +73,16 @@ def fuse(
             "paper), clip (each counts as at most 1), median; best: the better of mean and clip.",
         ),
     ] = "best",
+    groups: Annotated[
+        str,
+        typer.Option(
+            help="Groups of structures, each with a consensus of its own, and where they differ: "
+            "no, auto (as many as a test finds) or their number.",
+        ),
+    ] = "no",
+    groups_file: Annotated[
+        Path | None, typer.Option(help="The groups, if they are known: CSV with site,group.")
+    ] = None,
     polish: Annotated[
         bool,
         typer.Option(
@@ -121,6 +131,8 @@ def fuse(
         quorum=quorum,
         seconds=seconds,
         robust=robust,
+        groups=groups,
+        groups_file=groups_file,
         polish=polish,
         seed=seed,
         random_ties=random_ties,

@@ -6,6 +6,7 @@ import typer
 
 from simulations.cg_dca.reproduce import reproduce_cg_dca
 from simulations.credible_bn.reproduce import credible as reproduce_credible
+from simulations.groups.reproduce import reproduce_groups
 from simulations.mcbnc_aaai26.reproduce import reproduce_mcbnc
 from simulations.options import examples
 from simulations.pooling.reproduce import reproduce_pooling
@@ -48,3 +49,10 @@ reproduce.command(
         "fedbn reproduce pooling --part differing --seeds 3 --out results/pooling",
     ),
 )(reproduce_pooling)
+reproduce.command(
+    "groups",
+    epilog=examples(
+        "fedbn reproduce groups --smoke --out results/groups-smoke",
+        "fedbn reproduce groups --part alike --seeds 3 --out results/groups",
+    ),
+)(reproduce_groups)

@@ -17,6 +17,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG
 from fedbn.wording import count_of
 from simulations.commands.fuse_options import FuseOptions, settings_of
+from simulations.commands.groups_output import groups_json, print_groups, read_groups
 from simulations.inputs import one_structure
 from simulations.progress import progress_bars, stages
 from simulations.terminal import (
@@ -65,14 +66,14 @@ def fuse_and_report(
     path, consensus, before = _search(inputs, options)
     times = {"seconds": time.process_time() - began, "startup_seconds": began}
     warn_of(path, consensus)
-    outcome = _outcome(inputs, path, consensus, truth)
+    outcome = _with_groups(_outcome(inputs, path, consensus, truth), options)
     if options.out is not None:
         with stages(not (options.quiet or options.as_json)) as notify:
             notify("writing tables, figures and report")
             _write(outcome, options, times)
     if options.as_json:
         content = {**consensus_json(path, consensus), **times}
-        print_json(content | _more_content(path, outcome, options, before))
+        print_json(content | _more_content(path, outcome, options, before) | groups_json(outcome))
     elif not options.quiet:
         print_table(
             summary_table(summarise(outcome), f"{count_of(len(inputs), 'structure')} fused", "")
@@ -81,6 +82,7 @@ def fuse_and_report(
             after = readable(float(consensus.mean_smhd))
             print(f"Polished: mean SMHD {readable(float(before))} before, {after} after.")
         _print_structure(outcome, options)
+        print_groups(outcome.grouping)
         wall = time.monotonic() - started
         typer.echo(times_line(fusion=times["seconds"], wall=wall), err=True)
 
@@ -152,6 +154,25 @@ def _outcome(
     return Outcome(
         clients, path, consensus, gold=None if truth is None else truth.reorder(path.names)
     )
+
+
+def _with_groups(outcome: Outcome, options: FuseOptions) -> Outcome:
+    """With the groups that were asked for, or given."""
+    if options.groups == "no" and options.groups_file is None:
+        return outcome
+    from fedbn.groups.fusing import GroupFusion
+    from fedbn.results.groups import grouping_of
+
+    fusion = GroupFusion(
+        options.reading,
+        options.robust,
+        options.k_max,
+        options.quorum,
+        options.seconds,
+        options.theta,
+    )
+    given = None if options.groups_file is None else read_groups(options.groups_file)
+    return replace(outcome, grouping=grouping_of(outcome, options.groups, fusion, given))
 
 
 def _write(outcome: Outcome, options: FuseOptions, times: dict[str, float]) -> None:

@@ -32,13 +32,22 @@ class FuseOptions:
     as_json: bool = False
     quiet: bool = False
     files: tuple[Path, ...] = ()
+    groups: str = "no"
+    groups_file: Path | None = None
 
     def require_possible(self, n_inputs: int) -> None:
         """Check what MCBNC is told before anything is loaded; raises ConfigError."""
         from fedbn.consensus.path import as_threshold
         from fedbn.consensus.pooling import poolings_of
         from fedbn.consensus.threshold import READINGS
+        from fedbn.groups.requested import requested_groups
 
+        if self.groups != "no" and self.groups_file is not None:
+            raise ConfigError("--groups finds groups and --groups-file gives them: use one of them")
+        if (requested_groups(self.groups) or 1) > n_inputs:
+            raise ConfigError(
+                f"--groups must be at most the number of structures, {n_inputs}, not {self.groups}"
+            )
         require_one_of("reading", self.reading, READINGS)
         poolings_of(self.robust)
         if self.theta is not None:
@@ -53,5 +62,15 @@ class FuseOptions:
 
 def settings_of(options: FuseOptions) -> dict[str, Any]:
     """What run.json says of the options."""
-    names = ("method", "reading", "theta", "k_max", "quorum", "seconds", "robust", "polish")
+    names = (
+        "method",
+        "reading",
+        "theta",
+        "k_max",
+        "quorum",
+        "seconds",
+        "robust",
+        "polish",
+        "groups",
+    )
     return {name.replace("_", "-"): getattr(options, name) for name in names}

@@ -17,6 +17,7 @@ from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.privacy.ledger import reserve
 from simulations.commands.choice_output import add_pooled, choice_json, print_choice
 from simulations.commands.fuse import consensus_json, warn_of
+from simulations.commands.groups_output import groups_json, print_groups
 from simulations.commands.simulate_output import (
     parameters_json,
     print_summary,
@@ -64,6 +65,7 @@ def run_and_report(
     started = time.monotonic()
     with starting("loading the server", not (quiet or as_json)):
         from fedbn.federation.state import FederationResult
+        from fedbn.results.groups import with_groups
         from fedbn.results.outcome import Outcome
         from fedbn.results.report import check_results_folder
         from fedbn.results.summary import summarise
@@ -92,6 +94,9 @@ def run_and_report(
         if pooled and guarantee_of(experiment.learner) is None:
             notify("learning from the pooled rows, for comparison")
             outcome = add_pooled(outcome, run, result, experiment)
+        if experiment.consensus.groups != "no":
+            notify("looking for groups of sites")
+            outcome = with_groups(outcome, experiment.consensus)
         notify("writing tables, figures and report")
         times = {"seconds": run.seconds, "startup_seconds": ready}
         _write(outcome, run, experiment, target, times, tables=tables)
@@ -101,11 +106,21 @@ def run_and_report(
         shared = consensus_json(outcome.path, outcome.consensus, outcome.remarks)
         more = choice_json(result, experiment, outcome)
         sources = {"parameters": parameters_json(run)}
-        print_json({**shared, **times, **_extra(outcome, target, experiment), **sources, **more})
+        print_json(
+            {
+                **shared,
+                **times,
+                **_extra(outcome, target, experiment),
+                **sources,
+                **more,
+                **groups_json(outcome),
+            }
+        )
     elif not quiet:
         summary = summarise(outcome)
         print_summary(summary, experiment, target, run, time.monotonic() - started)
         print_choice(result)
+        print_groups(outcome.grouping)
 
 
 def _write(

@@ -17,6 +17,7 @@ from fedbn.federation.rounds import update_clients
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.state import ClientReply
 from fedbn.graphs.files import read_structures
+from fedbn.results.groups import with_groups
 from fedbn.results.outcome import Outcome
 from fedbn.results.record import command_line
 from fedbn.results.report import check_results_folder, versions, write_results
@@ -70,7 +71,7 @@ def update_and_report(
         seconds = time.process_time() - began
         assert after.result is not None
         run = _record(before, newcomers, remove, seconds)
-        outcome = Outcome.of_federation(after.result)
+        outcome = with_groups(Outcome.of_federation(after.result), settings)
         notify("writing tables, figures and report")
         write_results(outcome, target, run=run, more=result_files(after.result, before.experiment))
     clients = [client.label for client in outcome.clients]

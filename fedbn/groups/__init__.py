@@ -1,0 +1,4 @@
+"""Sites that differ: a tree over them, the groups that it is cut into, and where these differ.
+
+profiles -> tree -> cut (one_population: is there more than one?) -> grouping -> differences
+"""

@@ -1,0 +1,137 @@
+"""Where the tree of sites is cut: at the branches that are populations of their own.
+
+`auto` goes from the root down. Of all branches of a set of sites the one is taken that explains
+most (see `one_population`; where rows are not told, of the votes as they are), with at least two
+sites in it and outside of it; if the test says that the set is no single population, the branch is
+a group of its own and both parts are looked at again. A set of k of m sites is tested at the level
+alpha k / m (Meinshausen 2008, Biometrika 95:265), so that alike sites are split with a probability
+of at most alpha, whatever is below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.errors import ConfigError
+from fedbn.groups.one_population import coherence, explained, residuals_of
+from fedbn.groups.requested import requested_groups
+from fedbn.groups.tree import SiteTree, renumbered
+from fedbn.wording import count_of
+
+__all__ = ["ALPHA", "Cut", "Split", "cut_by_test", "cut_into", "cut_of"]
+
+ALPHA = 0.03
+"""Nominal level of the test of all sites. Measured: docs/studies/groups.md."""
+
+LEAST = 2
+"""A group of `auto` has at least so many sites."""
+
+SEED = 37
+"""Of the test's draws: the same sites give the same groups."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """One set of sites that was tested.
+
+    Attributes
+    ----------
+    part, rest : the sites of the branch and the others, as numbers, ascending.
+    p : the p-value, see `one_population`.
+    level : of the test at this set.
+    """
+
+    part: tuple[int, ...]
+    rest: tuple[int, ...]
+    p: float
+    level: float
+
+    @property
+    def made(self) -> bool:
+        """Whether the set was split."""
+        return self.p <= self.level
+
+
+class Cut(NamedTuple):
+    """The group of every site, numbered from 0 by first sites, and the tests that led there."""
+
+    groups: tuple[int, ...]
+    splits: tuple[Split, ...] = ()
+
+
+def cut_of(tree: SiteTree, groups: str) -> Cut:
+    """The cut that `--groups` asks for; raises ConfigError as `requested_groups` and `cut_into`."""
+    wanted = requested_groups(groups)
+    return cut_by_test(tree) if wanted is None else cut_into(tree, wanted)
+
+
+def cut_into(tree: SiteTree, groups: int) -> Cut:
+    """So many branches, at one height of the tree; some may have a single site.
+
+    Raises
+    ------
+    ConfigError : there are fewer sites.
+    """
+    if not 1 <= groups <= tree.m:
+        raise ConfigError(
+            f"there must be 1 to {tree.m} groups of {count_of(tree.m, 'site')}, got {groups}"
+        )
+    return Cut(tree.cut(groups))
+
+
+def cut_by_test(tree: SiteTree, alpha: float = ALPHA) -> Cut:
+    """The groups that the test finds; one group where it finds no second population."""
+    rng = np.random.default_rng(SEED)
+    labels = np.zeros(tree.m, np.int64)
+    splits: list[Split] = []
+    waiting = [np.arange(tree.m)]
+    while waiting:
+        members = waiting.pop(0)
+        split = _best_split(tree, members, alpha, rng)
+        if split is None:
+            continue
+        splits.append(split)
+        if split.made:
+            labels[list(split.part)] = labels.max() + 1
+            waiting += [np.array(split.part), np.array(split.rest)]
+    return Cut(renumbered(labels), tuple(splits))
+
+
+def _best_split(
+    tree: SiteTree, members: NDArray[np.intp], alpha: float, rng: np.random.Generator
+) -> Split | None:
+    """The branch of the tree that explains most of these sites, tested; None if there is none."""
+    if len(members) < 2 * LEAST:
+        return None
+    branches = _branches(tree, members)
+    if not len(branches):
+        return None
+    shares = tree.profiles.shares[members]
+    residuals = residuals_of(shares, tree.profiles.covariate[members])
+    told = tree.profiles.rows is not None
+    best = branches[int(np.argmax(explained(residuals if told else shares, branches)))]
+    p = coherence(residuals, tree.profiles.pairs, shares.sum(axis=0), best, rng)
+    part, rest = (tuple(int(i) for i in members[side]) for side in (best, ~best))
+    return Split(part, rest, p, alpha * len(members) / tree.m)
+
+
+def _branches(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """bool [k, len(members)]: the branches' parts of these sites, both sides of `LEAST` or more.
+
+    Each once, in the order of the linkage's rows.
+    """
+    order = np.array(tree.leaves())
+    position = {int(site): k for k, site in enumerate(members)}
+    columns = np.array([position.get(int(site), -1) for site in order])
+    seen: dict[bytes, NDArray[np.bool_]] = {}
+    for start, end in tree.spans()[tree.m :]:
+        inside = columns[start:end]
+        part = np.zeros(len(members), np.bool_)
+        part[inside[inside >= 0]] = True
+        if LEAST <= part.sum() <= len(members) - LEAST:
+            seen.setdefault(np.packbits(part if part[0] else ~part).tobytes(), part)
+    return np.array(list(seen.values()), np.bool_).reshape(len(seen), len(members))

@@ -1,0 +1,53 @@
+"""The consensus of a group, by the settings of the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.pooling import Robust, poolings_of, select_among
+from fedbn.consensus.threshold import Reading
+from fedbn.fusion.weights import UNITS_PER_CLIENT, integer_weights
+from fedbn.graphs.dag import DAG
+from fedbn.groups.profiles import SiteStructures
+
+__all__ = ["GroupFusion"]
+
+
+@dataclass(frozen=True)
+class GroupFusion:
+    """MCBNC as the run's consensus is made; see `mcbnc_paths` and `select_among`.
+
+    A quorum above the number of a group's structures is that number.
+    """
+
+    reading: Reading = "best"
+    robust: Robust = "best"
+    k_max: int = 10
+    quorum: int = 1
+    seconds: float | None = None
+    theta: str | None = None
+
+    def __call__(self, structures: Sequence[SiteStructures]) -> DAG:
+        """The consensus of some sites, names sorted. Raises what these two raise."""
+        units = integer_weights(
+            [[float(share) for share in entry.shares] for entry in structures],
+            [entry.dags for entry in structures],
+        )
+        weighted = [
+            (dag, Fraction(unit, UNITS_PER_CLIENT) * sum(entry.shares))
+            for entry, of_site in zip(structures, units, strict=True)
+            for dag, unit in zip(entry.dags, of_site, strict=True)
+            if unit > 0
+        ]
+        paths = mcbnc_paths(
+            [dag for dag, _ in weighted],
+            [weight for _, weight in weighted],
+            poolings_of(self.robust),
+            k_max=self.k_max,
+            quorum=min(self.quorum, len(weighted)),
+            seconds=self.seconds,
+        )
+        return select_among(paths, self.reading, self.theta)[1].dag

@@ -1,0 +1,189 @@
+"""The groups of a run: the cut of the tree, each group's consensus, and where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fedbn.errors import ConfigError
+from fedbn.graphs.dag import DAG
+from fedbn.groups.core import SharedCore, core_of
+from fedbn.groups.cut import ALPHA, Cut, cut_of
+from fedbn.groups.differences import Difference, differences_of
+from fedbn.groups.outliers import outliers_of
+from fedbn.groups.profiles import SiteStructures, profiles_of
+from fedbn.groups.tree import SiteTree, renumbered, tree_of
+from fedbn.wording import count_of, list_some
+
+__all__ = ["Grouping", "given_groups", "group_sites"]
+
+Fuse = Callable[[Sequence[SiteStructures]], DAG]
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Sites in groups.
+
+    Attributes
+    ----------
+    structures : of the sites, by label, names sorted.
+    tree : over the sites.
+    cut : the group of every site, numbered from 0, and the tests.
+    outliers : sites that stand alone (`fedbn.groups.outliers`), as numbers, ascending.
+    consensuses : of every group, names sorted.
+    how : "auto", a number, or "given".
+    """
+
+    structures: tuple[SiteStructures, ...]
+    tree: SiteTree
+    cut: Cut
+    outliers: tuple[int, ...]
+    consensuses: tuple[DAG, ...]
+    how: str
+
+    @property
+    def count(self) -> int:
+        """The number of groups."""
+        return len(self.consensuses)
+
+    def members(self, group: int) -> tuple[str, ...]:
+        """The labels of the sites of a group, numbered from 1 as in files and on the terminal.
+
+        Raises
+        ------
+        ConfigError : there is no such group.
+        """
+        if not 1 <= group <= self.count:
+            raise ConfigError(f"there are groups 1 to {self.count}, not {group}")
+        sites = self.tree.profiles.sites
+        return tuple(s for s, g in zip(sites, self.cut.groups, strict=True) if g == group - 1)
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """Where the groups differ."""
+        return differences_of(self.cut.groups, self.structures, self.consensuses)
+
+    @cached_property
+    def core(self) -> SharedCore:
+        """What they share."""
+        return core_of(self.consensuses)
+
+    def lines(self) -> tuple[str, str, str]:
+        """Three lines for the terminal: the groups, how sure, where they differ."""
+        sizes = [len(self.members(g)) for g in range(1, self.count + 1)]
+        groups = f"{count_of(self.count, 'group')} of {count_of(sum(sizes), 'site')}: " + ", ".join(
+            f"{g} ({list_some(self.members(g), 4, quoted=False)})" for g in range(1, self.count + 1)
+        )
+        return groups, self._certainty() + self._alone(), self._differ()
+
+    def _certainty(self) -> str:
+        if self.how == "given":
+            return "The groups were given; nothing was tested."
+        if self.how != "auto":
+            return f"The number of groups was given, {self.how}; nothing was tested."
+        if not self.cut.splits:
+            return "Too few sites to test: two groups of two are the least."
+        first = self.cut.splits[0]
+        known = (
+            "with rows told"
+            if self.tree.profiles.rows is not None
+            else "without the sites' rows: differences that go with the number of edges are ignored"
+        )
+        verdict = "more than one population" if first.made else "no sign of a second population"
+        return f"Test of one population ({known}): p = {first.p:.3f} at level {ALPHA:g}, {verdict}."
+
+    def _alone(self) -> str:
+        labels = [self.tree.profiles.sites[i] for i in self.outliers]
+        if not labels:
+            return ""
+        word = "stands" if len(labels) == 1 else "stand"
+        return f" {list_some(labels)} {word} alone: another population, a broken or a hostile site."
+
+    def _differ(self) -> str:
+        if self.count == 1:
+            return "One group has no differences."
+        edges = [d for d in self.differences if d.kind == "edge"]
+        sure = sum(d.p_holm <= 0.05 for d in edges)
+        turned = len(self.differences) - len(edges)
+        return (
+            f"{count_of(len(edges), 'edge')} differ between groups, {sure} of them with p <= .05 "
+            f"(Fisher, Holm); {count_of(turned, 'direction')} of shared edges differ; "
+            f"{count_of(self.core.dag.n_edges, 'edge')} are shared by all."
+        )
+
+
+def group_sites(
+    structures: Sequence[SiteStructures],
+    groups: str,
+    fuse: Fuse,
+    whole: DAG | None = None,
+) -> Grouping:
+    """Put sites into groups and fuse every group.
+
+    Parameters
+    ----------
+    structures : one entry per site, in any order; DAGs over the same names.
+    groups : "auto", or a number, see `fedbn.groups.cut`.
+    fuse : the consensus of some sites.
+    whole : the consensus of all of them, where it is known: the one group's, then.
+
+    Raises
+    ------
+    ConfigError, StructureError : see `profiles_of` and `cut_of`.
+    """
+    ordered = _ordered(structures)
+    tree = tree_of(profiles_of(ordered))
+    return _fused(ordered, tree, cut_of(tree, groups), groups, fuse, whole)
+
+
+def given_groups(
+    structures: Sequence[SiteStructures], names: dict[str, str], fuse: Fuse
+) -> Grouping:
+    """Groups that are known: site -> name of its group.
+
+    Raises
+    ------
+    ConfigError : a site has no group, or a group is given for a site that is not there.
+    """
+    ordered = _ordered(structures)
+    labels = [entry.site for entry in ordered]
+    different = sorted(set(labels) ^ set(names))
+    if different:
+        problem = "has no group" if different[0] in labels else "has a group but is not here"
+        raise ConfigError(f"every site must have one group, but {different[0]!r} {problem}")
+    known = sorted(set(names.values()))
+    numbers = np.array([known.index(names[label]) for label in labels])
+    tree = tree_of(profiles_of(ordered))
+    return _fused(ordered, tree, Cut(renumbered(numbers)), "given", fuse, None)
+
+
+def _ordered(structures: Sequence[SiteStructures]) -> tuple[SiteStructures, ...]:
+    """By label, with names sorted."""
+    from dataclasses import replace
+
+    return tuple(
+        replace(entry, dags=tuple(dag.reorder(sorted(dag.names)) for dag in entry.dags))
+        for entry in sorted(structures, key=lambda entry: entry.site)
+    )
+
+
+def _fused(
+    ordered: tuple[SiteStructures, ...],
+    tree: SiteTree,
+    cut: Cut,
+    how: str,
+    fuse: Fuse,
+    whole: DAG | None,
+) -> Grouping:
+    count = max(cut.groups) + 1
+    if count == 1 and whole is not None:
+        consensuses: tuple[DAG, ...] = (whole,)
+    else:
+        consensuses = tuple(
+            fuse([e for e, g in zip(ordered, cut.groups, strict=True) if g == group])
+            for group in range(count)
+        )
+    return Grouping(ordered, tree, cut, outliers_of(tree, cut.groups), consensuses, how)

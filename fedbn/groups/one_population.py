@@ -1,0 +1,160 @@
+"""Is there more than one population? A test of a split of sites, and what it is blind to.
+
+Under the null all sites come from one population. They are not exchangeable: who has fewer rows
+finds fewer edges, and other ones. So what goes with the logarithm of the sites' rows is taken out
+of every pair by least squares. Where not all sites tell their rows, the number of their moral edges
+stands for them, and then a split that goes with this number, of which fewer rows can be the cause,
+is not found: the test stays on the safe side and loses power.
+
+Nor are the pairs of one structure independent: a learner that takes one of two local optima differs
+in all pairs around it. So what is tested is *coherence*: whether parts of the structure that have
+little to do with each other split the sites in the same way. The pairs are put into blocks by
+communities of the votes' graph (Louvain, of networkx), a pair of two communities into the first
+one. Redrawing turns the sign of each site's residuals block by block (a wild bootstrap): the norms
+of the sites and whatever happens within a block stay, only what blocks have in common goes. A
+difference that lies within one block is not found.
+
+A split of the sites explains u' G u, with G the sites' products of residuals without its diagonal
+and u the split's contrast of norm 1. The largest eigenvalue of a redrawn G is what the best
+contrast of all explains there; so the p-value holds for any split, however it was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.arrays import Ints
+
+__all__ = ["DRAWS", "MOST_SITES", "coherence", "communities", "explained", "residuals_of"]
+
+DRAWS = 999
+ENOUGH = 50
+"""After so many draws beyond the split no more are made (Besag & Clifford 1991, Biometrika 78)."""
+
+MOST_SITES = 32
+"""A larger set is tested by so many of its sites."""
+
+Matrix = NDArray[np.float64]
+
+
+def coherence(
+    residuals: Matrix,
+    pairs: Ints,
+    votes: Matrix,
+    part: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> float:
+    """The p-value of a split: whether it is coherent over the blocks of the structures.
+
+    Parameters
+    ----------
+    residuals : float64 [m, P], as from `residuals_of`.
+    pairs : int64 [P, 2], the pair of each column.
+    votes : float64 [P], at least 0: how many of the sites have the pair.
+    part : bool [m], one side of the split; both sides have sites.
+    rng : draws the sites of a large set, and the signs.
+    """
+    if not residuals.any():
+        return 1.0
+    blocks = np.sort(communities(pairs, votes)[pairs], axis=1)[:, 0]
+    chosen = _some_sites(part, rng)
+    own, side = residuals[chosen], part[chosen]
+    observed = float(explained(own, side[None])[0])
+    grams = np.stack([_gram(own[:, blocks == b]) for b in np.unique(blocks)])
+    beyond = 0
+    for drawn, best in enumerate(_redrawn(grams, rng), start=1):
+        beyond += best >= observed
+        if beyond == ENOUGH:
+            return beyond / drawn
+    return (1 + beyond) / (1 + DRAWS)
+
+
+def residuals_of(shares: Matrix, covariate: Matrix) -> Matrix:
+    """What is left of every pair's shares by a line through a covariate of the sites.
+
+    Parameters
+    ----------
+    shares : float64 [m, P].
+    covariate : float64 [m]; where all are equal, it is the mean that is taken out.
+    """
+    if np.ptp(covariate) == 0:
+        constant: Matrix = shares - shares.mean(axis=0)
+        return constant
+    centred = covariate - covariate.mean()
+    slope = centred @ shares / (centred @ centred)
+    left: Matrix = shares - shares.mean(axis=0) - np.outer(centred, slope)
+    return left
+
+
+def explained(residuals: Matrix, parts: NDArray[np.bool_]) -> Matrix:
+    """u' G u of some splits, float64 [k].
+
+    Parameters
+    ----------
+    residuals : float64 [m, P], centred by column or not.
+    parts : bool [k, m], one side of each split.
+    """
+    m = len(residuals)
+    norms = (residuals**2).sum(axis=1)
+    sizes = parts.sum(axis=1)
+    scale = np.sqrt(sizes * (m - sizes) / m)
+    inside, outside = scale / sizes, -scale / (m - sizes)
+    contrasts = np.where(parts, inside[:, None], outside[:, None])
+    found: Matrix = ((contrasts @ residuals) ** 2).sum(axis=1) - contrasts**2 @ norms
+    return found
+
+
+def _some_sites(part: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.intp]:
+    """At most `MOST_SITES` sites, ascending: half of them from either side where it has so many."""
+    if len(part) <= MOST_SITES:
+        return np.arange(len(part))
+    sides = [np.flatnonzero(part), np.flatnonzero(~part)]
+    small = min(min(map(len, sides)), MOST_SITES // 2)
+    sizes = [small if len(s) == min(map(len, sides)) else MOST_SITES - small for s in sides]
+    if len(sides[0]) == len(sides[1]):
+        sizes = [MOST_SITES // 2] * 2
+    drawn = [rng.choice(s, size=k, replace=False) for s, k in zip(sides, sizes, strict=True)]
+    return np.sort(np.concatenate(drawn))
+
+
+def communities(pairs: Ints, votes: Matrix) -> Ints:
+    """int64 [n]: the community of every variable in the graph of the votes on pairs.
+
+    Numbered by their first variables; Louvain with a fixed seed, a variable without a vote is one
+    of its own.
+    """
+    from networkx import Graph
+    from networkx.algorithms.community import louvain_communities
+
+    graph = Graph()
+    graph.add_nodes_from(range(int(pairs.max()) + 1))
+    graph.add_weighted_edges_from(
+        (int(a), int(b), float(v)) for (a, b), v in zip(pairs, votes, strict=True) if v > 0
+    )
+    found = sorted(louvain_communities(graph, seed=0), key=min)
+    of = np.empty(graph.number_of_nodes(), np.int64)
+    for number, members in enumerate(found):
+        of[list(members)] = number
+    return of
+
+
+def _gram(residuals: Matrix) -> Matrix:
+    """Products of the sites' residuals, without those of a site with itself."""
+    gram = residuals @ residuals.T
+    np.fill_diagonal(gram, 0.0)
+    return gram
+
+
+def _redrawn(grams: Matrix, rng: np.random.Generator) -> Iterator[float]:
+    """The largest eigenvalues of `DRAWS` redrawn sums of blocks, [B, m, m], by random signs."""
+    count, m, _ = grams.shape
+    for begin in range(0, DRAWS, 100):
+        size = min(DRAWS - begin, 100)
+        signs = rng.integers(0, 2, size=(size, count, m)) * 2.0 - 1.0
+        total = np.zeros((size, m, m))
+        for b in range(count):
+            total += signs[:, b, :, None] * grams[b] * signs[:, b, None, :]
+        yield from np.linalg.eigvalsh(total)[:, -1].tolist()

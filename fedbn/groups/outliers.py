@@ -1,0 +1,64 @@
+"""Sites that stand alone: groups of one.
+
+A site is an outlier of its group when it is much farther from the others than they are from each
+other: its mean SMHD to them, as a logarithm, is above the median of the group by more robust
+standard deviations (1.4826 times the median absolute deviation) than a normal sample of this size
+has with probability `LEVEL` (Bonferroni over the sites). Where all sites tell their rows, a line
+through their logarithms is taken out first: few rows are no fault.
+
+It is named and stays in its group: `auto` makes no group of one. A broken or hostile site looks
+like this, and `robust = clip` bounds what it can do to the consensus; so does a site of a
+population of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.groups.tree import SiteTree
+
+__all__ = ["LEAST_SITES", "LEVEL", "outliers_of"]
+
+LEVEL = 0.01
+LEAST_SITES = 5
+"""Of fewer sites nobody is said to stand alone."""
+
+SMALLEST = 0.05
+"""Least robust standard deviation of the logarithms: sites that agree well differ by chance."""
+
+
+def outliers_of(tree: SiteTree, groups: tuple[int, ...]) -> tuple[int, ...]:
+    """The sites that stand alone in their groups, or are groups of one, ascending.
+
+    groups : the group of every site.
+    """
+    of = np.array(groups)
+    found: list[int] = []
+    for group in range(max(groups) + 1):
+        members = np.flatnonzero(of == group)
+        if len(members) == 1 and len(of) > 1:
+            found.append(int(members[0]))
+        elif len(members) >= LEAST_SITES:
+            found += [int(i) for i in members[_alone(tree, members)]]
+    return tuple(sorted(found))
+
+
+def _alone(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """bool [k]: the members that are far from the others."""
+    from scipy.stats import norm, theilslopes
+
+    shares = tree.profiles.shares[members]
+    votes, own = shares.sum(axis=0), shares.sum(axis=1)
+    k = len(members)
+    total = k * own + votes.sum() - 2.0 * shares @ votes
+    itself = 2.0 * (own - (shares**2).sum(axis=1))
+    mean = np.log1p((total - itself) / (k - 1))
+    if tree.profiles.rows is not None:
+        logs = tree.profiles.covariate[members]
+        if np.ptp(logs) > 0:
+            mean = mean - theilslopes(mean, logs)[0] * logs
+    apart = mean - np.median(mean)
+    spread = max(1.4826 * float(np.median(np.abs(apart))), SMALLEST)
+    found: NDArray[np.bool_] = apart / spread > norm.isf(LEVEL / k)
+    return found

@@ -1,0 +1,143 @@
+"""What the sites say of every pair of variables: the shares of their structures that join it.
+
+SMHD compares moral graphs, so a site is the list of pairs that its moral graph has. A site that
+sends several DAGs has the share of them, by weight. Shares are rounded to multiples of 2^-20, so
+that sums of their products are exact in whatever order they are summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.arrays import Ints
+from fedbn.errors import ConfigError, StructureError
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.moral import moral_graph
+
+__all__ = ["SiteProfiles", "SiteStructures", "distances_in_blocks", "profiles_of"]
+
+UNIT = 2.0**-20
+BLOCK = 512
+"""So many sites' distances to all others are computed at once."""
+
+
+@dataclass(frozen=True)
+class SiteStructures:
+    """What one site sent: its label, its DAGs, a positive share for each, and its rows if told."""
+
+    site: str
+    dags: tuple[DAG, ...]
+    shares: tuple[Fraction, ...]
+    rows: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SiteProfiles:
+    """The sites' moral pairs.
+
+    Attributes
+    ----------
+    sites : labels [m], in the order in which they were given.
+    names : the variables, sorted as text.
+    pairs : int64 [P, 2], the pairs i < j that at least one site's moral graph has, in that order.
+    shares : float64 [m, P], read-only: the share of a site's structures with the pair.
+    rows : of every site's table; None unless all sites told theirs.
+    """
+
+    sites: tuple[str, ...]
+    names: tuple[str, ...]
+    pairs: Ints
+    shares: NDArray[np.float64]
+    rows: tuple[int, ...] | None
+
+    @property
+    def covariate(self) -> NDArray[np.float64]:
+        """float64 [m]: the logarithm of a site's rows, or else the number of its moral edges."""
+        if self.rows is None:
+            return np.asarray(self.shares.sum(axis=1))
+        return np.log(np.array(self.rows, dtype=np.float64))
+
+
+def profiles_of(structures: Sequence[SiteStructures]) -> SiteProfiles:
+    """The profiles of sites over the same variables, in any order of names.
+
+    Raises
+    ------
+    StructureError : there is no site, or one has other variables than the first.
+    ConfigError : two sites have one label, or a site has no structure or not one share for each.
+    """
+    if not structures:
+        raise StructureError("groups need at least one site, got none")
+    labels = [entry.site for entry in structures]
+    twice = next((a for a, b in pairwise(sorted(labels)) if a == b), None)
+    if twice is not None:
+        raise ConfigError(f"two sites must not both be called {twice!r}")
+    names = tuple(sorted(structures[0].dags[0].names)) if structures[0].dags else ()
+    upper = np.triu_indices(len(names), k=1)
+    found = np.stack([_profile(entry, names)[upper] for entry in structures])
+    joined = found.any(axis=0)
+    pairs = np.stack(upper, axis=1)[joined].astype(np.int64)
+    shares = np.ascontiguousarray(found[:, joined])
+    shares.flags.writeable = False
+    rows = tuple(entry.rows for entry in structures if entry.rows is not None)
+    told = len(rows) == len(structures) and min(rows) > 0
+    return SiteProfiles(tuple(labels), names, pairs, shares, rows if told else None)
+
+
+def _profile(entry: SiteStructures, names: tuple[str, ...]) -> NDArray[np.float64]:
+    """float64 [n, n]: the share of a site's moral graphs with each pair."""
+    if not entry.dags or len(entry.dags) != len(entry.shares):
+        raise ConfigError(
+            f"site {entry.site!r}: one share for each of at least one structure is needed, got "
+            f"{len(entry.shares)} for {len(entry.dags)}"
+        )
+    total = sum(entry.shares)
+    sums = np.zeros((len(names),) * 2)
+    for dag, share in zip(entry.dags, entry.shares, strict=True):
+        if set(dag.names) != set(names):
+            other = sorted(set(dag.names) ^ set(names))[0]
+            raise StructureError(
+                f"all sites must have the same variables, but {other!r} is not in all of them "
+                f"(site {entry.site!r})"
+            )
+        sums += float(share / total) * moral_graph(dag.reorder(names))
+    return np.round(sums / UNIT) * UNIT
+
+
+def distances_in_blocks(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean SMHD between the structures of every two sites, condensed as scipy has it.
+
+    Two structures that have a pair with probabilities p and q differ in it with p (1 - q) +
+    q (1 - p); so it is sums of votes and one product of matrices, `BLOCK` sites at a time.
+
+    Parameters
+    ----------
+    shares : float64 [m, P], as in `SiteProfiles`.
+
+    Returns
+    -------
+    float64 [m (m - 1) / 2]: (0, 1), (0, 2), ..., (1, 2), ...
+
+    Examples
+    --------
+    >>> distances_in_blocks(np.array([[1.0, 0.0], [1.0, 1.0], [0.5, 0.0]]))
+    array([1. , 0.5, 1.5])
+    """
+    m = len(shares)
+    sums = shares.sum(axis=1)
+    found = np.empty(m * (m - 1) // 2)
+    place = 0
+    for first in range(0, m, BLOCK):
+        block = shares[first : first + BLOCK]
+        common = block @ shares[first:].T
+        for k in range(len(block)):
+            row = sums[first + k] + sums[first + k + 1 :] - 2.0 * common[k, k + 1 :]
+            found[place : place + len(row)] = row
+            place += len(row)
+    return found

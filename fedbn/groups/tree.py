@@ -1,0 +1,79 @@
+"""The tree over the sites: average linkage on SMHD, by scipy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbn.groups.profiles import SiteProfiles, distances_in_blocks
+
+__all__ = ["SiteTree", "tree_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class SiteTree:
+    """Average linkage (UPGMA) of the sites.
+
+    Attributes
+    ----------
+    profiles : of the sites.
+    distances : float64 [m (m - 1) / 2], the mean SMHD of every two sites, as scipy condenses it.
+    linkage : float64 [m - 1, 4], scipy's: the two branches that are joined, the mean SMHD between
+        their sites, and how many sites there are then. Branch b below m is site b, m + k is what
+        row k makes. Equal distances are joined as scipy does, in the order of the sites, which is
+        that of their labels.
+    """
+
+    profiles: SiteProfiles
+    distances: NDArray[np.float64]
+    linkage: NDArray[np.float64]
+
+    @property
+    def m(self) -> int:
+        """The number of sites."""
+        return len(self.profiles.sites)
+
+    def leaves(self) -> list[int]:
+        """The sites in the order in which the tree is drawn without crossings."""
+        from scipy.cluster.hierarchy import leaves_list
+
+        return [0] if self.m == 1 else [int(i) for i in leaves_list(self.linkage)]
+
+    def spans(self) -> NDArray[np.int64]:
+        """int64 [2 m - 1, 2]: branch b has the sites `leaves()[start:end]`."""
+        spans = np.empty((2 * self.m - 1, 2), np.int64)
+        for place, site in enumerate(self.leaves()):
+            spans[site] = place, place + 1
+        for row, (left, right) in enumerate(self.linkage[:, :2].astype(np.int64)):
+            both = spans[[left, right]]
+            spans[self.m + row] = both[:, 0].min(), both[:, 1].max()
+        return spans
+
+    def cut(self, groups: int) -> tuple[int, ...]:
+        """The number of each site's group, from 0 in the order of first sites, where the tree has
+        so many branches; ties of heights go to the branches that were joined first."""
+        of = np.arange(2 * self.m - 1)
+        for row, (left, right) in enumerate(self.linkage[: self.m - groups, :2].astype(np.int64)):
+            of[(of == of[left]) | (of == of[right])] = self.m + row
+        return renumbered(of[: self.m])
+
+
+def tree_of(profiles: SiteProfiles) -> SiteTree:
+    """The tree of sites with these profiles."""
+    from scipy.cluster.hierarchy import average
+
+    distances = distances_in_blocks(profiles.shares)
+    few = len(profiles.sites) < 2
+    return SiteTree(profiles, distances, np.empty((0, 4)) if few else average(distances))
+
+
+def renumbered(labels: NDArray[np.int64]) -> tuple[int, ...]:
+    """Labels as 0, 1, ... in the order in which they first occur.
+
+    >>> renumbered(np.array([7, 7, 3, 7, 9]))
+    (0, 0, 1, 0, 2)
+    """
+    numbers: dict[int, int] = {}
+    return tuple(numbers.setdefault(int(label), len(numbers)) for label in labels)

@@ -1,0 +1,170 @@
+"""The groups of a run as tables and files.
+
+groups.csv        one row per site: its group, whether it stands alone, distances
+differences.csv   one row per pair of variables in which two groups differ
+groups/           every group's consensus and the core that all share
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast
+
+from fedbn.consensus.pooling import Robust
+from fedbn.consensus.threshold import Reading
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.graphs.distances import smhd
+from fedbn.graphs.writing import write_structure
+from fedbn.groups.fusing import GroupFusion
+from fedbn.groups.grouping import Fuse, Grouping, given_groups, group_sites
+from fedbn.groups.profiles import SiteStructures
+from fedbn.results.outcome import Outcome
+
+__all__ = ["SiteRow", "grouping_of", "groups_facts", "site_rows", "with_groups", "write_structures"]
+
+FOLDER = "groups"
+
+
+@dataclass(frozen=True)
+class SiteRow:
+    """One site: its group from 1, whether it stands alone, and mean SMHDs of its structures to the
+    consensus of its group and to that of the nearest other one (None where there is none)."""
+
+    site: str
+    group: int
+    alone: bool
+    smhd_to_group: float
+    nearest_other: int | None
+    smhd_to_other: float | None
+
+
+def grouping_of(
+    outcome: Outcome, groups: str, fuse: Fuse, given: Mapping[str, str] | None = None
+) -> Grouping:
+    """The groups of a fusion's clients.
+
+    Parameters
+    ----------
+    groups : "auto" or a number; not looked at with
+    given : the name of every client's group.
+
+    Raises
+    ------
+    ConfigError : see `group_sites` and `given_groups`.
+    """
+    structures = [
+        SiteStructures(client.label, client.dags, client.shares, client.rows)
+        for client in outcome.clients
+    ]
+    if given is not None:
+        return given_groups(structures, dict(given), fuse)
+    return group_sites(structures, groups, fuse, outcome.consensus.dag)
+
+
+def with_groups(outcome: Outcome, settings: ConsensusSettings) -> Outcome:
+    """The outcome of a federated run with the groups that its settings ask for."""
+    if settings.groups == "no":
+        return outcome
+    fusion = GroupFusion(
+        cast(Reading, settings.reading),
+        cast(Robust, settings.robust),
+        settings.k_max,
+        settings.quorum,
+        settings.seconds,
+    )
+    return replace(outcome, grouping=grouping_of(outcome, settings.groups, fusion))
+
+
+def site_rows(grouping: Grouping) -> tuple[SiteRow, ...]:
+    """One row per site, by label."""
+    rows = []
+    for place, (entry, group) in enumerate(
+        zip(grouping.structures, grouping.cut.groups, strict=True)
+    ):
+        total = sum(entry.shares)
+        means = [
+            float(
+                sum(s * smhd(d, c) for d, s in zip(entry.dags, entry.shares, strict=True)) / total
+            )
+            for c in grouping.consensuses
+        ]
+        others = [(mean, g) for g, mean in enumerate(means) if g != group]
+        nearest = min(others) if others else None
+        rows.append(
+            SiteRow(
+                site=entry.site,
+                group=group + 1,
+                alone=place in grouping.outliers,
+                smhd_to_group=means[group],
+                nearest_other=None if nearest is None else nearest[1] + 1,
+                smhd_to_other=None if nearest is None else nearest[0],
+            )
+        )
+    return tuple(rows)
+
+
+def groups_facts(grouping: Grouping) -> dict[str, Any]:
+    """What `run.json` and --json say: groups, tests, who stands alone, what is shared."""
+    sites, core = grouping.tree.profiles.sites, grouping.core
+    return {
+        "how": grouping.how,
+        "rows_told": grouping.tree.profiles.rows is not None,
+        "groups": [list(grouping.members(g)) for g in range(1, grouping.count + 1)],
+        "alone": [sites[i] for i in grouping.outliers],
+        "tests": [
+            {
+                "part": [sites[i] for i in split.part],
+                "rest": len(split.rest),
+                "p": split.p,
+                "level": split.level,
+                "split": split.made,
+            }
+            for split in grouping.cut.splits
+        ],
+        "core_edges": core.dag.n_edges,
+        "own_edges": [len(own) for own in core.own],
+        "common_order": None if core.order is None else list(core.order),
+        "order_conflict": list(core.conflict),
+        "lines": list(grouping.lines()),
+    }
+
+
+def write_structures(grouping: Grouping, place: Path) -> None:
+    """The consensus of every group and the core, into a folder of their own.
+
+    `support` is the share of the group's sites, or of all, that join the pair.
+    """
+    folder = place / FOLDER
+    folder.mkdir()
+    for group, dag in enumerate(grouping.consensuses):
+        own = [
+            entry
+            for entry, g in zip(grouping.structures, grouping.cut.groups, strict=True)
+            if g == group
+        ]
+        for suffix in (".csv", ".json"):
+            support = _support(dag.edges, own)
+            write_structure(dag, folder / f"group-{group + 1}{suffix}", support=support)
+    core = grouping.core.dag
+    for suffix in (".csv", ".json"):
+        support = _support(core.edges, grouping.structures)
+        write_structure(core, folder / f"core{suffix}", support=support)
+
+
+def _support(
+    edges: tuple[tuple[str, str], ...], entries: list[SiteStructures] | tuple[SiteStructures, ...]
+) -> dict[tuple[str, str], float]:
+    """The weighted share of the sites' structures that join each edge, in either direction."""
+    total = sum((sum(entry.shares) for entry in entries), Fraction(0))
+    sums = dict.fromkeys(edges, Fraction(0))
+    for entry in entries:
+        for dag, share in zip(entry.dags, entry.shares, strict=True):
+            joined = dag.adjacency | dag.adjacency.T
+            position = {name: k for k, name in enumerate(dag.names)}
+            for a, b in edges:
+                if joined[position[a], position[b]]:
+                    sums[a, b] += share
+    return {edge: float(value / total) for edge, value in sums.items()}

@@ -1,0 +1,42 @@
+"""The cases of the study: network, sites of every population, rows, edges moved, seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from simulations.study_cases import Case
+
+__all__ = ["PARTS", "cases"]
+
+PARTS = ("alike", "groups", "different")
+
+
+def cases(part: str, settings: dict[str, Any], seeds: int | None = None) -> Iterator[Case]:
+    """The cases of one part, those of a seed together, so that a run cut short is balanced.
+
+    settings : of `experiment.toml`; seeds : in place of its number.
+    """
+    study, own = settings["study"], settings[part]
+    for seed in range(1, 1 + (seeds or study["seeds"])):
+        for network, rows in product(study["networks"], own["rows"]):
+            for sizes, edges in _federations(part, own):
+                yield {
+                    "part": part,
+                    "network": network,
+                    "rows": rows,
+                    "sizes": sizes,
+                    "edges": edges,
+                    "seed": seed,
+                }
+
+
+def _federations(part: str, own: dict[str, Any]) -> Iterator[tuple[list[int], int]]:
+    """Sites of every population, and the edges that are moved."""
+    if part == "alike":
+        yield from (([sites], 0) for sites in own["sites"])
+    elif part == "different":
+        yield from (([1] * 10, edges) for edges in own["edges"])
+    else:
+        yield from product(own["sizes"], own["edges"])

@@ -1,0 +1,104 @@
+"""Tables of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from simulations.study import Row
+from simulations.study_report import Section
+
+__all__ = ["sections"]
+
+WAYS = ("auto", "untold", "number", "k_means", "mixture")
+
+
+def sections(part: str, rows: Sequence[Row]) -> list[Section]:
+    """The sections of one part of the study."""
+    if part == "alike":
+        return [_false_alarms(rows)]
+    title = "Groups found" if part == "groups" else "Every site of its own population"
+    return [_found(title, rows), _distances(rows), *([_summary(rows)] if part == "groups" else [])]
+
+
+def _cells(rows: Sequence[Row]) -> list[tuple[list[Any], list[Row]]]:
+    """Network, rows, sizes, edges -> rows of that cell."""
+
+    def key(row: Row) -> tuple[str, int, str, int]:
+        sizes = " + ".join(map(str, row["sizes"]))
+        return str(row["network"]), int(row["rows"]), sizes, int(row["edges"])
+
+    found = groupby(sorted(rows, key=key), key=key)
+    return [(list(cell), list(own)) for cell, own in found]
+
+
+CELL = ("network", "rows", "sites", "edges moved", "seeds")
+
+
+def _mean(rows: Sequence[Row], name: str) -> float:
+    return float(np.mean([row[name] for row in rows]))
+
+
+def _false_alarms(rows: Sequence[Row]) -> Section:
+    table = [
+        [*cell[:3], len(own), *(_alarms(own, way) for way in ("auto", "untold"))]
+        for cell, own in _cells(rows)
+    ]
+    unequal = [row for row in rows if row["rows"] == 0]
+    for words, some in (("all", rows), ("unequal rows", unequal)):
+        if some:
+            table.append(
+                [words, "", "", len(some), *(_alarms(some, w) for w in ("auto", "untold"))]
+            )
+    text = (
+        "Cases in which alike sites were split; rows 0: 100 to 10,000, log-uniform. auto: the "
+        "sites tell their rows; untold: they do not."
+    )
+    return Section("Alike sites: false alarms", text, ("network", "rows", "sites", "seeds",
+                   "auto", "untold"), table)  # fmt: skip
+
+
+def _alarms(rows: Sequence[Row], way: str) -> str:
+    return f"{sum(row[f'{way}_groups'] > 1 for row in rows)} of {len(rows)}"
+
+
+def _found(title: str, rows: Sequence[Row]) -> Section:
+    table = [
+        [*cell, len(own), *(f"{_mean(own, f'{way}_ari'):.2f}" for way in WAYS)]
+        for cell, own in _cells(rows)
+    ]
+    text = (
+        "Adjusted Rand index, mean over seeds. auto: as many groups as the test finds, rows told; "
+        "untold: rows not told; number: the tree cut into the right number; k_means on the "
+        "flattened adjacency and mixture of edge probabilities: likewise, the number known."
+    )
+    return Section(title, text, (*CELL, *WAYS), table)
+
+
+def _distances(rows: Sequence[Row]) -> Section:
+    ways = ("site", "one", "auto", "number", "k_means", "mixture", "oracle")
+    table = [
+        [*cell, len(own), *(f"{_mean(own, way):.1f}" for way in ways)] for cell, own in _cells(rows)
+    ]
+    text = (
+        "Mean SMHD to the site's own truth: of the site's structure, of one consensus of all, of "
+        "the consensus of its group by every way, and by an oracle who knows the groups."
+    )
+    return Section("What the groups are worth", text, (*CELL, *ways), table)
+
+
+def _summary(rows: Sequence[Row]) -> Section:
+    some = [row for row in rows if row["rows"] >= 500 and row["edges"] >= 4]
+    if not some:
+        return Section("The criteria", "No cells with 500 rows and four edges moved.")
+    table = [
+        [way, f"{_mean(some, f'{way}_ari'):.3f}", f"{_mean(some, way):.2f}",
+         f"{100 * (_mean(some, way) / _mean(some, 'oracle') - 1):.1f} %"]
+        for way in WAYS
+    ]  # fmt: skip
+    text = "Cells with at least 500 rows and four edges moved."
+    header = ("way", "mean ARI", "mean SMHD", "above the oracle's")
+    return Section("The criteria", text, header, table)

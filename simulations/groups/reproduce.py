@@ -1,0 +1,84 @@
+"""The command `fedbn reproduce groups`."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simulations.options import MinutesOfPart, Quiet, StudyFolder
+from simulations.progress import progress_bars, say_start, stages
+
+
+class Part(StrEnum):
+    """What is run."""
+
+    alike = "alike"
+    groups = "groups"
+    different = "different"
+    everything = "all"
+
+
+def reproduce_groups(
+    out: StudyFolder,
+    part: Annotated[
+        Part,
+        typer.Option(
+            help="Alike sites (false alarms); two and three populations; every site its own; all."
+        ),
+    ] = Part.everything,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, show_default="10", help="Seeds of every case.")
+    ] = None,
+    network: Annotated[
+        list[str] | None, typer.Option(help="Only cases of this network (repeat for several).")
+    ] = None,
+    rows: Annotated[
+        list[int] | None, typer.Option(help="Only cases of so many rows a site (repeat).")
+    ] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Small cases, one seed.")] = False,
+    minutes: MinutesOfPart = None,
+    quiet: Quiet = False,
+) -> None:
+    """Sites of several populations: are they found, are alike ones left, and what is it worth.
+
+    Rows are written one by one; a run that was stopped goes on where it was. The report is
+    report.md in the folder.
+    """
+    began = time.monotonic()
+    say_start("starting: loading the study", not quiet)
+    from simulations.groups.cases import PARTS, cases
+    from simulations.groups.report import sections
+    from simulations.groups.runs import run_case
+    from simulations.study import Row, Study, end_line, show_on
+    from simulations.study_cases import study_settings
+    from simulations.study_report import write_study_report
+
+    settings = study_settings(Path(__file__).parent, smoke)
+    study = Study(out)
+    found: dict[str, list[Row]] = {}
+    with progress_bars(not quiet) as tracker:
+        for name in PARTS:
+            if part in (Part(name), Part.everything):
+                wanted = [
+                    case
+                    for case in cases(name, settings, seeds)
+                    if (not network or case["network"] in network)
+                    and (not rows or case["rows"] in rows)
+                ]
+                found[name] = study.collect(
+                    wanted,
+                    run_case,
+                    show_on(tracker(name)),
+                    seconds=None if minutes is None else 60 * minutes,
+                )
+    with stages(not quiet) as notify:
+        notify("writing the report")
+        parts = [
+            section for name, some in found.items() if some for section in sections(name, some)
+        ]
+        path = write_study_report(out, "Groups of sites", parts)
+    typer.echo(end_line(path, time.monotonic() - began, study), err=True)

@@ -1,0 +1,297 @@
+"""The tree over sites, the test of one population, the cut, and where groups differ."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn.errors import ConfigError, StructureError
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.random import perturb, random_dag
+from fedbn.groups.core import core_of
+from fedbn.groups.cut import cut_by_test, cut_into, cut_of
+from fedbn.groups.differences import differences_of, holm
+from fedbn.groups.grouping import Grouping, given_groups, group_sites
+from fedbn.groups.one_population import DRAWS, MOST_SITES, coherence, explained, residuals_of
+from fedbn.groups.profiles import BLOCK, SiteStructures, distances_in_blocks, profiles_of
+from fedbn.groups.requested import requested_groups
+from fedbn.groups.tree import SiteTree, tree_of
+from tests import naive_groups as naive
+from tests.strategies import dag_lists
+
+ONE = (Fraction(1),)
+
+
+def sites_of(dags: list[DAG], rows: int | None = None) -> list[SiteStructures]:
+    return [SiteStructures(f"s{i:03}", (dag,), ONE, rows) for i, dag in enumerate(dags)]
+
+
+def two_populations(sizes: tuple[int, ...], seed: int, moved: int = 12) -> list[SiteStructures]:
+    """Sites around DAGs that differ by so many changes; a site by three more of its own."""
+    rng = np.random.default_rng(seed)
+    names = [f"v{i:02}" for i in range(24)]
+    first = random_dag(names, rng=rng, edges=30)
+    centres = [first, *(perturb(first, moved, rng=rng) for _ in sizes[1:])]
+    dags = [
+        perturb(centre, 3, rng=rng)
+        for centre, size in zip(centres, sizes, strict=True)
+        for _ in range(size)
+    ]
+    return sites_of(dags, rows=1000)
+
+
+def first_dag(entries: object) -> DAG:
+    return entries[0].dags[0]  # type: ignore[index, no-any-return]
+
+
+@given(dag_lists(max_dags=6), st.integers(1, 7))
+def test_distances_are_mean_smhds(dags: list[DAG], split: int) -> None:
+    half = [dags[i : i + 2] for i in range(0, len(dags), 2)]
+    weighted = []
+    for group in half:
+        share = Fraction(split, 8) if len(group) == 2 else Fraction(1)
+        weighted.append(list(zip(group, (share, 1 - share), strict=False)))
+    entries = [
+        SiteStructures(f"s{i}", tuple(d for d, _ in w), tuple(s for _, s in w))
+        for i, w in enumerate(weighted)
+    ]
+    found = tree_of(profiles_of(entries)).distances
+    expected = [naive.mean_smhd_between(a, b) for a, b in combinations(weighted, 2)]
+    assert found.tolist() == [float(e) for e in expected]
+
+
+def test_distances_do_not_depend_on_the_blocks() -> None:
+    rng = np.random.default_rng(5)
+    shares = rng.integers(0, 2, size=(BLOCK + 9, 30)).astype(float)
+    found = distances_in_blocks(shares)
+    place = {pair: k for k, pair in enumerate(combinations(range(len(shares)), 2))}
+    for i, j in [
+        (0, 1),
+        (0, BLOCK + 8),
+        (BLOCK - 1, BLOCK),
+        (BLOCK, BLOCK + 8),
+        (BLOCK + 7, BLOCK + 8),
+    ]:
+        assert found[place[i, j]] == np.abs(shares[i] - shares[j]).sum()
+
+
+@given(st.integers(2, 7), st.integers(0, 10_000))
+def test_heights_are_those_of_average_linkage(m: int, seed: int) -> None:
+    shares = np.random.default_rng(seed).random((m, 5))
+    square = np.zeros((m, m))
+    square[np.triu_indices(m, k=1)] = distances_in_blocks(shares)
+    square += square.T
+    tree = SiteTree(
+        profiles_of(sites_of([DAG.empty("ab")] * m)), *_linked(distances_in_blocks(shares))
+    )
+    assert np.allclose(sorted(naive.heights(square.tolist())), tree.linkage[:, 2])
+
+
+def _linked(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    from scipy.cluster.hierarchy import average
+
+    return distances, average(distances)
+
+
+def test_every_cut_is_nested_in_the_one_above() -> None:
+    tree = tree_of(profiles_of(two_populations((5, 4), seed=1)))
+    for k in range(1, 9):
+        cut, finer = cut_into(tree, k).groups, cut_into(tree, k + 1).groups
+        assert len(set(cut)) == k
+        assert len(set(zip(cut, finer, strict=True))) == k + 1
+    with pytest.raises(ConfigError, match="1 to 9 groups of 9 sites, got 10"):
+        cut_into(tree, 10)
+
+
+@given(st.integers(2, 6), st.integers(1, 4), st.data())
+def test_explained_is_the_sum_over_pairs_of_sites(
+    m: int, columns: int, data: st.DataObject
+) -> None:
+    seed = data.draw(st.integers(0, 10_000))
+    residuals = np.random.default_rng(seed).normal(size=(m, columns))
+    part = np.zeros(m, bool)
+    part[: data.draw(st.integers(1, m - 1))] = True
+    found = explained(residuals, part[None])[0]
+    assert found == pytest.approx(naive.explained(residuals.tolist(), part.tolist()), abs=1e-9)
+
+
+@given(st.integers(3, 9), st.integers(0, 10_000))
+def test_residuals_are_orthogonal_to_the_covariate(m: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shares, covariate = rng.random((m, 4)), rng.random(m)
+    left = residuals_of(shares, covariate)
+    assert np.allclose(left.sum(axis=0), 0)
+    assert np.allclose(covariate @ left, 0)
+
+
+@pytest.mark.parametrize("sizes", [(6, 4), (7, 3), (6, 6, 6)])
+def test_populations_that_differ_are_found(sizes: tuple[int, ...]) -> None:
+    truth = tuple(g for g, size in enumerate(sizes) for _ in range(size))
+    right = 0
+    for seed in range(4):
+        tree = tree_of(profiles_of(two_populations(sizes, seed, moved=20)))
+        right += cut_by_test(tree).groups == truth
+    assert right == 4
+
+
+def test_alike_sites_are_one_group_and_a_tested_one() -> None:
+    splits = [cut_by_test(tree_of(profiles_of(two_populations((10,), seed)))) for seed in range(10)]
+    assert [max(cut.groups) for cut in splits] == [0] * 10
+    assert all(not split.made for cut in splits for split in cut.splits)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10_000))
+def test_groups_found_have_two_sites_at_least(seed: int) -> None:
+    cut = cut_by_test(tree_of(profiles_of(two_populations((4, 3), seed))), alpha=1.0)
+    assert min(np.bincount(cut.groups)) >= 2
+
+
+def test_a_difference_in_one_block_alone_is_not_coherent() -> None:
+    pairs = np.array([[0, 1], [0, 2], [1, 2]])
+    part = np.arange(10) < 5
+    shares = np.repeat(part[:, None], 3, axis=1).astype(float)
+    residuals = residuals_of(shares, np.zeros(10))
+    assert coherence(residuals, pairs, shares.sum(axis=0), part, np.random.default_rng(0)) == 1.0
+
+
+def test_many_sites_are_tested_by_some() -> None:
+    rng = np.random.default_rng(3)
+    part = np.arange(300) < 20
+    pairs = np.array([[3 * k, 3 * k + 1] for k in range(8)])
+    shares = (rng.random((300, 8)) < np.where(part, 0.9, 0.1)[:, None]).astype(float)
+    assert len(part) > MOST_SITES
+    p = coherence(residuals_of(shares, np.zeros(300)), pairs, shares.sum(axis=0), part, rng)
+    assert p == 1 / (1 + DRAWS)
+
+
+def test_the_order_of_sites_and_names_does_not_matter() -> None:
+    sites = two_populations((5, 4), seed=3, moved=20)
+    turned = [
+        SiteStructures(s.site, tuple(d.reorder(d.names[::-1]) for d in s.dags), s.shares, s.rows)
+        for s in reversed(sites)
+    ]
+    one, other = (group_sites(each, "auto", first_dag) for each in (sites, turned))
+    assert one.cut == other.cut
+    assert one.differences == other.differences
+    assert one.count == 2
+
+
+def test_rows_that_are_not_told_cost_power_and_are_said() -> None:
+    told = two_populations((6, 4), seed=2, moved=20)
+    silent = [SiteStructures(s.site, s.dags, s.shares) for s in told]
+    assert "with rows told" in group_sites(told, "auto", first_dag).lines()[1]
+    assert "without the sites' rows" in group_sites(silent, "auto", first_dag).lines()[1]
+
+
+def test_an_outlier_is_named_and_stays() -> None:
+    sites = two_populations((9,), seed=4)
+    rng = np.random.default_rng(0)
+    odd = random_dag(sites[0].dags[0].names, rng=rng, edges=60)
+    grouping = group_sites([*sites, SiteStructures("odd", (odd,), ONE, 1000)], "auto", first_dag)
+    assert [grouping.tree.profiles.sites[i] for i in grouping.outliers] == ["odd"]
+    assert grouping.count == 1
+    assert "'odd' stands alone" in grouping.lines()[1]
+    assert group_sites(sites, "auto", first_dag).outliers == ()
+
+
+def test_one_group_has_the_consensus_of_all() -> None:
+    sites = sites_of([DAG.from_edges("abc", ["ab"])] * 4)
+    whole = DAG.from_edges("abc", ["ab", "bc"])
+    grouping = group_sites(sites, "auto", first_dag, whole)
+    assert grouping.consensuses == (whole,)
+    assert "p = 1.000 at level 0.03, no sign of a second population" in grouping.lines()[1]
+    assert group_sites(sites[:3], "auto", first_dag).lines()[1].startswith("Too few sites")
+
+
+def test_given_groups_are_taken_and_checked() -> None:
+    sites = sites_of([DAG.from_edges("abc", ["ab"]), DAG.empty("abc"), DAG.empty("abc")])
+    grouping = given_groups(sites, {"s000": "west", "s001": "east", "s002": "east"}, first_dag)
+    assert grouping.cut.groups == (0, 1, 1)
+    assert grouping.members(2) == ("s001", "s002")
+    with pytest.raises(ConfigError, match="'s002' has no group"):
+        given_groups(sites, {"s000": "west", "s001": "east"}, first_dag)
+    with pytest.raises(ConfigError, match="groups 1 to 2, not 3"):
+        grouping.members(3)
+
+
+@given(st.integers(0, 6), st.integers(1, 6), st.integers(0, 6), st.integers(1, 6))
+def test_p_values_are_those_of_fisher(a: int, m: int, b: int, k: int) -> None:
+    a, b = min(a, m), min(b, k)
+    with_edge, without = DAG.from_edges("ab", ["ab"]), DAG.empty("ab")
+    dags = [with_edge] * a + [without] * (m - a) + [with_edge] * b + [without] * (k - b)
+    (row,) = differences_of((0,) * m + (1,) * k, sites_of(dags), (with_edge, without))
+    assert (row.votes, row.sites, row.other_votes, row.other_sites) == (a, m, b, k)
+    assert row.p == pytest.approx(float(naive.fisher(a, m, b, k)))
+    assert (row.kind, row.mark, row.other_mark) == ("edge", "-", "")
+
+
+def test_directions_are_told_apart_from_the_skeleton() -> None:
+    collider = DAG.from_edges("abc", ["ac", "bc"])
+    chain = DAG.from_edges("abc", ["ac", "cb"])
+    rows = differences_of((0, 0, 1, 1), sites_of([collider] * 2 + [chain] * 2), (collider, chain))
+    assert [(r.kind, r.variable, r.second, r.mark, r.other_mark) for r in rows] == [
+        ("direction", "a", "c", "->", "-"),
+        ("direction", "b", "c", "->", "-"),
+    ]
+    assert [(r.votes, r.other_votes) for r in rows] == [(2, 0), (2, 0)]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
+def test_holm_rejects_as_the_procedure_steps(p_values: list[float]) -> None:
+    adjusted = holm(p_values)
+    for level in (0.01, 0.05, 0.2):
+        left = sorted(p_values)
+        rejected = 0
+        while rejected < len(left) and left[rejected] * (len(left) - rejected) <= level:
+            rejected += 1
+        assert sum(p <= level for p in adjusted) == rejected
+
+
+def test_core_and_order() -> None:
+    one = DAG.from_edges("abcd", ["ac", "bc", "cd"])
+    other = DAG.from_edges("abcd", ["ac", "bc", "ad"])
+    core = core_of((one, other))
+    assert core.dag.edges == (("a", "c"), ("b", "c"))
+    assert core.own == ((("c", "d"),), (("a", "d"),))
+    assert core.order is not None
+    assert core.conflict == ()
+
+
+def test_where_no_common_order_exists_a_cycle_is_told() -> None:
+    one = DAG.from_edges("abcd", ["ab", "cb", "bd"])
+    other = DAG.from_edges("abcd", ["ba", "da", "ac"])
+    core = core_of((one, other))
+    assert core.order is None
+    assert set(core.conflict) <= set("abcd")
+    assert len(core.conflict) == 2
+
+
+def test_wrong_input_is_refused_by_name() -> None:
+    for text in ("none", "0", "-1", "2.5", ""):
+        with pytest.raises(ConfigError, match="no, auto or a number"):
+            requested_groups(text)
+    with pytest.raises(StructureError, match="at least one site"):
+        profiles_of([])
+    twice = sites_of([DAG.empty("ab")]) * 2
+    with pytest.raises(ConfigError, match="'s000'"):
+        profiles_of(twice)
+    with pytest.raises(StructureError, match=r"'b' is not in all.*s001"):
+        profiles_of([*sites_of([DAG.empty("ab")]), SiteStructures("s001", (DAG.empty("ac"),), ONE)])
+    with pytest.raises(ConfigError, match="'s0'.* 2 for 1"):
+        profiles_of([SiteStructures("s0", (DAG.empty("ab"),), ONE * 2)])
+
+
+def test_lines_say_groups_certainty_and_differences() -> None:
+    sites = two_populations((6, 4), seed=2, moved=20)
+    grouping: Grouping = group_sites(sites, "2", first_dag)
+    groups, certainty, differ = grouping.lines()
+    assert groups.startswith("2 groups of 10 sites: 1 (s000, s001, s002, s003 and 2 more), 2 (s006")
+    assert certainty.startswith("The number of groups was given, 2; nothing was tested.")
+    assert "differ between groups" in differ
+    assert cut_of(grouping.tree, "no").groups == (0,) * 10

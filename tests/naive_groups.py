@@ -1,0 +1,59 @@
+"""Slow, obvious twins of the groups of sites: distances, linkage, explained votes, exact tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import comb
+
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
+
+Weighted = Sequence[tuple[DAG, Fraction]]
+
+
+def mean_smhd_between(one: Weighted, other: Weighted) -> Fraction:
+    """Of a structure of one site and one of the other, drawn by their shares."""
+    return sum((p * q * smhd(a, b) for a, p in one for b, q in other), Fraction(0))
+
+
+def heights(distances: Sequence[Sequence[float]]) -> list[float]:
+    """Heights of average linkage: join the two nearest sets, again and again."""
+    sets = [[i] for i in range(len(distances))]
+    found = []
+    while len(sets) > 1:
+        best, a, b = min(
+            (sum(distances[i][j] for i in s for j in t) / (len(s) * len(t)), x, y)
+            for x, s in enumerate(sets)
+            for y, t in enumerate(sets)
+            if x < y
+        )
+        found.append(best)
+        sets[a] += sets.pop(b)
+    return found
+
+
+def explained(residuals: Sequence[Sequence[float]], part: Sequence[bool]) -> float:
+    """Sum over columns and over i != j of u_i u_j r_i r_j, u the contrast of norm 1."""
+    m, k = len(part), sum(part)
+    raw = [(1 / k if inside else -1 / (m - k)) for inside in part]
+    norm = sum(value**2 for value in raw) ** 0.5
+    u = [value / norm for value in raw]
+    return sum(
+        u[i] * u[j] * a * b
+        for i in range(m)
+        for j in range(m)
+        if i != j
+        for a, b in zip(residuals[i], residuals[j], strict=True)
+    )
+
+
+def fisher(votes: int, sites: int, other_votes: int, other_sites: int) -> Fraction:
+    """Fisher's exact test, two-sided: all tables with these margins that are as rare or rarer."""
+    total = votes + other_votes
+    ways = {
+        k: comb(sites, k) * comb(other_sites, total - k)
+        for k in range(max(0, total - other_sites), min(sites, total) + 1)
+    }
+    rare = sum(w for w in ways.values() if w <= ways[votes])
+    return Fraction(rare, sum(ways.values()))
