@@ -186,7 +186,8 @@ def _result(
 ) -> FederationResult:
     replies = tuple(_reply_from_dict(reply, schema) for reply in content["replies"])
     row_weight = float(content["row_weight"])
-    if len(experiment.learner.ladder) > 1 or experiment.consensus.choose != "smhd":
+    rule = experiment.consensus
+    if len(experiment.learner.ladder) > 1 or rule.choose != "smhd" or rule.fusion != "mcbnc":
         classes = fuse_classes(replies, experiment.consensus)
     else:
         path = path_from_dict(content["path"])
