@@ -29,9 +29,10 @@ __all__ = ["admit_numbers", "admit_run", "admit_site", "require_agreed"]
 def admit_run(context: Context) -> Experiment:
     """The run's settings as this site takes them up; raises PolicyError for others."""
     experiment, site = from_run_config(context.run_config), read_decisions(context)
-    taken = site.offers.take_up(experiment, deployed=is_deployed(context))
-    site.policy.require_kind(kind_of_score(taken.learner.score))
-    return taken
+    if is_deployed(context):
+        site.offers.require_named(experiment.learner)
+    site.policy.require_kind(kind_of_score(experiment.learner.score))
+    return site.offers.take_up(experiment, deployed=is_deployed(context))
 
 
 def admit_site(

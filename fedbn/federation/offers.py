@@ -68,6 +68,14 @@ class Offers:
         if self.memory_mb is not None:
             LearnerSettings(memory_mb=self.memory_mb)
 
+    def require_named(self, asked: LearnerSettings) -> None:
+        """Raise PolicyError for code that is not fedbn's own and that this site does not name.
+
+        Nothing of it is imported before: a run cannot make a deployed site load a package.
+        """
+        _require_named("learner", LEARNERS, asked.learner, self.learner)
+        _require_named("score", SCORES, asked.score, self.score)
+
     def take_up(self, experiment: Experiment, *, deployed: bool) -> Experiment:
         """The run as this site does it.
 
@@ -81,9 +89,6 @@ class Offers:
         PolicyError : it asks for something that is not offered.
         """
         asked = experiment.learner
-        if deployed:
-            _require_named("learner", LEARNERS, asked.learner, self.learner)
-            _require_named("score", SCORES, asked.score, self.score)
         _require("learner", [asked.learner], self.learner)
         _require("score", [asked.score], self.score)
         if asked.score == "bdeu":

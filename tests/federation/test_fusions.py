@@ -23,7 +23,7 @@ from fedbn.federation.state import ClientReply, ServerState
 from fedbn.fusion.baselines import BASELINES, fuse_by
 from fedbn.graphs.distances import mean_smhd
 from fedbn.graphs.random import random_dag
-from fedbn.learners import LEARNERS
+from fedbn.learners import LEARNERS, LearnerSettings
 from fedbn.learners.plugins import learner_of
 from fedbn.setting import at_least, setting
 
@@ -156,11 +156,11 @@ def test_a_deployed_site_runs_the_plug_ins_that_its_file_names() -> None:
         raise AssertionError("it was not asked for")
 
     with LEARNERS.lend("mine", learner_of("mine", mine), "here"):
-        asked = Experiment.of(learner="mine")
-        with pytest.raises(PolicyError, match="offers"):
-            Offers().take_up(asked, deployed=True)
-        with pytest.raises(PolicyError, match="offers"):
-            Offers(score=("bdeu",)).take_up(asked, deployed=True)
-        assert Offers(learner=("mine",)).take_up(asked, deployed=True) == asked
-        assert Offers().take_up(asked, deployed=False) == asked
-    assert Offers().take_up(Experiment.of(), deployed=True) == Experiment.of()
+        asked = LearnerSettings(learner="mine")
+        for offers in (Offers(), Offers(score=("bdeu",)), Offers(learner=("ges",))):
+            with pytest.raises(PolicyError, match="offers"):
+                offers.require_named(asked)
+        Offers(learner=("mine",)).require_named(asked)
+    with pytest.raises(PolicyError, match="offers"):
+        Offers(learner=("ges",)).require_named(LearnerSettings(score="not-installed"))
+    Offers().require_named(LearnerSettings())
