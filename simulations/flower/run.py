@@ -101,18 +101,28 @@ def flower_run(
 
 @contextlib.contextmanager
 def runtime(folder: Path) -> Iterator[Runtime]:
-    """A SuperLink of our own in `folder`, stopped with all its descendants when the block ends."""
+    """A SuperLink of our own in `folder` whose run hands its outcome over."""
+    with superlink(folder, **{HANDOVER: str(handover(folder))}) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def superlink(place: Path, *, folder: Path | None = None, **variables: str) -> Iterator[Runtime]:
+    """A SuperLink with its home in `place`, stopped with all its descendants when the block ends.
+
+    folder : where its processes work; the home by default. `variables` are of their environment.
+    """
     (port,) = free_ports(1)
-    ray = {"RAY_TMPDIR": str(folder)} if len(str(folder)) <= LONGEST_RAY_FOLDER else {}
-    home = new_home(folder, **{HANDOVER: str(handover(folder)), **ray})
+    ray = {"RAY_TMPDIR": str(place)} if len(str(place)) <= LONGEST_RAY_FOLDER else {}
+    home = new_home(place, **variables, **ray)
     write_connection(home, f"127.0.0.1:{port}", ca=None)
     options = ("--insecure", "--simulation", "--host", "127.0.0.1", "--port", str(port))
-    superlink = start(home, SUPERLINK, "flower-superlink", *options)
+    process = start(home, SUPERLINK, "flower-superlink", *options, folder=folder)
     try:
-        wait_until_healthy(home, SUPERLINK, superlink, port)
-        yield Runtime(home, superlink)
+        wait_until_healthy(home, SUPERLINK, process, port)
+        yield Runtime(home, process)
     finally:
-        stop(folder, [superlink])
+        stop(place, [process])
 
 
 def handover(folder: Path) -> Path:
