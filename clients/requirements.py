@@ -42,6 +42,8 @@ def same_version(request: Request) -> None:
 
 def within_offers(request: Request) -> None:
     """The run asks for nothing that the site does not offer."""
+    if request.deployed:
+        request.site.offers.require_named(request.run.learner)
     request.site.policy.require_kind(kind_of_score(request.run.learner.score))
     request.site.offers.take_up(request.run, deployed=request.deployed)
 

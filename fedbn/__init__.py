@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     from fedbn.api.credible import Credible, credible_set
     from fedbn.api.fusing import Fused, fuse
     from fedbn.api.learning import Learned, learn
+    from fedbn.api.plugins import register_fusion, register_learner, register_score
     from fedbn.api.simulation import Simulated, simulate
-    from fedbn.api.table import Table, read_table
     from fedbn.data.preparation import Preparation
     from fedbn.data.schema import Schema
+    from fedbn.data.table import Table, read_table
     from fedbn.errors import FedbnError
+    from fedbn.federation.settings import ConsensusSettings
     from fedbn.graphs.dag import DAG
     from fedbn.graphs.distances import shd, smhd
     from fedbn.graphs.pdag import PDAG
     from fedbn.inference.averaging import average_query
     from fedbn.inference.gaussian import query_gaussian
     from fedbn.inference.queries import most_probable, query
+    from fedbn.learners.settings import LearnerSettings
     from fedbn.networks.catalog import load_network
 
 __version__ = "0.1.0"
@@ -35,10 +38,12 @@ __version__ = "0.1.0"
 __all__ = [
     "DAG",
     "PDAG",
+    "ConsensusSettings",
     "Credible",
     "FedbnError",
     "Fused",
     "Learned",
+    "LearnerSettings",
     "Preparation",
     "Schema",
     "Simulated",
@@ -53,6 +58,9 @@ __all__ = [
     "query",
     "query_gaussian",
     "read_table",
+    "register_fusion",
+    "register_learner",
+    "register_score",
     "shd",
     "simulate",
     "smhd",
@@ -65,13 +73,18 @@ _HOMES = {
     "fuse": "api.fusing",
     "Learned": "api.learning",
     "learn": "api.learning",
+    "register_fusion": "api.plugins",
+    "register_learner": "api.plugins",
+    "register_score": "api.plugins",
     "Simulated": "api.simulation",
     "simulate": "api.simulation",
-    "Table": "api.table",
-    "read_table": "api.table",
+    "Table": "data.table",
+    "read_table": "data.table",
     "Preparation": "data.preparation",
     "Schema": "data.schema",
     "FedbnError": "errors",
+    "ConsensusSettings": "federation.settings",
+    "LearnerSettings": "learners.settings",
     "DAG": "graphs.dag",
     "PDAG": "graphs.pdag",
     "shd": "graphs.distances",

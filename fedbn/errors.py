@@ -13,6 +13,7 @@
      |- ContractError    (ValueError)   a site's table is not prepared as its file says
      |- QuorumError      (RuntimeError) too few good replies to go on
      |- SearchError      (RuntimeError) a search cannot do what was asked
+     |- PluginError      (RuntimeError) a learner, score or fusion of somebody else failed
      |- FlowerRunError   (RuntimeError) Flower's own processes failed
      |- MissingExtraError (ImportError) an optional part of fedbn is not installed
      `- ResultsError     (OSError)      results cannot be read or written
@@ -83,6 +84,10 @@ class QuorumError(FedbnError, RuntimeError):
 
 class SearchError(FedbnError, RuntimeError):
     """A search cannot do what was asked."""
+
+
+class PluginError(FedbnError, RuntimeError):
+    """A learner, score or fusion that is not fedbn's failed; the message names it."""
 
 
 class FlowerRunError(FedbnError, RuntimeError):

@@ -124,7 +124,8 @@ def run_and_write(grid: Grid, experiment: Experiment, run_id: int = 0) -> None:
     check_results_folder(experiment.output.out_dir)
     write_folder(federate(grid, experiment), experiment, run_id)
     forget(experiment)
-    LOG.info("the results of run %s are in %s", run_id, experiment.output.out_dir)
+    folder = Path(experiment.output.out_dir).absolute()
+    LOG.info("the results of run %s are in %s", run_id, folder)
 
 
 def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = None) -> Federated:
@@ -273,7 +274,8 @@ def connected_nodes(grid: Grid, experiment: Experiment) -> tuple[int, ...]:
     if clients and len(nodes) != clients:
         raise ConfigError(
             f"there must be one node per client, but there are {len(nodes)} nodes and {clients} "
-            f'clients: use flwr run with --federation-config "num-supernodes={clients}"'
+            f'clients: use flwr run with --federation-config "num-supernodes={clients}", or '
+            f'--run-config "clients={len(nodes)}"'
         )
     return nodes
 

@@ -19,9 +19,10 @@ from typing import Any
 
 from fedbn.bounded_file import MAX_SETTINGS, read_bounded
 from fedbn.errors import ConfigError
+from fedbn.federation.plugin_keys import with_all_own
 from fedbn.federation.run_config import NOT_GIVEN, from_run_config, to_run_config
 from fedbn.federation.settings import Experiment, all_settings
-from fedbn.learners import kind_of_score, learner_for
+from fedbn.learners import kind_of_score
 from fedbn.search.knowledge import read_knowledge
 
 __all__ = ["Experiment", "experiment_from", "result_name", "with_absolute_paths"]
@@ -59,7 +60,7 @@ def experiment_from(
         if config is None:
             raise
         raise ConfigError(f"{error} (settings of {config} and options)") from None
-    learner_for(experiment.learner)
+    experiment = with_all_own(experiment)
     kind = kind_of_score(experiment.learner.score)
     aggregation = experiment.consensus.aggregation
     unsummed = aggregation == "moral-votes" or (aggregation != "open" and kind != "categorical")

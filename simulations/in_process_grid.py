@@ -12,7 +12,7 @@ import multiprocessing
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.serverapp import Grid
@@ -157,7 +157,7 @@ class InProcessGrid(Grid):
 Call = tuple[AppSource, Message, Context]
 """The app, what it is sent, and its node."""
 
-Told = tuple[Warning | str, type[Warning], str, int]
+Told = tuple[Warning, type[Warning], str, int]
 """A warning: what is said, its kind, the file and the line that it came from."""
 
 
@@ -168,7 +168,7 @@ def _call_and_record(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         answer = _call(call)
-    return answer, [(w.message, w.category, w.filename, w.lineno) for w in caught]
+    return answer, [(cast(Warning, w.message), w.category, w.filename, w.lineno) for w in caught]
 
 
 def _call(call: Call) -> tuple[Message, RecordDict]:

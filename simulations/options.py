@@ -8,6 +8,7 @@ import io
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -119,9 +120,17 @@ class SeveralValues(TyperCommand):
 
 def learning_settings(*, local: bool) -> list[tuple[str, Setting]]:
     """(panel of the help, setting) of all that a learner takes; `local` ones too, if wanted."""
+    from fedbn.federation.plugin_keys import plugin_settings
     from fedbn.learners.settings import LearnerSettings
 
-    return [(LEARNING, each) for each in settings_of(LearnerSettings) if local or not each.local]
+    return [
+        *((LEARNING, each) for each in settings_of(LearnerSettings) if local or not each.local),
+        *(
+            (f"Of the {of}", replace(each, key=key, flags=()))
+            for of, key, each in plugin_settings()
+            if of.startswith("learner ")
+        ),
+    ]
 
 
 def table_settings() -> list[tuple[str, Setting]]:
@@ -132,6 +141,8 @@ def table_settings() -> list[tuple[str, Setting]]:
 
 
 _CONSENSUS = (
+    "fusion",
+    "fusion-settings",
     "reading",
     "robust",
     "choose",
@@ -144,6 +155,7 @@ _CONSENSUS = (
 
 def simulation_settings() -> list[tuple[str, Setting]]:
     """(panel of the help, setting) of all that `simulate` takes."""
+    from fedbn.federation.plugin_keys import plugin_settings
     from fedbn.federation.settings import (
         ConsensusSettings,
         DataSettings,
@@ -161,6 +173,11 @@ def simulation_settings() -> list[tuple[str, Setting]]:
         *learning_settings(local=False),
         *(("Consensus", consensus[key]) for key in _CONSENSUS),
         *(("Consensus", federation[key]) for key in ("rounds-limit", "parameters")),
+        *(
+            (f"Of the {of}", replace(each, key=key, flags=()))
+            for of, key, each in plugin_settings()
+            if of.startswith("fusion ")
+        ),
         *(("Run", own[key]) for key in ("engine", "processes", "seed")),
         *(("Run", each) for each in settings_of(OutputSettings) if each.key == "resume"),
     ]

@@ -56,6 +56,17 @@ def test_the_commands_of_a_page_run_as_they_stand_in_an_empty_folder(
     assert last in done.stdout
 
 
+@pytest.mark.slow
+def test_the_guide_to_plug_ins_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "plugins.md").read_text("utf-8")
+    script = tmp_path / "guide.py"
+    script.write_text("\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)))
+    told = run(script)
+    assert "Learned(hub: 8 nodes, 7 edges" in told
+    assert "Simulated(3 sites: 8 nodes, 7 edges" in told
+    assert "Learned(hub: 8 nodes, 2 edges" in told
+
+
 def test_the_index_names_every_page() -> None:
     docs = ROOT / "docs"
     links = re.findall(r"\]\(([^)]+)\)", (docs / "README.md").read_text("utf-8"))

@@ -17,8 +17,8 @@ from fedbn.learners.table import users_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT, PAGE = ROOT / "pyproject.toml", ROOT / "docs" / "settings.md"
-DEMO = Experiment.of(network="alarm")
-"""What `flwr run .` runs in a checkout."""
+DEMO = Experiment.of(network="alarm", clients=2, out_dir="results/flower-{run}")
+"""What `flwr run .` runs in a checkout: as many clients as a fresh Flower home has nodes."""
 
 HEAD = """# Settings of a run
 

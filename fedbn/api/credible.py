@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from fedbn.api.drawing import frame_of
 from fedbn.api.learning import default_score
-from fedbn.api.table import Table, dataset_of
 from fedbn.credible.classes import markov_classes
 from fedbn.credible.enumerate import CredibleSet
 from fedbn.credible.enumerate import credible_set as credible_set_of
 from fedbn.credible.pruning import candidate_sets
 from fedbn.data.dataset import Dataset
+from fedbn.data.table import Table, dataset_of
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
 from fedbn.wording import count_of

@@ -11,12 +11,14 @@ import numpy as np
 
 from fedbn.api.drawing import dag_axes, frame_of
 from fedbn.api.learning import Learned
-from fedbn.api.table import show
-from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.api.plugins import name_for
 from fedbn.consensus.path import DeletionPath
-from fedbn.consensus.pooling import Robust, poolings_of, select_among
+from fedbn.consensus.pooling import Robust
 from fedbn.consensus.threshold import Reading
+from fedbn.data.table import show
 from fedbn.errors import ConfigError, StructureError
+from fedbn.federation.fusions import FUSIONS, FusionFunction, fuse_weighted
+from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.weights import checked_weights, integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
@@ -108,6 +110,7 @@ def fuse(
     structures: Mapping[str, DAG | Learned],
     *,
     weights: Mapping[str, int | Fraction] | None = None,
+    fusion: str | FusionFunction = "mcbnc",
     reading: Reading = "best",
     robust: Robust = "best",
     theta: Fraction | float | str | None = None,
@@ -116,12 +119,14 @@ def fuse(
     seconds: float | None = None,
     seed: int | None = None,
 ) -> Fused:
-    """Fuse one structure per site by MCBNC.
+    """Fuse one structure per site, by MCBNC unless another fusion is asked for.
 
     Parameters
     ----------
     structures : site -> its DAG, or what it learned; all over the same names, in any order.
     weights : site -> a positive int or Fraction; 1 each by default.
+    fusion : mcbnc, union, intersection, vote, median, genetic-union, genetic-inputs; a name that
+        was registered; or a function as `fedbn.register_fusion` takes.
     reading, theta : see `fedbn.consensus.threshold.select_consensus`.
     robust : see `fedbn.consensus.pooling`.
     k_max, quorum, seconds : see `fedbn.consensus.mcbnc.mcbnc_path`.
@@ -131,6 +136,7 @@ def fuse(
     ------
     StructureError : no structure, something that is none, or other names at some site.
     ConfigError : a setting or a weight is out of range, or weights are for other sites.
+    PluginError : a fusion of somebody else failed, or gave what is no structure of these variables.
 
     Examples
     --------
@@ -151,16 +157,14 @@ def fuse(
         for site, (dags, _), of_site in zip(sites, entries, shares, strict=True)
     )
     weighted = [(d, s) for c in clients for d, s in zip(c.dags, c.shares, strict=True) if s > 0]
-    paths = mcbnc_paths(
-        [dag for dag, _ in weighted],
-        [share for _, share in weighted],
-        poolings_of(robust),
-        k_max=k_max,
-        quorum=quorum,
-        rng=None if seed is None else np.random.default_rng(seed),
-        seconds=seconds,
-    )
-    path, consensus = select_among(paths, reading, theta)
+    rng = None if seed is None else np.random.default_rng(seed)
+    with name_for(FUSIONS, fusion) as name:
+        rule = ConsensusSettings(
+            fusion=name, reading=reading, robust=robust, k_max=k_max, quorum=quorum, seconds=seconds
+        )
+        _, path, consensus = fuse_weighted(
+            [dag for dag, _ in weighted], [share for _, share in weighted], rule, rng, theta=theta
+        )
     return Fused(Outcome(clients, path, consensus))
 
 

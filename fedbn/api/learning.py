@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbn.api.drawing import dag_axes, frame_of
-from fedbn.api.table import Table, dataset_of
+from fedbn.api.plugins import name_for
 from fedbn.data.dataset import Dataset
+from fedbn.data.table import Table, dataset_of
 from fedbn.errors import ConfigError, did_you_mean
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
 from fedbn.learners import LEARNERS, LearnedStructures, LearnerSettings, learner_for
 from fedbn.learners import learn as learn_by_name
-from fedbn.learners.learner import score_of
+from fedbn.learners.learner import any_score_of
+from fedbn.learners.plugins import LearnerFunction
+from fedbn.own_settings import own_settings, own_texts
 from fedbn.scores import total_score
 from fedbn.wording import count_of
 
@@ -97,7 +100,7 @@ class Learned:
 
 def learn(
     table: Table | Dataset,
-    learner: str = "ges",
+    learner: str | LearnerFunction = "ges",
     *,
     score: str | None = None,
     seed: int = 1,
@@ -109,17 +112,20 @@ def learn(
     Parameters
     ----------
     table : a Table.
-    learner : ges, xges0, xges, ils, hc, optimal, ordering, cg-dca, credible or bootstrap.
+    learner : ges, xges0, xges, ils, hc, optimal, ordering, cg-dca, credible or bootstrap; a name
+        that was registered; or a function as `fedbn.register_learner` takes.
     score : bdeu, bic, aic, gaussian-bic, gaussian-aic or bge; by default bdeu for states and
         gaussian-bic for floats.
     seed : of learners that are random.
     start : where the search begins, over the same names; the empty graph by default.
-    settings : other fields of `fedbn.learners.LearnerSettings`, like max_parents=3.
+    settings : other fields of `fedbn.learners.LearnerSettings`, like max_parents=3, and those that
+        the learner adds.
 
     Raises
     ------
     ConfigError : a name or a setting is unknown, out of range, or of no use to the learner.
     DataError : this is no table, or not of the kind that the score needs.
+    PluginError : a learner or a score of somebody else failed, or gave what is no structure.
 
     Examples
     --------
@@ -128,11 +134,12 @@ def learn(
     (('b', 'a'),)
     """
     dataset = dataset_of(table)
-    chosen = learner_settings(dataset, learner, score, settings)
-    if start is not None and not learner_for(chosen).takes_start:
-        raise ConfigError(f"the learner {learner!r} has no use for a start")
-    found = learn_by_name(dataset, chosen, np.random.default_rng(seed), start)
-    return _as_learned(dataset, chosen, found)
+    with name_for(LEARNERS, learner) as name:
+        chosen = learner_settings(dataset, name, score, settings)
+        if start is not None and not learner_for(chosen).takes_start:
+            raise ConfigError(f"the learner {name!r} has no use for a start")
+        found = learn_by_name(dataset, chosen, np.random.default_rng(seed), start)
+        return _as_learned(dataset, chosen, found)
 
 
 def default_score(dataset: Dataset) -> str:
@@ -144,24 +151,31 @@ def learner_settings(
     dataset: Dataset, learner: str, score: str | None, settings: dict[str, Any]
 ) -> LearnerSettings:
     """The settings of a learner from keywords; raises ConfigError for an unknown one."""
-    known = {field.name for field in fields(LearnerSettings)} - {"learner", "score"}
+    chosen = LEARNERS.find(learner)
+    own = {each.name: each.key for each in own_settings(chosen.own, LearnerSettings)}
+    shared = {field.name for field in fields(LearnerSettings)} - {"learner", "score", "own"}
     for name in settings:
-        if name not in known:
-            hint = did_you_mean(name, known) or f" of {', '.join(sorted(known))}"
-            raise ConfigError(f"{name!r} is no setting of a learner{hint}")
-    if learner in LEARNERS and LEARNERS[learner].is_private:
+        if name not in shared | set(own):
+            keywords = {"table", "score", "seed", "start", "learner"}
+            hint = did_you_mean(name, shared | set(own) | keywords)
+            known = f"it must be one of {', '.join(sorted(shared | set(own)))}"
+            raise ConfigError(f"{name!r} is no setting of a learner{hint or f': {known}'}")
+    if chosen.is_private:
         raise ConfigError(
             f"{learner} promises nothing without a given schema and a ledger: use `fedbn learn`, "
             "or the functions of fedbn.privacy"
         )
-    return LearnerSettings(learner=learner, score=score or default_score(dataset), **settings)
+    texts = own_texts({own[name]: value for name, value in settings.items() if name in own})
+    rest = {name: value for name, value in settings.items() if name not in own}
+    score = score or default_score(dataset)
+    return LearnerSettings(learner=learner, score=score, own=texts, **rest)
 
 
 def _as_learned(dataset: Dataset, settings: LearnerSettings, found: LearnedStructures) -> Learned:
     dag = found.dags[int(np.argmax(found.weights))]
     score = found.score
     if score is None or len(found.dags) > 1:
-        score = total_score(score_of(dataset, settings), dag)
+        score = total_score(any_score_of(dataset, settings), dag)
     return Learned(
         dags=found.dags,
         weights=found.weights,

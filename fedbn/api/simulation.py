@@ -7,21 +7,24 @@ random numbers: `fedbn simulate --sites` gives the same consensus.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fedbn.api.fusing import Fused
 from fedbn.api.learning import default_score, learner_settings
-from fedbn.api.table import Table, dataset_of, show
+from fedbn.api.plugins import name_for
 from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.table import Table, dataset_of, show
 from fedbn.errors import ConfigError
 from fedbn.federation.agreement import list_alone, negotiate, own_states
 from fedbn.federation.counting import advance, conclude, open_counting, request
 from fedbn.federation.family_message import answer_request
+from fedbn.federation.fusions import FUSIONS, FusionFunction, require_fusion
 from fedbn.federation.rounds import client_round, server_round, site_rng
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
-from fedbn.learners import LearnerSettings
+from fedbn.learners import LEARNERS, LearnerSettings
+from fedbn.learners.plugins import LearnerFunction
 from fedbn.results.outcome import Outcome
 from fedbn.wording import count_of
 
@@ -43,8 +46,9 @@ class Simulated(Fused):
 def simulate(
     sites: Mapping[str, Table | Dataset],
     *,
-    learner: str = "ges",
+    learner: str | LearnerFunction = "ges",
     score: str | None = None,
+    fusion: str | FusionFunction | None = None,
     seed: int = 1,
     rounds: int = 1,
     schema: Schema | None = None,
@@ -57,6 +61,8 @@ def simulate(
     ----------
     sites : site -> its Table.
     learner, score, settings : as for `fedbn.learn`.
+    fusion : mcbnc, or another name or function as `fedbn.register_fusion` takes; by default that of
+        `consensus`.
     seed : of learners that are random.
     rounds : at most this many; after the first, sites restart from the consensus until it stays.
     schema : the agreed columns and states; without it the sites' states are united.
@@ -67,6 +73,7 @@ def simulate(
     SchemaError : the sites do not have the same columns, or not those of `schema`.
     ConfigError : a setting is unknown or out of range, or there is no site.
     DataError : a site has no table, or one of another kind.
+    PluginError : a learner, a score or a fusion of somebody else failed.
 
     Examples
     --------
@@ -74,14 +81,30 @@ def simulate(
     >>> simulate({"north": table, "south": table}, learner="hc").dag.edges
     (('b', 'a'),)
     """
-    datasets = _datasets(sites)
+    rule = consensus or ConsensusSettings()
+    with name_for(LEARNERS, learner) as name, name_for(FUSIONS, fusion or rule.fusion) as fused_by:
+        rule = replace(rule, fusion=fused_by)
+        require_fusion(rule)
+        return _simulate(_datasets(sites), name, score, rule, schema, seed, rounds, settings)
+
+
+def _simulate(
+    datasets: Mapping[str, Dataset],
+    learner: str,
+    score: str | None,
+    rule: ConsensusSettings,
+    schema: Schema | None,
+    seed: int,
+    rounds: int,
+    settings: dict[str, Any],
+) -> Simulated:
+    """`simulate` with a learner and a fusion by their names."""
     agreement = negotiate({site: data.schema for site, data in datasets.items()}, schema)
     agreement.require_all()
     if rounds < 1:
         raise ConfigError(f"rounds must be at least 1, not {rounds}")
     first = next(iter(datasets.values()))
     chosen = learner_settings(first, learner, score or default_score(first), settings)
-    rule = consensus or ConsensusSettings()
     alone = own_states({site: data.schema for site, data in datasets.items()})
     state = ServerState(agreement.schema, len(datasets), lone_states=list_alone(alone))
     for number in range(1, rounds + 1):

@@ -187,8 +187,9 @@ def _result(
 ) -> FederationResult:
     replies = tuple(_reply_from_dict(reply, schema) for reply in content["replies"])
     row_weight = float(content["row_weight"])
-    if len(experiment.learner.ladder) > 1 or experiment.consensus.choose != "smhd":
-        classes, _ = fuse_needed(replies, experiment.consensus)
+    rule = experiment.consensus
+    if len(experiment.learner.ladder) > 1 or rule.choose != "smhd" or rule.fusion != "mcbnc":
+        classes, _ = fuse_needed(replies, rule)
     else:
         path = path_from_dict(content["path"])
         if path.names != schema.names:

@@ -12,7 +12,8 @@
     knowledge = "knowledge.json"        # the site's own file, whatever the run says
 
 Every setting that a run may vary is a question that it may put to the table. So a run that asks for
-anything else is refused, with one word.
+anything else is refused, with one word. A learner or score that is not fedbn's own runs at a
+deployed site only if its file names it here.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from typing import Any
 from fedbn.errors import ConfigError
 from fedbn.federation.policy import refusal
 from fedbn.federation.settings import Experiment
-from fedbn.learners import LearnerSettings, find_learner, kind_of_score
+from fedbn.learners import LEARNERS, LearnerSettings, find_learner, kind_of_score
 from fedbn.learners.table import users_of
+from fedbn.registry import Registry
+from fedbn.scores import SCORES
 
 __all__ = ["Offers", "offers_from"]
 
@@ -64,6 +67,14 @@ class Offers:
         LearnerSettings(max_parents=self.max_parents, seconds=self.learner_seconds)
         if self.memory_mb is not None:
             LearnerSettings(memory_mb=self.memory_mb)
+
+    def require_named(self, asked: LearnerSettings) -> None:
+        """Raise PolicyError for code that is not fedbn's own and that this site does not name.
+
+        Nothing of it is imported before: a run cannot make a deployed site load a package.
+        """
+        _require_named("learner", LEARNERS, asked.learner, self.learner)
+        _require_named("score", SCORES, asked.score, self.score)
 
     def take_up(self, experiment: Experiment, *, deployed: bool) -> Experiment:
         """The run as this site does it.
@@ -145,6 +156,12 @@ def _all_of(key: str, values: tuple[Any, ...], types: tuple[type, ...]) -> tuple
         what = "text" if str in types else "numbers"
         raise ConfigError(f"offers: {key!r} must be {what}, or a list of it, not {list(values)!r}")
     return values
+
+
+def _require_named(key: str, known: Registry[Any], asked: str, offered: Any) -> None:
+    """Refuse code that is not fedbn's own unless the site's own file names it."""
+    if not known.is_own(asked) and asked not in (offered or ()):
+        raise refusal("offers", f"the {key} {asked!r} is a plug-in that this site does not name")
 
 
 def _require(key: str, asked: Any, offered: tuple[Any, ...] | None) -> None:

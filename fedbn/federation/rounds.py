@@ -14,18 +14,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
 from fedbn.choice.ladder import class_by_chance, expected_chance_pairs
-from fedbn.consensus.mcbnc import McbncPath, mcbnc_paths
-from fedbn.consensus.pooling import Robust, poolings_of, select_among
-from fedbn.consensus.threshold import Consensus, Reading
+from fedbn.consensus.mcbnc import McbncPath
+from fedbn.consensus.threshold import Consensus
 from fedbn.consensus.votes import moral_votes_of
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.density import without_dense
+from fedbn.federation.fusions import fuse_weighted
 from fedbn.federation.message import StructureMessage
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, FusedClass, ServerState
@@ -309,16 +308,7 @@ def _fused_class(
             f"structures that are here are fused in the open, not by {settings.aggregation}"
         )
     dags, weights = _weighted(_of_class(row_weight, replies))
-    paths = mcbnc_paths(
-        dags,
-        weights,
-        poolings_of(cast(Robust, settings.robust)),
-        k_max=settings.k_max,
-        quorum=settings.quorum,
-        seconds=settings.seconds,
-        progress=progress,
-    )
-    path, consensus = select_among(paths, cast(Reading, settings.reading))
+    paths, path, consensus = fuse_weighted(dags, weights, settings, progress=progress)
     return FusedClass(row_weight, paths, path, consensus)
 
 

@@ -20,6 +20,7 @@ from typing import Any, Union, get_args, get_origin
 
 from fedbn.bounded_file import json_value
 from fedbn.errors import ConfigError, did_you_mean
+from fedbn.federation.plugin_keys import with_plugin_settings
 from fedbn.federation.settings import GROUPS, Experiment, all_settings
 from fedbn.setting import Setting
 
@@ -97,6 +98,7 @@ def _experiment(said: tuple[tuple[str, type, Any], ...]) -> Experiment:
     """
     known = _carried_keys()
     grouped: dict[str | None, dict[str, Any]] = {}
+    said = with_plugin_settings(said, known)
     for key, _, value in said:
         if key not in known:
             raise ConfigError(f"unknown setting {key!r}{did_you_mean(key, known)}")

@@ -134,6 +134,17 @@ class ConsensusSettings(Settings):
         "Which structure of the path at θ: search, refusion, or the better one (best).",
         one_of("best", "search", "refusion"),
     )
+    fusion: str = setting(
+        "mcbnc",
+        "How structures become one: mcbnc; or, to compare with, union, intersection, vote, median, "
+        "genetic-union, genetic-inputs, which have no path and no θ; or a registered fusion.",
+    )
+    own: tuple[str, ...] = setting(
+        (),
+        "Settings of a registered fusion's own, KEY=VALUE each; --NAME-KEY says one, too.",
+        key="fusion-settings",
+        shown="none",
+    )
     robust: str = setting(
         "best",
         "How the clients' cuts become one number: mean (as in the paper), clip (each counts as at "
@@ -203,6 +214,14 @@ class ConsensusSettings(Settings):
             raise ConfigError(
                 f"groups is {self.groups}, but groups cannot be found from sums over all sites: "
                 "use aggregation = open"
+            )
+        if self.aggregation != "open" and self.fusion != "mcbnc":
+            raise ConfigError(
+                f"sums are fused by mcbnc; the fusion {self.fusion!r} needs structures"
+            )
+        if self.fusion != "mcbnc" and self.choose != "smhd":
+            raise ConfigError(
+                f"choose {self.choose} is for the fusion mcbnc, not for {self.fusion!r}"
             )
         if self.aggregation != "open" and self.robust == "median":
             raise ConfigError("a median is no sum: with secure sums, robust is best, mean or clip")

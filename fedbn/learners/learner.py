@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from fedbn.learners.settings import LearnerSettings
 from fedbn.limits import NOTHING_MET, Limit
 
 if TYPE_CHECKING:
-    from fedbn.scores import TabulatedScore
+    from fedbn.scores import LocalScore, TabulatedScore
 
 __all__ = [
     "HEURISTIC",
@@ -24,6 +24,7 @@ __all__ = [
     "Run",
     "Search",
     "Spent",
+    "any_score_of",
     "run_search",
     "score_of",
     "scores_of",
@@ -99,6 +100,8 @@ class Learner:
     is_private : whether its structures are differentially private (`fedbn.privacy`).
     search : where the learner sees the table through its score alone, what it does with the score:
         then a ladder of row weights counts once for all of them.
+    own : the class of its settings, which adds those of its own (`fedbn.own_settings`).
+    function : what somebody else wrote; None for fedbn's own.
     """
 
     run: Run
@@ -106,6 +109,8 @@ class Learner:
     takes_start: bool = False
     is_private: bool = False
     search: Search | None = None
+    own: type[LearnerSettings] = LearnerSettings
+    function: Callable[..., Any] | None = None
 
 
 def run_search(search: Search) -> Run:
@@ -124,6 +129,19 @@ def score_of(dataset: Dataset, settings: LearnerSettings) -> TabulatedScore:
     from fedbn.scores import make_score
 
     return make_score(
+        settings.score,
+        dataset,
+        ess=settings.ess,
+        row_weight=settings.single_row_weight,
+        memory_mb=settings.memory_mb,
+    )
+
+
+def any_score_of(dataset: Dataset, settings: LearnerSettings) -> LocalScore:
+    """The score that the settings name, on the table, whoever made it; raises as `score_of`."""
+    from fedbn.scores import local_score_of
+
+    return local_score_of(
         settings.score,
         dataset,
         ess=settings.ess,

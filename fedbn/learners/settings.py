@@ -157,6 +157,13 @@ class LearnerSettings(Settings):
         shown="what is free",
     )
 
+    own: tuple[str, ...] = setting(
+        (),
+        "Settings of a registered learner's own, KEY=VALUE each; --NAME-KEY says one, too.",
+        key="learner-settings",
+        shown="none",
+    )
+
     @property
     def ladder(self) -> tuple[float, ...]:
         """The row weights that a site learns with, ascending."""

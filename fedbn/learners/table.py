@@ -1,12 +1,10 @@
-"""The one table of learners: name -> Learner. Adding one here is all that fedbn needs to know."""
+"""The one table of learners: name -> Learner, for fedbn's own and for those of others alike."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
-from types import MappingProxyType
 
-from fedbn.errors import ConfigError, did_you_mean
+from fedbn.errors import ConfigError
 from fedbn.learners.exact import run_cg_dca, run_optimal, run_ordering
 from fedbn.learners.greedy import (
     run_bootstrap,
@@ -17,9 +15,12 @@ from fedbn.learners.greedy import (
     search_xges0,
 )
 from fedbn.learners.learner import Learner, Search, run_search
+from fedbn.learners.plugins import learner_of
 from fedbn.learners.private import run_dp_climb, run_dp_ges, run_dp_moments
 from fedbn.learners.sets import run_credible
 from fedbn.learners.settings import LearnerSettings
+from fedbn.own_settings import with_own
+from fedbn.registry import Registry
 from fedbn.setting import settings_of
 
 __all__ = ["LEARNERS", "find_learner", "kind_of_score", "learner_for", "users_of"]
@@ -37,36 +38,32 @@ def _on_score(search: Search, uses: frozenset[str]) -> Learner:
     return Learner(run_search(search), uses, takes_start=True, search=search)
 
 
-LEARNERS: Mapping[str, Learner] = MappingProxyType(
-    {
-        "ges": _on_score(search_ges, _CLASSES | _PHASES),
-        "xges0": _on_score(search_xges0, _CLASSES),
-        "xges": _on_score(search_xges, _CLASSES),
-        "ils": _on_score(search_ils, _CLASSES),
-        "hc": _on_score(search_hill_climbing, frozenset({"knowledge"})),
-        "cg-dca": Learner(run_cg_dca, _CG_DCA),
-        "optimal": Learner(run_optimal, _EXACT),
-        "ordering": Learner(run_ordering, _EXACT),
-        "bootstrap": Learner(
-            run_bootstrap, _CLASSES | _PHASES | {"max_dags", "replicates"}, takes_start=True
-        ),
-        "credible": Learner(run_credible, frozenset({"bayes_factor", "max_dags"})),
-        "dp-climb": Learner(run_dp_climb, _DRAWN, is_private=True),
-        "dp-ges": Learner(run_dp_ges, _DRAWN, is_private=True),
-        "dp-moments": Learner(run_dp_moments, _PRIVATE, is_private=True),
-    }
-)
+LEARNERS: Registry[Learner] = Registry("learner", "fedbn.learners", learner_of)
 """Name -> learner; the names are those of the setting `learner`."""
+
+for _name, _learner in {
+    "ges": _on_score(search_ges, _CLASSES | _PHASES),
+    "xges0": _on_score(search_xges0, _CLASSES),
+    "xges": _on_score(search_xges, _CLASSES),
+    "ils": _on_score(search_ils, _CLASSES),
+    "hc": _on_score(search_hill_climbing, frozenset({"knowledge"})),
+    "cg-dca": Learner(run_cg_dca, _CG_DCA),
+    "optimal": Learner(run_optimal, _EXACT),
+    "ordering": Learner(run_ordering, _EXACT),
+    "bootstrap": Learner(
+        run_bootstrap, _CLASSES | _PHASES | {"max_dags", "replicates"}, takes_start=True
+    ),
+    "credible": Learner(run_credible, frozenset({"bayes_factor", "max_dags"})),
+    "dp-climb": Learner(run_dp_climb, _DRAWN, is_private=True),
+    "dp-ges": Learner(run_dp_ges, _DRAWN, is_private=True),
+    "dp-moments": Learner(run_dp_moments, _PRIVATE, is_private=True),
+}.items():
+    LEARNERS.add(_name, _learner)
 
 
 def find_learner(name: str) -> Learner:
     """The learner with this name; raises ConfigError listing the known ones."""
-    if name not in LEARNERS:
-        hint = did_you_mean(name, LEARNERS)
-        raise ConfigError(
-            f"unknown learner {name!r}: it must be one of {', '.join(LEARNERS)}{hint}"
-        )
-    return LEARNERS[name]
+    return LEARNERS.find(name)
 
 
 def learner_for(settings: LearnerSettings) -> Learner:
@@ -86,11 +83,15 @@ def learner_for(settings: LearnerSettings) -> Learner:
                 f"{keys[field.name]} is for {', '.join(users)}; the learner {settings.learner!r} "
                 "has no use for it"
             )
+    with_own(
+        settings, chosen.own, LearnerSettings, settings.own, LEARNERS.describe(settings.learner)
+    )
     return chosen
 
 
 def users_of(name: str) -> tuple[str, ...]:
-    """The learners that a field of LearnerSettings is for; empty for one that all share."""
+    """The learners that are loaded and that a field of LearnerSettings is for; empty for one that
+    all share."""
     return tuple(key for key, learner in LEARNERS.items() if name in learner.uses)
 
 
@@ -98,7 +99,4 @@ def kind_of_score(score: str) -> str:
     """The kind of data that a score is for; raises ConfigError for an unknown score."""
     from fedbn.scores import SCORES
 
-    if score not in SCORES:
-        hint = did_you_mean(score, SCORES)
-        raise ConfigError(f"unknown score {score!r}: it must be one of {', '.join(SCORES)}{hint}")
-    return str(SCORES[score].kind)
+    return str(SCORES.find(score).kind)

@@ -1,21 +1,23 @@
 """Decomposable scores: BDeu, BIC, AIC, Gaussian BIC and AIC, BGe.
 
-`SCORES` is the one table from a name to its maker and the kind of data that it needs.
+`SCORES` is the one table from a name to its maker and the kind of data that it needs, of
+fedbn's own scores and of those of others (`fedbn.scores.plugins`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fedbn.errors import ConfigError
+from fedbn.registry import Registry
 from fedbn.scores.base import LocalScore, TabulatedScore, total_score
 from fedbn.scores.bdeu import bdeu_ladder
 from fedbn.scores.bic import aic_ladder, bic_ladder
 from fedbn.scores.counts import MEMORY_MB
+from fedbn.scores.entry import ScoreEntry
 from fedbn.scores.gaussian import bge_ladder, gaussian_ladder
+from fedbn.scores.plugins import score_of_function
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -27,31 +29,25 @@ __all__ = [
     "ScoreEntry",
     "TabulatedScore",
     "dag_score",
+    "local_score_of",
     "make_score",
     "make_scores",
     "total_score",
 ]
 
 
-@dataclass(frozen=True)
-class ScoreEntry:
-    """A score that can be chosen by name: the kind of data, and how it is made for each of some
-    row weights from (data, ess, row weights, MB of memory)."""
+SCORES: Registry[ScoreEntry] = Registry("score", "fedbn.scores", score_of_function)
+"""Name -> score; the names are those of the setting `score`."""
 
-    kind: Literal["categorical", "gaussian"]
-    make: Callable[[Dataset, float, Sequence[float], float], tuple[TabulatedScore, ...]]
-
-
-SCORES: Mapping[str, ScoreEntry] = MappingProxyType(
-    {
-        "bdeu": ScoreEntry("categorical", bdeu_ladder),
-        "bic": ScoreEntry("categorical", lambda data, _, ks, mb: bic_ladder(data, ks, mb)),
-        "aic": ScoreEntry("categorical", lambda data, _, ks, mb: aic_ladder(data, ks, mb)),
-        "gaussian-bic": ScoreEntry("gaussian", lambda d, _, ks, __: gaussian_ladder(d, "bic", ks)),
-        "gaussian-aic": ScoreEntry("gaussian", lambda d, _, ks, __: gaussian_ladder(d, "aic", ks)),
-        "bge": ScoreEntry("gaussian", lambda data, _, ks, __: bge_ladder(data, ks)),
-    }
-)
+for _name, _entry in {
+    "bdeu": ScoreEntry("categorical", bdeu_ladder),
+    "bic": ScoreEntry("categorical", lambda data, _, ks, mb: bic_ladder(data, ks, mb)),
+    "aic": ScoreEntry("categorical", lambda data, _, ks, mb: aic_ladder(data, ks, mb)),
+    "gaussian-bic": ScoreEntry("gaussian", lambda d, _, ks, __: gaussian_ladder(d, "bic", ks)),
+    "gaussian-aic": ScoreEntry("gaussian", lambda d, _, ks, __: gaussian_ladder(d, "aic", ks)),
+    "bge": ScoreEntry("gaussian", lambda data, _, ks, __: bge_ladder(data, ks)),
+}.items():
+    SCORES.add(_name, _entry)
 
 
 def make_score(
@@ -101,11 +97,34 @@ def make_scores(
 
     The table is prepared once, and a set of variables is counted once: a categorical score keeps
     its values for all row weights together (16 bytes a set and 8 for each weight, within
-    `memory_mb`). So the scores serve one thread together. Raises what `make_score` raises.
+    `memory_mb`). So the scores serve one thread together. Raises what `make_score` raises, and
+    ConfigError for a score that is somebody else's function of Python.
     """
-    if name not in SCORES:
-        raise ConfigError(f"the score must be one of {', '.join(SCORES)}, not {name!r}")
-    return SCORES[name].make(dataset, ess, row_weights, memory_mb)
+    made = SCORES.find(name).make(dataset, ess, row_weights, memory_mb)
+    if not all(isinstance(score, TabulatedScore) for score in made):
+        raise ConfigError(
+            f"the {SCORES.describe(name)} is a function of Python, which fedbn's compiled searches "
+            "do not read: choose a learner of your own that sees a score, or make the score of "
+            "fedbn's parts"
+        )
+    return made
+
+
+def local_score_of(
+    name: str,
+    dataset: Dataset,
+    *,
+    ess: float = 1.0,
+    row_weight: float = 1.0,
+    memory_mb: float = MEMORY_MB,
+) -> LocalScore:
+    """The score `name`, also where it is somebody else's that compiled searches do not read.
+
+    Raises
+    ------
+    ConfigError, DataError : as `make_score`. PluginError : the score of somebody else failed.
+    """
+    return SCORES.find(name).make(dataset, ess, (row_weight,), memory_mb)[0]
 
 
 def dag_score(dag: DAG, dataset: Dataset, name: str = "bdeu", ess: float = 1.0) -> float:
@@ -118,4 +137,4 @@ def dag_score(dag: DAG, dataset: Dataset, name: str = "bdeu", ess: float = 1.0) 
     name : a score's name (bdeu, bic, aic, gaussian-bic, ...).
     ess : equivalent sample size, for scores that have one.
     """
-    return float(total_score(make_score(name, dataset, ess=ess), dag.reorder(dataset.names)))
+    return float(total_score(local_score_of(name, dataset, ess=ess), dag.reorder(dataset.names)))

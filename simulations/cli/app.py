@@ -35,6 +35,7 @@ from simulations.deployment.commands import (
     deploy_demo,
     disclosures,
     executor,
+    flower_run,
     keys,
     update,
 )
@@ -233,6 +234,13 @@ app.command(
         "fedbn app run --config run.toml",
     ),
 )(with_quiet(app_folder))
+app.command(
+    "flower-run",
+    rich_help_panel=SITES,
+    epilog=examples(
+        "fedbn flower-run .", "fedbn flower-run . --set clients=5 --set learner=xges --nodes 5"
+    ),
+)(with_quiet(flower_run))
 app.command(
     rich_help_panel=SITES,
     epilog=examples(

@@ -12,7 +12,8 @@ import numpy as np
 
 from fedbn.consensus.votes import lower_bound, votes_of
 from fedbn.errors import ConfigError
-from fedbn.fusion.baselines import BASELINES, fuse_by
+from fedbn.federation.fusions import FUSIONS, fuse_weighted
+from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.median import descend_to_median
 from fedbn.graphs.dag import DAG
@@ -38,7 +39,8 @@ def fuse_by_baseline(inputs: Sequence[NamedDAG], options: FuseOptions, truth: DA
     _check(options)
     dags, weights = [e.dag for e in inputs], [e.weight for e in inputs]
     began = time.process_time()
-    dag = fuse_by(options.method, dags, weights, np.random.default_rng(options.seed))
+    rule, rng = ConsensusSettings(fusion=options.method), np.random.default_rng(options.seed)
+    dag = fuse_weighted(dags, weights, rule, rng)[2].dag
     merged = merge_inputs(dags, weights)
     if options.polish:
         dag = descend_to_median(merged, dag)
@@ -64,9 +66,10 @@ def fuse_by_baseline(inputs: Sequence[NamedDAG], options: FuseOptions, truth: DA
 
 
 def _check(options: FuseOptions) -> None:
-    if options.method not in BASELINES:
-        names = ", ".join(["mcbnc", *BASELINES])
-        raise ConfigError(f"--method must be one of {names}, got {options.method!r}")
+    if options.method not in FUSIONS:
+        raise ConfigError(
+            f"--method must be one of {', '.join(FUSIONS.names())}, got {options.method!r}"
+        )
     defaults = FuseOptions()
     for name in ("reading", "theta", "k_max", "quorum", "seconds", "robust", "steps", "explain"):
         if getattr(options, name) != getattr(defaults, name):

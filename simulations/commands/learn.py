@@ -24,7 +24,7 @@ from fedbn.graphs.directions import (
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.writing import require_structure_file, structure_text, write_structure
 from fedbn.learners import LEARNERS, find_learner, kind_of_score, learn
-from fedbn.scores import make_score, total_score
+from fedbn.scores import local_score_of, total_score
 from fedbn.wording import count_of
 from simulations.commands.learn_private import learn_private, require_private_options
 from simulations.experiment import experiment_from
@@ -170,4 +170,4 @@ def _score_of(
     """The score of the structure that is shown, which of several need not be the learner's own."""
     if learned.score is not None and len(learned.dags) == 1:
         return learned.score
-    return total_score(make_score(settings.score, dataset, ess=settings.ess), dag)
+    return total_score(local_score_of(settings.score, dataset, ess=settings.ess), dag)

@@ -157,7 +157,7 @@ def _schema_or_reason(
 ) -> tuple[Schema | None, str]:
     """The schema that the site would tell a run, which names `agreed` if it is given, or why none.
 
-    The site goes the same way where it is deployed (`clients.admission`, `clients.private_runs`).
+    A deployed site goes the same way (`clients.requirements`, `clients.private_runs`).
     """
     from fedbn.federation.naming import schema_to_tell
 

@@ -112,6 +112,38 @@ def app_folder(
         print(f"{digest}  its bundle, as long as nothing in it is changed")
 
 
+def flower_run(
+    folder: Annotated[Path, typer.Argument(help="Folder of the app, as fedbn app writes it.")],
+    nodes: Annotated[
+        int | None,
+        typer.Option(min=1, show_default="one per client", help="Nodes of the simulation."),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="KEY=VALUE: any setting of the run; may be repeated."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a Flower app of fedbn as `flwr run` does, wait for its end, leave no process behind.
+
+    Exit status 1 if the run fails, or if the number of nodes is not that of the clients. A fresh
+    Flower home of its own is used and removed.
+    """
+    from simulations.flower.folder_run import nodes_of, run_folder, settings_of
+    from simulations.inputs import set_options
+    from simulations.progress import stages
+    from simulations.terminal import print_json
+
+    overrides = set_options(setting or [])
+    count = nodes_of(settings_of(folder, overrides), nodes)
+    with stages(not as_json) as notify:
+        lines = run_folder(folder, count, overrides, notify)
+    if as_json:
+        print_json({"nodes": count, "log": lines})
+    else:
+        print("\n".join(lines))
+
+
 def executor(
     site: Annotated[Path, typer.Argument(help="The site's own file, which names its table.")],
     supernode: Annotated[

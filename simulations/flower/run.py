@@ -15,7 +15,7 @@ import pickle
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,18 +101,31 @@ def flower_run(
 
 @contextlib.contextmanager
 def runtime(folder: Path) -> Iterator[Runtime]:
-    """A SuperLink of our own in `folder`, stopped with all its descendants when the block ends."""
+    """A SuperLink of our own in `folder` whose run hands its outcome over."""
+    with superlink(folder, {HANDOVER: str(handover(folder))}) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def superlink(
+    place: Path, variables: Mapping[str, str] | None = None, *, folder: Path | None = None
+) -> Iterator[Runtime]:
+    """A SuperLink with its home in `place`, stopped with all its descendants when the block ends.
+
+    variables : of the environment of its processes.
+    folder : where these work; the home by default.
+    """
     (port,) = free_ports(1)
-    ray = {"RAY_TMPDIR": str(folder)} if len(str(folder)) <= LONGEST_RAY_FOLDER else {}
-    home = new_home(folder, **{HANDOVER: str(handover(folder)), **ray})
+    ray = {"RAY_TMPDIR": str(place)} if len(str(place)) <= LONGEST_RAY_FOLDER else {}
+    home = new_home(place, **(variables or {}), **ray)
     write_connection(home, f"127.0.0.1:{port}", ca=None)
     options = ("--insecure", "--simulation", "--host", "127.0.0.1", "--port", str(port))
-    superlink = start(home, SUPERLINK, "flower-superlink", *options)
+    process = start(home, SUPERLINK, "flower-superlink", *options, folder=folder)
     try:
-        wait_until_healthy(home, SUPERLINK, superlink, port)
-        yield Runtime(home, superlink)
+        wait_until_healthy(home, SUPERLINK, process, port)
+        yield Runtime(home, process)
     finally:
-        stop(folder, [superlink])
+        stop(place, [process])
 
 
 def handover(folder: Path) -> Path:

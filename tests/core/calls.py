@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
 from fedbn._core import (
     cg_dca,
     consensus,
@@ -26,7 +27,6 @@ from fedbn._core import (
     search,
     secure,
 )
-
 from fedbn.graphs.bits import pack
 
 LARGEST = 6  # nodes, where a call's work grows fast

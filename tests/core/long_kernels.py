@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from fedbn._core import consensus, credible, families, fusion, scores, search
 
+from fedbn._core import consensus, credible, families, fusion, scores, search
 from fedbn.credible.limits import Limits
 from fedbn.graphs.bits import pack
 from tests.core.calls import Case, many_bits

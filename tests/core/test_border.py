@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fedbn._core import cg_dca
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fedbn import _core
+from fedbn._core import cg_dca
 from fedbn.errors import ArgumentError, FedbnError
 from fedbn.graphs.bits import pack
 from tests.core.calls import CALLS, LEAST, MOST, Argument, Call, Case, made

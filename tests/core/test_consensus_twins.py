@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from fedbn._core import consensus, fusion, secure
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from fedbn._core import consensus, fusion, secure
 from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from tests import naive_consensus, naive_states

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from fedbn._core import families as core
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from fedbn._core import families as core
 from fedbn.graphs.bits import unpack
 from tests import naive_levels as naive
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 CORE = Path(__file__).parents[2] / "core"
 UNNAMED = re.compile(r"^namespace \{$.*?^\}  // namespace$", re.MULTILINE | re.DOTALL)
-TYPE = re.compile(r"^(?:struct|class|enum class|enum|using) (\w+)\b(?! *;|::)[^;]*[{=]", re.MULTILINE)
+TYPE = re.compile(
+    r"^(?:struct|class|enum class|enum|using) (\w+)\b(?! *;|::)[^;]*[{=]", re.MULTILINE
+)
 
 
 def test_no_two_types_have_the_same_name() -> None:

@@ -137,7 +137,7 @@ def test_constant_and_collinear_columns_stay_finite() -> None:
 
 def test_wrong_requests() -> None:
     data = categorical(20, [2, 2])
-    with pytest.raises(ConfigError, match=r"one of bdeu.*'bdue'"):
+    with pytest.raises(ConfigError, match=r"'bdue'.*one of bdeu"):
         make_score("bdue", data)
     with pytest.raises(DataError, match="gaussian-bic needs gaussian data"):
         make_score("gaussian-bic", data)

@@ -1,0 +1,205 @@
+"""The one table of fusions: name -> how several DAGs become one, ours and other people's alike.
+
+    def mine(dags, weights, rng, settings): ...
+
+A fusion gets DAGs over the same names, sorted as text, and a positive exact weight for each; it
+returns one DAG over these names, or a path of deletions from a union (`McbncPath`), on which θ is
+then chosen as ever. A DAG is kept as it is: it has no path and no θ; the bound holds for it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from fedbn.consensus.mcbnc import McbncPath, mcbnc_paths
+from fedbn.consensus.pooling import Robust, poolings_of, select_among
+from fedbn.consensus.threshold import Consensus, Reading, select_consensus
+from fedbn.data.table import show
+from fedbn.errors import ConfigError, FedbnError, PluginError
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.fusion.baselines import BASELINES, Baseline
+from fedbn.fusion.inputs import merge_inputs
+from fedbn.fusion.weights import Weight
+from fedbn.graphs.dag import DAG
+from fedbn.learners.plugins import checked_dag, require_parameters
+from fedbn.own_settings import with_own
+from fedbn.registry import Registry, origin_of
+
+__all__ = ["FUSIONS", "Fusion", "FusionFunction", "fuse_weighted", "fusion_of", "require_fusion"]
+
+Progress = Callable[[int, int], None]
+Made = DAG | tuple[McbncPath, ...]
+
+FusionFunction = Callable[..., Any]
+"""(DAGs, weights, rng, settings) -> a DAG or an McbncPath."""
+
+
+@dataclass(frozen=True)
+class FusionCall:
+    """What a fusion is called with.
+
+    Attributes
+    ----------
+    dags, weights : over the same names, sorted as text; positive and exact.
+    settings : of the server, with the fusion's own.
+    rng : for fusions that are random; None: ties by name.
+    progress : called as progress(deletions done, edges of G+), where there are deletions.
+    """
+
+    dags: tuple[DAG, ...]
+    weights: tuple[Weight, ...]
+    settings: ConsensusSettings
+    rng: np.random.Generator | None
+    progress: Progress | None
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """One way to make one DAG of several.
+
+    Attributes
+    ----------
+    run : gives a DAG, or the paths among whose states the consensus is chosen.
+    own : the class of its settings, which adds those of its own (`fedbn.own_settings`).
+    function : what somebody else wrote; None for fedbn's own.
+    """
+
+    run: Callable[[FusionCall], Made]
+    own: type[ConsensusSettings] = ConsensusSettings
+    function: FusionFunction | None = None
+
+
+def fusion_of(
+    name: str,
+    function: Any,
+    origin: str = "",
+    *,
+    settings: type[ConsensusSettings] = ConsensusSettings,
+) -> Fusion:
+    """The fusion that calls a function; raises ConfigError for what is none."""
+    if isinstance(function, Fusion):
+        return function
+    of = f"fusion {name!r} ({origin or origin_of(function)})"
+    require_parameters(function, 4, of)
+    if not (isinstance(settings, type) and issubclass(settings, ConsensusSettings)):
+        raise ConfigError(f"the settings of the {of} must derive from ConsensusSettings")
+    return Fusion(partial(_checked_call, function, of), settings, function)
+
+
+def require_fusion(settings: ConsensusSettings) -> Fusion:
+    """The fusion that the settings name.
+
+    Raises
+    ------
+    ConfigError : there is none, or a setting of its own is not as it must be.
+    """
+    fusion = FUSIONS.find(settings.fusion)
+    _with_own(settings, fusion)
+    return fusion
+
+
+def fuse_weighted(
+    dags: Sequence[DAG],
+    weights: Sequence[Weight],
+    settings: ConsensusSettings,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+    theta: Any = None,
+) -> tuple[tuple[McbncPath, ...], McbncPath, Consensus]:
+    """All paths, the one that was taken, and the consensus of the fusion that the settings name.
+
+    A fusion that gives a DAG has a path of no deletions, whose G+ is that DAG.
+
+    Raises
+    ------
+    ConfigError : a setting is wrong; or θ is given, and the fusion has none.
+    PluginError : somebody else's fusion failed, or gave no DAG over these names.
+    """
+    fusion = require_fusion(settings)
+    names = tuple(sorted(dags[0].names)) if dags else ()
+    call = FusionCall(
+        tuple(dag.reorder(names) for dag in dags),
+        tuple(weights),
+        _with_own(settings, fusion),
+        rng,
+        progress,
+    )
+    made = fusion.run(call)
+    if not isinstance(made, DAG):
+        return made, *select_among(made, cast(Reading, settings.reading), theta)
+    if theta is not None:
+        raise ConfigError(f"the fusion {settings.fusion!r} gives one structure, without any θ")
+    path = _path_of(made, call)
+    return (path,), path, replace(select_consensus(path, "search"), dag=made, complete=True)
+
+
+def _with_own(settings: ConsensusSettings, fusion: Fusion) -> ConsensusSettings:
+    of = FUSIONS.describe(settings.fusion)
+    return with_own(settings, fusion.own, ConsensusSettings, settings.own, of)
+
+
+def _path_of(dag: DAG, call: FusionCall) -> McbncPath:
+    """A path that begins and ends with a DAG."""
+    return McbncPath(
+        names=dag.names,
+        order=tuple(dag.names[i] for i in dag.topological_order()),
+        union=dag,
+        k_max=0,
+        steps=(),
+        status="threshold",
+        inputs=merge_inputs(call.dags, call.weights),
+        lost_arcs=np.zeros((0, 4), dtype=np.int32),
+    )
+
+
+def _checked_call(function: FusionFunction, of: str, call: FusionCall) -> Made:
+    """What somebody else's function gives, checked."""
+    rng = np.random.default_rng(0) if call.rng is None else call.rng
+    try:
+        made = function(call.dags, call.weights, rng, call.settings)
+    except FedbnError as error:
+        raise PluginError(f"{of}: {error}") from error
+    except Exception as error:
+        raise PluginError(f"{of} raised {type(error).__name__}: {error}") from error
+    names = call.dags[0].names
+    if not isinstance(made, McbncPath):
+        if not isinstance(made, DAG):
+            raise PluginError(f"{of} must give a DAG or an McbncPath, not {show(made)}")
+        return checked_dag(made, names, of)
+    expected = merge_inputs(call.dags, call.weights)
+    if made.names != names or not np.array_equal(made.inputs.adjacency, expected.adjacency):
+        raise PluginError(f"{of} gave a path of other inputs than it was called with")
+    return (made,)
+
+
+def _mcbnc(call: FusionCall) -> Made:
+    """Min-cut consensus (AAAI-26): the paths of all poolings of the setting `robust`."""
+    settings = call.settings
+    return mcbnc_paths(
+        call.dags,
+        call.weights,
+        poolings_of(cast(Robust, settings.robust)),
+        k_max=settings.k_max,
+        quorum=settings.quorum,
+        rng=call.rng,
+        seconds=settings.seconds,
+        progress=call.progress,
+    )
+
+
+def _baseline(baseline: Baseline, call: FusionCall) -> Made:
+    rng = np.random.default_rng(0) if call.rng is None else call.rng
+    return baseline(call.dags, call.weights, rng)
+
+
+FUSIONS: Registry[Fusion] = Registry("fusion", "fedbn.fusions", fusion_of)
+"""Name -> fusion; the names are those of the setting `fusion`."""
+
+FUSIONS.add("mcbnc", Fusion(_mcbnc))
+for _name, _function in BASELINES.items():
+    FUSIONS.add(_name, Fusion(partial(_baseline, _function)))

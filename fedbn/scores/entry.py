@@ -1,0 +1,22 @@
+"""A score that can be chosen by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from fedbn.data.dataset import Dataset
+    from fedbn.scores.base import TabulatedScore
+
+__all__ = ["ScoreEntry"]
+
+
+@dataclass(frozen=True)
+class ScoreEntry:
+    """A score that can be chosen by name: the kind of data, and how it is made for each of some
+    row weights from (data, ess, row weights, MB of memory)."""
+
+    kind: Literal["categorical", "gaussian"]
+    make: Callable[[Dataset, float, Sequence[float], float], tuple[TabulatedScore, ...]]
