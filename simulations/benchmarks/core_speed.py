@@ -131,7 +131,7 @@ def _fuse_file(path: Path, sites: int) -> Case:
 
 @cache
 def _read(path: Path) -> tuple[DAG, ...]:
-    """The DAGs of a file: "nodes a,b,c" once, then blocks of "dag NAME" and lines "parent,child"."""
+    """The DAGs of a file: "nodes a,b" once, then blocks of "dag NAME" and lines "parent,child"."""
     with gzip.open(path, "rt") as file:
         lines = file.read().splitlines()
     names = tuple(lines[0].removeprefix("nodes ").split(","))
