@@ -96,11 +96,16 @@ std::int64_t Deletions::guide(int number) {
 /// that is left can hold one before it in the order (Ψ, x, y, |H|, H).
 std::pair<Deletions::Outcome, int> Deletions::find_best(std::int64_t patience) {
     std::int64_t best = kDead - 1;
-    for (const Slot& slot : slots_)
-        if (slot.edge >= 0 && is_exact(slot)) best = std::min(best, slot.bound);
+    candidates_.clear();
+    for (std::size_t k = 0; k < slots_.size(); ++k) {
+        const Slot& slot = slots_[k];
+        if (slot.edge < 0 || slot.bound > best) continue;
+        if (is_exact(slot)) best = slot.bound;
+        candidates_.emplace_back(slot.bound, static_cast<int>(k));
+    }
     Queue queue(*this);
-    for (std::size_t k = 0; k < slots_.size(); ++k)
-        if (slots_[k].edge >= 0 && slots_[k].bound <= best) queue.push(static_cast<int>(k), slots_[k].bound);
+    for (const auto& [bound, slot] : candidates_)
+        if (bound <= best) queue.push(slot, bound);
     while (queue.least() <= best) {
         const bool stale = slots_[queue.top()].bound != queue.least();
         const int top = queue.pop();

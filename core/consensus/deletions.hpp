@@ -140,16 +140,17 @@ private:
     std::vector<LostArc> lost_arcs_;
     MinCut cut_;
     std::vector<std::int64_t> score_;
+    std::vector<std::pair<std::int64_t, int>> candidates_;  // of a step: bounds and slots
 };
 
-struct Deletions::Slot {
+struct Deletions::Slot {  // what every step looks at comes first
     enum class Kind { operation, family, rest };
     int edge = -1;  // -1: free
     Kind kind = Kind::operation;
-    NodeSet h, f, u;
-    std::int64_t bound = 0;         // of Ψ, times the sum of the weights
     std::size_t unknown = 0;        // inputs of which the cut is not exact
+    std::int64_t bound = 0;         // of Ψ, times the sum of the weights
     std::vector<std::int16_t> cut;  // of every input: v >= 0 exact; -1 - b: at least b
+    NodeSet h, f, u;
 
     auto high() const { return f | u; }
 };

@@ -1,6 +1,6 @@
 #include "consensus/states.hpp"
 
-#include <map>
+#include <unordered_map>
 
 #include "arguments.hpp"
 #include "interrupt.hpp"
@@ -94,10 +94,16 @@ struct Classes {
 };
 
 Classes equal_graphs(std::span<const Dag> inputs) {
-    const auto less = [](const NodeSets* a, const NodeSets* b) {
-        return std::ranges::lexicographical_compare(a->bits(), b->bits());
+    const auto hash = [](const NodeSets* sets) {
+        Word hash = 0;
+        for (Word word : sets->bits()) {
+            hash = (hash ^ word) * 0x9E3779B97F4A7C15;
+            hash ^= hash >> 29;
+        }
+        return std::size_t(hash);
     };
-    std::map<const NodeSets*, std::size_t, decltype(less)> known(less);
+    const auto same = [](const NodeSets* a, const NodeSets* b) { return *a == *b; };
+    std::unordered_map<const NodeSets*, std::size_t, decltype(hash), decltype(same)> known(inputs.size(), hash, same);
     Classes found;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto [place, is_new] = known.try_emplace(&inputs[i].pa, found.first.size());

@@ -10,7 +10,7 @@
 namespace fedbn::loops {
 
 // Every loop is written once, and compiled for each of these kinds of processor; which one is run
-// is decided when the core is loaded. `plain` says what to run on those that have AVX2, but not
+// is decided when the core is loaded. `on_avx2` says what to run on those that have AVX2, but not
 // AVX-512's counting of bits: the loop itself, or one that counts bits by tables. Compilers without
 // `target` know the loop alone.
 #ifdef FEDBN_SEVERAL_VERSIONS

@@ -17,7 +17,7 @@ class PackedRows {
 public:
     PackedRows(Codes codes, std::span<const int> arities, int rows) : rows_(rows) {
         std::vector<std::pair<int, int>> places;  // word and shift
-        int used = 64;  // of the last word; there is none yet
+        int used = 0;
         for (int arity : arities) {
             const int bits = std::bit_width(unsigned(std::max(arity, 1) - 1));
             if (used + std::max(bits, 1) > 64) ++width_, used = 0;
@@ -49,7 +49,7 @@ public:
 private:
     static constexpr int kBlock = 1024;  // rows that are packed while they are at hand
     Word word(int w, int i) const { return words_[std::size_t(w) * rows_ + i]; }
-    int rows_, width_ = 0;
+    int rows_, width_ = 1;
     std::vector<Word> words_;
 };
 

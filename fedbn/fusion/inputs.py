@@ -87,12 +87,7 @@ def stacked_bits(adjacency: NDArray[np.bool_]) -> tuple[Bits, Bits]:
     """Parents and children of several DAGs, bool [r, n, n], as bits [r, n, W] each."""
     from fedbn.graphs.bits import pack
 
-    r, n, _ = adjacency.shape
-    pa = np.empty((r, n, max(1, (n + 63) // 64)), np.uint64)
-    ch = np.empty_like(pa)
-    for i, matrix in enumerate(adjacency):
-        pa[i], ch[i] = pack(matrix.T), pack(matrix)
-    return pa, ch
+    return pack(adjacency.transpose(0, 2, 1)), pack(adjacency)
 
 
 def merge_inputs(dags: Sequence[DAG], weights: Sequence[Weight] | None = None) -> MergedInputs:

@@ -11,13 +11,13 @@ __all__ = ["pack", "unpack"]
 
 
 def pack(matrix: NDArray[np.bool_]) -> Bits:
-    """bool [n, m] to uint64 [n, ceil(m / 64)]; at least one word."""
-    rows, columns = matrix.shape
+    """bool [..., m] to uint64 [..., ceil(m / 64)]; at least one word."""
+    *rows, columns = matrix.shape
     words = max(1, (columns + 63) // 64)
-    padded = np.zeros((rows, words * 64), dtype=np.uint8)
-    padded[:, :columns] = matrix
-    packed = np.packbits(padded, axis=1, bitorder="little")
-    return np.ascontiguousarray(packed).view("<u8").astype(np.uint64).reshape(rows, words)
+    padded = np.zeros((*rows, words * 64), dtype=np.uint8)
+    padded[..., :columns] = matrix
+    packed = np.packbits(padded, axis=-1, bitorder="little")
+    return packed.view("<u8").astype(np.uint64)
 
 
 def unpack(bits: Bits, n: int) -> NDArray[np.bool_]:

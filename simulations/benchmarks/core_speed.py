@@ -131,7 +131,7 @@ def _fuse_file(path: Path, sites: int) -> Case:
 
 @cache
 def _read(path: Path) -> tuple[DAG, ...]:
-    """The DAGs of a file of blocks: "nodes a,b,c" once, then "dag NAME" and lines "parent,child"."""
+    """The DAGs of a file: "nodes a,b" once, then blocks of "dag NAME" and lines "parent,child"."""
     with gzip.open(path, "rt") as file:
         lines = file.read().splitlines()
     names = tuple(lines[0].removeprefix("nodes ").split(","))
@@ -197,7 +197,8 @@ class Worker:
 
     def seconds(self, case: str) -> float:
         """CPU seconds of one run of a case."""
-        assert self._process.stdin and self._process.stdout
+        assert self._process.stdin
+        assert self._process.stdout
         print(case, file=self._process.stdin, flush=True)
         return float(self._process.stdout.readline())
 
