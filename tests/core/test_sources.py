@@ -1,7 +1,7 @@
 """What no compiler says: two types of one name in one namespace are one type to the linker.
 
-It keeps one of the two `std::vector<Name>` then, and the other's elements are written with the wrong
-size. Types in unnamed namespaces are their file's own.
+It keeps one of the two `std::vector<Name>` then, and the other's elements are written with the
+wrong size. Types in unnamed namespaces are their file's own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from pathlib import Path
 
 CORE = Path(__file__).parents[2] / "core"
 UNNAMED = re.compile(r"^namespace \{$.*?^\}  // namespace$", re.MULTILINE | re.DOTALL)
-TYPE = re.compile(r"^(?:struct|class|enum class|enum|using) (\w+)\b(?! *;|::)[^;]*[{=]", re.MULTILINE)
+TYPE = re.compile(
+    r"^(?:struct|class|enum class|enum|using) (\w+)\b(?! *;|::)[^;]*[{=]", re.MULTILINE
+)
 
 
 def test_no_two_types_have_the_same_name() -> None:
