@@ -440,7 +440,7 @@ def _revived(kind: type, of: Any) -> Call:
 
     roles = {
         scores.GaussianScore: ("square", "floats", "floats"),
-        scores.DiscreteScore: tuple("any codes arities rungs memory any distinct".split()),
+        scores.DiscreteScore: ("any", "codes", "arities", "rungs", "memory", "any", "distinct"),
     }
     state = of.__getstate__()
     limit = of.n
