@@ -49,7 +49,7 @@ sanitize: .venv/tools
 	  && $(BIN)/cmake --build build/sanitize"
 	trap 'rm -f fedbn/_core.*.so' EXIT; ln -sf $(CURDIR)/build/sanitize/_core.*.so fedbn/ && \
 	  LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  ASAN_OPTIONS=detect_leaks=0:handle_segv=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	  PYTHONPATH=$$(echo $(CURDIR)/.venv/lib/python3*/site-packages):$(CURDIR) \
 	  $(BIN)/python -S -m pytest -p no:cacheprovider -m "not slow" $(SANITIZED)
 

@@ -1,8 +1,8 @@
-"""A valid call of everything that Python can call of the compiled core, made for a number of nodes.
+"""A valid call of everything that Python can call of the compiled core, for a number of nodes.
 
-`CALLS` is a table by name, "search.Hill.climb" for one. Each entry takes a `Case` and gives a `Call`:
-what to call, and arguments that fit together. What an argument stands for is its role; from the role
-follow values that do not fit (see `test_border`). Whoever adds a kernel adds a line here.
+`CALLS` is a table by name, "search.Hill.climb" for one. Each entry takes a `Case` and gives a
+`Call`: what to call, and arguments that fit together. What an argument stands for is its role; from
+the role follow values that do not fit (see `test_border`). Whoever adds a kernel adds a line here.
 """
 
 from __future__ import annotations
@@ -133,6 +133,9 @@ class Case:
     def two(self) -> tuple[int, int]:
         x, y = self.rng.permutation(max(2, self.n))[:2]
         return int(x), int(y)
+
+    def some_nodes(self) -> Argument:
+        return Argument(self.rng.permutation(self.n)[:3].tolist(), "distinct", self.n)
 
     # -- scores
 
@@ -435,8 +438,10 @@ def _revived(kind: type, of: Any) -> Call:
         fresh.__setstate__(tuple(state.values()))
         return copy.deepcopy(fresh)
 
-    roles = {scores.GaussianScore: ("square", "floats", "floats"),
-             scores.DiscreteScore: ("any", "codes", "arities", "rungs", "memory", "any", "distinct")}  # fmt: skip
+    roles = {
+        scores.GaussianScore: ("square", "floats", "floats"),
+        scores.DiscreteScore: ("any", "codes", "arities", "rungs", "memory", "any", "distinct"),
+    }
     state = of.__getstate__()
     limit = of.n
     return Call(
@@ -454,12 +459,12 @@ enter_all(
         "DiscreteScore.rungs": _rungs,
         "DiscreteScore.merged_rows": lambda c: Call(c.discrete().merged_rows),
         "DiscreteScore.over": lambda c: Call(
-            c.discrete().over, {"nodes": Argument(c.rng.permutation(c.n)[:3].tolist(), "distinct", c.n)}
+            c.discrete().over, {"nodes": c.some_nodes()}
         ),
         "DiscreteScore.__setstate__": lambda c: _revived(scores.DiscreteScore, c.discrete()),
         "GaussianScore.__setstate__": lambda c: _revived(scores.GaussianScore, c.gaussian()),
         "GaussianScore.over": lambda c: Call(
-            c.gaussian().over, {"nodes": Argument(c.rng.permutation(c.n)[:3].tolist(), "distinct", c.n)}
+            c.gaussian().over, {"nodes": c.some_nodes()}
         ),
         "GaussianScore.__init__": lambda c: Call(scores.GaussianScore, c.gaussian_parts()),
     },
@@ -467,7 +472,7 @@ enter_all(
 enter_all(
     "scores.Score", 1, 1041,
     joint=lambda c: Call(
-        c.gaussian().joint, {"members": Argument(c.rng.permutation(c.n)[:3].tolist(), "distinct", c.n)}
+        c.gaussian().joint, {"members": c.some_nodes()}
     ),
     local=lambda c: Call(c.discrete().local, c.family()),
 )  # fmt: skip
@@ -947,7 +952,11 @@ enter_all(
     reduced_costs=lambda c: Call(
         families.reduced_costs,
         _columns(c, "node", "cost", "parents")
-        | {"clusters": bits(c.sets(2)), "duals": floats([0.5, 0.25]), "n": Argument(c.n, "size", c.n)},
+        | {
+            "clusters": bits(c.sets(2)),
+            "duals": floats([0.5, 0.25]),
+            "n": Argument(c.n, "size", c.n),
+        },
     ),
     grow_clusters=lambda c: Call(
         families.grow_clusters,

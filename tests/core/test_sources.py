@@ -1,7 +1,7 @@
 """What no compiler says: two types of one name in one namespace are one type to the linker.
 
-It keeps one of the two `std::vector<Name>` then, and the other's elements are written with the wrong
-size. Types in unnamed namespaces are their file's own.
+It keeps one of the two `std::vector<Name>` then, and the other's elements are written with the
+wrong size. Types in unnamed namespaces are their file's own.
 """
 
 from __future__ import annotations
