@@ -97,6 +97,7 @@ def candidates_of(
     schema: Schema,
     consensus: Candidate,
     limits: CandidateLimits | None = None,
+    more: Sequence[DAG] = (),
 ) -> Candidates:
     """List the candidates of all classes.
 
@@ -107,6 +108,7 @@ def candidates_of(
     schema : the agreed one, whose cardinalities give the size of tables.
     consensus : what the structures alone chose; always a candidate.
     limits : what is asked about at most.
+    more : structures whose families are counted, too.
     """
     bounds = limits or CandidateLimits()
     asked = _Asked(schema, bounds)
@@ -124,6 +126,7 @@ def candidates_of(
             uncounted = frozenset(lacking)
         if lacking <= uncounted:
             listed.append(candidate)
+    asked.want(families_of(more))
     listed.sort(key=lambda candidate: candidate.row_weight)
     return Candidates(
         tuple(listed),

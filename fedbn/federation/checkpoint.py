@@ -92,6 +92,8 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
             "path": path_to_dict(state.result.path),
             "row_weight": state.result.row_weight,
         }
+        if state.result.groups:
+            content["groups"] = [list(names) for names in state.result.groups]
         if state.result.choice is not None:
             content["choice"] = choice_to_dict(state.result.choice)
     content["sha256"] = _digest(content)
@@ -205,6 +207,7 @@ def _result(
         converged=bool(content["converged"]),
         row_weight=row_weight,
         classes=classes,
+        groups=tuple(tuple(map(str, names)) for names in content.get("groups", ())),
     )
     if "choice" not in content:
         return result

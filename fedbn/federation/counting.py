@@ -16,19 +16,21 @@ ends with what is known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from fedbn.arrays import Bools, Ints
 from fedbn.choice.by_counts import Climb, CountedChoice, begin, choice_of, climb_on
 from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of
+from fedbn.choice.groups import Groups, cost_of_another, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.consensus.threshold import PathState, path_states
 from fedbn.data.dataset import Schema
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.state import FederationResult, FusedClass
+from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables
 from fedbn.scores.family_scores import family_scores
 
@@ -67,6 +69,9 @@ class Counting:
     rows : rows by the name of the site that answered, or of all sites together by the names of
         all; empty before the first answer.
     climb : after the first answer.
+    structures : site -> what it sent, where that is known.
+    split : two parts of the sites that their structures tell apart, to be looked at by counts.
+    groups : the parts, where counts say so, too; then nothing is chosen by counts over both.
     ended : whether nothing more is to be asked.
     """
 
@@ -79,6 +84,9 @@ class Counting:
     limits: CandidateLimits
     rows: Mapping[tuple[str, ...], int]
     climb: Climb | None = None
+    structures: Mapping[str, DAG] = field(default_factory=dict)
+    split: Groups | None = None
+    groups: Groups | None = None
     ended: bool = False
 
 
@@ -99,7 +107,10 @@ def open_counting(
     choose, count_rounds, ess, seed, limits : as for `open_dialogue`, which says what is raised.
     """
     inputs = [fused.path.inputs for fused in result.classes]
-    return open_dialogue(
+    structures = {reply.client: reply.dags[0] for reply in result.fused_replies}
+    split = split_by_structures(structures)
+    medoids = [] if split is None else [medoid(sites, structures) for sites in split]
+    opened = open_dialogue(
         [(fused.row_weight, _states(fused)) for fused in result.classes],
         result.schema,
         joined_pairs(dag for merged in inputs for dag in merged.dags),
@@ -109,7 +120,9 @@ def open_counting(
         ess=ess,
         seed=seed,
         limits=limits,
+        more=medoids,
     )
+    return replace(opened, structures=structures, split=split)
 
 
 def open_dialogue(
@@ -123,6 +136,7 @@ def open_dialogue(
     ess: float,
     seed: int,
     limits: CandidateLimits | None = None,
+    more: Sequence[DAG] = (),
 ) -> Counting:
     """The dialogue before its first request.
 
@@ -137,13 +151,14 @@ def open_dialogue(
     ess : equivalent sample size of BDeu.
     seed : of the run.
     limits : of candidates and tables.
+    more : structures whose families are asked for, too, without being candidates.
 
     Raises
     ------
     DataError : the columns are numbers.
     """
     bounds = limits or CandidateLimits()
-    candidates = candidates_of(classes, schema, consensus, bounds)
+    candidates = candidates_of(classes, schema, consensus, bounds, more)
     rounds = count_rounds if choose == "climb" else 0
     return Counting(schema, pairs, candidates, rounds, ess, seed, bounds, {})
 
@@ -172,6 +187,10 @@ def advance(state: Counting, answers: Mapping[str, FamilyAnswer]) -> Counting:
     answers : site -> its checked answer, of the sites that gave one; at least one.
     """
     sites = sorted(answers)
+    if state.climb is None and state.split is not None:
+        groups = _confirmed(state, state.split, answers)
+        if groups is not None:
+            return replace(state, groups=groups, ended=True)
     counts, own = _sum([answers[site] for site in sites])
     return hear(state, {(site,): answers[site].counts.rows for site in sites}, counts, own)
 
@@ -198,8 +217,33 @@ def hear(
     return replace(state, climb=climb, rounds_left=state.rounds_left - 1)
 
 
+def _confirmed(
+    state: Counting, split: Groups, answers: Mapping[str, FamilyAnswer]
+) -> Groups | None:
+    """The parts of the sites that answered, where a structure for each is better than a common one;
+    see `fedbn.choice.groups`."""
+    here = [tuple(site for site in part if site in answers) for part in split]
+    if not all(here):
+        return None
+    parts = here[0], here[1]
+    whole = _best_of(state, [answers[site] for part in parts for site in part])
+    first, second = (_best_of(state, [answers[site] for site in part]) for part in parts)
+    gain = first.score + second.score - whole.score
+    return parts if gain > cost_of_another(first.dag, second.dag) else None
+
+
+def _best_of(state: Counting, answers: list[FamilyAnswer]) -> Climb:
+    """The best structure by the sums of some answers."""
+    counts, own = _sum(answers)
+    rng = np.random.default_rng([state.seed, STREAM, 0])
+    return begin(state.candidates, counts, family_scores(counts, own, state.ess), rng)
+
+
 def conclude(result: FederationResult, state: Counting) -> FederationResult:
-    """The result with what the counts chose; as it was if nobody answered."""
+    """The result with what the counts chose; as it was if nobody answered, or if the sites are
+    groups, which it then says."""
+    if state.groups is not None:
+        return replace(result, groups=state.groups)
     choice = counted_choice(state)
     return result if choice is None else with_choice(result, choice)
 

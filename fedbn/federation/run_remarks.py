@@ -24,16 +24,27 @@ SHOWN = 3
 def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report.
 
+    - Sites are two groups, so that counts chose nothing.
     - Sites sent structures that are far from the consensus, unlike those of the others.
     - Structures of a row weight broke a limit, and at which sites.
     - Families were too large to be counted, and where the structures alone decided.
     """
     said: list[str] = []
     if isinstance(result, FederationResult):
-        said += [*_on_outliers(result), *_on_rungs(result)]
+        said += [*_on_groups(result), *_on_outliers(result), *_on_rungs(result)]
     if result.choice is not None:
         said += _on_families(result.choice, result.schema)
     return tuple(said)
+
+
+def _on_groups(result: FederationResult) -> list[str]:
+    if not result.groups:
+        return []
+    larger, smaller = (list_some(names, 20, quoted=False) for names in result.groups)
+    return [
+        f"the sites are two groups with structures of their own, {larger} and {smaller}: counts "
+        "over both would mix them, so the structures alone chose; run each group by itself"
+    ]
 
 
 def _on_outliers(result: FederationResult) -> list[str]:

@@ -80,6 +80,7 @@ class FederationResult:
     classes : the fusions of all classes, by ascending row weight; of the class that was taken
         alone, where nothing but structures chooses.
     choice : what counts of families said, where they were asked for.
+    groups : two groups of sites with structures of their own, which counts would have mixed.
     """
 
     schema: Schema
@@ -93,6 +94,7 @@ class FederationResult:
     lone_states: tuple[tuple[str, str, str], ...] = ()
     classes: tuple[FusedClass, ...] = ()
     choice: CountedChoice | None = None
+    groups: tuple[tuple[str, ...], ...] = ()
 
     @property
     def fused_replies(self) -> tuple[ClientReply, ...]:
