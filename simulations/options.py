@@ -131,7 +131,15 @@ def table_settings() -> list[tuple[str, Setting]]:
     return [(TABLES, each) for each in settings_of(TableSettings)]
 
 
-_CONSENSUS = ("reading", "robust", "choose", "count-rounds", "aggregation", "look-ahead")
+_CONSENSUS = (
+    "reading",
+    "robust",
+    "choose",
+    "count-rounds",
+    "site-column",
+    "aggregation",
+    "look-ahead",
+)
 
 
 def simulation_settings() -> list[tuple[str, Setting]]:

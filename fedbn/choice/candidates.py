@@ -15,7 +15,7 @@ cannot be counted, that variable keeps the parents it has there (`Candidates.unc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fedbn.consensus.threshold import PathState
 from fedbn.data.dataset import Schema
@@ -30,6 +30,7 @@ __all__ = [
     "Candidates",
     "candidates_of",
     "cells_of",
+    "with_column",
 ]
 
 
@@ -134,6 +135,25 @@ def candidates_of(
         tuple(sorted(asked.left_out)),
         tuple(sorted(uncounted)),
     )
+
+
+def with_column(
+    candidates: Candidates, schema: Schema, column: int, limits: CandidateLimits | None = None
+) -> Candidates:
+    """The candidates, with one column as a further parent of every family that is asked for.
+
+    No site sees an edge of a column that is constant within it; sums over sites do.
+    """
+    asked = _Asked(schema, limits or CandidateLimits())
+    asked.want(candidates.families)
+    fixed = {family.node for family in candidates.uncounted}
+    asked.want(
+        Family(node, tuple(sorted((*parents, column))))
+        for node, parents in candidates.families
+        if column != node and column not in parents and node not in fixed
+    )
+    left_out = {*candidates.left_out, *asked.left_out}
+    return replace(candidates, families=tuple(sorted(asked.kept)), left_out=tuple(sorted(left_out)))
 
 
 class _Asked:

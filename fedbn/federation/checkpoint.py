@@ -83,6 +83,7 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
         "n_clients": state.n_clients,
         "refused": [list(pair) for pair in state.refused],
         "lone_states": [list(triple) for triple in state.lone_states],
+        **({"divided": list(state.divided)} if state.divided else {}),
     }
     if state.result is not None:
         content |= {
@@ -111,7 +112,9 @@ def result_files(result: FederationResult, experiment: Experiment) -> dict[str, 
     plain = _without_paths(experiment)
     replies = tuple(replace(reply, seconds=None) for reply in result.replies)
     timeless = replace(result, replies=replies)
-    state = ServerState(result.schema, len(replies), result.refused, timeless, result.lone_states)
+    state = ServerState(
+        result.schema, len(replies), result.refused, timeless, result.lone_states, result.divided
+    )
     schema = json.dumps(result.schema.to_dict(), ensure_ascii=False, indent=1) + "\n"
     return {STATE_FILE: checkpoint_text(Checkpoint(plain, state)), "schema.json": schema}
 
@@ -154,10 +157,11 @@ def read_checkpoint(text: str, source: str) -> Checkpoint:
         schema = Schema.from_dict(content["schema"])
         refused = tuple((str(client), str(reason)) for client, reason in content["refused"])
         lone = tuple((str(a), str(b), str(c)) for a, b, c in content.get("lone_states", ()))
+        divided = tuple(str(column) for column in content.get("divided", ()))
         result = _result(content, schema, refused, experiment) if "path" in content else None
         if result is not None:
-            result = replace(result, lone_states=lone)
-        state = ServerState(schema, int(content["n_clients"]), refused, result, lone)
+            result = replace(result, lone_states=lone, divided=divided)
+        state = ServerState(schema, int(content["n_clients"]), refused, result, lone, divided)
     except (*_WRONG, FedbnError) as error:
         raise ResultsError(f"{source} must be a checkpoint of fedbn: {_one_line(error)}") from None
     return Checkpoint(experiment, state)

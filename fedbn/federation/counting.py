@@ -22,11 +22,18 @@ import numpy as np
 
 from fedbn.arrays import Bools, Ints
 from fedbn.choice.by_counts import Climb, CountedChoice, begin, choice_of, climb_on
-from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of
+from fedbn.choice.candidates import (
+    Candidate,
+    CandidateLimits,
+    Candidates,
+    candidates_of,
+    with_column,
+)
 from fedbn.choice.groups import Groups, cost_of_another, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.consensus.threshold import PathState, path_states
 from fedbn.data.dataset import Schema
+from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.state import FederationResult, FusedClass
@@ -69,6 +76,8 @@ class Counting:
     rows : rows by the name of the site that answered, or of all sites together by the names of
         all; empty before the first answer.
     climb : after the first answer.
+    site_column : a column that explains how the sites differ; then no family has a table for each
+        site, for such tables explain it as well.
     structures : site -> what it sent, where that is known.
     split : two parts of the sites that their structures tell apart, to be looked at by counts.
     groups : the parts, where counts say so, too; then nothing is chosen by counts over both.
@@ -84,6 +93,7 @@ class Counting:
     limits: CandidateLimits
     rows: Mapping[tuple[str, ...], int]
     climb: Climb | None = None
+    site_column: str | None = None
     structures: Mapping[str, DAG] = field(default_factory=dict)
     split: Groups | None = None
     groups: Groups | None = None
@@ -98,6 +108,7 @@ def open_counting(
     ess: float,
     seed: int,
     limits: CandidateLimits | None = None,
+    site_column: str | None = None,
 ) -> Counting:
     """The dialogue before its first request, about what the rounds gave.
 
@@ -105,7 +116,17 @@ def open_counting(
     ----------
     result : of the last round, with all its classes.
     choose, count_rounds, ess, seed, limits : as for `open_dialogue`, which says what is raised.
+    site_column : a column that is constant within every site: it may be a parent of any other.
+
+    Raises
+    ------
+    ConfigError : the site column is not constant within every site, or is the same everywhere.
     """
+    if site_column is not None and site_column not in result.divided:
+        raise ConfigError(
+            f"site-column must be constant within every site and differ between sites; "
+            f"{site_column!r} is not among {list(result.divided)}"
+        )
     inputs = [fused.path.inputs for fused in result.classes]
     structures = {reply.client: reply.dags[0] for reply in result.fused_replies}
     split = split_by_structures(structures)
@@ -122,7 +143,18 @@ def open_counting(
         limits=limits,
         more=medoids,
     )
-    return replace(opened, structures=structures, split=split)
+    opened = replace(opened, structures=structures, split=split)
+    return opened if site_column is None else _over_sites(opened, site_column)
+
+
+def _over_sites(state: Counting, site_column: str) -> Counting:
+    """The dialogue where one column may be joined with all others, and explains the sites."""
+    column = state.schema.names.index(site_column)
+    candidates = with_column(state.candidates, state.schema, column, state.limits)
+    pairs = state.pairs.copy()
+    pairs[column], pairs[:, column] = True, True
+    pairs[column, column] = False
+    return replace(state, candidates=candidates, pairs=pairs, site_column=site_column)
 
 
 def open_dialogue(
@@ -209,6 +241,8 @@ def hear(
     if state.climb is not None and rows != state.rows:
         return replace(state, ended=True)
     scores = family_scores(counts, own, state.ess)
+    if state.site_column is not None:
+        scores = replace(scores, own=scores.shared)
     if state.climb is None:
         rng = np.random.default_rng([state.seed, STREAM, 0])
         return replace(state, rows=rows, climb=begin(state.candidates, counts, scores, rng))
