@@ -117,8 +117,8 @@ def shake_hands(
     )
     if before is not None:
         everything = tuple(dict.fromkeys((*before.refused, *state.refused)))
-        told = {"lone_states": state.lone_states, "divided": state.divided}
-        state = replace(before, refused=everything, **told)
+        lone, divided = state.lone_states, state.divided
+        state = replace(before, refused=everything, lone_states=lone, divided=divided)
     require_quorum(len(taking_part), state.n_clients, experiment.consensus, state.refused)
     return Handshake(taking_part, state, _remarks(alone, taking_part, agreed))
 
