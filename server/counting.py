@@ -58,6 +58,7 @@ def choose_by_counts(
         count_rounds=experiment.consensus.count_rounds,
         ess=experiment.learner.ess,
         seed=experiment.seed,
+        site_column=experiment.consensus.site_column,
     )
     number = 0
     taking_part = {reply.client for reply in state.result.replies}

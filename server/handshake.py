@@ -18,6 +18,7 @@ from fedbn.errors import MessageError, QuorumError, SchemaError
 from fedbn.federation.agreement import (
     Agreement,
     LoneStates,
+    dividing_columns,
     list_alone,
     negotiate,
     own_states,
@@ -111,14 +112,20 @@ def shake_hands(
     for client, mismatch in agreement.mismatches.items():
         refused[client] = f"handshake: {client}: {mismatch.words()}"
     taking_part = {node: name for node, name in clients.items() if name not in refused}
-    alone = own_states({client: schemas[client] for client in taking_part.values()})
+    own = {client: schemas[client] for client in taking_part.values()}
+    alone = own_states(own)
     _warn_of(alone)
     state = ServerState(
-        agreement.schema, len(asked), tuple(sorted(refused.items())), lone_states=list_alone(alone)
+        agreement.schema,
+        len(asked),
+        tuple(sorted(refused.items())),
+        lone_states=list_alone(alone),
+        divided=dividing_columns(own),
     )
     if before is not None:
         everything = tuple(dict.fromkeys((*before.refused, *state.refused)))
-        state = replace(before, refused=everything, lone_states=state.lone_states)
+        lone, divided = state.lone_states, state.divided
+        state = replace(before, refused=everything, lone_states=lone, divided=divided)
     require_quorum(len(taking_part), state.n_clients, experiment.consensus, state.refused)
     return Handshake(taking_part, state, _remarks(alone, taking_part, agreed))
 

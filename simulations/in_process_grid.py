@@ -12,7 +12,7 @@ import multiprocessing
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any, cast
+from typing import Any
 
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.serverapp import Grid
@@ -136,8 +136,8 @@ class InProcessGrid(Grid):
         """The answers of worker processes; their warnings are given here."""
         assert self._pool is not None
         for answer, told in self._pool.map(_call_and_record, calls):
-            for each in told:
-                warnings.warn_explicit(*each)
+            for text, category, file, line in told:
+                warnings.warn_explicit(text, category, file, line)
             yield answer
 
     def _answers(self, messages: list[Message]) -> Iterator[Message | None]:
@@ -157,7 +157,7 @@ class InProcessGrid(Grid):
 Call = tuple[AppSource, Message, Context]
 """The app, what it is sent, and its node."""
 
-Told = tuple[Warning, type[Warning], str, int]
+Told = tuple[str, type[Warning], str, int]
 """A warning: what is said, its kind, the file and the line that it came from."""
 
 
@@ -168,7 +168,7 @@ def _call_and_record(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         answer = _call(call)
-    return answer, [(cast(Warning, w.message), w.category, w.filename, w.lineno) for w in caught]
+    return answer, [(str(w.message), w.category, w.filename, w.lineno) for w in caught]
 
 
 def _call(call: Call) -> tuple[Message, RecordDict]:

@@ -148,6 +148,7 @@ _CONSENSUS = (
     "choose",
     "groups",
     "count-rounds",
+    "site-column",
     "aggregation",
     "look-ahead",
 )

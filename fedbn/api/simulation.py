@@ -16,7 +16,7 @@ from fedbn.api.plugins import name_for
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.table import Table, dataset_of, show
 from fedbn.errors import ConfigError
-from fedbn.federation.agreement import list_alone, negotiate, own_states
+from fedbn.federation.agreement import dividing_columns, list_alone, negotiate, own_states
 from fedbn.federation.counting import advance, conclude, open_counting, request
 from fedbn.federation.family_message import answer_request
 from fedbn.federation.fusions import FUSIONS, FusionFunction, require_fusion
@@ -105,8 +105,13 @@ def _simulate(
         raise ConfigError(f"rounds must be at least 1, not {rounds}")
     first = next(iter(datasets.values()))
     chosen = learner_settings(first, learner, score or default_score(first), settings)
-    alone = own_states({site: data.schema for site, data in datasets.items()})
-    state = ServerState(agreement.schema, len(datasets), lone_states=list_alone(alone))
+    own = {site: data.schema for site, data in datasets.items()}
+    state = ServerState(
+        agreement.schema,
+        len(datasets),
+        lone_states=list_alone(own_states(own)),
+        divided=dividing_columns(own),
+    )
     for number in range(1, rounds + 1):
         replies = _replies(datasets, state, chosen, seed, number, given=schema is not None)
         state = server_round(state, replies, (), rule)
@@ -164,7 +169,12 @@ def _choose_by_counts(
     """The result with what exact counts of all sites choose."""
     tables = {site: data.with_schema(result.schema) for site, data in datasets.items()}
     dialogue = open_counting(
-        result, choose=rule.choose, count_rounds=rule.count_rounds, ess=ess, seed=seed
+        result,
+        choose=rule.choose,
+        count_rounds=rule.count_rounds,
+        ess=ess,
+        seed=seed,
+        site_column=rule.site_column,
     )
     while (wanted := request(dialogue)) is not None:
         answers = {site: answer_request(wanted, table, ess) for site, table in tables.items()}

@@ -15,7 +15,7 @@ cannot be counted, that variable keeps the parents it has there (`Candidates.unc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fedbn.consensus.threshold import PathState
 from fedbn.data.dataset import Schema
@@ -30,6 +30,7 @@ __all__ = [
     "Candidates",
     "candidates_of",
     "cells_of",
+    "with_column",
 ]
 
 
@@ -97,6 +98,7 @@ def candidates_of(
     schema: Schema,
     consensus: Candidate,
     limits: CandidateLimits | None = None,
+    more: Sequence[DAG] = (),
 ) -> Candidates:
     """List the candidates of all classes.
 
@@ -107,6 +109,7 @@ def candidates_of(
     schema : the agreed one, whose cardinalities give the size of tables.
     consensus : what the structures alone chose; always a candidate.
     limits : what is asked about at most.
+    more : structures whose families are counted, too.
     """
     bounds = limits or CandidateLimits()
     asked = _Asked(schema, bounds)
@@ -124,6 +127,7 @@ def candidates_of(
             uncounted = frozenset(lacking)
         if lacking <= uncounted:
             listed.append(candidate)
+    asked.want(families_of(more))
     listed.sort(key=lambda candidate: candidate.row_weight)
     return Candidates(
         tuple(listed),
@@ -131,6 +135,25 @@ def candidates_of(
         tuple(sorted(asked.left_out)),
         tuple(sorted(uncounted)),
     )
+
+
+def with_column(
+    candidates: Candidates, schema: Schema, column: int, limits: CandidateLimits | None = None
+) -> Candidates:
+    """The candidates, with one column as a further parent of every family that is asked for.
+
+    No site sees an edge of a column that is constant within it; sums over sites do.
+    """
+    asked = _Asked(schema, limits or CandidateLimits())
+    asked.want(candidates.families)
+    fixed = {family.node for family in candidates.uncounted}
+    asked.want(
+        Family(node, tuple(sorted((*parents, column))))
+        for node, parents in candidates.families
+        if column != node and column not in parents and node not in fixed
+    )
+    left_out = {*candidates.left_out, *asked.left_out}
+    return replace(candidates, families=tuple(sorted(asked.kept)), left_out=tuple(sorted(left_out)))
 
 
 class _Asked:

@@ -27,6 +27,7 @@ __all__ = [
     "Agreement",
     "LoneStates",
     "Mismatch",
+    "dividing_columns",
     "list_alone",
     "negotiate",
     "own_states",
@@ -211,6 +212,32 @@ def own_states(schemas: Mapping[str, Schema]) -> dict[str, dict[str, tuple[str, 
         if any(alone.values()):
             found[site] = {name: states for name, states in alone.items() if states}
     return found
+
+
+def dividing_columns(schemas: Mapping[str, Schema]) -> tuple[str, ...]:
+    """The columns that have one state at every site, and not the same one at all of them.
+
+    No site's rows say anything of such a column: it differs between sites only. Of sites with the
+    same columns; sorted.
+
+    >>> schema = Schema.categorical
+    >>> north, south = schema({"a": "x", "b": "01"}), schema({"a": "y", "b": "0"})
+    >>> dividing_columns({"n": north, "s": south})
+    ('a',)
+    """
+    if any(schema.kind == "gaussian" for schema in schemas.values()):
+        return ()
+    states: dict[str, set[tuple[str, ...]]] = {}
+    for schema in schemas.values():
+        for name, own in zip(schema.names, schema.states, strict=True):
+            states.setdefault(name, set()).add(own)
+    return tuple(
+        sorted(
+            name
+            for name, found in states.items()
+            if len(found) > 1 and all(len(own) == 1 for own in found)
+        )
+    )
 
 
 def _most_common(schemas: Mapping[str, Schema]) -> Schema:

@@ -84,6 +84,7 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
         "n_clients": state.n_clients,
         "refused": [list(pair) for pair in state.refused],
         "lone_states": [list(triple) for triple in state.lone_states],
+        **({"divided": list(state.divided)} if state.divided else {}),
     }
     if state.result is not None:
         content |= {
@@ -93,6 +94,8 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
             "path": path_to_dict(state.result.path),
             "row_weight": state.result.row_weight,
         }
+        if state.result.groups:
+            content["groups"] = [list(names) for names in state.result.groups]
         if state.result.choice is not None:
             content["choice"] = choice_to_dict(state.result.choice)
     content["sha256"] = _digest(content)
@@ -110,7 +113,9 @@ def result_files(result: FederationResult, experiment: Experiment) -> dict[str, 
     plain = _without_paths(experiment)
     replies = tuple(replace(reply, seconds=None) for reply in result.replies)
     timeless = replace(result, replies=replies)
-    state = ServerState(result.schema, len(replies), result.refused, timeless, result.lone_states)
+    state = ServerState(
+        result.schema, len(replies), result.refused, timeless, result.lone_states, result.divided
+    )
     schema = json.dumps(result.schema.to_dict(), ensure_ascii=False, indent=1) + "\n"
     return {STATE_FILE: checkpoint_text(Checkpoint(plain, state)), "schema.json": schema}
 
@@ -153,10 +158,11 @@ def read_checkpoint(text: str, source: str) -> Checkpoint:
         schema = Schema.from_dict(content["schema"])
         refused = tuple((str(client), str(reason)) for client, reason in content["refused"])
         lone = tuple((str(a), str(b), str(c)) for a, b, c in content.get("lone_states", ()))
+        divided = tuple(str(column) for column in content.get("divided", ()))
         result = _result(content, schema, refused, experiment) if "path" in content else None
         if result is not None:
-            result = replace(result, lone_states=lone)
-        state = ServerState(schema, int(content["n_clients"]), refused, result, lone)
+            result = replace(result, lone_states=lone, divided=divided)
+        state = ServerState(schema, int(content["n_clients"]), refused, result, lone, divided)
     except (*_WRONG, FedbnError) as error:
         raise ResultsError(f"{source} must be a checkpoint of fedbn: {_one_line(error)}") from None
     return Checkpoint(experiment, state)
@@ -207,6 +213,7 @@ def _result(
         converged=bool(content["converged"]),
         row_weight=row_weight,
         classes=classes,
+        groups=tuple(tuple(map(str, names)) for names in content.get("groups", ())),
     )
     if "choice" not in content:
         return result

@@ -16,19 +16,28 @@ ends with what is known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from fedbn.arrays import Bools, Ints
 from fedbn.choice.by_counts import Climb, CountedChoice, begin, choice_of, climb_on
-from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of
+from fedbn.choice.candidates import (
+    Candidate,
+    CandidateLimits,
+    Candidates,
+    candidates_of,
+    with_column,
+)
+from fedbn.choice.groups import Groups, cost_of_another, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.consensus.threshold import PathState, path_states
 from fedbn.data.dataset import Schema
+from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.state import FederationResult, FusedClass
+from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables
 from fedbn.scores.family_scores import family_scores
 
@@ -67,6 +76,11 @@ class Counting:
     rows : rows by the name of the site that answered, or of all sites together by the names of
         all; empty before the first answer.
     climb : after the first answer.
+    site_column : a column that explains how the sites differ; then no family has a table for each
+        site, for such tables explain it as well.
+    structures : site -> what it sent, where that is known.
+    split : two parts of the sites that their structures tell apart, to be looked at by counts.
+    groups : the parts, where counts say so, too; then nothing is chosen by counts over both.
     ended : whether nothing more is to be asked.
     """
 
@@ -79,6 +93,10 @@ class Counting:
     limits: CandidateLimits
     rows: Mapping[tuple[str, ...], int]
     climb: Climb | None = None
+    site_column: str | None = None
+    structures: Mapping[str, DAG] = field(default_factory=dict)
+    split: Groups | None = None
+    groups: Groups | None = None
     ended: bool = False
 
 
@@ -90,6 +108,7 @@ def open_counting(
     ess: float,
     seed: int,
     limits: CandidateLimits | None = None,
+    site_column: str | None = None,
 ) -> Counting:
     """The dialogue before its first request, about what the rounds gave.
 
@@ -97,9 +116,22 @@ def open_counting(
     ----------
     result : of the last round, with all its classes.
     choose, count_rounds, ess, seed, limits : as for `open_dialogue`, which says what is raised.
+    site_column : a column that is constant within every site: it may be a parent of any other.
+
+    Raises
+    ------
+    ConfigError : the site column is not constant within every site, or is the same everywhere.
     """
+    if site_column is not None and site_column not in result.divided:
+        raise ConfigError(
+            f"site-column must be constant within every site and differ between sites; "
+            f"{site_column!r} is not among {list(result.divided)}"
+        )
     inputs = [fused.path.inputs for fused in result.classes]
-    return open_dialogue(
+    structures = {reply.client: reply.dags[0] for reply in result.fused_replies}
+    split = split_by_structures(structures)
+    medoids = [] if split is None else [medoid(sites, structures) for sites in split]
+    opened = open_dialogue(
         [(fused.row_weight, _states(fused)) for fused in result.classes],
         result.schema,
         joined_pairs(dag for merged in inputs for dag in merged.dags),
@@ -109,7 +141,20 @@ def open_counting(
         ess=ess,
         seed=seed,
         limits=limits,
+        more=medoids,
     )
+    opened = replace(opened, structures=structures, split=split)
+    return opened if site_column is None else _over_sites(opened, site_column)
+
+
+def _over_sites(state: Counting, site_column: str) -> Counting:
+    """The dialogue where one column may be joined with all others, and explains the sites."""
+    column = state.schema.names.index(site_column)
+    candidates = with_column(state.candidates, state.schema, column, state.limits)
+    pairs = state.pairs.copy()
+    pairs[column], pairs[:, column] = True, True
+    pairs[column, column] = False
+    return replace(state, candidates=candidates, pairs=pairs, site_column=site_column)
 
 
 def open_dialogue(
@@ -123,6 +168,7 @@ def open_dialogue(
     ess: float,
     seed: int,
     limits: CandidateLimits | None = None,
+    more: Sequence[DAG] = (),
 ) -> Counting:
     """The dialogue before its first request.
 
@@ -137,13 +183,14 @@ def open_dialogue(
     ess : equivalent sample size of BDeu.
     seed : of the run.
     limits : of candidates and tables.
+    more : structures whose families are asked for, too, without being candidates.
 
     Raises
     ------
     DataError : the columns are numbers.
     """
     bounds = limits or CandidateLimits()
-    candidates = candidates_of(classes, schema, consensus, bounds)
+    candidates = candidates_of(classes, schema, consensus, bounds, more)
     rounds = count_rounds if choose == "climb" else 0
     return Counting(schema, pairs, candidates, rounds, ess, seed, bounds, {})
 
@@ -172,6 +219,10 @@ def advance(state: Counting, answers: Mapping[str, FamilyAnswer]) -> Counting:
     answers : site -> its checked answer, of the sites that gave one; at least one.
     """
     sites = sorted(answers)
+    if state.climb is None and state.split is not None:
+        groups = _confirmed(state, state.split, answers)
+        if groups is not None:
+            return replace(state, groups=groups, ended=True)
     counts, own = _sum([answers[site] for site in sites])
     return hear(state, {(site,): answers[site].counts.rows for site in sites}, counts, own)
 
@@ -190,6 +241,8 @@ def hear(
     if state.climb is not None and rows != state.rows:
         return replace(state, ended=True)
     scores = family_scores(counts, own, state.ess)
+    if state.site_column is not None:
+        scores = replace(scores, own=scores.shared)
     if state.climb is None:
         rng = np.random.default_rng([state.seed, STREAM, 0])
         return replace(state, rows=rows, climb=begin(state.candidates, counts, scores, rng))
@@ -198,8 +251,33 @@ def hear(
     return replace(state, climb=climb, rounds_left=state.rounds_left - 1)
 
 
+def _confirmed(
+    state: Counting, split: Groups, answers: Mapping[str, FamilyAnswer]
+) -> Groups | None:
+    """The parts of the sites that answered, where a structure for each is better than a common one;
+    see `fedbn.choice.groups`."""
+    here = [tuple(site for site in part if site in answers) for part in split]
+    if not all(here):
+        return None
+    parts = here[0], here[1]
+    whole = _best_of(state, [answers[site] for part in parts for site in part])
+    first, second = (_best_of(state, [answers[site] for site in part]) for part in parts)
+    gain = first.score + second.score - whole.score
+    return parts if gain > cost_of_another(first.dag, second.dag) else None
+
+
+def _best_of(state: Counting, answers: list[FamilyAnswer]) -> Climb:
+    """The best structure by the sums of some answers."""
+    counts, own = _sum(answers)
+    rng = np.random.default_rng([state.seed, STREAM, 0])
+    return begin(state.candidates, counts, family_scores(counts, own, state.ess), rng)
+
+
 def conclude(result: FederationResult, state: Counting) -> FederationResult:
-    """The result with what the counts chose; as it was if nobody answered."""
+    """The result with what the counts chose; as it was if nobody answered, or if the sites are
+    groups, which it then says."""
+    if state.groups is not None:
+        return replace(result, groups=state.groups)
     choice = counted_choice(state)
     return result if choice is None else with_choice(result, choice)
 

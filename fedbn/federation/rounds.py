@@ -129,6 +129,7 @@ def server_round(
         replies=kept,
         refused=everything_refused,
         lone_states=state.lone_states,
+        divided=state.divided,
         path=chosen.path,
         consensus=chosen.consensus,
         rounds=1 if before is None else before.rounds + 1,

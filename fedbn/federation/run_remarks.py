@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 from fractions import Fraction
 
+from fedbn.arrays import Bools
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.choice.candidates import cells_of
 from fedbn.data.dataset import Schema
@@ -24,16 +25,49 @@ SHOWN = 3
 def run_remarks(result: FederationResult | SecureResult) -> tuple[str, ...]:
     """Sentences about a run, the same in the log, on the terminal, in `run.json` and in the report.
 
+    - Sites are two groups, so that counts chose nothing.
     - Sites sent structures that are far from the consensus, unlike those of the others.
+    - Columns are constant within every site, so that no structure has an edge of theirs.
     - Structures of a row weight broke a limit, and at which sites.
     - Families were too large to be counted, and where the structures alone decided.
     """
     said: list[str] = []
     if isinstance(result, FederationResult):
-        said += [*_on_outliers(result), *_on_rungs(result)]
+        said += [
+            *_on_divided(result),
+            *_on_groups(result),
+            *_on_outliers(result),
+            *_on_rungs(result),
+        ]
     if result.choice is not None:
         said += _on_families(result.choice, result.schema)
     return tuple(said)
+
+
+def _on_divided(result: FederationResult) -> list[str]:
+    adjacency, names = result.consensus.dag.adjacency, result.schema.names
+    lone = [name for name in result.divided if not _has_edge(adjacency, names.index(name))]
+    if not lone:
+        return []
+    columns = list_some(lone, SHOWN)
+    return [
+        f"{columns}: one state within every site, others at other sites; no site can see an edge "
+        "of it, but counts over all sites can (choose = counts, site-column)"
+    ]
+
+
+def _has_edge(adjacency: Bools, node: int) -> bool:
+    return bool(adjacency[node].any() or adjacency[:, node].any())
+
+
+def _on_groups(result: FederationResult) -> list[str]:
+    if not result.groups:
+        return []
+    larger, smaller = (list_some(names, 20, quoted=False) for names in result.groups)
+    return [
+        f"the sites are two groups with structures of their own, {larger} and {smaller}: counts "
+        "over both would mix them, so the structures alone chose; run each group by itself"
+    ]
 
 
 def _on_outliers(result: FederationResult) -> list[str]:

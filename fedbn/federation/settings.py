@@ -164,6 +164,11 @@ class ConsensusSettings(Settings):
         "their number. Not under secure sums: sums do not tell who differs.",
     )
     count_rounds: int = setting(10, "Most further requests of --choose climb.", at_least(0))
+    site_column: str | None = setting(
+        None,
+        "A column that is constant within every site and differs between sites: its edges are "
+        "candidates where counts choose, and it alone explains how sites differ.",
+    )
     k_max: int = setting(10, "Most neighbours that one deletion may redirect.", at_least(0))
     quorum: int = setting(
         1,
@@ -225,6 +230,11 @@ class ConsensusSettings(Settings):
             )
         if self.aggregation != "open" and self.robust == "median":
             raise ConfigError("a median is no sum: with secure sums, robust is best, mean or clip")
+        if self.site_column is not None and (self.choose == "smhd" or self.aggregation != "open"):
+            raise ConfigError(
+                f"site-column {self.site_column!r} needs choose = counts or climb, and aggregation "
+                "= open: no site's structure can have an edge of it"
+            )
         if self.aggregation != "open" and self.quorum > 1:
             raise ConfigError(
                 f"quorum is {self.quorum}, but sums do not tell how many structures have an arc: "

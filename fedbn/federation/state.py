@@ -80,6 +80,8 @@ class FederationResult:
     classes : the fusions of all classes, by ascending row weight; of the class that was taken
         alone, where nothing but structures chooses.
     choice : what counts of families said, where they were asked for.
+    divided : columns that are constant within every site, but differ between sites.
+    groups : two groups of sites with structures of their own, which counts would have mixed.
     """
 
     schema: Schema
@@ -93,6 +95,8 @@ class FederationResult:
     lone_states: tuple[tuple[str, str, str], ...] = ()
     classes: tuple[FusedClass, ...] = ()
     choice: CountedChoice | None = None
+    groups: tuple[tuple[str, ...], ...] = ()
+    divided: tuple[str, ...] = ()
 
     @property
     def fused_replies(self) -> tuple[ClientReply, ...]:
@@ -109,7 +113,7 @@ class ServerState:
     """The server between two rounds: the agreed schema, and the result of the rounds so far.
 
     `refused` holds refusals from before the first round, too; `lone_states` (client, column,
-    state) what one site alone has.
+    state) what one site alone has; `divided` the columns that differ between sites only.
     """
 
     schema: Schema
@@ -117,6 +121,7 @@ class ServerState:
     refused: tuple[tuple[str, str], ...] = ()
     result: FederationResult | None = None
     lone_states: tuple[tuple[str, str, str], ...] = ()
+    divided: tuple[str, ...] = ()
 
     @property
     def converged(self) -> bool:

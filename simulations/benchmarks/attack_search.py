@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedbn.arrays import Bools
 from fedbn.federation.reply_limits import Limits
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
@@ -88,7 +89,7 @@ def _pairs(rng: np.random.Generator, n: int) -> Iterator[tuple[int, int]]:
         yield x, y
 
 
-def _reaches(matrix: np.ndarray, a: int, b: int) -> bool:
+def _reaches(matrix: Bools, a: int, b: int) -> bool:
     """Whether there is a directed way from a to b."""
     seen, waiting = {a}, [a]
     while waiting:

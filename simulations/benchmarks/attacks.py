@@ -12,6 +12,10 @@ honest and the limits of the server, and collude: all send the same, except for 
     weight       as `order`, with a weight of 1e300
     many-dags    20 structures with the pairs of `order`, each directed by an order of its own
 
+    search       with --search TRIES: the worst that a search through the true server finds
+                 (`simulations.benchmarks.attack_search`), from the honest consensus, `wrong-edges`
+                 and `order`; hostile sites are then part of --sites
+
 Everything goes through `server_round` with its default settings. Drift is the SMHD from the honest
 consensus; seconds are CPU, the least of three runs; ratio is that to the honest fusion.
 """
@@ -22,7 +26,7 @@ import argparse
 import csv
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
@@ -34,11 +38,13 @@ from fedbn.errors import FedbnError
 from fedbn.federation.density import PAIRS_PER_VARIABLE
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import server_round
+from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from simulations.benchmarks.arguments import count, counts, seed
+from simulations.benchmarks.attack_search import search_attack
 from simulations.benchmarks.consensus.inputs import learn
 
 __all__ = ["ATTACKS", "Row", "attack", "main"]
@@ -136,17 +142,23 @@ ATTACKS: dict[str, tuple[Callable[[Target], list[DAG]], float]] = {
 
 def fuse(replies: Sequence[ClientReply]) -> tuple[FederationResult, float]:
     """The round with the default settings, and the least CPU seconds of it."""
-    names = replies[0].dags[0].names
-    schema = Schema.categorical(dict.fromkeys(names, ("0", "1")))
     min_seconds = float("inf")
     for _ in range(TIMES):
         began = time.process_time()
-        state = server_round(ServerState(schema, len(replies)), replies, [], ConsensusSettings())
+        result = fuse_once(replies)
         min_seconds = min(min_seconds, time.process_time() - began)
         if min_seconds > 1:
             break
+    return result, min_seconds
+
+
+def fuse_once(replies: Sequence[ClientReply]) -> FederationResult:
+    """The round with the default settings."""
+    names = replies[0].dags[0].names
+    schema = Schema.categorical(dict.fromkeys(names, ("0", "1")))
+    state = server_round(ServerState(schema, len(replies)), replies, [], ConsensusSettings())
     assert state.result is not None
-    return state.result, min_seconds
+    return state.result
 
 
 def attack(
@@ -156,10 +168,7 @@ def attack(
     honest = [ClientReply(f"honest {i:02}", (dag,), (1.0,), "ok") for i, dag in enumerate(dags)]
     before, honest_seconds = fuse(honest)
     consensus = before.consensus.dag
-    ratio = ConsensusSettings().max_edges_ratio
-    assert ratio is not None
-    fewest = min(dag.n_edges for dag in dags)
-    edges = int(max(ratio * fewest, PAIRS_PER_VARIABLE * consensus.n))
+    edges = _edges_at_the_door(dags)
     for name in attacks:
         make, weight = ATTACKS[name]
         rng = np.random.default_rng(seed)
@@ -179,11 +188,62 @@ def attack(
             edges=result.consensus.dag.n_edges,
             drift=smhd(consensus, result.consensus.dag),
             pooling=result.consensus.pooling,
-            warned=bool(remarks(result.path, result.consensus)) or bool(result.refused),
+            warned=_is_warned(result),
             honest_seconds=round(honest_seconds, 4),
             seconds=round(seconds, 4),
             ratio=round(seconds / honest_seconds, 1),
         )
+
+
+def searched(network: str, dags: Sequence[DAG], hostile: int, tries: int, seed: int) -> Row:
+    """The worst attack of `hostile` sites that a search finds, on honest sites that send `dags`."""
+    honest = [ClientReply(f"honest {i:02}", (dag,), (1.0,), "ok") for i, dag in enumerate(dags)]
+    before, honest_seconds = fuse(honest)
+    consensus, rng = before.consensus.dag, np.random.default_rng([seed, hostile])
+    target = Target(consensus, _edges_at_the_door(dags), rng)
+
+    def with_hostile(dag: DAG) -> list[ClientReply]:
+        sent = [ClientReply(f"site {i}", (dag,), (1.0,), "ok") for i in range(hostile)]
+        return [*honest, *sent]
+
+    def consensus_with(dag: DAG) -> DAG:
+        return fuse_once(with_hostile(dag)).consensus.dag
+
+    found = search_attack(
+        [consensus, *wrong_edges(target), *adversarial_order(target)],
+        consensus_with,
+        consensus,
+        rng,
+        tries=tries,
+        max_edges=target.edges,
+    )
+    result, seconds = fuse(with_hostile(found.dag))
+    return Row(
+        network=network,
+        honest=len(dags),
+        hostile=hostile,
+        attack="search",
+        refused=len(result.refused),
+        honest_edges=consensus.n_edges,
+        edges=result.consensus.dag.n_edges,
+        drift=found.drift,
+        pooling=result.consensus.pooling,
+        warned=_is_warned(result),
+        honest_seconds=round(honest_seconds, 4),
+        seconds=round(seconds, 4),
+        ratio=round(seconds / honest_seconds, 1),
+    )
+
+
+def _is_warned(result: FederationResult) -> bool:
+    said = (*remarks(result.path, result.consensus), *run_remarks(result))
+    return bool(said) or bool(result.refused)
+
+
+def _edges_at_the_door(dags: Sequence[DAG]) -> int:
+    ratio = ConsensusSettings().max_edges_ratio
+    assert ratio is not None
+    return int(max(ratio * min(dag.n_edges for dag in dags), PAIRS_PER_VARIABLE * dags[0].n))
 
 
 def honest_structures(network: str, sites: int, rows: int, seed: int) -> list[DAG]:
@@ -205,6 +265,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--sites", type=counts, help="numbers of all sites, instead of --honest")
     add("--hostile", type=counts, default=[1, 2, 3], help="numbers of hostile sites (1,2,3)")
     add("--attacks", nargs="+", choices=sorted(ATTACKS), default=list(ATTACKS))
+    add("--search", type=count, help="tries of a search for the worst structure, instead")
     add("--rows", type=count, default=5000, help="rows of every honest site (5000)")
     add("--seed", type=seed, default=1, help="of everything random (1)")
     add("--out", type=Path, help="CSV file for the table, too")
@@ -226,7 +287,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for network in options.networks.split(","):
         dags = honest_structures(network, max(h for h, _ in cases), options.rows, options.seed)
         for honest, hostile in cases:
-            for row in attack(network, dags[:honest], hostile, options.attacks, options.seed):
+            rows: Iterable[Row]
+            if options.search:
+                rows = [searched(network, dags[:honest], hostile, options.search, options.seed)]
+            else:
+                rows = attack(network, dags[:honest], hostile, options.attacks, options.seed)
+            for row in rows:
                 found.append(row)
                 print("\t".join(str(value) for value in astuple(row)), flush=True)
     if options.out is not None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedbn.federation.reply_limits import Limits
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
 from fedbn.graphs.random import perturb
 from fedbn.networks.catalog import load_network
-from simulations.benchmarks.attacks import ATTACKS, Target, attack, main, under_order
+from simulations.benchmarks.attack_search import search_attack
+from simulations.benchmarks.attacks import ATTACKS, Target, attack, main, searched, under_order
 
 
 def test_an_order_and_a_number_of_edges() -> None:
@@ -47,3 +50,35 @@ def test_the_table_is_printed_and_written(tmp_path, capsys) -> None:
     printed = capsys.readouterr().out.splitlines()
     assert [line.split("\t")[3] for line in printed] == ["attack", "order", "densest"]
     assert len(file.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_a_search_keeps_to_the_door_and_finds_what_moves_most() -> None:
+    """Where the server takes whatever is sent, the search goes as far as it may."""
+    start = DAG.empty("abcdef")
+    seen: list[DAG] = []
+
+    def obey(dag: DAG) -> DAG:
+        seen.append(dag)
+        return dag
+
+    rng = np.random.default_rng(1)
+    found = search_attack([start, start], obey, start, rng, tries=60, max_edges=7)
+    assert found.tries == len(seen) == 60
+    assert found.drift == max(smhd(start, dag) for dag in seen) > 5
+    assert smhd(start, found.dag) == found.drift
+    assert max(dag.n_edges for dag in seen) <= 7
+    assert max(int(dag.adjacency.sum(axis=0).max()) for dag in seen) <= Limits().max_in_degree
+    again = search_attack(
+        [start, start], obey, start, np.random.default_rng(1), tries=60, max_edges=7
+    )
+    assert again == found
+
+
+def test_what_a_search_finds_against_child_is_small_and_warned_of() -> None:
+    child = load_network("child").dag
+    truth = child.reorder(sorted(child.names))
+    rng = np.random.default_rng(3)
+    honest = [perturb(truth, 4, rng=rng) for _ in range(7)]
+    row = searched("child", honest, 3, 60, 1)
+    assert row.drift <= 5
+    assert row.warned or row.drift <= 3
