@@ -35,7 +35,7 @@ def compare(network: BayesianNetwork, rows: int, seed: int) -> dict[str, tuple[f
     test = network.sample(TEST_ROWS, rng)
     found = {}
     for rule in RULES:
-        told = [each for each in (_told(site, rule) for site in counts) if each is not None]
+        told = [each for each in (_give(site, rule) for site in counts) if each is not None]
         given = sum(len(each.tables.families) for each in told) / (SITES * len(families))
         try:
             fitted = parameters_of_sites(network.dag, told, ESS) if told else None
@@ -45,7 +45,7 @@ def compare(network: BayesianNetwork, rows: int, seed: int) -> dict[str, tuple[f
     return found
 
 
-def _told(counts: FamilyCounts, rule: str) -> FamilyCounts | None:
+def _give(counts: FamilyCounts, rule: str) -> FamilyCounts | None:
     try:
         return SitePolicy(disclosure=rule).permit_counts(counts, compared=False)
     except PolicyError:
