@@ -106,7 +106,7 @@ def count(request: Request) -> RecordDict:
     if request.contract is not None:
         told = answer.counts.of(counts.tables.families)
         tables = tables_of(told, request.contract.hash)
-        enter_counts(counted_beside(request.path), tables, policy.rule.least)
+        enter_counts(counted_beside(request.log), tables, policy.rule.least)
     own = own_scores(counts, request.run.learner.ess) if wanted.with_own else answer.own
     answer = replace(answer, counts=counts, own=own)
     arrays = {key: Array(array) for key, array in answer_to_arrays(wanted, answer).items()}
@@ -129,7 +129,7 @@ def tell_moments(request: Request) -> RecordDict:
     policy.require_unrounded()
     policy.require_cells(np.array([site.dataset.n_rows]))
     if request.contract is not None:
-        contract, path = request.contract, counted_beside(request.path)
+        contract, path = request.contract, counted_beside(request.log)
         enter_moments(path, contract.hash, contract.digest, contract.rows, policy.rule.least)
     table = site.dataset.with_schema(schema)
     found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, schema)

@@ -32,4 +32,4 @@ def histogram_text(request: Request, question: Question | None) -> str:
     if question is None:
         return kinds_to_text(many_numbers(numbers))
     least = max(site.policy.rule.least, site.policy.min_state_rows)
-    return histogram_to_text(answer_question(rounds_beside(table), question, numbers, least))
+    return histogram_to_text(answer_question(rounds_beside(request.log), question, numbers, least))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from flwr.app import Context, Message
 
@@ -13,7 +14,7 @@ from clients.site import is_simulated
 from fedbn.data.cuts import Cuts
 from fedbn.errors import ContractError
 from fedbn.federation.contract import Contract
-from fedbn.federation.prepared_table import contract_of, rows_of
+from fedbn.federation.prepared_table import contract_of, prepared_path, rows_of
 from fedbn.federation.private_runs import guarantee_of
 from fedbn.federation.run_config import from_run_config
 from fedbn.federation.settings import Experiment
@@ -67,6 +68,12 @@ class Request:
         return str(self.context.node_config["data-path"])
 
     @property
+    def log(self) -> Path:
+        """A deployed site's log, beside which it keeps what it must not forget."""
+        assert self.site.disclosures is not None
+        return self.site.disclosures
+
+    @property
     def guarantee(self) -> Guarantee | None:
         """What the run's learner promises; None for one that is not private."""
         return guarantee_of(self.run.learner)
@@ -85,7 +92,7 @@ class Request:
             site = local_site(self.run, self.context.node_config, cuts)
             self.site.policy.require_table(site.dataset)
             return site
-        dataset = rows_of(self.path, self.agreed)
+        dataset = rows_of(prepared_path(self.path, self.site), self.agreed)
         return Site(self.site.name or "", dataset, self.agreed.rows_dropped)
 
 

@@ -115,7 +115,7 @@ def _count(asked: CountRequest, request: Request) -> Ints:
     if request.contract is not None:
         counts = count_families(table, asked.families)
         tables = tables_of(counts, request.contract.hash)
-        enter_counts(counted_beside(request.path), tables, policy.rule.least)
+        enter_counts(counted_beside(request.log), tables, policy.rule.least)
     return own_counts(asked, table, request.run.learner.ess)
 
 

@@ -18,7 +18,7 @@ from fedbn.wording import printable
 LOG = logging.getLogger("fedbn.server")
 
 FAILED = "failed"
-"""The word of a site that could not do its part, whatever hindered it (`clients.mods`)."""
+"""The word of a site that could not do its part, whatever hindered it (`clients.door`)."""
 
 Value = TypeVar("Value", int, float, str)
 

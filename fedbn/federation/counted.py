@@ -2,7 +2,7 @@
 
 Under one contract all counts are of the same rows, in the same cells, and any two of them agree.
 Under two contracts they need not: another cut point, a table with one more row. So the site keeps
-every table that it told (`NAME.counted.jsonl`, beside its table, for nobody else to read), and
+every table that it told (`NAME.counted`, beside its log, for nobody else to read), and
 refuses a question under another contract where a count, or a sum of counts up to a cut point, would
 differ from one that it told before by 1 to one less than `least`.
 
@@ -123,9 +123,9 @@ def _sum_up_to(variable: Variable, cells: Any, axis: int) -> Any:
     return np.cumsum(np.take(cells, intervals, axis=axis), axis=axis)
 
 
-def counted_beside(table: str | Path) -> Path:
-    """Where it is written what a site has counted of a table."""
-    return Path(table).with_name(f"{Path(table).name}.counted.jsonl")
+def counted_beside(log: Path) -> Path:
+    """Where it is written what a site with this log has counted."""
+    return log.with_name(f"{log.name}.counted")
 
 
 def tables_of(counts: FamilyCounts, contract: str) -> list[Counted]:

@@ -4,7 +4,7 @@ The three rounds of `fedbn.data.quantiles` are a way to read numbers out of a ta
 
 * a column is asked its three rounds in order, and in each at most MAX_QUESTIONS different questions
   (a site that drops out makes the others begin anew), for as long as there is the file beside the
-  table that says so (`NAME.cuts.jsonl`); the same question has the same answer;
+  log that says so (`NAME.cuts`); the same question has the same answer;
 * a round asks inside at most MAX_BUCKETS buckets of a column, as ranks of cut points do;
 * a bucket with fewer than `least` numbers is not told: they move to a neighbour, and stay there;
 * columns of which most numbers occur once, whole ones above all, are not answered (`askable`).
@@ -45,9 +45,9 @@ DIFFERENT = 0.9
 Numbers = Mapping[str, NDArray[np.float64]]
 
 
-def rounds_beside(table: str | Path) -> Path:
-    """Where it is written which rounds a table's columns have had."""
-    return Path(table).with_name(f"{Path(table).name}.cuts.jsonl")
+def rounds_beside(log: Path) -> Path:
+    """Where it is written what the columns of a site with this log were asked."""
+    return log.with_name(f"{log.name}.cuts")
 
 
 def askable(numbers: Numbers) -> Numbers:

@@ -1,4 +1,4 @@
-"""A site's table, read once under its contract, and kept beside it: `NAME.prepared.parquet`.
+"""A site's table, read once under its contract, and kept, as `NAME.prepared.parquet` beside it.
 
 The file holds a code per cell (or a float), under the agreed names, and the contract in its
 metadata. It is written whole or not at all, readable by its owner alone. A deployed site answers
@@ -35,7 +35,7 @@ __all__ = [
     "PreparedTable",
     "contract_of",
     "prepare",
-    "prepared_beside",
+    "prepared_path",
     "renew",
     "rows_of",
     "write_prepared",
@@ -53,9 +53,9 @@ class PreparedTable:
     dataset: Dataset
 
 
-def prepared_beside(table: str | Path) -> Path:
-    """Where the prepared form of a table is."""
-    return Path(table).with_name(f"{Path(table).name}.prepared.parquet")
+def prepared_path(table: str | Path, site: SiteFile) -> Path:
+    """Where the prepared form of a table is: beside it, unless the site's file says otherwise."""
+    return site.prepared or Path(table).with_name(f"{Path(table).name}.prepared.parquet")
 
 
 def prepare(table: str | Path, site: SiteFile, number: int = 1) -> PreparedTable:
@@ -110,7 +110,8 @@ def renew(table: str | Path, site: SiteFile, *, confirmed: bool = False) -> Cont
     ContractError : the table or the decisions have changed, and nobody has confirmed that.
     ResultsError : the prepared table or the log cannot be written. Others as `prepare`.
     """
-    before = contract_of(table) if prepared_beside(table).exists() else None
+    path = prepared_path(table, site)
+    before = _contract_in(path) if path.exists() else None
     number = 1 if before is None else before.number
     prepared = prepare(table, site, number)
     if before is not None:
@@ -125,7 +126,7 @@ def renew(table: str | Path, site: SiteFile, *, confirmed: bool = False) -> Cont
         contract = replace(prepared.contract, number=number + 1)
         prepared = replace(prepared, contract=contract)
     _log(prepared.contract, site.disclosures or log_beside(table))
-    write_prepared(prepared, table)
+    write_prepared(prepared, path)
     return prepared.contract
 
 
@@ -138,12 +139,12 @@ def _log(contract: Contract, path: Path) -> None:
     append(path, Disclosure.of({}, run="", round=0, kind="contract", words=words, time=now))
 
 
-def write_prepared(prepared: PreparedTable, table: str | Path) -> Path:
-    """Keep a prepared table beside its table; raises ResultsError when it cannot be written."""
+def write_prepared(prepared: PreparedTable, path: Path) -> None:
+    """Keep a prepared table; raises ResultsError when it cannot be written."""
     import pyarrow as pa
     from pyarrow.parquet import write_table
 
-    dataset, path = prepared.dataset, prepared_beside(table)
+    dataset = prepared.dataset
     columns = [pa.array(column) for column in np.ascontiguousarray(dataset.table.T)]
     content = pa.table(columns, names=list(dataset.names))
     metadata = {CONTRACT: prepared.contract.to_text().encode("utf-8")}
@@ -153,32 +154,17 @@ def write_prepared(prepared: PreparedTable, table: str | Path) -> Path:
         replace_file(path, buffer.getvalue(), mode=0o600)
     except OSError as error:
         raise ResultsError(f"cannot write {path}: {error.strerror or error}") from None
-    return path
 
 
-def contract_of(table: str | Path, site: SiteFile | None = None) -> Contract:
+def contract_of(table: str | Path, site: SiteFile) -> Contract:
     """The contract under which a table was prepared; no row is read.
-
-    Parameters
-    ----------
-    table : the table.
-    site : its decisions now; None: whatever they were.
 
     Raises
     ------
-    ContractError : the table was not prepared, or under other decisions.
+    ContractError : the table was not prepared, or under other decisions than the site's now.
     """
-    from pyarrow.parquet import read_metadata
-
-    path = prepared_beside(table)
-    try:
-        metadata: Mapping[bytes, bytes] = read_metadata(path).metadata or {}
-        contract = Contract.from_text(metadata[CONTRACT].decode("utf-8"))
-    except FileNotFoundError:
-        raise ContractError(f"{table} is not prepared: say fedbn site prepare") from None
-    except (OSError, ValueError, KeyError) as error:  # pyarrow's errors are ValueErrors
-        raise ContractError(f"{path} is no prepared table: {error}") from None
-    if site is not None and contract.decisions != json.dumps(decisions_of(site), sort_keys=True):
+    contract = _contract_in(prepared_path(table, site))
+    if contract.decisions != json.dumps(decisions_of(site), sort_keys=True):
         raise ContractError(
             f"{table} was prepared under other decisions than those of its site's file: say fedbn "
             "site prepare"
@@ -186,14 +172,25 @@ def contract_of(table: str | Path, site: SiteFile | None = None) -> Contract:
     return contract
 
 
-def rows_of(table: str | Path, contract: Contract) -> Dataset:
+def _contract_in(path: Path) -> Contract:
+    from pyarrow.parquet import read_metadata
+
+    try:
+        metadata: Mapping[bytes, bytes] = read_metadata(path).metadata or {}
+        return Contract.from_text(metadata[CONTRACT].decode("utf-8"))
+    except FileNotFoundError:
+        raise ContractError(f"there is no {path}: say fedbn site prepare") from None
+    except (OSError, ValueError, KeyError) as error:  # pyarrow's errors are ValueErrors
+        raise ContractError(f"{path} is no prepared table: {error}") from None
+
+
+def rows_of(path: Path, contract: Contract) -> Dataset:
     """The rows of a prepared table, which a process reads once.
 
     Raises
     ------
     ContractError : they are not those of the contract.
     """
-    path = prepared_beside(table)
     try:
         status = path.stat()
     except OSError as error:

@@ -4,6 +4,7 @@ name = "north"                      # how the server may call this site; not nee
 disclosures = "north.jsonl"         # the log of what left; beside the table by default
 keep-messages = true                # a copy of each beside the log
 ledger = "north.privacy.jsonl"      # what private runs have spent; beside the table by default
+prepared = "north.prepared.parquet" # the table as it was read once; beside it by default
 cohorts = "north.cohorts.jsonl"     # with whom it summed; beside the table by default
 identity-key = "north.identity"     # an Ed25519 key (ssh-keygen -t ed25519), for signed rosters
 bundles = ["3a6e..."]               # SHA-256 of the only runs' bundles that are answered
@@ -91,6 +92,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "keep-messages": bool,
     "ledger": str,
     "cohorts": str,
+    "prepared": str,
     "identity-key": str,
     "bundles": list,
     "schema": (str, dict),
@@ -164,8 +166,8 @@ class SiteFile:
     missing : what stands for a missing cell here, besides what the run says.
     missing_cells : in place of what the run says; None for that.
     form : key of `TableFormat` -> value, in place of what the run says.
-    disclosures, ledger, cohorts : paths of the log, of the ledger, and of the file that says with
-        whom the site has summed; None for the default.
+    disclosures, ledger, cohorts, prepared : paths of the log, of the ledger, of the file that says
+        with whom the site has summed, and of the prepared table; None for the default.
     identity_key : path of the key with which the site signs its keys of secure sums.
     bundles : SHA-256 (hex) of the bundles that `fedbn executor` answers; empty for any that has the
         installed client app.
@@ -187,6 +189,7 @@ class SiteFile:
     missing_cells: str | None = None
     form: Mapping[str, Any] = field(default_factory=dict)
     cohorts: Path | None = None
+    prepared: Path | None = None
     identity_key: Path | None = None
     peers: Mapping[str, str] | None = None
     bundles: tuple[str, ...] = ()
@@ -237,7 +240,7 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
     _require_types(offers, _OFFERS)
     paths = {
         key.replace("-", "_"): folder / content[key]
-        for key in ("disclosures", "ledger", "cohorts", "identity-key", "table")
+        for key in ("disclosures", "ledger", "cohorts", "prepared", "identity-key", "table")
         if key in content
     }
     if ("peers" in content or "identity-key" in content) and "name" not in content:

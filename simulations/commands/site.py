@@ -73,17 +73,17 @@ def prepare(
     confirmed by --replace, for who compares answers under two contracts may find single rows.
     """
     from clients.local_data import open_site
-    from fedbn.federation.prepared_table import prepared_beside, renew
+    from fedbn.federation.prepared_table import prepared_path, renew
     from simulations.terminal import print_json
 
     table, decided = open_site(str(site))
     contract = renew(table, decided, confirmed=replace)
     if as_json:
         found = {"contract": contract.hash, "number": contract.number, "rows": contract.rows}
-        print_json(found | {"file": str(prepared_beside(table))})
+        print_json(found | {"file": str(prepared_path(table, decided))})
         return
     print(f"{contract.hash}  contract {contract.number} of {site}")
     print(
         f"{count_of(contract.rows, 'row')}, {count_of(contract.schema.n, 'column')}, in "
-        f"{prepared_beside(table)}"
+        f"{prepared_path(table, decided)}"
     )

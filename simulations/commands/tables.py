@@ -101,15 +101,19 @@ def check(
     """
     from clients.local_data import open_site
     from fedbn.data.tables import read_schema
+    from fedbn.federation.prepared_table import prepare
     from fedbn.federation.schema_text import schema_to_text
     from fedbn.federation.site_table import site_table
     from simulations.terminal import print_json
 
     agreed = None if schema is None else read_schema(schema)
     path, decided = open_site(str(site))
-    kind = "categorical" if agreed is None else agreed.kind
-    cuts = None if agreed is None else agreed.cuts
-    dataset = site_table(path, kind, _settings(given), decided, cuts).dataset
+    if decided.schema is not None and not any(given.values()):
+        dataset = prepare(path, decided).dataset
+    else:
+        kind = "categorical" if agreed is None else agreed.kind
+        cuts = None if agreed is None else agreed.cuts
+        dataset = site_table(path, kind, _settings(given), decided, cuts).dataset
     told, refused = _schema_or_reason(decided, dataset, agreed)
     differs = _difference(dataset.schema, agreed)
     content: dict[str, Any] = {
@@ -157,7 +161,7 @@ def _schema_or_reason(
 ) -> tuple[Schema | None, str]:
     """The schema that the site would tell a run, which names `agreed` if it is given, or why none.
 
-    A deployed site goes the same way (`clients.requirements`, `clients.private_runs`).
+    The site goes the same way where it is deployed (`clients.requirements`).
     """
     from fedbn.federation.naming import schema_to_tell
 

@@ -41,7 +41,8 @@ from flwr.supernode.runtime.run_clientapp import pull_task_input, push_message, 
 from clients.client_app import app
 from clients.disclosures import BUNDLE
 from clients.door import refuse
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, ContractError
+from fedbn.federation.prepared_table import contract_of
 from fedbn.federation.site_file import read_site_file
 from simulations.deployment.front import address
 from simulations.deployment.pin import bundle_digest, refusal_of
@@ -90,6 +91,7 @@ def serve(site: Path, supernode: str, secret: Path | None) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     forking = _forking()
     request = AcquireTaskRequest(supported_task_types=[TaskType.CLIENT_APP])
+    _say_contract(site)
     LOG.info("the client app of %s waits for the SuperNode at %s", site, supernode)
     while True:
         task = client.AcquireTask(request)
@@ -98,6 +100,15 @@ def serve(site: Path, supernode: str, secret: Path | None) -> None:
             forking.Process(target=work_on, args=work, daemon=True).start()
         multiprocessing.active_children()  # reaps those that have ended
         time.sleep(POLL_SECONDS)
+
+
+def _say_contract(site: Path) -> None:
+    """Log the contract, or that nothing will be answered without one."""
+    decided = read_site_file(site)
+    try:
+        LOG.info("contract %s", contract_of(str(decided.table), decided).hash)
+    except ContractError as error:
+        LOG.warning("every question will be refused: %s", error)
 
 
 def show_lines() -> None:

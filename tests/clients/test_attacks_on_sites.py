@@ -16,6 +16,7 @@ from fedbn.errors import MessageError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
+from fedbn.federation.new_site import site_text
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
@@ -39,7 +40,7 @@ from tests.clients.attacks_on_sites import (
     words_of_forms,
 )
 from tests.clients.deployed import ANSWERED, DeployedSite, task, word
-from tests.clients.guide_files import FIRST_DECISIONS, FIRST_SITE
+from tests.clients.guide_files import FIRST_DECISIONS, FIRST_SITE, decisions_now
 
 pytestmark = pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning")
 
@@ -87,7 +88,7 @@ def test_histograms_that_a_site_allows_tell_no_row(tmp_path: Path) -> None:
     site = DeployedSite(tmp_path, text, allowed)
     assert numbers_by_histograms(site) == {}
     assert "record" not in told_kinds(site)
-    (tmp_path / "north.csv.cuts.jsonl").unlink()
+    (tmp_path / "north.csv.disclosures.jsonl.cuts").unlink()
     counts = buckets(site, 1, {"value": (0,)}, Experiment())
     assert min(counts["value"].values()) >= 5
     assert sum(counts["value"].values()) == len(rows)
@@ -327,3 +328,42 @@ def test_a_private_answer_is_not_sent_again_under_another_run_s_epsilon(tmp_path
     spent = Ledger.read(tmp_path / "north.csv.privacy.jsonl").entries
     assert [entry.rho for entry in spent] == [promise(run.learner).rho for run in runs]
     assert read_log(tmp_path / "north.csv.disclosures.jsonl").entries
+
+
+# --- The guide's file of today, and what `fedbn site new` writes ------------------------------
+
+
+def learned(site: DeployedSite) -> list[object]:
+    """What all attacks of a run learn that need nothing but a table."""
+    pairs = [(51.3, 51.4), (40.0, 40.1)]
+    return [
+        *rows_by_skipped_lines(site, range(1, 6)),
+        *states_by_cuts(site, pairs),
+        *(words_of_forms(site) - {"contract"}),
+        *numbers_by_histograms(site),
+        *rows_by_differences(site, {"age": {0: 1}, "value": {0: 1}}, [100_000, 100_001]),
+    ]
+
+
+def test_the_guide_s_file_of_today_gives_nothing(tmp_path: Path) -> None:
+    (tmp_path / "knowledge.json").write_text("{}")
+    site = DeployedSite(tmp_path, people()[0], decisions_now())
+    assert site.refusal == ""
+    described = site.send(Experiment(), "query").content["schema"]
+    assert json.loads(str(described["text"])) == {"age": {"cuts": [40, 60]}, "smoke": ["no", "yes"]}
+    assert learned(site) == []
+
+
+TABLES = {"hospital": hospital()[0], "wards": wards()[0], "people": people()[0], "plain": related()}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_files_of_site_new_give_nothing_without_editing(tmp_path: Path, name: str) -> None:
+    (tmp_path / "north.csv").write_text(TABLES[name])
+    site = DeployedSite(tmp_path, TABLES[name], site_text(tmp_path / "north.csv", name="north"))
+    assert site.refusal == ""
+    described = site.send(Experiment(), "query").content["schema"]
+    schema = Schema.from_dict(json.loads(str(described["text"])))
+    assert not {"record", "record_id"} & set(schema.names)
+    assert word(site.send(Experiment(), "train", task(schema))) == ANSWERED
+    assert learned(site) == []

@@ -16,7 +16,7 @@ from fedbn.federation.disclosure_log import log_beside, read_log
 from fedbn.federation.prepared_table import (
     contract_of,
     prepare,
-    prepared_beside,
+    prepared_path,
     renew,
     rows_of,
 )
@@ -49,12 +49,12 @@ def test_what_is_kept_is_what_was_read(site: tuple[Path, SiteFile]) -> None:
     table, decided = site
     contract = renew(table, decided)
     assert contract_of(table, decided) == contract == Contract.from_text(contract.to_text())
-    rows = rows_of(table, contract)
+    rows = rows_of(prepared_path(table, decided), contract)
     assert rows.schema.to_dict() == {"smoke": ["no", "yes"], "x": {"cuts": [2.0]}}
     np.testing.assert_array_equal(rows.codes, [[1, 0], [0, 1]] * 20)
     assert rows == prepare(table, decided).dataset
-    assert rows_of(table, contract) is rows
-    assert stat.S_IMODE(prepared_beside(table).stat().st_mode) == 0o600
+    assert rows_of(prepared_path(table, decided), contract) is rows
+    assert stat.S_IMODE(prepared_path(table, decided).stat().st_mode) == 0o600
 
 
 def test_nothing_changed_is_the_same_contract(site: tuple[Path, SiteFile]) -> None:
@@ -107,10 +107,10 @@ def test_a_table_that_was_not_prepared_or_was_edited_is_refused(
     table.write_text(TEXT + "ja;1,5\n")
     renew(table, decided, confirmed=True)
     with pytest.raises(ContractError, match="not those that were prepared"):
-        rows_of(table, other)
-    prepared_beside(table).write_bytes(b"PAR1")
+        rows_of(prepared_path(table, decided), other)
+    prepared_path(table, decided).write_bytes(b"PAR1")
     with pytest.raises(ContractError, match="no prepared table"):
-        contract_of(table)
+        contract_of(table, decided)
     assert contract == other
 
 

@@ -9,11 +9,9 @@ from fedbn.federation.run_config import run_config_keys
 from simulations.cli import app
 from simulations.options import learning_settings, simulation_settings
 
-COMMANDS = {
-    name: command
-    for name, command in typer.main.get_command(app).commands.items()  # type: ignore[attr-defined]
-    if name != "reproduce"
-}
+KNOWN = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = {name: each for name, each in KNOWN.items() if name not in ("reproduce", "site")}
+COMMANDS |= {f"site {name}": each for name, each in KNOWN["site"].commands.items()}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,0 +1,73 @@
+"""What rules for small counts cost: log-likelihood of held-out rows.
+
+Ten sites count the families of the network that their rows were sampled from, and give what the
+rule lets leave; the tables are made of the sums. `given` is the share of (site, family) that was
+given, `lacking` how many draws had a family that no site gave, and so no parameters; `cost` are the
+nats per row that the other draws lose by the rule.
+
+    python -m simulations.benchmarks.small_counts
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import typer
+
+from fedbn.errors import NetworkError, PolicyError
+from fedbn.federation.policy import SitePolicy
+from fedbn.federation.small_counts import RULES
+from fedbn.networks.catalog import load_network
+from fedbn.networks.family_counts import FamilyCounts, count_families, families_of
+from fedbn.networks.fitting import parameters_of_sites
+from fedbn.networks.network import BayesianNetwork
+from simulations.benchmarks.parameters import TEST_ROWS, log_likelihood
+
+SITES, ESS, DRAWS = 10, 10.0, 5
+NETWORKS = ("asia", "sachs", "child")
+ROWS = (500, 5_000, 50_000)
+
+
+def compare(network: BayesianNetwork, rows: int, seed: int) -> dict[str, tuple[float, float]]:
+    """Rule -> log-likelihood per row (NaN without parameters) and the share of families given."""
+    rng = np.random.default_rng([seed, rows])
+    families = families_of([network.dag])
+    counts = [count_families(network.sample(rows, rng), families) for _ in range(SITES)]
+    test = network.sample(TEST_ROWS, rng)
+    found = {}
+    for rule in RULES:
+        told = [each for each in (_give(site, rule) for site in counts) if each is not None]
+        given = sum(len(each.tables.families) for each in told) / (SITES * len(families))
+        try:
+            fitted = parameters_of_sites(network.dag, told, ESS) if told else None
+        except NetworkError:
+            fitted = None
+        found[rule] = (np.nan if fitted is None else log_likelihood(fitted, test), given)
+    return found
+
+
+def _give(counts: FamilyCounts, rule: str) -> FamilyCounts | None:
+    try:
+        return SitePolicy(disclosure=rule).permit_counts(counts, compared=False)
+    except PolicyError:
+        return None
+
+
+def main() -> None:
+    """Print a row of a Markdown table for every network, number of rows and rule."""
+    print("| network | rows a site | rule | cost | given | lacking |")
+    print("|---|---|---|---|---|---|")
+    for name in NETWORKS:
+        network = load_network(name)
+        assert isinstance(network, BayesianNetwork)
+        for rows in ROWS:
+            draws = [compare(network, rows, seed) for seed in range(DRAWS)]
+            for rule in [each for each in RULES if each != "none"]:
+                costs = np.array([draw["none"][0] - draw[rule][0] for draw in draws])
+                given = np.mean([draw[rule][1] for draw in draws])
+                lacking = int(np.isnan(costs).sum())
+                cost = "" if lacking == DRAWS else f"{np.nanmean(costs):.5f}"
+                print(f"| {name} | {rows} | {rule} | {cost} | {given:.0%} | {lacking} of {DRAWS} |")
+
+
+if __name__ == "__main__":
+    typer.run(main)
