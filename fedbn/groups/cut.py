@@ -2,10 +2,10 @@
 
 `auto` goes from the root down. Of all branches of a set of sites the one is taken that explains
 most (see `one_population`; where rows are not told, of the votes as they are), with at least two
-sites in it and outside of it; if the test says that the set is no single population, the branch is
-a group of its own and both parts are looked at again. A set of k of m sites is tested at the level
-alpha k / m (Meinshausen 2008, Biometrika 95:265), so that alike sites are split with a probability
-of at most alpha, whatever is below.
+sites in it and outside of it. If the test says that the set is no single population, and the parts
+differ in enough pairs, the branch is a group of its own and both parts are looked at again. A set
+of k of m sites is tested at the level alpha k / m (Meinshausen 2008, Biometrika 95:265), so that
+alike sites are split with a probability of at most alpha, whatever is below.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ __all__ = ["ALPHA", "Cut", "Split", "cut_by_test", "cut_into", "cut_of"]
 ALPHA = 0.03
 """Nominal level of the test of all sites. Measured: docs/studies/groups.md."""
 
+LEAST_PAIRS = 6.0
+"""A set is split only where its parts differ in so many pairs: those that one part has and the
+other has not, estimated without bias (u' G u over the contrast's scale). Sites of one population
+that take one of two local optima differ in up to 5.9 pairs (insurance, 5,000 rows)."""
+
 LEAST = 2
 """A group of `auto` has at least so many sites."""
 
@@ -43,17 +48,19 @@ class Split:
     part, rest : the sites of the branch and the others, as numbers, ascending.
     p : the p-value, see `one_population`.
     level : of the test at this set.
+    pairs : in how many pairs part and rest differ, estimated.
     """
 
     part: tuple[int, ...]
     rest: tuple[int, ...]
     p: float
     level: float
+    pairs: float
 
     @property
     def made(self) -> bool:
         """Whether the set was split."""
-        return self.p <= self.level
+        return self.p <= self.level and self.pairs >= LEAST_PAIRS
 
 
 class Cut(NamedTuple):
@@ -114,9 +121,11 @@ def _best_split(
     residuals = residuals_of(shares, tree.profiles.covariate[members])
     told = tree.profiles.rows is not None
     best = branches[int(np.argmax(explained(residuals if told else shares, branches)))]
+    k, m = int(best.sum()), len(best)
+    differ = float(explained(residuals, best[None])[0]) * m / (k * (m - k))
     p = coherence(residuals, tree.profiles.pairs, shares.sum(axis=0), best, rng)
     part, rest = (tuple(int(i) for i in members[side]) for side in (best, ~best))
-    return Split(part, rest, p, alpha * len(members) / tree.m)
+    return Split(part, rest, p, alpha * len(members) / tree.m, differ)
 
 
 def _branches(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_]:
