@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError
-from fedbn.groups.one_population import coherence, explained, residuals_of
+from fedbn.groups.one_population import coherence, explained, explained_by_spans, residuals_of
 from fedbn.groups.requested import requested_groups
 from fedbn.groups.tree import SiteTree, renumbered
 from fedbn.wording import count_of
@@ -114,13 +114,17 @@ def _best_split(
     """The branch of the tree that explains most of these sites, tested; None if there is none."""
     if len(members) < 2 * LEAST:
         return None
-    branches = _branches(tree, members)
-    if not len(branches):
+    ordered, spans = _branches(tree, members)
+    if not len(spans):
         return None
     shares = tree.profiles.shares[members]
     residuals = residuals_of(shares, tree.profiles.covariate[members])
     told = tree.profiles.rows is not None
-    best = branches[int(np.argmax(explained(residuals if told else shares, branches)))]
+    start, end = spans[
+        int(np.argmax(explained_by_spans((residuals if told else shares)[ordered], spans)))
+    ]
+    best = np.zeros(len(members), np.bool_)
+    best[ordered[start:end]] = True
     k, m = int(best.sum()), len(best)
     differ = float(explained(residuals, best[None])[0]) * m / (k * (m - k))
     p = coherence(residuals, tree.profiles.pairs, shares.sum(axis=0), best, rng)
@@ -128,19 +132,22 @@ def _best_split(
     return Split(part, rest, p, alpha * len(members) / tree.m, differ)
 
 
-def _branches(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """bool [k, len(members)]: the branches' parts of these sites, both sides of `LEAST` or more.
+def _branches(
+    tree: SiteTree, members: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """The members in the tree's order, and the branches as spans of it.
 
-    Each once, in the order of the linkage's rows.
+    Returns
+    -------
+    places in `members` [n]; int64 [k, 2], start and end of the branches that have at least `LEAST`
+    of the members inside and outside, each once, in the order of the linkage's rows.
     """
-    order = np.array(tree.leaves())
-    position = {int(site): k for k, site in enumerate(members)}
-    columns = np.array([position.get(int(site), -1) for site in order])
-    seen: dict[bytes, NDArray[np.bool_]] = {}
-    for start, end in tree.spans()[tree.m :]:
-        inside = columns[start:end]
-        part = np.zeros(len(members), np.bool_)
-        part[inside[inside >= 0]] = True
-        if LEAST <= part.sum() <= len(members) - LEAST:
-            seen.setdefault(np.packbits(part if part[0] else ~part).tobytes(), part)
-    return np.array(list(seen.values()), np.bool_).reshape(len(seen), len(members))
+    place = np.full(tree.m, -1)
+    place[members] = np.arange(len(members))
+    order = place[tree.leaves()]
+    before = np.concatenate([[0], np.cumsum(order >= 0)])
+    spans = before[tree.spans()[tree.m :]]
+    sizes = spans[:, 1] - spans[:, 0]
+    spans = spans[(sizes >= LEAST) & (sizes <= len(members) - LEAST)]
+    _, first = np.unique(spans, axis=0, return_index=True)
+    return order[order >= 0], spans[np.sort(first)]

@@ -17,7 +17,14 @@ from fedbn.groups.core import core_of
 from fedbn.groups.cut import cut_by_test, cut_into, cut_of
 from fedbn.groups.differences import differences_of, holm
 from fedbn.groups.grouping import Grouping, given_groups, group_sites
-from fedbn.groups.one_population import DRAWS, MOST_SITES, coherence, explained, residuals_of
+from fedbn.groups.one_population import (
+    DRAWS,
+    MOST_SITES,
+    coherence,
+    explained,
+    explained_by_spans,
+    residuals_of,
+)
 from fedbn.groups.profiles import BLOCK, SiteStructures, distances_in_blocks, profiles_of
 from fedbn.groups.requested import requested_groups
 from fedbn.groups.tree import SiteTree, tree_of
@@ -118,6 +125,14 @@ def test_explained_is_the_sum_over_pairs_of_sites(
     part[: data.draw(st.integers(1, m - 1))] = True
     found = explained(residuals, part[None])[0]
     assert found == pytest.approx(naive.explained(residuals.tolist(), part.tolist()), abs=1e-9)
+
+
+@given(st.integers(3, 9), st.integers(0, 10_000))
+def test_spans_are_explained_as_parts_are(m: int, seed: int) -> None:
+    residuals = np.random.default_rng(seed).normal(size=(m, 4))
+    spans = np.array([(a, b) for a in range(m) for b in range(a + 1, m + 1) if b - a < m])
+    parts = np.array([(np.arange(m) >= a) & (np.arange(m) < b) for a, b in spans])
+    assert np.allclose(explained_by_spans(residuals, spans), explained(residuals, parts))
 
 
 @given(st.integers(3, 9), st.integers(0, 10_000))
