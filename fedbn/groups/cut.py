@@ -120,9 +120,8 @@ def _best_split(
     shares = tree.profiles.shares[members]
     residuals = residuals_of(shares, tree.profiles.covariate[members])
     told = tree.profiles.rows is not None
-    start, end = spans[
-        int(np.argmax(explained_by_spans((residuals if told else shares)[ordered], spans)))
-    ]
+    seen = residuals if told else residuals_of(shares, np.zeros(len(shares)))
+    start, end = spans[int(np.argmax(explained_by_spans(seen[ordered], spans)))]
     best = np.zeros(len(members), np.bool_)
     best[ordered[start:end]] = True
     k, m = int(best.sum()), len(best)
