@@ -93,7 +93,10 @@ class Grouping:
             else "without the sites' rows: differences that go with the number of edges are ignored"
         )
         verdict = "more than one population" if first.made else "no sign of a second population"
-        return f"Test of one population ({known}): p = {first.p:.3f} at level {ALPHA:g}, {verdict}."
+        return (
+            f"Test of one population ({known}): p = {first.p:.3f} at level {ALPHA:g}, "
+            f"the parts differ in {first.pairs:.1f} pairs, {verdict}."
+        )
 
     def _alone(self) -> str:
         labels = [self.tree.profiles.sites[i] for i in self.outliers]

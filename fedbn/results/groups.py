@@ -120,6 +120,7 @@ def groups_facts(grouping: Grouping) -> dict[str, Any]:
                 "rest": len(split.rest),
                 "p": split.p,
                 "level": split.level,
+                "differing_pairs": split.pairs,
                 "split": split.made,
             }
             for split in grouping.cut.splits

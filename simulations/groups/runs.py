@@ -28,7 +28,9 @@ from simulations.study_cases import Case, Row
 
 __all__ = ["adjusted_rand_index", "run_case"]
 
-STUDY = 37
+STUDY = 38
+"""Seeds of the study; 37 was looked at when the least number of differing pairs was set."""
+
 RESTARTS = 10
 
 

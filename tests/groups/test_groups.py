@@ -17,7 +17,14 @@ from fedbn.groups.core import core_of
 from fedbn.groups.cut import cut_by_test, cut_into, cut_of
 from fedbn.groups.differences import differences_of, holm
 from fedbn.groups.grouping import Grouping, given_groups, group_sites
-from fedbn.groups.one_population import DRAWS, MOST_SITES, coherence, explained, residuals_of
+from fedbn.groups.one_population import (
+    DRAWS,
+    MOST_SITES,
+    coherence,
+    explained,
+    explained_by_spans,
+    residuals_of,
+)
 from fedbn.groups.profiles import BLOCK, SiteStructures, distances_in_blocks, profiles_of
 from fedbn.groups.requested import requested_groups
 from fedbn.groups.tree import SiteTree, tree_of
@@ -121,6 +128,14 @@ def test_explained_is_the_sum_over_pairs_of_sites(
 
 
 @given(st.integers(3, 9), st.integers(0, 10_000))
+def test_spans_are_explained_as_parts_are(m: int, seed: int) -> None:
+    residuals = np.random.default_rng(seed).normal(size=(m, 4))
+    spans = np.array([(a, b) for a in range(m) for b in range(a + 1, m + 1) if b - a < m])
+    parts = np.array([(np.arange(m) >= a) & (np.arange(m) < b) for a, b in spans])
+    assert np.allclose(explained_by_spans(residuals, spans), explained(residuals, parts))
+
+
+@given(st.integers(3, 9), st.integers(0, 10_000))
 def test_residuals_are_orthogonal_to_the_covariate(m: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     shares, covariate = rng.random((m, 4)), rng.random(m)
@@ -205,7 +220,10 @@ def test_one_group_has_the_consensus_of_all() -> None:
     whole = DAG.from_edges("abc", ["ab", "bc"])
     grouping = group_sites(sites, "auto", first_dag, whole)
     assert grouping.consensuses == (whole,)
-    assert "p = 1.000 at level 0.03, no sign of a second population" in grouping.lines()[1]
+    assert (
+        "p = 1.000 at level 0.03, the parts differ in 0.0 pairs, no sign of a second"
+        in grouping.lines()[1]
+    )
     assert group_sites(sites[:3], "auto", first_dag).lines()[1].startswith("Too few sites")
 
 

@@ -18,6 +18,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.writing import structure_text
 from fedbn.results.outcome import Outcome
+from fedbn.results.page.groups import group_pairs, groups_content
 from fedbn.results.page.parameters import told_parameters
 from fedbn.results.page.states import Pairs, decimal, readings_of, site_distances
 from fedbn.results.page.words import headline, sentences
@@ -85,6 +86,7 @@ def report_content(
         "lone_states": [list(map(printable_name, triple)) for triple in outcome.lone_states],
         "gold": _gold(summary),
         "pooled": _pooled_reference(outcome),
+        **_groups(outcome),
     }
     return content | _tail(run, dag, network, hashes)
 
@@ -290,6 +292,16 @@ def _pooled_reference(outcome: Outcome) -> dict[str, Any] | None:
         "smhd": smhd(dag, outcome.consensus.dag),
         "closed": decimal(outcome.pooled.closed),
     }
+
+
+def _groups(outcome: Outcome) -> dict[str, Any]:
+    """The groups, where they were asked for: names drawn where the consensus of all has them."""
+    grouping = outcome.grouping
+    if grouping is None:
+        return {}
+    dag = outcome.consensus.dag
+    pairs = [(dag.names[i], dag.names[j]) for i, j in group_pairs(grouping)]
+    return {"groups": groups_content(grouping, _drawing(dag, None, pairs))}
 
 
 def _gold(summary: Summary) -> dict[str, Any] | None:

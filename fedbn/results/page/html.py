@@ -16,6 +16,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
+from fedbn.results.page.groups import groups_section
 from fedbn.results.page.svg import curve_svg, legend, network_svg
 from fedbn.results.page.tables import edge_table, page_table, parameter_tables, site_table
 from fedbn.results.page.words import number
@@ -37,6 +38,7 @@ def page_html(content: Mapping[str, Any]) -> str:
         "<main>",
         _curve(content),
         _network(content),
+        _groups(content),
         _sites(content),
         _section("edges", "Edges", edge_table(content)),
         _parameters(content),
@@ -53,7 +55,8 @@ def page_of(title: str, body: str, data: Mapping[str, Any] | None = None) -> str
     """A page in the report's style: `body` is HTML that is safe, `data` is for the script."""
     here = resources.files(__package__)
     style = (here / "report.css").read_text(encoding="utf-8")
-    script = (here / "report.js").read_text(encoding="utf-8") if data is not None else ""
+    names = () if data is None else ("report.js", *(("groups.js",) if data.get("groups") else ()))
+    script = "".join((here / name).read_text(encoding="utf-8") for name in names)
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -203,6 +206,11 @@ def _sites(content: Mapping[str, Any]) -> str:
         "the slider. <span class='hint'>Choose a site to see where.</span></p>"
     )
     return _section("sites", "Sites", text + site_table(content))
+
+
+def _groups(content: Mapping[str, Any]) -> str:
+    groups = content.get("groups")
+    return "" if groups is None else _section("groups", "Groups of sites", groups_section(groups))
 
 
 def _parameters(content: Mapping[str, Any]) -> str:

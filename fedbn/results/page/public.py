@@ -1,10 +1,10 @@
 """The report for the public: no site is named, and no edge is shown that few sites have.
 
-Who supports what is for the owner of the server. Sites, their distances, refused replies, states
-that one site alone has, files and the command line are left out; so is every pair of variables that
-fewer than k sites join, in whatever direction. So are all parameters: where a table has few rows
-behind it, its shares are their counts. Numbers of edges and mean distances stay: they are of all
-sites together.
+Who supports what is for the owner of the server. Sites, their groups and distances, refused
+replies, states that one site alone has, files and the command line are left out; so is every pair
+of variables that fewer than k sites join, in whatever direction. So are all parameters: where a
+table has few rows behind it, its shares are their counts. Numbers of edges and mean distances stay:
+they are of all sites together.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def public_content(content: Mapping[str, Any], least: int = LEAST) -> dict[str, 
         "bif": None,
         "held_back": [],
         "sites": None,
+        "groups": None,
         "distances": None,
         "refused": [],
         "lone_states": [],

@@ -1,0 +1,158 @@
+"""The report's part on groups of sites: their tree, two networks side by side, the differences.
+
+The tree is drawn here; `groups.js` moves its cut, and draws the networks of two groups with what
+only one of them has. A group is a colour, a mark and a number, so print and colour-blind readers
+lose nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.groups.grouping import Grouping
+from fedbn.results.page.states import decimal
+from fedbn.results.page.tables import PAGE, page_table
+from fedbn.results.placement import printable_name
+
+__all__ = ["MARKS", "group_pairs", "groups_content", "groups_section"]
+
+MARKS = ("●", "■", "▲", "◆", "▼", "★")
+"""Of groups 1, 2, ...; they begin again after the last, as the colours g0 to g5 do."""
+
+LABELLED = 80
+"""Up to so many sites are named in the tree."""
+
+WIDTH, LABEL = 640, 220
+
+Pair = tuple[int, int]
+
+
+def group_pairs(grouping: Grouping) -> list[Pair]:
+    """The pairs i < j that the consensus of some group joins, ascending."""
+    joined = np.logical_or.reduce([d.adjacency | d.adjacency.T for d in grouping.consensuses])
+    return [(int(i), int(j)) for i, j in np.argwhere(np.triu(joined))]
+
+
+def groups_content(grouping: Grouping, drawing: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page needs.
+
+    drawing : boxes and paths, one path per pair of `group_pairs`.
+    """
+    pairs = group_pairs(grouping)
+    tree = grouping.tree
+    return {
+        "lines": list(grouping.lines()),
+        "sites": [printable_name(site) for site in tree.profiles.sites],
+        "of": list(grouping.cut.groups),
+        "alone": list(grouping.outliers),
+        "leaves": tree.leaves(),
+        "joins": [[int(a), int(b), decimal(float(h))] for a, b, h, _ in tree.linkage.tolist()],
+        "pairs": [list(pair) for pair in pairs],
+        "codes": [_codes(dag, pairs) for dag in grouping.consensuses],
+        "rows": [
+            [d.group, d.other, d.kind, printable_name(d.variable), printable_name(d.second),
+             d.mark, d.other_mark, f"{d.votes} of {d.sites}", f"{d.other_votes} of {d.other_sites}",
+             decimal(d.p), decimal(d.p_holm)]
+            for d in grouping.differences
+        ],
+        **{key: drawing[key] for key in ("labels", "boxes", "box_height", "paths", "size")},
+    }  # fmt: skip
+
+
+def _codes(dag: DAG, pairs: Sequence[Pair]) -> list[int]:
+    """Of every pair in the class of a DAG: 0 not joined, 1 i -> j, 2 j -> i, 3 open."""
+    adjacency = dag_to_cpdag(dag).adjacency
+    return [int(adjacency[i, j]) + 2 * int(adjacency[j, i]) for i, j in pairs]
+
+
+def groups_section(groups: Mapping[str, Any]) -> str:
+    """The section's inside."""
+    words = "".join(f"<p>{escape(line)}</p>" for line in groups["lines"])
+    header = ("Group", "Other", "What", "Variable", "Second", "Group's", "Other's", "Votes",
+              "Other's votes", "p", "p (Holm)")  # fmt: skip
+    table = page_table(header, groups["rows"][:PAGE], "differences", decimals=4)
+    return f"{words}{_tree(groups)}{_pair(groups)}<h3>Differences</h3>{table}"
+
+
+def _tree(groups: Mapping[str, Any]) -> str:
+    """The tree, root at the left, and the slider of its cut."""
+    m = len(groups["sites"])
+    if m < 2:
+        return ""
+    bar = (
+        '<p class="hint"><label for="cut">Groups that the tree is cut into</label> '
+        f'<input type="range" id="cut" min="1" max="{m}" step="1" '
+        f'value="{max(groups["of"]) + 1}"> <output id="cut-state" for="cut"></output> '
+        '<button type="button" id="cut-back">Back to the groups of the run</button></p>'
+    )
+    return (
+        "<h3>Tree of the sites</h3><p>Average linkage; the scale is the mean SMHD between the "
+        f"sites of two branches. Numbers and marks are groups.</p>{bar}"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Tree of the sites">'
+        f"{_tree_svg(groups, m)}</div>"
+    )
+
+
+def _tree_svg(groups: Mapping[str, Any], m: int) -> str:
+    step = 20 if m <= LABELLED else 6
+    top = max((join[2] for join in groups["joins"]), default=1.0) or 1.0
+    y = {site: 14.0 + step * place for place, site in enumerate(groups["leaves"])}
+    x = dict.fromkeys(range(m), float(WIDTH))
+    of = dict(enumerate(groups["of"]))
+    parts = []
+    for row, (a, b, height) in enumerate(groups["joins"]):
+        node = m + row
+        x[node], y[node] = 10 + (WIDTH - 10) * (1 - height / top), (y[a] + y[b]) / 2
+        of[node] = of[a] if of[a] == of[b] else -1
+        kind = f"g{of[node] % len(MARKS)}" if of[node] >= 0 else "g-none"
+        parts.append(
+            f'<path class="branch {kind}" data-b="{node}" tabindex="0" role="button" d="M{x[a]:g},'
+            f'{y[a]:g}H{x[node]:g}V{y[b]:g}H{x[b]:g}"><title>mean SMHD {height:g}</title></path>'
+        )
+    parts += [_leaf(groups, site, y[site], m) for site in groups["leaves"]]
+    height_all = 28 + step * (m - 1)
+    return (
+        f'<svg id="tree" viewBox="0 0 {WIDTH + LABEL} {height_all}" width="{WIDTH + LABEL}" '
+        f'height="{height_all}" role="group" aria-label="Tree of {m} sites">{"".join(parts)}</svg>'
+    )
+
+
+def _leaf(groups: Mapping[str, Any], site: int, y: float, m: int) -> str:
+    group = groups["of"][site]
+    name = escape(groups["sites"][site])
+    alone = " stands alone" if site in groups["alone"] else ""
+    shown = f"{MARKS[group % len(MARKS)]} {group + 1}"
+    if m <= LABELLED:
+        shown += f" {name}{alone}"
+    size = "" if m <= LABELLED else ' font-size="7"'
+    return (
+        f'<text class="leaf g{group % len(MARKS)}" data-s="{site}" x="{WIDTH + 6}" y="{y + 4:g}"'
+        f"{size}><title>{name}{alone}</title>{shown}</text>"
+    )
+
+
+def _pair(groups: Mapping[str, Any]) -> str:
+    """Where the script draws the networks of two groups."""
+    count = max(groups["of"]) + 1
+    if count < 2:
+        return ""
+    options = [f'<option value="{g}">{g + 1}</option>' for g in range(count)]
+    chosen = [o.replace("<option", "<option selected", 1) for o in options]
+    left = "".join([chosen[0], *options[1:]])
+    right = "".join([options[0], chosen[1], *options[2:]])
+    return (
+        '<div class="hint"><h3>Two groups side by side</h3>'
+        f'<p><label>Group <select id="group-left">{left}</select></label> and '
+        f'<label>group <select id="group-right">{right}</select></label>. Thick and solid: only '
+        "this group has the edge. Dashed: only the other has it. Dotted: the direction differs. "
+        'Thin: both.</p><div class="pair"><div class="drawing" id="net-left" tabindex="0" '
+        'role="region" aria-label="Network of the first group"></div><div class="drawing" '
+        'id="net-right" tabindex="0" role="region" aria-label="Network of the second group"></div>'
+        "</div></div>"
+    )

@@ -1,0 +1,123 @@
+"""The report's groups in Chromium, by mouse and by keyboard alone."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.threshold import select_consensus
+from fedbn.graphs.random import perturb, random_dag
+from fedbn.groups.fusing import GroupFusion
+from fedbn.results.groups import grouping_of
+from fedbn.results.outcome import Client, Outcome
+from fedbn.results.page.content import report_content
+from fedbn.results.page.public import public_content
+from tests.results.report_cases import RUN, SCRIPT
+from tests.results.test_browser import CHROMIUM, Tab, browser, tab
+
+__all__ = ["browser", "tab"]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None or shutil.which("chromium") is None, reason="no Chromium"),
+]
+
+
+def grouped(sizes: tuple[int, ...], first: str = "s0000") -> Outcome:
+    """Sites around as many DAGs, put into that number of groups."""
+    rng = np.random.default_rng(1)
+    base = random_dag([f"v{k:02}" for k in range(10)], rng=rng, edges=12)
+    centres = [base, *(perturb(base, 9, rng=rng) for _ in sizes[1:])]
+    dags = [
+        perturb(centre, 1, rng=rng)
+        for centre, size in zip(centres, sizes, strict=True)
+        for _ in range(size)
+    ]
+    labels = [first, *(f"s{k:04}" for k in range(1, len(dags)))]
+    clients = tuple(
+        Client(label, (dag,), (Fraction(1),)) for label, dag in zip(labels, dags, strict=True)
+    )
+    path = mcbnc_path(dags)
+    outcome = Outcome(clients, path, select_consensus(path))
+    return replace(outcome, grouping=grouping_of(outcome, str(len(sizes)), GroupFusion()))
+
+
+def expected_kinds(outcome: Outcome) -> dict[str, int]:
+    """Edges of the first group's drawing beside the second's, from differences.csv's rows."""
+    assert outcome.grouping is not None
+    rows = [d for d in outcome.grouping.differences if (d.group, d.other) == (1, 2)]
+    return {
+        "only": sum(d.kind == "edge" and d.mark != "" for d in rows),
+        "away": sum(d.kind == "edge" and d.mark == "" for d in rows),
+        "turned": sum(d.kind == "direction" for d in rows),
+    }
+
+
+def kinds(page: Any, box: str) -> dict[str, int]:
+    return {
+        kind: page.locator(f"#{box} .edge.{kind}").count() for kind in ("only", "away", "turned")
+    }
+
+
+def test_the_tree_is_clicked_and_differences_are_marked(tab: Tab) -> None:
+    outcome = grouped((4, 3))
+    page = tab.show(report_content(outcome, RUN))
+    assert page.locator("#cut-state").text_content() == "2 groups of 4, 3 sites"
+    assert kinds(page, "net-left") == expected_kinds(outcome)
+    joined = outcome.grouping.consensuses[0].n_edges if outcome.grouping else 0
+    both = page.locator("#net-left .edge.both").count()
+    assert both + expected_kinds(outcome)["only"] + expected_kinds(outcome)["turned"] == joined
+    page.locator("#tree .branch").last.dispatch_event("click")
+    assert page.locator("#cut-state").text_content() == "2 groups of 4, 3 sites"
+    page.locator("#tree .branch").first.dispatch_event("click")
+    assert "7 groups" in page.locator("#cut-state").text_content()
+    page.locator("#cut-back").click()
+    assert page.locator("#cut-state").text_content() == "2 groups of 4, 3 sites"
+    tab.require_quiet()
+
+
+def test_by_keyboard_alone(tab: Tab) -> None:
+    outcome = grouped((4, 3, 3))
+    page = tab.show(report_content(outcome, RUN))
+    page.locator("#cut").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#cut-state").text_content().startswith("4 groups")
+    page.locator("#group-right").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#group-right").input_value() == "2"
+    assert outcome.grouping is not None
+    wanted = [d for d in outcome.grouping.differences if (d.group, d.other) == (1, 3)]
+    assert page.locator("#differences tbody tr").count() == len(wanted)
+    first = page.locator("#differences tbody tr").first.locator("td").all_text_contents()
+    assert first[3:5] == [wanted[0].variable, wanted[0].second]
+    tab.require_quiet()
+
+
+@pytest.mark.parametrize("sizes", [(2, 1), (25, 15), (300, 200)])
+def test_few_and_many_sites(tab: Tab, sizes: tuple[int, ...]) -> None:
+    page = tab.show(report_content(grouped(sizes), RUN))
+    assert page.locator("#tree .leaf").count() == sum(sizes)
+    leaves = page.evaluate(
+        "() => [...document.querySelectorAll('#tree .leaf')]"
+        ".map((leaf) => leaf.getBoundingClientRect().top)"
+    )
+    assert len(set(leaves)) == sum(sizes)
+    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+    tab.require_quiet()
+
+
+def test_names_that_mean_harm_and_the_public_page(tab: Tab) -> None:
+    content = report_content(grouped((4, 3), first=SCRIPT), RUN)
+    page = tab.show(content)
+    assert page.title() != "owned"
+    page.locator("#cut").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.title() != "owned"
+    tab.require_quiet()
+    assert public_content(content)["groups"] is None
