@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fedbn.api.fusing import Fused, fuse
     from fedbn.api.learning import Learned, learn
     from fedbn.api.plugins import register_fusion, register_learner, register_score
+    from fedbn.api.reading import read_results
     from fedbn.api.simulation import Simulated, simulate
     from fedbn.data.preparation import Preparation
     from fedbn.data.schema import Schema
@@ -57,6 +58,7 @@ __all__ = [
     "most_probable",
     "query",
     "query_gaussian",
+    "read_results",
     "read_table",
     "register_fusion",
     "register_learner",
@@ -73,6 +75,7 @@ _HOMES = {
     "fuse": "api.fusing",
     "Learned": "api.learning",
     "learn": "api.learning",
+    "read_results": "api.reading",
     "register_fusion": "api.plugins",
     "register_learner": "api.plugins",
     "register_score": "api.plugins",

@@ -15,7 +15,7 @@ import pickle
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,15 +102,18 @@ def flower_run(
 @contextlib.contextmanager
 def runtime(folder: Path) -> Iterator[Runtime]:
     """A SuperLink of our own in `folder` whose run hands its outcome over."""
-    with superlink(folder, **{HANDOVER: str(handover(folder))}) as running:
+    with superlink(folder, {HANDOVER: str(handover(folder))}) as running:
         yield running
 
 
 @contextlib.contextmanager
-def superlink(place: Path, *, folder: Path | None = None, **variables: str) -> Iterator[Runtime]:
+def superlink(
+    place: Path, variables: Mapping[str, str], folder: Path | None = None
+) -> Iterator[Runtime]:
     """A SuperLink with its home in `place`, stopped with all its descendants when the block ends.
 
-    folder : where its processes work; the home by default. `variables` are of their environment.
+    variables : of the environment of its processes.
+    folder : where they work; the home by default.
     """
     (port,) = free_ports(1)
     ray = {"RAY_TMPDIR": str(place)} if len(str(place)) <= LONGEST_RAY_FOLDER else {}
