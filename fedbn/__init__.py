@@ -10,6 +10,7 @@ compiles nothing. The library knows nothing of Flower; the apps in `clients` and
 messages.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +109,10 @@ def __getattr__(name: str) -> Any:
     found = getattr(import_module(f"fedbn.{_HOMES[name]}"), name)
     globals()[name] = found
     return found
+
+
+if "IPython" in sys.modules:  # then a notebook may want structures as drawings
+    import_module("fedbn.api.notebook").show_structures()
 
 
 def __dir__() -> list[str]:
