@@ -10,6 +10,7 @@ compiles nothing. The library knows nothing of Flower; the apps in `clients` and
 messages.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from fedbn.api.fusing import Fused, fuse
     from fedbn.api.learning import Learned, learn
     from fedbn.api.plugins import register_fusion, register_learner, register_score
+    from fedbn.api.reading import read_results
     from fedbn.api.simulation import Simulated, simulate
     from fedbn.data.preparation import Preparation
     from fedbn.data.schema import Schema
@@ -57,6 +59,7 @@ __all__ = [
     "most_probable",
     "query",
     "query_gaussian",
+    "read_results",
     "read_table",
     "register_fusion",
     "register_learner",
@@ -73,6 +76,7 @@ _HOMES = {
     "fuse": "api.fusing",
     "Learned": "api.learning",
     "learn": "api.learning",
+    "read_results": "api.reading",
     "register_fusion": "api.plugins",
     "register_learner": "api.plugins",
     "register_score": "api.plugins",
@@ -105,6 +109,10 @@ def __getattr__(name: str) -> Any:
     found = getattr(import_module(f"fedbn.{_HOMES[name]}"), name)
     globals()[name] = found
     return found
+
+
+if "IPython" in sys.modules:  # then a notebook may want structures as drawings
+    import_module("fedbn.api.notebook").show_structures()
 
 
 def __dir__() -> list[str]:

@@ -25,7 +25,14 @@ from fedbn.federation.settings import Experiment, all_settings
 from fedbn.learners import kind_of_score
 from fedbn.search.knowledge import read_knowledge
 
-__all__ = ["Experiment", "experiment_from", "result_name", "with_absolute_paths"]
+__all__ = [
+    "Experiment",
+    "experiment_from",
+    "locate_files",
+    "read_toml",
+    "result_name",
+    "with_absolute_paths",
+]
 
 _LOCAL = tuple(each.key for _, each in all_settings() if each.local)
 _PATHS = ("table", "sites_dir", "schema", "network_dir", "out_dir", "checkpoint")
@@ -101,17 +108,27 @@ def result_name(experiment: Experiment) -> str:
     return Path(source).name.split(".")[0]
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a TOML file; raises ConfigError when it cannot be read."""
     try:
-        content = tomllib.loads(read_bounded(path, MAX_SETTINGS).decode("utf-8"))
+        return tomllib.loads(read_bounded(path, MAX_SETTINGS).decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of long numbers
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    content = read_toml(path)
     for key, value in content.items():
         if isinstance(value, dict):
             raise ConfigError(f"{path}: settings are flat, but {key!r} is a table")
-    here = path.parent
+    return locate_files(content, path.parent)
+
+
+def locate_files(settings: Mapping[str, Any], here: Path) -> dict[str, Any]:
+    """The settings, with files that are in the folder `here` named from where this process is."""
+    content = dict(settings)
 
     def locate(text: Any) -> Any:
         inside = here / text if isinstance(text, str) and text else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fedbn.api.drawing import frame_of
+from fedbn.api.drawing import frame_of, network_html, new_axes
 from fedbn.api.learning import default_score
 from fedbn.credible.classes import markov_classes
 from fedbn.credible.enumerate import CredibleSet
@@ -101,11 +101,19 @@ class Credible:
         ]
         return frame_of(EdgePosterior, sorted(rows, key=lambda row: (row.parent, row.child)))
 
-    def plot(self) -> Axes:
-        """The posteriors of all edges as a matrix; the matplotlib axes."""
-        from fedbn.results.credible_plots import edge_posterior_figure
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The posteriors of all edges as a matrix, on `ax` or a new pyplot figure; the axes."""
+        from fedbn.results.credible_plots import draw_posteriors
 
-        return edge_posterior_figure(self.found.edge_posteriors, self.found.names).axes[0]
+        side = min(9.0, 2.2 + 0.16 * len(self.found.names))
+        axes = ax or new_axes((side + 0.8, side))
+        draw_posteriors(axes, self.found.edge_posteriors, self.found.names)
+        return axes
+
+    def _repr_html_(self) -> str:
+        rows = self.edges_frame().sort_values("posterior", ascending=False, kind="stable")
+        shares = {(row.parent, row.child): row.posterior for row in rows.itertuples()}
+        return network_html(self.dag, rows, repr(self), {e: shares[e] for e in self.dag.edges})
 
     def __repr__(self) -> str:
         least = "" if self.complete else "at least "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedbn.api.drawing import dag_axes, frame_of
+from fedbn.api.drawing import dag_axes, frame_of, network_html, new_axes
 from fedbn.api.learning import Learned
 from fedbn.api.plugins import name_for
 from fedbn.consensus.path import DeletionPath
@@ -87,15 +87,26 @@ class Fused:
         """One row per site: its edges, and how far it is from the consensus."""
         return frame_of(ClientRow, client_rows(self.outcome))
 
-    def plot_path(self) -> Axes:
-        """Mean SMHD over θ, the chosen one marked; the matplotlib axes."""
-        from fedbn.results.plots import smhd_figure
+    def plot_path(self, ax: Axes | None = None) -> Axes:
+        """Mean SMHD over θ, the chosen one marked, on `ax` or a new pyplot figure; the axes."""
+        from fedbn.results.plots import draw_smhd
 
-        return smhd_figure(path_rows(self.outcome), summarise(self.outcome)).axes[0]
+        axes = ax or new_axes((5.4, 2.9))
+        draw_smhd(axes, path_rows(self.outcome), summarise(self.outcome))
+        return axes
 
-    def plot(self) -> Axes:
-        """`dag` in layers, an edge the wider the more sites have it; the matplotlib axes."""
-        return dag_axes(self.dag, self.outcome.edge_support(self.dag.edges))
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """`dag` in layers, an edge the wider the more sites have it, on `ax` or on axes of a new
+        pyplot figure; the matplotlib axes."""
+        return dag_axes(self.dag, self._support(), ax)
+
+    def _support(self) -> Mapping[tuple[str, str], float]:
+        return self.outcome.edge_support(self.dag.edges)
+
+    def _repr_html_(self) -> str:
+        frame = self.edges_frame()
+        kept = frame[frame.in_consensus][["parent", "child", "support"]]
+        return network_html(self.dag, kept, repr(self), self._support())
 
     def __repr__(self) -> str:
         theta = "none" if self.theta is None else f"{float(self.theta):g}"
@@ -107,7 +118,7 @@ class Fused:
 
 
 def fuse(
-    structures: Mapping[str, DAG | Learned],
+    structures: Mapping[str, DAG | Learned] | Sequence[DAG | Learned],
     *,
     weights: Mapping[str, int | Fraction] | None = None,
     fusion: str | FusionFunction = "mcbnc",
@@ -123,7 +134,8 @@ def fuse(
 
     Parameters
     ----------
-    structures : site -> its DAG, or what it learned; all over the same names, in any order.
+    structures : site -> its DAG, or what it learned; all over the same names, in any order. Those
+        of a list are called 1, 2, ...
     weights : site -> a positive int or Fraction; 1 each by default.
     fusion : mcbnc, union, intersection, vote, median, genetic-union, genetic-inputs; a name that
         was registered; or a function as `fedbn.register_fusion` takes.
@@ -144,7 +156,8 @@ def fuse(
     >>> fuse({"north": edge, "south": edge, "east": none})
     Fused(3 sites: 2 nodes, 1 edge, θ none, mean SMHD 0.333333, gap 0)
     """
-    sites = sorted(_check(structures))
+    structures = _check(structures)
+    sites = sorted(structures)
     entries = [_entry(structures[site]) for site in sites]
     own = _weights(sites, weights)
     shares = integer_weights([weight for _, weight in entries], [dags for dags, _ in entries])
@@ -168,7 +181,12 @@ def fuse(
     return Fused(Outcome(clients, path, consensus))
 
 
-def _check(structures: Mapping[str, DAG | Learned]) -> Mapping[str, DAG | Learned]:
+def _check(
+    structures: Mapping[str, DAG | Learned] | Sequence[DAG | Learned],
+) -> Mapping[str, DAG | Learned]:
+    if isinstance(structures, list | tuple):
+        width = len(str(len(structures)))
+        structures = {f"{k:0{width}d}": each for k, each in enumerate(structures, start=1)}
     if not isinstance(structures, Mapping) or not structures:
         raise StructureError(
             f"fuse needs a mapping from sites to their structures, not {show(structures)}"

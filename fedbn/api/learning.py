@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbn.api.drawing import dag_axes, frame_of
+from fedbn.api.drawing import dag_axes, frame_of, network_html
+from fedbn.api.known import knowledge_in_file
 from fedbn.api.plugins import name_for
 from fedbn.data.dataset import Dataset
 from fedbn.data.table import Table, dataset_of
@@ -85,9 +86,12 @@ class Learned:
         rows = [EdgeShare(*edge, share) for edge, share in sorted(shares.items())]
         return frame_of(EdgeShare, rows)
 
-    def plot(self) -> Axes:
-        """`dag` in layers; the matplotlib axes."""
-        return dag_axes(self.dag)
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """`dag` in layers, on `ax` or on axes of a new pyplot figure; the matplotlib axes."""
+        return dag_axes(self.dag, ax=ax)
+
+    def _repr_html_(self) -> str:
+        return network_html(self.dag, self.edges_frame(), repr(self))
 
     def __repr__(self) -> str:
         more = "" if len(self.dags) == 1 else f", {len(self.dags)} DAGs"
@@ -119,7 +123,7 @@ def learn(
     seed : of learners that are random.
     start : where the search begins, over the same names; the empty graph by default.
     settings : other fields of `fedbn.learners.LearnerSettings`, like max_parents=3, and those that
-        the learner adds.
+        the learner adds; knowledge may be a mapping with required, forbidden and tiers, too.
 
     Raises
     ------
@@ -134,8 +138,8 @@ def learn(
     (('b', 'a'),)
     """
     dataset = dataset_of(table)
-    with name_for(LEARNERS, learner) as name:
-        chosen = learner_settings(dataset, name, score, settings)
+    with name_for(LEARNERS, learner) as name, knowledge_in_file(settings) as told:
+        chosen = learner_settings(dataset, name, score, told)
         if start is not None and not learner_for(chosen).takes_start:
             raise ConfigError(f"the learner {name!r} has no use for a start")
         found = learn_by_name(dataset, chosen, np.random.default_rng(seed), start)

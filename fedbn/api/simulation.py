@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fedbn.api.fusing import Fused
+from fedbn.api.known import knowledge_in_file
 from fedbn.api.learning import default_score, learner_settings
 from fedbn.api.plugins import name_for
 from fedbn.data.dataset import Dataset, Schema
@@ -82,10 +83,14 @@ def simulate(
     (('b', 'a'),)
     """
     rule = consensus or ConsensusSettings()
-    with name_for(LEARNERS, learner) as name, name_for(FUSIONS, fusion or rule.fusion) as fused_by:
+    with (
+        name_for(LEARNERS, learner) as name,
+        name_for(FUSIONS, fusion or rule.fusion) as fused_by,
+        knowledge_in_file(settings) as told,
+    ):
         rule = replace(rule, fusion=fused_by)
         require_fusion(rule)
-        return _simulate(_datasets(sites), name, score, rule, schema, seed, rounds, settings)
+        return _simulate(_datasets(sites), name, score, rule, schema, seed, rounds, told)
 
 
 def _simulate(

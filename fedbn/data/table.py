@@ -32,9 +32,23 @@ class Table:
     Attributes
     ----------
     dataset : the rows as codes int32 [rows, n] or values float64 [rows, n], columns sorted by name.
+        A data frame or columns by name may be given, too, as for `from_pandas` and `from_columns`.
     """
 
     dataset: Dataset
+
+    def __post_init__(self) -> None:
+        if isinstance(self.dataset, Dataset):
+            return
+        given: Any = self.dataset
+        if not hasattr(given, "columns") and not isinstance(given, Mapping):
+            raise DataError(f"a Table is made of a data frame or of columns, not {show(given)}")
+        make = Table.from_columns if isinstance(given, Mapping) else Table.from_pandas
+        object.__setattr__(self, "dataset", make(given).dataset)
+
+    def _repr_html_(self) -> str:
+        shown: str = self.to_pandas().to_html(max_rows=10, border=0)
+        return f"<p><code>{self!r}</code></p>{shown}"
 
     @classmethod
     def from_pandas(

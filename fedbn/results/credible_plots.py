@@ -6,6 +6,7 @@ In the style of `plots`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -16,28 +17,32 @@ from fedbn.results.fonts import drawable_labels
 from fedbn.results.palette import BLUE, INK
 from fedbn.results.plots import STYLE
 
-__all__ = ["edge_posterior_figure", "rank_figure"]
+__all__ = ["draw_posteriors", "edge_posterior_figure", "rank_figure"]
 
 LABELLED = 60  # variables that have room for their names
 
 
 def edge_posterior_figure(posteriors: Floats, names: Sequence[str]) -> Figure:
     """[n, n] shares as a matrix, parents in rows and children in columns."""
-    n = len(names)
-    side = min(9.0, 2.2 + 0.16 * n)
+    side = min(9.0, 2.2 + 0.16 * len(names))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(side + 0.8, side), layout="constrained")
-        axes = figure.subplots()
-        image = axes.imshow(posteriors, cmap="Blues", vmin=0.0, vmax=1.0)
-        axes.set_xlabel("child")
-        axes.set_ylabel("parent")
-        if n <= LABELLED:
-            labels = list(drawable_labels(names).values())
-            axes.set_xticks(range(n), labels, rotation=90, fontsize=6, parse_math=False)
-            axes.set_yticks(range(n), labels, fontsize=6, parse_math=False)
-        axes.spines[:].set_visible(False)
-        figure.colorbar(image, ax=axes, shrink=0.7, label="posterior of the edge")
+        draw_posteriors(figure.subplots(), posteriors, names)
     return figure
+
+
+def draw_posteriors(axes: Any, posteriors: Floats, names: Sequence[str]) -> None:
+    """The same on matplotlib axes, with the colours explained beside them."""
+    n = len(names)
+    image = axes.imshow(posteriors, cmap="Blues", vmin=0.0, vmax=1.0)
+    axes.set_xlabel("child")
+    axes.set_ylabel("parent")
+    if n <= LABELLED:
+        labels = list(drawable_labels(names).values())
+        axes.set_xticks(range(n), labels, rotation=90, fontsize=6, parse_math=False)
+        axes.set_yticks(range(n), labels, fontsize=6, parse_math=False)
+    axes.spines[:].set_visible(False)
+    axes.figure.colorbar(image, ax=axes, shrink=0.7, label="posterior of the edge")
 
 
 def rank_figure(best: float, excess: Floats, count: Sequence[int]) -> Figure:

@@ -15,7 +15,7 @@ from fedbn.results.fonts import drawable_labels
 from fedbn.results.palette import GREY, INK, ORANGE, SHADES, VERMILLION, shade_of
 from fedbn.results.placement import HALF, Placement, curve_through, place_network
 
-__all__ = ["network_figure"]
+__all__ = ["draw_network", "network_figure", "network_size"]
 
 Edge = tuple[str, str]
 Point = tuple[float, float]
@@ -57,26 +57,67 @@ def network_figure(
     missing = sorted(edge for edge, word in status.items() if word == "missing")
     labels = drawable_labels(dag.names)
     place = place_network(dag, labels, missing)
-    figure, axis = _canvas(place)
+    width, height = _extent(place)
+    figure = Figure(figsize=(width, height + _LEGEND))
+    axis = figure.add_axes((0, 0, 1, height / (height + _LEGEND)))
+    _frame(axis, place)
     for edge in [*missing, *sorted(dag.edges, key=lambda e: support.get(e, 1.0))]:
         line = _Line(support.get(edge), status.get(edge, ""), directed.get(edge) != "open")
         _draw_edge(axis, place.routes[edge], place.is_upside_down(edge), line)
     for name, (x, y) in place.positions.items():
         _draw_node(axis, x, y, place.widths[name], labels[name])
-    _network_legend(figure, set(status.values()), bool(support), "open" in directed.values(), title)
+    handles = _handles(set(status.values()), bool(support), "open" in directed.values())
+    if handles:
+        figure.legend(handles=handles, loc="upper center", ncols=2, title=title, handlelength=2.8)
     return figure
 
 
-def _canvas(place: Placement) -> tuple[Figure, Any]:
-    width, height = max(place.width, 3.6) + 0.3, place.height + 0.2
-    legend = 0.55
-    figure = Figure(figsize=(width, height + legend))
-    axis = figure.add_axes((0, 0, 1, height / (height + legend)))
+def network_size(dag: DAG) -> tuple[float, float]:
+    """Width and height in inches at which a DAG is drawn as large as in `network_figure`."""
+    return _extent(place_network(dag, drawable_labels(dag.names), []))
+
+
+def draw_network(
+    axis: Any,
+    dag: DAG,
+    *,
+    support: Mapping[Edge, float] | None = None,
+    directed: Mapping[Edge, str] | None = None,
+) -> None:
+    """The same on matplotlib axes of any size, with smaller letters where they are small."""
+    support, directed = support or {}, directed or {}
+    labels = drawable_labels(dag.names)
+    place = place_network(dag, labels, [])
+    width, height = _extent(place)
+    box, figure = axis.get_position(), axis.figure.get_size_inches()
+    scale = min(1.0, box.width * figure[0] / width, box.height * figure[1] / height)
+    _frame(axis, place)
+    axis.set_aspect("equal")
+    for edge in sorted(dag.edges, key=lambda e: support.get(e, 1.0)):
+        line = _Line(support.get(edge), "", directed.get(edge) != "open")
+        _draw_edge(axis, place.routes[edge], place.is_upside_down(edge), line)
+    for name, (x, y) in place.positions.items():
+        _draw_node(axis, x, y, place.widths[name], labels[name], _FONT * scale)
+    handles = _handles(set(), bool(support), "open" in directed.values())
+    if handles:
+        axis.legend(handles=handles, loc="lower left", fontsize=_FONT * scale, frameon=False)
+
+
+_LEGEND = 0.55
+"""Inches above a network for the legend."""
+
+
+def _extent(place: Placement) -> tuple[float, float]:
+    return max(place.width, 3.6) + 0.3, place.height + 0.2
+
+
+def _frame(axis: Any, place: Placement) -> None:
+    """The limits of the axes, in inches of the drawing."""
+    width, height = _extent(place)
     spare = (width - place.width) / 2
     axis.set_xlim(-spare, place.width + spare)
     axis.set_ylim(HALF - height + 0.1, HALF + 0.1)
     axis.set_axis_off()
-    return figure, axis
 
 
 class _Line(NamedTuple):
@@ -114,7 +155,9 @@ def _curve(points: Sequence[Point]) -> Path:
     return Path(vertices, [Path.MOVETO] + [Path.CURVE4] * (len(vertices) - 1))
 
 
-def _draw_node(axis: Any, x: float, y: float, width: float, label: str) -> None:
+def _draw_node(
+    axis: Any, x: float, y: float, width: float, label: str, font: float = _FONT
+) -> None:
     axis.add_patch(
         FancyBboxPatch(
             (x - width / 2, y - HALF),
@@ -128,14 +171,13 @@ def _draw_node(axis: Any, x: float, y: float, width: float, label: str) -> None:
         )
     )
     axis.text(
-        x, y - 0.005, label, ha="center", va="center", fontsize=_FONT, color=INK, zorder=4,
+        x, y - 0.005, label, ha="center", va="center", fontsize=font, color=INK, zorder=4,
         parse_math=False,
     )  # fmt: skip
 
 
-def _network_legend(
-    figure: Figure, present: set[str], weighted: bool, undirected: bool, title: str | None
-) -> None:
+def _handles(present: set[str], weighted: bool, undirected: bool) -> list[Line2D]:
+    """What a legend explains."""
     handles = [
         Line2D([], [], color=colour, ls=dash, lw=1.4, label=label)
         for status, (colour, dash, label) in STATUS.items()
@@ -145,5 +187,4 @@ def _network_legend(
         handles.append(Line2D([], [], color=GREY, lw=2.3, label="wider: more sites"))
     if undirected:
         handles.append(Line2D([], [], color=INK, lw=1.0, label="no head: direction open"))
-    if handles:
-        figure.legend(handles=handles, loc="upper center", ncols=2, title=title, handlelength=2.8)
+    return handles

@@ -124,6 +124,15 @@ def smhd_figure(rows: Sequence[PathRow], summary: Summary) -> Figure:
     return figure
 
 
+def draw_smhd(axis: Any, rows: Sequence[PathRow], summary: Summary) -> None:
+    """The first panel of `smhd_figure` on matplotlib axes, with its legend inside."""
+    _steps(axis, rows, lambda row: row.mean_smhd)
+    _level(axis, float(summary.lower_bound), LOWER_BOUND)
+    axis.set_ylabel("mean SMHD to the inputs")
+    _theta_axis([axis], rows)
+    axis.legend(handles=_handles([axis], rows), fontsize="small")
+
+
 def complexity_figure(
     rows: Sequence[PathRow], summary: Summary, *, gold: DAG | None = None
 ) -> Figure:
@@ -198,6 +207,11 @@ def _theta_axis(axes: Sequence[Any], rows: Sequence[PathRow]) -> None:
 
 
 def _legend(figure: Figure, axes: Sequence[Any], rows: Sequence[PathRow]) -> None:
+    figure.legend(handles=_handles(axes, rows), loc="outside upper center", ncols=3)
+
+
+def _handles(axes: Sequence[Any], rows: Sequence[PathRow]) -> list[Any]:
+    """What a legend explains."""
     present = {row.reading for row in rows}
     handles = [
         Line2D([], [], color=colour, ls=dash, lw=1.5, label=f"{reading} reading")
@@ -214,7 +228,7 @@ def _legend(figure: Figure, axes: Sequence[Any], rows: Sequence[PathRow]) -> Non
             at = "the edge vote"
         handles.append(Line2D([], [], color=INK, ls="", marker="*", ms=10, label=f"selected, {at}"))
     levels = {label: line for axis in axes for line, label in zip(*_label_axis(axis), strict=True)}
-    figure.legend(handles=[*handles, *levels.values()], loc="outside upper center", ncols=3)
+    return [*handles, *levels.values()]
 
 
 def _label_axis(axis: Any) -> tuple[list[Any], list[str]]:

@@ -172,7 +172,10 @@ def read_knowledge(path: str | Path) -> Knowledge:
     content = _content(Path(path))
     known = [field.name for field in fields(Knowledge)]
     if not isinstance(content, dict) or not set(content) <= set(known):
-        raise ConfigError(f"{path}: background knowledge must have no keys but {', '.join(known)}")
+        strange = sorted(set(content) - set(known))[:1] if isinstance(content, dict) else []
+        shown = f", not {strange[0]!r}{did_you_mean(strange[0], known)}" if strange else ""
+        words = f"background knowledge must have no keys but {', '.join(known)}{shown}"
+        raise ConfigError(f"{path}: {words}")
     for key, groups in content.items():
         whole = isinstance(groups, list) and all(_is_group(group, key) for group in groups)
         if not whole:

@@ -41,6 +41,7 @@ from simulations.deployment.commands import (
 )
 from simulations.options import SeveralValues, examples, with_quiet
 from simulations.progress import begin_command
+from simulations.sweeps.sweep import sweep
 
 __all__ = ["app", "main"]
 
@@ -123,6 +124,14 @@ app.command(
         "fedbn simulate --config experiment.toml --engine in-process",
     )
 )(simulate)
+app.command(
+    rich_help_panel=STUDIES,
+    epilog=examples(
+        "fedbn sweep study.toml --jobs 2",
+        "fedbn sweep study.toml --list",
+        "fedbn sweep study.toml --minutes 10 --out results/study",
+    ),
+)(sweep)
 app.command(
     epilog=examples(
         "fedbn learn patients.csv",

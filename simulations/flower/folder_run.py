@@ -93,7 +93,7 @@ def run_folder(
     kept = False
     try:
         say("starting Flower")
-        with superlink(home, folder=Path.cwd()) as running:
+        with superlink(home, {}, Path.cwd()) as running:
             run_id = submit(running.home, folder.resolve(), *options)
             say(f"run {run_id} on {nodes} nodes")
             return _lines_at_the_end(running, run_id)

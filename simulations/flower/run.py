@@ -108,12 +108,12 @@ def runtime(folder: Path) -> Iterator[Runtime]:
 
 @contextlib.contextmanager
 def superlink(
-    place: Path, variables: Mapping[str, str] | None = None, *, folder: Path | None = None
+    place: Path, variables: Mapping[str, str], folder: Path | None = None
 ) -> Iterator[Runtime]:
     """A SuperLink with its home in `place`, stopped with all its descendants when the block ends.
 
     variables : of the environment of its processes.
-    folder : where these work; the home by default.
+    folder : where they work; the home by default.
     """
     (port,) = free_ports(1)
     ray = {"RAY_TMPDIR": str(place)} if len(str(place)) <= LONGEST_RAY_FOLDER else {}

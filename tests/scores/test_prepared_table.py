@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from fedbn._core.scores import DiscreteScore, ScoreKind
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
+from fedbn._core.scores import DiscreteScore, ScoreKind
 
 EDGES_OF_BLOCKS = (1, 2, 63, 64, 65, 128, 511, 512, 513, 2049, 8200)
 ARITIES = (1, 2, 3, 15, 16, 17, 40)  # up to 16 states are looked for one after the other

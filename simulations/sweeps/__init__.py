@@ -1,0 +1,1 @@
+"""Sweeps: one simulation for every case of a grid or list of settings, each once."""
