@@ -87,6 +87,7 @@ def _tables(
     dag = result.consensus.dag
     try:
         wanted = FamilyRequest(FamilyTables(result.schema, families_of([dag])), with_own=False)
+        wanted.tables.require_written()
     except DataError as error:
         return FittedParameters(None, ParameterSources(failure=str(error)))
     answers, refused = answers_to(grid, nodes, wanted, result, experiment, timeout)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from fedbn.consensus.threshold import PathState
 from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
-from fedbn.networks.family_counts import SMALL_CELLS, Family, families_of
+from fedbn.networks.family_counts import LARGEST_TABLE, SMALL_CELLS, Family, families_of
 from fedbn.networks.network import configurations
 
 __all__ = [
@@ -45,6 +45,8 @@ class CandidateLimits:
         tables hold more cells than there are rows.
     few_parents, state_cells : a family of at most `few_parents` parents is large for the states of
         its columns, and may have up to `state_cells` cells.
+    consensus_cells : cells of a family of the consensus of the structures: what cannot be counted
+        stays as it is, so no more is left out there than must be.
     cells : cells of all tables together at most, of each at most `SMALL_CELLS` counted.
     """
 
@@ -52,16 +54,19 @@ class CandidateLimits:
     family_cells: int = 20_000
     few_parents: int = 4
     state_cells: int = 1_000_000
+    consensus_cells: int = LARGEST_TABLE
     cells: int = 2_000_000
 
-    def allows(self, schema: Schema, family: Family) -> bool:
+    def allows(self, schema: Schema, family: Family, *, of_consensus: bool = False) -> bool:
         """Whether a family's table is small enough to be counted."""
         cells = cells_of(schema, family)
+        if of_consensus and cells <= self.consensus_cells:
+            return True
         few = len(family.parents) <= self.few_parents
         return cells <= (max(self.family_cells, self.state_cells) if few else self.family_cells)
 
 
-SUMMED_LIMITS = CandidateLimits(state_cells=SMALL_CELLS)
+SUMMED_LIMITS = CandidateLimits(state_cells=SMALL_CELLS, consensus_cells=SMALL_CELLS)
 """Under secure sums every cell is masked and sent, empty or not."""
 
 
@@ -121,7 +126,7 @@ def candidates_of(
         if len(listed) == bounds.max_candidates:
             asked.left_out.update(family for family in families if family not in asked.kept)
             continue
-        asked.want(families)
+        asked.want(families, of_consensus=place == 0)
         lacking = asked.left_out.intersection(families)
         if place == 0:
             uncounted = frozenset(lacking)
@@ -164,13 +169,13 @@ class _Asked:
         self.kept: set[Family] = set()
         self.left_out: set[Family] = set()
 
-    def want(self, families: Iterable[Family]) -> None:
+    def want(self, families: Iterable[Family], *, of_consensus: bool = False) -> None:
         for family in families:
             if family in self.kept or family in self.left_out:
                 continue
             cost = min(cells_of(self.schema, family), SMALL_CELLS)
             fits = self.total + cost <= self.limits.cells
-            if fits and self.limits.allows(self.schema, family):
+            if fits and self.limits.allows(self.schema, family, of_consensus=of_consensus):
                 self.kept.add(family)
                 self.total += cost
             else:

@@ -26,6 +26,7 @@ from fedbn.networks.network import MAX_CELLS, configuration_index, configuration
 from fedbn.wording import count_of
 
 __all__ = [
+    "LARGEST_TABLE",
     "MAX_ROWS",
     "SMALL_CELLS",
     "Family",
@@ -38,6 +39,9 @@ __all__ = [
 
 SMALL_CELLS = 20_000
 """A larger table is taken to be mostly empty: as cost it counts as so many cells, no more."""
+
+LARGEST_TABLE = 1 << 40
+"""Cells of one table at most: so large it can be counted, but not written out."""
 
 MAX_ROWS = 1 << 52
 """Rows of one sum at most: floating-point numbers hold counts and their sums up to here exactly."""
@@ -74,8 +78,8 @@ class FamilyTables:
 
     Raises
     ------
-    DataError : the schema is Gaussian; a table has more than MAX_CELLS cells; or all together have,
-        each being counted with at most SMALL_CELLS.
+    DataError : the schema is Gaussian; a table has more than LARGEST_TABLE cells; or all together
+        have more than MAX_CELLS, each being counted with at most SMALL_CELLS.
     StructureError : the families are not sorted, repeat, or are none of the schema's.
     """
 
@@ -87,9 +91,9 @@ class FamilyTables:
             raise DataError("families can be counted in categorical data only")
         _require_families(self.families, self.schema.n)
         sizes = [self.cells_of(family) for family in self.families]
-        if max(sizes) > MAX_CELLS:
+        if max(sizes) > LARGEST_TABLE:
             raise DataError(
-                f"the table of a family may have at most {MAX_CELLS} cells, not {max(sizes)}"
+                f"the table of a family may have at most {LARGEST_TABLE} cells, not {max(sizes)}"
             )
         total = sum(min(size, SMALL_CELLS) for size in sizes)
         if total > MAX_CELLS:
@@ -101,6 +105,13 @@ class FamilyTables:
         """How many cells the table of a family has: q r, exact."""
         sizes = self.schema.cardinalities
         return configurations(sizes[list(family.parents)]) * int(sizes[family.node])
+
+    def require_written(self) -> None:
+        """Raise DataError where a table has more than MAX_CELLS cells, too many to be a table of
+        probabilities."""
+        largest = max(self.cells_of(family) for family in self.families)
+        if largest > MAX_CELLS:
+            raise DataError(f"a table may have at most {MAX_CELLS} cells, not {largest}")
 
     @cached_property
     def arity(self) -> NDArray[np.int64]:
@@ -214,9 +225,17 @@ class FamilyCounts:
         return self.places[first:last] - self.tables.start[f], self.counts[first:last]
 
     def table(self, family: Family) -> NDArray[np.int64]:
-        """The counts of one family, int64 [q, r]; raises KeyError where it was not counted."""
+        """The counts of one family, int64 [q, r].
+
+        Raises
+        ------
+        KeyError : it was not counted. DataError : it has more than MAX_CELLS cells.
+        """
         places, counts = self.filled(family)
-        cells = np.zeros(self.tables.cells_of(family), dtype=np.int64)
+        size = self.tables.cells_of(family)
+        if size > MAX_CELLS:
+            raise DataError(f"at most {MAX_CELLS} cells can be written out, not {size}")
+        cells = np.zeros(size, dtype=np.int64)
         cells[places] = counts
         return cells.reshape(-1, int(self.tables.arity[self.tables.place[family]]))
 

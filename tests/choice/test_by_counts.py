@@ -68,16 +68,24 @@ def test_limits_leave_families_out_and_name_them(asia: Federation) -> None:
     few = limited(asia, max_candidates=3)
     assert len(few.listed) == 3
     assert set(few.families) | set(few.left_out) == set(whole.families)
-    small = limited(asia, family_cells=4, state_cells=4)
+    small = limited(asia, family_cells=4, state_cells=4, consensus_cells=4)
     sizes = {family: len(family.parents) for family in whole.families}
     assert set(small.families) == {family for family, parents in sizes.items() if parents < 2}
     assert set(small.left_out) == {family for family, parents in sizes.items() if parents >= 2}
     assert small.listed[0].dag in {candidate.dag for candidate in whole.listed}
 
 
+def test_families_of_the_consensus_are_left_out_last(asia: Federation) -> None:
+    found = limited(asia, family_cells=4, state_cells=4)
+    assert found.uncounted == ()
+    own = set(families_of([asia.result.consensus.dag]))
+    assert own <= set(found.families)
+    assert {len(family.parents) for family in set(found.families) - own} <= {0, 1}
+
+
 def test_what_cannot_be_counted_stays_as_the_structures_have_it(asia: Federation) -> None:
     """A variable with two parents in the consensus cannot be counted; others are chosen."""
-    candidates = limited(asia, family_cells=4, state_cells=4)
+    candidates = limited(asia, family_cells=4, state_cells=4, consensus_cells=4)
     consensus = asia.result.consensus.dag
     large = {family for family in families_of([consensus]) if len(family.parents) > 1}
     assert large
@@ -113,7 +121,7 @@ def test_columns_of_many_states_lose_no_edge() -> None:
     candidates = candidates_of([(1.0, path_states(path))], schema, Candidate(1.0, state, edge))
     begun = begin(candidates, *summed(tables, candidates.families), rng)
     assert begun.dag.adjacency.sum() == 1
-    tight = CandidateLimits(state_cells=20_000)
+    tight = CandidateLimits(state_cells=20_000, consensus_cells=20_000)
     candidates = candidates_of(
         [(1.0, path_states(path))], schema, Candidate(1.0, state, edge), tight
     )

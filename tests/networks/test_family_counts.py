@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import DataError, StructureError
 from fedbn.networks.family_counts import (
+    LARGEST_TABLE,
     MAX_ROWS,
     Family,
     FamilyCounts,
@@ -109,8 +110,26 @@ def test_what_families_must_be() -> None:
     with pytest.raises(DataError, match="categorical data only"):
         FamilyTables(Schema.gaussian("ab"), (Family(0, ()),))
     many = Schema.categorical({f"v{i:02d}": [str(s) for s in range(9)] for i in range(30)})
-    with pytest.raises(DataError, match=f"at most {MAX_CELLS} cells, not {9**30}"):
+    with pytest.raises(DataError, match=f"at most {LARGEST_TABLE} cells, not {9**30}"):
         FamilyTables(many, (Family(0, tuple(range(1, 30))),))
+
+
+def test_a_table_too_large_to_be_written_is_counted_all_the_same() -> None:
+    states = [f"{s:03d}" for s in range(200)]
+    schema = Schema.categorical(dict.fromkeys("abcd", states))
+    rng = np.random.default_rng(1)
+    data = Dataset(schema, rng.integers(0, 200, (50, 4)))
+    family = Family(3, (0, 1, 2))
+    counts = count_families(data, [family])
+    assert counts.rows == 50
+    assert counts.filled(family)[0].max() < 200**4
+    for write in (
+        lambda: counts.table(family),
+        lambda: counts.cells,
+        counts.tables.require_written,
+    ):
+        with pytest.raises(DataError, match=f"at most {MAX_CELLS} cells.*, not {200**4}"):
+            write()
 
 
 def test_only_the_same_families_add() -> None:

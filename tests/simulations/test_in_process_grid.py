@@ -25,9 +25,10 @@ def test_warnings_of_sites_are_given_where_the_grid_is(
     processes: int | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     grid = InProcessGrid({}, [{}, {}], app=warning_app, processes=processes)
-    with grid, pytest.warns(FedbnWarning) as caught:
+    with grid:
         messages = [Message(RecordDict(), node, "query") for node in grid.get_node_ids()]
-        replies = list(grid.send_and_receive(messages))
+        with pytest.warns(FedbnWarning) as caught:
+            replies = list(grid.send_and_receive(messages))
     assert all(reply.has_content() for reply in replies)
     said = [str(each.message) for each in caught]
     assert said == [f"site {node} has a doubt" for node in grid.get_node_ids()]
