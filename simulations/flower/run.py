@@ -117,7 +117,7 @@ def superlink(
     """
     (port,) = free_ports(1)
     ray = {"RAY_TMPDIR": str(place)} if len(str(place)) <= LONGEST_RAY_FOLDER else {}
-    home = new_home(place, **(variables or {}), **ray)
+    home = new_home(place, **variables, **ray)
     write_connection(home, f"127.0.0.1:{port}", ca=None)
     options = ("--insecure", "--simulation", "--host", "127.0.0.1", "--port", str(port))
     process = start(home, SUPERLINK, "flower-superlink", *options, folder=folder)
