@@ -21,19 +21,19 @@ namespace fedbn::loops {
     FEDBN_AVX512 static result name##_avx512 parameters { return body::name arguments; }    \
     FEDBN_AVX2 static result name##_avx2 parameters { return body::on_avx2 arguments; }     \
     static result name##_plain parameters { return body::name arguments; }                  \
-    static auto* const best_##name = kind_of_processor() == Kind::avx512 ? name##_avx512    \
-                                     : kind_of_processor() == Kind::avx2 ? name##_avx2      \
+    static auto* const best_##name = kind_of_processor() == LoopKind::avx512 ? name##_avx512    \
+                                     : kind_of_processor() == LoopKind::avx2 ? name##_avx2      \
                                                                          : name##_plain;    \
     result name parameters { return best_##name arguments; }
 
-enum class Kind { plain, avx2, avx512 };
+enum class LoopKind { plain, avx2, avx512 };
 
-static Kind kind_of_processor() {
+static LoopKind kind_of_processor() {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2"))
-        return Kind::avx512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? Kind::avx2 : Kind::plain;
+        return LoopKind::avx512;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? LoopKind::avx2 : LoopKind::plain;
 }
 #else
 #define FEDBN_ALWAYS_INLINE inline

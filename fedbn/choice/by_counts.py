@@ -67,7 +67,7 @@ RESTARTS = 400
 @dataclass(frozen=True, eq=False)
 class Counted:
     """What is known of one family: shared and own score in nats, and the summed counts, as
-    `FamilyCounts.filled` gives them."""
+    `FamilyCounts.filled_cells` gives them."""
 
     shared: float
     own: float
@@ -248,7 +248,7 @@ def _total(dag: DAG, score_of: Callable[[Family], float], of: Candidates | Climb
 
 def _with_scores(counts: FamilyCounts, scores: FamilyScores) -> dict[Family, Counted]:
     return {
-        family: Counted(float(scores.shared[f]), float(scores.own[f]), counts.filled(family))
+        family: Counted(float(scores.shared[f]), float(scores.own[f]), counts.filled_cells(family))
         for f, family in enumerate(counts.tables.families)
     }
 

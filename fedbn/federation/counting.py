@@ -220,7 +220,7 @@ def advance(state: Counting, answers: Mapping[str, FamilyAnswer]) -> Counting:
     """
     sites = sorted(answers)
     if state.climb is None and state.split is not None:
-        groups = _confirmed(state, state.split, answers)
+        groups = _confirm(state, state.split, answers)
         if groups is not None:
             return replace(state, groups=groups, ended=True)
     counts, own = _sum([answers[site] for site in sites])
@@ -251,7 +251,7 @@ def hear(
     return replace(state, climb=climb, rounds_left=state.rounds_left - 1)
 
 
-def _confirmed(
+def _confirm(
     state: Counting, split: Groups, answers: Mapping[str, FamilyAnswer]
 ) -> Groups | None:
     """The parts of the sites that answered, where a structure for each is better than a common one;

@@ -273,7 +273,7 @@ def row_weight_of_structures(replies: Sequence[ClientReply]) -> float:
     expected = []
     for k in weights:
         own = _of_class(k, replies)
-        inputs = merge_inputs(*_weighted(own))
+        inputs = merge_inputs(*_weigh(own))
         expected.append(expected_chance_pairs(moral_votes_of(inputs), inputs.total, len(own)))
     return weights[class_by_chance(expected)]
 
@@ -283,7 +283,7 @@ def _of_class(row_weight: float, replies: Sequence[ClientReply]) -> list[ClientR
     return [reply.of_class(row_weight) for reply in replies if row_weight in reply.row_weights]
 
 
-def _weighted(replies: Sequence[ClientReply]) -> tuple[list[DAG], list[int]]:
+def _weigh(replies: Sequence[ClientReply]) -> tuple[list[DAG], list[int]]:
     """All structures, with weights of the same total for every client; none of weight 0."""
     shares = integer_weights(
         [reply.weights for reply in replies], [reply.dags for reply in replies]
@@ -308,7 +308,7 @@ def _fused_class(
         raise ConfigError(
             f"structures that are here are fused in the open, not by {settings.aggregation}"
         )
-    dags, weights = _weighted(_of_class(row_weight, replies))
+    dags, weights = _weigh(_of_class(row_weight, replies))
     paths, path, consensus = fuse_weighted(dags, weights, settings, progress=progress)
     return FusedClass(row_weight, paths, path, consensus)
 

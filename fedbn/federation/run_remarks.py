@@ -114,13 +114,13 @@ def _on_families(choice: CountedChoice, schema: Schema) -> list[str]:
     kept = choice.uncounted
     if kept:
         said.append(
-            f"too large to be counted, so that the structures alone decide: {_named(kept, schema)}"
+            f"too large to be counted, so that the structures alone decide: {_name_all(kept, schema)}"
         )
     others = sorted(set(choice.left_out) - set(kept), key=lambda family: _size(family, schema))
     if others:
         said.append(
             f"{count_of(len(others), 'family')} of other candidates had tables too large to be "
-            f"counted, the smallest {_named(others[:1], schema)}"
+            f"counted, the smallest {_name_all(others[:1], schema)}"
         )
     return said
 
@@ -129,10 +129,10 @@ def _size(family: Family, schema: Schema) -> tuple[int, Family]:
     return cells_of(schema, family), family
 
 
-def _named(families: Sequence[Family], schema: Schema) -> str:
+def _name_all(families: Sequence[Family], schema: Schema) -> str:
     """
     >>> schema = Schema.categorical({"a": "01", "b": "012"})
-    >>> _named([Family(1, (0,))], schema)
+    >>> _name_all([Family(1, (0,))], schema)
     'b given a (6 cells)'
     """
     told = [

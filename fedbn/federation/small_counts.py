@@ -49,7 +49,7 @@ def round_counts(counts: FamilyCounts, rule: CountRule) -> FamilyCounts:
     """The counts as multiples of the rule's unit, every family with the same sum."""
     if rule.unit == 1:
         return counts
-    total, filled = rule.rows(counts.rows), map(counts.filled, counts.tables.families)
+    total, filled = rule.rows(counts.rows), map(counts.filled_cells, counts.tables.families)
     rounded = [(places, _round_to(own, rule.unit, total)) for places, own in filled]
     return counts_of_filled(counts.tables, rounded)
 

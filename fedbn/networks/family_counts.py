@@ -215,7 +215,7 @@ class FamilyCounts:
         cells[self.places] = self.counts
         return cells
 
-    def filled(self, family: Family) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def filled_cells(self, family: Family) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The cells of one family that count any row, from 0, and their counts; both int64 [S].
 
         Raises KeyError where it was not counted.
@@ -231,7 +231,7 @@ class FamilyCounts:
         ------
         KeyError : it was not counted. DataError : it has more than MAX_CELLS cells.
         """
-        places, counts = self.filled(family)
+        places, counts = self.filled_cells(family)
         size = self.tables.cells_of(family)
         if size > MAX_CELLS:
             raise DataError(f"at most {MAX_CELLS} cells can be written out, not {size}")
@@ -242,7 +242,7 @@ class FamilyCounts:
     def of(self, families: Iterable[Family]) -> FamilyCounts:
         """The counts of some of these families; raises KeyError where one was not counted."""
         tables = FamilyTables(self.tables.schema, tuple(sorted(set(families))))
-        return counts_of_filled(tables, [self.filled(family) for family in tables.families])
+        return counts_of_filled(tables, [self.filled_cells(family) for family in tables.families])
 
     def __add__(self, other: FamilyCounts) -> FamilyCounts:
         """The counts over the rows of both.
@@ -280,7 +280,7 @@ class FamilyCounts:
 def counts_of_filled(
     tables: FamilyTables, filled: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 ) -> FamilyCounts:
-    """The counts of families from the filled cells of each, as `FamilyCounts.filled` gives them."""
+    """The counts of families from the filled cells of each, as `FamilyCounts.filled_cells` gives them."""
     places = [own + start for (own, _), start in zip(filled, tables.start, strict=False)]
     return FamilyCounts(tables, np.concatenate(places), np.concatenate([own for _, own in filled]))
 

@@ -22,7 +22,7 @@ from fedbn.errors import FedbnError, SearchError
 
 LONGEST = 1e6  # seconds: a process cannot wait for much more
 
-__all__ = ["Answer", "answer_of", "serve", "timed"]
+__all__ = ["Answer", "answer_of", "serve", "run_timed"]
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,14 @@ def serve(compute: Callable[[Any], object]) -> None:
     os.dup2(2, 1)  # what a solver prints must not get between
     answer: object
     try:
-        answer = timed(compute, pickle.loads(task))
+        answer = run_timed(compute, pickle.loads(task))
     except FedbnError as error:
         answer = error
     with answers:
         pickle.dump(answer, answers)
 
 
-def timed(compute: Callable[[Any], object], task: object) -> Answer:
+def run_timed(compute: Callable[[Any], object], task: object) -> Answer:
     """`compute`'s result for the task, what it took, and what the process had taken before."""
     ready = time.process_time()
     result = compute(task)

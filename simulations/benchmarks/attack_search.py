@@ -58,7 +58,7 @@ def search_attack(
         now, drift = start, smhd(honest, fuse(start))
         done += 1
         for _ in range(tries * (place + 1) // len(starts) - done):
-            other = _changed(now, rng, max_edges)
+            other = _change(now, rng, max_edges)
             reached = smhd(honest, fuse(other))
             done += 1
             if reached >= drift:
@@ -68,7 +68,7 @@ def search_attack(
     return Found(best.dag, best.drift, done)
 
 
-def _changed(dag: DAG, rng: np.random.Generator, max_edges: int) -> DAG:
+def _change(dag: DAG, rng: np.random.Generator, max_edges: int) -> DAG:
     """With up to `MOST_CHANGES` edges added, removed or turned, whichever keep it a DAG."""
     matrix = dag.adjacency.copy()
     for x, y in _pairs(rng, dag.n):

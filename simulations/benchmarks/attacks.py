@@ -195,7 +195,7 @@ def attack(
         )
 
 
-def searched(network: str, dags: Sequence[DAG], hostile: int, tries: int, seed: int) -> Row:
+def search_structure(network: str, dags: Sequence[DAG], hostile: int, tries: int, seed: int) -> Row:
     """The worst attack of `hostile` sites that a search finds, on honest sites that send `dags`."""
     honest = [ClientReply(f"honest {i:02}", (dag,), (1.0,), "ok") for i, dag in enumerate(dags)]
     before, honest_seconds = fuse(honest)
@@ -289,7 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for honest, hostile in cases:
             rows: Iterable[Row]
             if options.search:
-                rows = [searched(network, dags[:honest], hostile, options.search, options.seed)]
+                rows = [search_structure(network, dags[:honest], hostile, options.search, options.seed)]
             else:
                 rows = attack(network, dags[:honest], hostile, options.attacks, options.seed)
             for row in rows:

@@ -122,7 +122,7 @@ def test_a_table_too_large_to_be_written_is_counted_all_the_same() -> None:
     family = Family(3, (0, 1, 2))
     counts = count_families(data, [family])
     assert counts.rows == 50
-    assert counts.filled(family)[0].max() < 200**4
+    assert counts.filled_cells(family)[0].max() < 200**4
     for write in (
         lambda: counts.table(family),
         lambda: counts.cells,
@@ -185,7 +185,7 @@ def test_a_table_larger_than_the_rows_has_the_cells_that_count_rows() -> None:
     pairs: dict[tuple[int, int], int] = {}
     for a, b in data.codes.tolist():
         pairs[a, b] = pairs.get((a, b), 0) + 1
-    places, numbers = counts.filled(family)
+    places, numbers = counts.filled_cells(family)
     found = zip(places.tolist(), numbers.tolist(), strict=True)
     assert {divmod(place, 150): n for place, n in found} == pairs
     assert counts.table(family).sum() == counts.rows == 300

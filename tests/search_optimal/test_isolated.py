@@ -13,7 +13,7 @@ from fedbn.learners import LearnerSettings, learn
 from fedbn.limits import Limit
 from fedbn.scores import make_score
 from fedbn.search import child_process
-from fedbn.search.child_process import timed
+from fedbn.search.child_process import run_timed
 from fedbn.search.optimal import isolated, learn_optimal
 from fedbn.search.optimal.isolated import learn_isolated
 from tests.search_optimal.instances import categorical, gaussian
@@ -53,7 +53,7 @@ def test_seconds_are_those_of_the_search_and_the_start_is_told_apart(
         clock["now"] += seconds
         return seconds
 
-    answer = timed(lambda _: spend(3.0), None)
+    answer = run_timed(lambda _: spend(3.0), None)
     assert (answer.result, answer.seconds, answer.startup_seconds) == (3.0, 3.0, 5.0)
 
 

@@ -10,7 +10,7 @@ from fedbn.graphs.distances import smhd
 from fedbn.graphs.random import perturb
 from fedbn.networks.catalog import load_network
 from simulations.benchmarks.attack_search import search_attack
-from simulations.benchmarks.attacks import ATTACKS, Target, attack, main, searched, under_order
+from simulations.benchmarks.attacks import ATTACKS, Target, attack, main, search_structure, under_order
 
 
 def test_an_order_and_a_number_of_edges() -> None:
@@ -79,6 +79,6 @@ def test_what_a_search_finds_against_child_is_small_and_warned_of() -> None:
     truth = child.reorder(sorted(child.names))
     rng = np.random.default_rng(3)
     honest = [perturb(truth, 4, rng=rng) for _ in range(7)]
-    row = searched("child", honest, 3, 60, 1)
+    row = search_structure("child", honest, 3, 60, 1)
     assert row.drift <= 5
     assert row.warned or row.drift <= 3
