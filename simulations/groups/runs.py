@@ -109,13 +109,17 @@ def _k_means(flat: NDArray[np.float64], count: int, rng: np.random.Generator) ->
 
 
 def _mixture(flat: NDArray[np.float64], count: int, rng: np.random.Generator) -> tuple[int, ...]:
-    """The best of some runs of EM for a mixture of independent edges, Beta(2, 2) on each."""
+    """The best of some runs of EM for a mixture of independent edges.
+
+    Probabilities are smoothed by a hundredth of a site: with more, hundreds of absent edges put all
+    sites into the larger component.
+    """
     best, most = np.zeros(len(flat), np.int64), -np.inf
     for _ in range(RESTARTS):
         share = rng.dirichlet(np.full(count, 0.1), size=len(flat))
         for _ in range(50):
             size = share.sum(axis=0)
-            p = (share.T @ flat + 1.0) / (size[:, None] + 2.0)
+            p = (share.T @ flat + 0.01) / (size[:, None] + 0.02)
             log = flat @ np.log(p).T + (1 - flat) @ np.log1p(-p).T + np.log(size + 1.0)
             top = log.max(axis=1, keepdims=True)
             share = np.exp(log - top)
