@@ -56,7 +56,7 @@ def core_of(consensuses: Sequence[DAG]) -> SharedCore:
         tuple(edge for edge in each.edges if not shared[names.index(edge[0]), names.index(edge[1])])
         for each in consensuses
     )
-    compelled = [_compelled(each) for each in consensuses]
+    compelled = [_compelled_arrows(each) for each in consensuses]
     order, cycle = _common_order(np.logical_or.reduce(compelled))
     return SharedCore(
         dag,
@@ -66,7 +66,7 @@ def core_of(consensuses: Sequence[DAG]) -> SharedCore:
     )
 
 
-def _compelled(dag: DAG) -> NDArray[np.bool_]:
+def _compelled_arrows(dag: DAG) -> NDArray[np.bool_]:
     """bool [n, n]: the arrows of the equivalence class."""
     adjacency = dag_to_cpdag(dag).adjacency
     arrows: NDArray[np.bool_] = adjacency & ~adjacency.T
