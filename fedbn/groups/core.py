@@ -2,8 +2,9 @@
 
 The groups' networks are DAGs of their own orders, so two of them may join a pair in opposite
 directions, or one of them in a direction that closes a cycle with the other. The core has the pairs
-that all groups join. Each group's edges are turned to one common order where there is one: an
-order in which no arrow of any group's equivalence class points backwards.
+that all groups join. Whether there is one order of the variables that no arrow of any group's
+equivalence class contradicts is told, and a cycle of such arrows where there is none; the groups'
+own DAGs are left as they are.
 """
 
 from __future__ import annotations
