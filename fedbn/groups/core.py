@@ -2,8 +2,9 @@
 
 The groups' networks are DAGs of their own orders, so two of them may join a pair in opposite
 directions, or one of them in a direction that closes a cycle with the other. The core has the pairs
-that all groups join. Each group's edges are turned to one common order where there is one: an
-order in which no arrow of any group's equivalence class points backwards.
+that all groups join. Whether there is one order of the variables that no arrow of any group's
+equivalence class contradicts is told, and a cycle of such arrows where there is none; the groups'
+own DAGs are left as they are.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def core_of(consensuses: Sequence[DAG]) -> SharedCore:
         tuple(edge for edge in each.edges if not shared[names.index(edge[0]), names.index(edge[1])])
         for each in consensuses
     )
-    compelled = [_compelled(each) for each in consensuses]
+    compelled = [_compelled_arrows(each) for each in consensuses]
     order, cycle = _common_order(np.logical_or.reduce(compelled))
     return SharedCore(
         dag,
@@ -66,7 +67,7 @@ def core_of(consensuses: Sequence[DAG]) -> SharedCore:
     )
 
 
-def _compelled(dag: DAG) -> NDArray[np.bool_]:
+def _compelled_arrows(dag: DAG) -> NDArray[np.bool_]:
     """bool [n, n]: the arrows of the equivalence class."""
     adjacency = dag_to_cpdag(dag).adjacency
     arrows: NDArray[np.bool_] = adjacency & ~adjacency.T

@@ -17,9 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError
-from fedbn.groups.one_population import coherence, explained, explained_by_spans, residuals_of
+from fedbn.groups.one_population import (
+    coherence,
+    explained_by_parts,
+    explained_by_spans,
+    residuals_of,
+)
 from fedbn.groups.requested import requested_groups
-from fedbn.groups.tree import SiteTree, renumbered
+from fedbn.groups.tree import SiteTree, renumber
 from fedbn.wording import count_of
 
 __all__ = ["ALPHA", "Cut", "Split", "cut_by_test", "cut_into", "cut_of"]
@@ -105,7 +110,7 @@ def cut_by_test(tree: SiteTree, alpha: float = ALPHA) -> Cut:
         if split.made:
             labels[list(split.part)] = labels.max() + 1
             waiting += [np.array(split.part), np.array(split.rest)]
-    return Cut(renumbered(labels), tuple(splits))
+    return Cut(renumber(labels), tuple(splits))
 
 
 def _best_split(
@@ -125,7 +130,7 @@ def _best_split(
     best = np.zeros(len(members), np.bool_)
     best[ordered[start:end]] = True
     k, m = int(best.sum()), len(best)
-    differ = float(explained(residuals, best[None])[0]) * m / (k * (m - k))
+    differ = float(explained_by_parts(residuals, best[None])[0]) * m / (k * (m - k))
     p = coherence(residuals, tree.profiles.pairs, shares.sum(axis=0), best, rng)
     part, rest = (tuple(int(i) for i in members[side]) for side in (best, ~best))
     return Split(part, rest, p, alpha * len(members) / tree.m, differ)

@@ -81,7 +81,7 @@ def differences_of(
                 for a, b in np.argwhere(np.triu(own[g] != own[h], k=1)).tolist()
             ]
             for kind in ("edge", "direction"):
-                found += _adjusted([row for row in rows if row.kind == kind])
+                found += _adjust([row for row in rows if row.kind == kind])
     return tuple(found)
 
 
@@ -135,7 +135,7 @@ def _difference(
     )
 
 
-def _adjusted(rows: Sequence[Difference]) -> list[Difference]:
+def _adjust(rows: Sequence[Difference]) -> list[Difference]:
     """The rows of one kind of one pair of groups, by p, with adjusted p-values."""
     from dataclasses import replace
 

@@ -15,7 +15,7 @@ from fedbn.groups.cut import ALPHA, Cut, cut_of
 from fedbn.groups.differences import Difference, differences_of
 from fedbn.groups.outliers import outliers_of
 from fedbn.groups.profiles import SiteStructures, profiles_of
-from fedbn.groups.tree import SiteTree, renumbered, tree_of
+from fedbn.groups.tree import SiteTree, renumber, tree_of
 from fedbn.wording import count_of, list_some
 
 __all__ = ["Grouping", "given_groups", "group_sites"]
@@ -137,9 +137,9 @@ def group_sites(
     ------
     ConfigError, StructureError : see `profiles_of` and `cut_of`.
     """
-    ordered = _ordered(structures)
+    ordered = _order_sites(structures)
     tree = tree_of(profiles_of(ordered))
-    return _fused(ordered, tree, cut_of(tree, groups), groups, fuse, whole)
+    return _fuse_groups(ordered, tree, cut_of(tree, groups), groups, fuse, whole)
 
 
 def given_groups(
@@ -151,7 +151,7 @@ def given_groups(
     ------
     ConfigError : a site has no group, or a group is given for a site that is not there.
     """
-    ordered = _ordered(structures)
+    ordered = _order_sites(structures)
     labels = [entry.site for entry in ordered]
     different = sorted(set(labels) ^ set(names))
     if different:
@@ -160,10 +160,10 @@ def given_groups(
     known = sorted(set(names.values()))
     numbers = np.array([known.index(names[label]) for label in labels])
     tree = tree_of(profiles_of(ordered))
-    return _fused(ordered, tree, Cut(renumbered(numbers)), "given", fuse, None)
+    return _fuse_groups(ordered, tree, Cut(renumber(numbers)), "given", fuse, None)
 
 
-def _ordered(structures: Sequence[SiteStructures]) -> tuple[SiteStructures, ...]:
+def _order_sites(structures: Sequence[SiteStructures]) -> tuple[SiteStructures, ...]:
     """By label, with names sorted."""
     from dataclasses import replace
 
@@ -173,7 +173,7 @@ def _ordered(structures: Sequence[SiteStructures]) -> tuple[SiteStructures, ...]
     )
 
 
-def _fused(
+def _fuse_groups(
     ordered: tuple[SiteStructures, ...],
     tree: SiteTree,
     cut: Cut,

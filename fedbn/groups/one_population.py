@@ -26,14 +26,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.arrays import Ints
+from fedbn.arrays import Floats, Ints
 
 __all__ = [
     "DRAWS",
     "MOST_SITES",
     "coherence",
     "communities",
-    "explained",
+    "explained_by_parts",
     "explained_by_spans",
     "residuals_of",
 ]
@@ -45,13 +45,11 @@ ENOUGH = 50
 MOST_SITES = 32
 """A larger set is tested by so many of its sites."""
 
-Matrix = NDArray[np.float64]
-
 
 def coherence(
-    residuals: Matrix,
+    residuals: Floats,
     pairs: Ints,
-    votes: Matrix,
+    votes: Floats,
     part: NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> float:
@@ -70,7 +68,7 @@ def coherence(
     blocks = np.sort(communities(pairs, votes)[pairs], axis=1)[:, 0]
     chosen = _some_sites(part, rng)
     own, side = residuals[chosen], part[chosen]
-    observed = float(explained(own, side[None])[0])
+    observed = float(explained_by_parts(own, side[None])[0])
     grams = np.stack([_gram(own[:, blocks == b]) for b in np.unique(blocks)])
     beyond = 0
     for drawn, best in enumerate(_redrawn(grams, rng), start=1):
@@ -80,7 +78,7 @@ def coherence(
     return (1 + beyond) / (1 + DRAWS)
 
 
-def residuals_of(shares: Matrix, covariate: Matrix) -> Matrix:
+def residuals_of(shares: Floats, covariate: Floats) -> Floats:
     """What is left of every pair's shares by a line through a covariate of the sites.
 
     Parameters
@@ -89,15 +87,15 @@ def residuals_of(shares: Matrix, covariate: Matrix) -> Matrix:
     covariate : float64 [m]; where all are equal, it is the mean that is taken out.
     """
     if np.ptp(covariate) == 0:
-        constant: Matrix = shares - shares.mean(axis=0)
+        constant: Floats = shares - shares.mean(axis=0)
         return constant
     centred = covariate - covariate.mean()
     slope = centred @ shares / (centred @ centred)
-    left: Matrix = shares - shares.mean(axis=0) - np.outer(centred, slope)
+    left: Floats = shares - shares.mean(axis=0) - np.outer(centred, slope)
     return left
 
 
-def explained(residuals: Matrix, parts: NDArray[np.bool_]) -> Matrix:
+def explained_by_parts(residuals: Floats, parts: NDArray[np.bool_]) -> Floats:
     """u' G u of some splits, float64 [k].
 
     Parameters
@@ -111,12 +109,12 @@ def explained(residuals: Matrix, parts: NDArray[np.bool_]) -> Matrix:
     scale = np.sqrt(sizes * (m - sizes) / m)
     inside, outside = scale / sizes, -scale / (m - sizes)
     contrasts = np.where(parts, inside[:, None], outside[:, None])
-    found: Matrix = ((contrasts @ residuals) ** 2).sum(axis=1) - contrasts**2 @ norms
+    found: Floats = ((contrasts @ residuals) ** 2).sum(axis=1) - contrasts**2 @ norms
     return found
 
 
-def explained_by_spans(residuals: Matrix, spans: Ints) -> Matrix:
-    """`explained` of splits whose one side are neighbours: rows start to end, int64 [k, 2].
+def explained_by_spans(residuals: Floats, spans: Ints) -> Floats:
+    """`explained_by_parts` where one side are neighbours: rows start to end, int64 [k, 2].
 
     Sums of spans are differences of running sums, so the cost is that of the tree's branches times
     the pairs, not of all sites for every branch.
@@ -129,14 +127,14 @@ def explained_by_spans(residuals: Matrix, spans: Ints) -> Matrix:
     apart = sums / sizes[:, None] - (residuals.sum(axis=0) - sums) / (m - sizes)[:, None]
     outside = (residuals**2).sum() - norms
     own = squared * (norms / sizes**2 + outside / (m - sizes) ** 2)
-    found: Matrix = squared * (apart**2).sum(axis=1) - own
+    found: Floats = squared * (apart**2).sum(axis=1) - own
     return found
 
 
-def _sums(rows: Matrix, spans: Ints) -> Matrix:
+def _sums(rows: Floats, spans: Ints) -> Floats:
     """The sum of the rows of each span."""
     running = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
-    sums: Matrix = running[spans[:, 1]] - running[spans[:, 0]]
+    sums: Floats = running[spans[:, 1]] - running[spans[:, 0]]
     return sums
 
 
@@ -153,7 +151,7 @@ def _some_sites(part: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np
     return np.sort(np.concatenate(drawn))
 
 
-def communities(pairs: Ints, votes: Matrix) -> Ints:
+def communities(pairs: Ints, votes: Floats) -> Ints:
     """int64 [n]: the community of every variable in the graph of the votes on pairs.
 
     Numbered by their first variables; Louvain with a fixed seed, a variable without a vote is one
@@ -174,14 +172,14 @@ def communities(pairs: Ints, votes: Matrix) -> Ints:
     return of
 
 
-def _gram(residuals: Matrix) -> Matrix:
+def _gram(residuals: Floats) -> Floats:
     """Products of the sites' residuals, without those of a site with itself."""
     gram = residuals @ residuals.T
     np.fill_diagonal(gram, 0.0)
     return gram
 
 
-def _redrawn(grams: Matrix, rng: np.random.Generator) -> Iterator[float]:
+def _redrawn(grams: Floats, rng: np.random.Generator) -> Iterator[float]:
     """The largest eigenvalues of `DRAWS` redrawn sums of blocks, [B, m, m], by random signs."""
     count, m, _ = grams.shape
     for begin in range(0, DRAWS, 100):

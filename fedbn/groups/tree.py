@@ -57,7 +57,7 @@ class SiteTree:
         of = np.arange(2 * self.m - 1)
         for row, (left, right) in enumerate(self.linkage[: self.m - groups, :2].astype(np.int64)):
             of[(of == of[left]) | (of == of[right])] = self.m + row
-        return renumbered(of[: self.m])
+        return renumber(of[: self.m])
 
 
 def tree_of(profiles: SiteProfiles) -> SiteTree:
@@ -69,10 +69,10 @@ def tree_of(profiles: SiteProfiles) -> SiteTree:
     return SiteTree(profiles, distances, np.empty((0, 4)) if few else average(distances))
 
 
-def renumbered(labels: NDArray[np.int64]) -> tuple[int, ...]:
+def renumber(labels: NDArray[np.int64]) -> tuple[int, ...]:
     """Labels as 0, 1, ... in the order in which they first occur.
 
-    >>> renumbered(np.array([7, 7, 3, 7, 9]))
+    >>> renumber(np.array([7, 7, 3, 7, 9]))
     (0, 0, 1, 0, 2)
     """
     numbers: dict[int, int] = {}

@@ -83,6 +83,13 @@ def fuse(
     groups_file: Annotated[
         Path | None, typer.Option(help="The groups, if they are known: CSV with site,group.")
     ] = None,
+    site_rows: Annotated[
+        str | None,
+        typer.Option(
+            help="Rows behind each DAG, with commas: 500,1200,800. With them the test of --groups "
+            "auto knows what is due to fewer rows, and finds more.",
+        ),
+    ] = None,
     polish: Annotated[
         bool,
         typer.Option(
@@ -133,6 +140,7 @@ def fuse(
         robust=robust,
         groups=groups,
         groups_file=groups_file,
+        site_rows=site_rows,
         polish=polish,
         seed=seed,
         random_ties=random_ties,

@@ -66,7 +66,9 @@ def fuse_and_report(
     path, consensus, before = _search(inputs, options)
     times = {"seconds": time.process_time() - began, "startup_seconds": began}
     warn_of(path, consensus)
-    outcome = _with_groups(_outcome(inputs, path, consensus, truth), options)
+    outcome = _with_groups(
+        _outcome(inputs, path, consensus, truth, options.rows_of(len(inputs))), options
+    )
     if options.out is not None:
         with stages(not (options.quiet or options.as_json)) as notify:
             notify("writing tables, figures and report")
@@ -144,12 +146,17 @@ def _search(
 
 
 def _outcome(
-    inputs: Sequence[NamedDAG], path: McbncPath, consensus: Consensus, truth: DAG | None
+    inputs: Sequence[NamedDAG],
+    path: McbncPath,
+    consensus: Consensus,
+    truth: DAG | None,
+    rows: Sequence[int | None],
 ) -> Outcome:
     from fedbn.results.outcome import Client, Outcome
 
     clients = tuple(
-        Client(entry.label, (entry.dag.reorder(path.names),), (entry.weight,)) for entry in inputs
+        Client(entry.label, (entry.dag.reorder(path.names),), (entry.weight,), rows=own)
+        for entry, own in zip(inputs, rows, strict=True)
     )
     return Outcome(
         clients, path, consensus, gold=None if truth is None else truth.reorder(path.names)

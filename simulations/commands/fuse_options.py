@@ -34,6 +34,7 @@ class FuseOptions:
     files: tuple[Path, ...] = ()
     groups: str = "no"
     groups_file: Path | None = None
+    site_rows: str | None = None
 
     def require_possible(self, n_inputs: int) -> None:
         """Check what MCBNC is told before anything is loaded; raises ConfigError."""
@@ -48,6 +49,7 @@ class FuseOptions:
             raise ConfigError(
                 f"--groups must be at most the number of structures, {n_inputs}, not {self.groups}"
             )
+        self.rows_of(n_inputs)
         require_one_of("reading", self.reading, READINGS)
         poolings_of(self.robust)
         if self.theta is not None:
@@ -58,6 +60,18 @@ class FuseOptions:
             )
         if self.seconds is not None and not self.seconds > 0.0:
             raise ConfigError(f"--seconds must be positive, not {self.seconds:g}")
+
+    def rows_of(self, n_inputs: int) -> tuple[int | None, ...]:
+        """The rows behind each structure, None where they are not told; raises ConfigError."""
+        if self.site_rows is None:
+            return (None,) * n_inputs
+        parts = [part.strip() for part in self.site_rows.split(",")]
+        if len(parts) != n_inputs or not all(p.isascii() and p.isdigit() and int(p) for p in parts):
+            raise ConfigError(
+                f"--site-rows must be one number above 0 for each of the {n_inputs} structures, "
+                f"with commas, not {self.site_rows!r}"
+            )
+        return tuple(int(part) for part in parts)
 
 
 def settings_of(options: FuseOptions) -> dict[str, Any]:

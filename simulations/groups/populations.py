@@ -19,7 +19,7 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork, table_shape
 from fedbn.networks.random import node_names, random_bayesian_network
 
-__all__ = ["base_network", "moved", "populations", "rows_of_sites", "tables_of"]
+__all__ = ["base_network", "move_edges", "populations", "rows_of_sites", "tables_of"]
 
 MOST_PARENTS = 4
 """No edge is moved to a variable that has so many."""
@@ -44,10 +44,10 @@ def populations(
     network: BayesianNetwork, count: int, edges: int, rng: np.random.Generator
 ) -> tuple[BayesianNetwork, ...]:
     """The network, and others with so many of its edges moved, each on its own."""
-    return (network, *(moved(network, edges, rng) for _ in range(count - 1)))
+    return (network, *(move_edges(network, edges, rng) for _ in range(count - 1)))
 
 
-def moved(network: BayesianNetwork, edges: int, rng: np.random.Generator) -> BayesianNetwork:
+def move_edges(network: BayesianNetwork, edges: int, rng: np.random.Generator) -> BayesianNetwork:
     """The network with so many edges moved; the new ones join pairs that were not joined before.
 
     Raises

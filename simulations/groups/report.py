@@ -21,7 +21,11 @@ def sections(part: str, rows: Sequence[Row]) -> list[Section]:
     if part == "alike":
         return [_false_alarms(rows)]
     title = "Groups found" if part == "groups" else "Every site of its own population"
-    return [_found(title, rows), _distances(rows), *([_summary(rows)] if part == "groups" else [])]
+    return [
+        _indices(title, rows),
+        _distances(rows),
+        *([_summary(rows)] if part == "groups" else []),
+    ]
 
 
 def _cells(rows: Sequence[Row]) -> list[tuple[list[Any], list[Row]]]:
@@ -65,7 +69,7 @@ def _alarms(rows: Sequence[Row], way: str) -> str:
     return f"{sum(row[f'{way}_groups'] > 1 for row in rows)} of {len(rows)}"
 
 
-def _found(title: str, rows: Sequence[Row]) -> Section:
+def _indices(title: str, rows: Sequence[Row]) -> Section:
     table = [
         [*cell, len(own), *(f"{_mean(own, f'{way}_ari'):.2f}" for way in WAYS)]
         for cell, own in _cells(rows)

@@ -21,7 +21,7 @@ from fedbn.graphs.distances import smhd
 from fedbn.groups.cut import cut_by_test, cut_into
 from fedbn.groups.fusing import GroupFusion
 from fedbn.groups.profiles import SiteStructures, profiles_of
-from fedbn.groups.tree import renumbered, tree_of
+from fedbn.groups.tree import renumber, tree_of
 from fedbn.learners import LearnerSettings, learn
 from simulations.groups.populations import base_network, populations, rows_of_sites, tables_of
 from simulations.study_cases import Case, Row
@@ -105,17 +105,21 @@ def _k_means(flat: NDArray[np.float64], count: int, rng: np.random.Generator) ->
         cost = float(((flat - centres[labels]) ** 2).sum())
         if cost < least:
             best, least = labels.astype(np.int64), cost
-    return renumbered(best)
+    return renumber(best)
 
 
 def _mixture(flat: NDArray[np.float64], count: int, rng: np.random.Generator) -> tuple[int, ...]:
-    """The best of some runs of EM for a mixture of independent edges, Beta(2, 2) on each."""
+    """The best of some runs of EM for a mixture of independent edges.
+
+    Probabilities are smoothed by a hundredth of a site: with more, hundreds of absent edges put all
+    sites into the larger component.
+    """
     best, most = np.zeros(len(flat), np.int64), -np.inf
     for _ in range(RESTARTS):
         share = rng.dirichlet(np.full(count, 0.1), size=len(flat))
         for _ in range(50):
             size = share.sum(axis=0)
-            p = (share.T @ flat + 1.0) / (size[:, None] + 2.0)
+            p = (share.T @ flat + 0.01) / (size[:, None] + 0.02)
             log = flat @ np.log(p).T + (1 - flat) @ np.log1p(-p).T + np.log(size + 1.0)
             top = log.max(axis=1, keepdims=True)
             share = np.exp(log - top)
@@ -123,7 +127,7 @@ def _mixture(flat: NDArray[np.float64], count: int, rng: np.random.Generator) ->
         value = float((top[:, 0] + np.log(np.exp(log - top).sum(axis=1))).sum())
         if value > most:
             best, most = share.argmax(axis=1).astype(np.int64), value
-    return renumbered(best)
+    return renumber(best)
 
 
 def adjusted_rand_index(one: Sequence[int], other: Sequence[int]) -> float:

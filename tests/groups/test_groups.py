@@ -21,7 +21,7 @@ from fedbn.groups.one_population import (
     DRAWS,
     MOST_SITES,
     coherence,
-    explained,
+    explained_by_parts,
     explained_by_spans,
     residuals_of,
 )
@@ -94,12 +94,12 @@ def test_heights_are_those_of_average_linkage(m: int, seed: int) -> None:
     square[np.triu_indices(m, k=1)] = distances_in_blocks(shares)
     square += square.T
     tree = SiteTree(
-        profiles_of(sites_of([DAG.empty("ab")] * m)), *_linked(distances_in_blocks(shares))
+        profiles_of(sites_of([DAG.empty("ab")] * m)), *_link(distances_in_blocks(shares))
     )
     assert np.allclose(sorted(naive.heights(square.tolist())), tree.linkage[:, 2])
 
 
-def _linked(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _link(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from scipy.cluster.hierarchy import average
 
     return distances, average(distances)
@@ -123,7 +123,7 @@ def test_explained_is_the_sum_over_pairs_of_sites(
     residuals = np.random.default_rng(seed).normal(size=(m, columns))
     part = np.zeros(m, bool)
     part[: data.draw(st.integers(1, m - 1))] = True
-    found = explained(residuals, part[None])[0]
+    found = explained_by_parts(residuals, part[None])[0]
     assert found == pytest.approx(naive.explained(residuals.tolist(), part.tolist()), abs=1e-9)
 
 
@@ -132,7 +132,7 @@ def test_spans_are_explained_as_parts_are(m: int, seed: int) -> None:
     residuals = np.random.default_rng(seed).normal(size=(m, 4))
     spans = np.array([(a, b) for a in range(m) for b in range(a + 1, m + 1) if b - a < m])
     parts = np.array([(np.arange(m) >= a) & (np.arange(m) < b) for a, b in spans])
-    assert np.allclose(explained_by_spans(residuals, spans), explained(residuals, parts))
+    assert np.allclose(explained_by_spans(residuals, spans), explained_by_parts(residuals, parts))
 
 
 @given(st.integers(3, 9), st.integers(0, 10_000))

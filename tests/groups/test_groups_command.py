@@ -91,6 +91,16 @@ def test_given_groups(files: list[str], tmp_path: Path) -> None:
     assert found["tests"] == []
 
 
+def test_rows_that_are_told_are_used(files: list[str]) -> None:
+    told = ["--site-rows", ",".join(["1000"] * 10)]
+    found = json.loads(fuse(*files, "--groups", "auto", *told, "--json"))["grouping"]
+    assert found["rows_told"] is True
+    assert [len(group) for group in found["groups"]] == [6, 4]
+    for wrong in ("1000", "0" + ",9" * 9, "x" + ",9" * 9):
+        result = CliRunner().invoke(app, ["fuse", *files, "--site-rows", wrong])
+        assert isinstance(result.exception, ConfigError) or "site-rows" in result.output
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

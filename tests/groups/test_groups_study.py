@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from fedbn.errors import NetworkError
 from simulations.cli.app import app
-from simulations.groups.populations import base_network, moved, rows_of_sites
+from simulations.groups.populations import base_network, move_edges, rows_of_sites
 from simulations.groups.runs import adjusted_rand_index
 
 
@@ -35,7 +35,7 @@ def test_adjusted_rand_index_counts_pairs(labels: list[tuple[int, int]]) -> None
 @pytest.mark.parametrize("edges", [1, 5])
 def test_moved_edges_change_their_families_alone(edges: int) -> None:
     network = base_network("child", np.random.default_rng(0))
-    other = moved(network, edges, np.random.default_rng(1))
+    other = move_edges(network, edges, np.random.default_rng(1))
     before, after = network.dag.adjacency, other.dag.adjacency
     assert (before & ~after).sum() == edges
     assert (after & ~before).sum() == edges
@@ -49,7 +49,7 @@ def test_moved_edges_change_their_families_alone(edges: int) -> None:
 def test_more_edges_than_there_are_cannot_be_moved() -> None:
     network = base_network("asia", np.random.default_rng(0))
     with pytest.raises(NetworkError, match="9 edges cannot be moved in a network of 8"):
-        moved(network, 9, np.random.default_rng(0))
+        move_edges(network, 9, np.random.default_rng(0))
 
 
 def test_unequal_rows_are_within_their_range() -> None:

@@ -29,7 +29,7 @@ pytestmark = [
 ]
 
 
-def grouped(sizes: tuple[int, ...], first: str = "s0000") -> Outcome:
+def grouped_outcome(sizes: tuple[int, ...], first: str = "s0000") -> Outcome:
     """Sites around as many DAGs, put into that number of groups."""
     rng = np.random.default_rng(1)
     base = random_dag([f"v{k:02}" for k in range(10)], rng=rng, edges=12)
@@ -66,7 +66,7 @@ def kinds(page: Any, box: str) -> dict[str, int]:
 
 
 def test_the_tree_is_clicked_and_differences_are_marked(tab: Tab) -> None:
-    outcome = grouped((4, 3))
+    outcome = grouped_outcome((4, 3))
     page = tab.show(report_content(outcome, RUN))
     assert page.locator("#cut-state").text_content() == "2 groups of 4, 3 sites"
     assert kinds(page, "net-left") == expected_kinds(outcome)
@@ -83,7 +83,7 @@ def test_the_tree_is_clicked_and_differences_are_marked(tab: Tab) -> None:
 
 
 def test_by_keyboard_alone(tab: Tab) -> None:
-    outcome = grouped((4, 3, 3))
+    outcome = grouped_outcome((4, 3, 3))
     page = tab.show(report_content(outcome, RUN))
     page.locator("#cut").focus()
     page.keyboard.press("ArrowRight")
@@ -101,7 +101,7 @@ def test_by_keyboard_alone(tab: Tab) -> None:
 
 @pytest.mark.parametrize("sizes", [(2, 1), (25, 15), (300, 200)])
 def test_few_and_many_sites(tab: Tab, sizes: tuple[int, ...]) -> None:
-    page = tab.show(report_content(grouped(sizes), RUN))
+    page = tab.show(report_content(grouped_outcome(sizes), RUN))
     assert page.locator("#tree .leaf").count() == sum(sizes)
     leaves = page.evaluate(
         "() => [...document.querySelectorAll('#tree .leaf')]"
@@ -113,7 +113,7 @@ def test_few_and_many_sites(tab: Tab, sizes: tuple[int, ...]) -> None:
 
 
 def test_names_that_mean_harm_and_the_public_page(tab: Tab) -> None:
-    content = report_content(grouped((4, 3), first=SCRIPT), RUN)
+    content = report_content(grouped_outcome((4, 3), first=SCRIPT), RUN)
     page = tab.show(content)
     assert page.title() != "owned"
     page.locator("#cut").focus()
