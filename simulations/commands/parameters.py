@@ -50,7 +50,8 @@ def parameters(
     The report there is written anew, with them.
 
     The columns are read as the run read them, under the schema that was agreed. All rows of these
-    tables count: no policy holds back any of them.
+    tables count: no policy holds back any of them, and so a site's file with a rule for small
+    counts (disclosure) is refused.
     """
     from simulations.terminal import print_json
 
@@ -119,6 +120,12 @@ def _table(site: str, checkpoint: Checkpoint) -> Dataset:
 
     schema, settings = checkpoint.state.schema, checkpoint.experiment.tables
     path, decided = open_site(site)
+    rule = decided.policy.disclosure
+    if rule != "none":
+        raise ConfigError(
+            f"{site} has disclosure = {rule!r}, and this command counts all rows exactly: let a "
+            "run count under it (--parameters federated)"
+        )
     found = site_table(path, schema.kind, settings, decided, schema.cuts)
     return found.dataset.with_schema(schema, site)
 

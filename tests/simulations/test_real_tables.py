@@ -129,6 +129,10 @@ def test_three_site_files_to_a_network_in_one_command(tmp_path: Path, fedbn: Fed
         (two / name).unlink()
     assert fedbn("parameters", two, "--sites", *changed).status == 0
     assert (two / "network.json").read_bytes() == (one / "network.json").read_bytes()
+    ruled = changed[0].with_name("ruled.toml")
+    ruled.write_text(changed[0].read_text() + 'disclosure = "pcornet"\n')
+    refused = fedbn("parameters", two, "--sites", ruled, *changed[1:])
+    assert (refused.status, "counts all rows exactly" in refused.err) == (1, True)
     # Another split of the same rows: the cuts and, given the structure, the sums stay.
     (third := tmp_path / "third").mkdir()
     divided = [write_site(third, f"s{i}", rows[i::2], other) for i in range(2)]
