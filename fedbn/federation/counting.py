@@ -251,9 +251,7 @@ def hear(
     return replace(state, climb=climb, rounds_left=state.rounds_left - 1)
 
 
-def _confirm(
-    state: Counting, split: Groups, answers: Mapping[str, FamilyAnswer]
-) -> Groups | None:
+def _confirm(state: Counting, split: Groups, answers: Mapping[str, FamilyAnswer]) -> Groups | None:
     """The parts of the sites that answered, where a structure for each is better than a common one;
     see `fedbn.choice.groups`."""
     here = [tuple(site for site in part if site in answers) for part in split]

@@ -318,7 +318,9 @@ class SitePolicy:
         ------
         PolicyError : none may leave.
         """
-        kept = [each for each in counts.tables.families if self._is_large(counts.filled_cells(each)[1])]
+        kept = [
+            each for each in counts.tables.families if self._is_large(counts.filled_cells(each)[1])
+        ]
         if compared or not kept:
             self.require_cells(counts.counts)
         told = counts if len(kept) == len(counts.tables.families) else counts.of(kept)

@@ -289,7 +289,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for honest, hostile in cases:
             rows: Iterable[Row]
             if options.search:
-                rows = [search_structure(network, dags[:honest], hostile, options.search, options.seed)]
+                rows = [
+                    search_structure(network, dags[:honest], hostile, options.search, options.seed)
+                ]
             else:
                 rows = attack(network, dags[:honest], hostile, options.attacks, options.seed)
             for row in rows:

@@ -10,7 +10,14 @@ from fedbn.graphs.distances import smhd
 from fedbn.graphs.random import perturb
 from fedbn.networks.catalog import load_network
 from simulations.benchmarks.attack_search import search_attack
-from simulations.benchmarks.attacks import ATTACKS, Target, attack, main, search_structure, under_order
+from simulations.benchmarks.attacks import (
+    ATTACKS,
+    Target,
+    attack,
+    main,
+    search_structure,
+    under_order,
+)
 
 
 def test_an_order_and_a_number_of_edges() -> None:
