@@ -113,9 +113,8 @@ def _on_families(choice: CountedChoice, schema: Schema) -> list[str]:
     said = []
     kept = choice.uncounted
     if kept:
-        said.append(
-            f"too large to be counted, so that the structures alone decide: {_name_all(kept, schema)}"
-        )
+        names = _name_all(kept, schema)
+        said.append(f"too large to be counted, so that the structures alone decide: {names}")
     others = sorted(set(choice.left_out) - set(kept), key=lambda family: _size(family, schema))
     if others:
         said.append(

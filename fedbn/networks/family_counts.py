@@ -280,7 +280,7 @@ class FamilyCounts:
 def counts_of_filled(
     tables: FamilyTables, filled: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 ) -> FamilyCounts:
-    """The counts of families from the filled cells of each, as `FamilyCounts.filled_cells` gives them."""
+    """The counts of families from the cells of each, as `FamilyCounts.filled_cells` gives them."""
     places = [own + start for (own, _), start in zip(filled, tables.start, strict=False)]
     return FamilyCounts(tables, np.concatenate(places), np.concatenate([own for _, own in filled]))
 

@@ -22,7 +22,7 @@ from fedbn.errors import FedbnError, SearchError
 
 LONGEST = 1e6  # seconds: a process cannot wait for much more
 
-__all__ = ["Answer", "answer_of", "serve", "run_timed"]
+__all__ = ["Answer", "answer_of", "run_timed", "serve"]
 
 
 @dataclass(frozen=True)

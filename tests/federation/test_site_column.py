@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fedbn.api.simulation import simulate
-from fedbn.api.table import Table
 from fedbn.data.dataset import Schema
+from fedbn.data.table import Table
 from fedbn.errors import ConfigError
 from fedbn.federation.agreement import dividing_columns
 from fedbn.federation.run_remarks import run_remarks
