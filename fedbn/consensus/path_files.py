@@ -92,7 +92,11 @@ def _inputs(data: Mapping[str, Any], names: tuple[str, ...]) -> MergedInputs:
     if not dags or not len(dags) == len(weights) == len(members) or not all(map(len, members)):
         raise ValueError("every input must have a weight and members")
     given = sorted(member for group in members for member in group)
-    if min(weights) < 1 or sum(weights) > LARGEST_SUM or given != list(range(len(given))):
+    if (
+        min(weights) < 1
+        or sum(weights) * len(names) ** 2 >= LARGEST_SUM
+        or given != list(range(len(given)))
+    ):
         raise ValueError("weights must be positive, members the places of the inputs")
     adjacency = np.stack([dag.adjacency for dag in dags])
     adjacency.flags.writeable = False

@@ -117,10 +117,11 @@ def merge_inputs(dags: Sequence[DAG], weights: Sequence[Weight] | None = None) -
     keys = sorted(groups, reverse=True)
     merged = [sum((given[i] for i in groups[key]), Fraction(0)) for key in keys]
     integers, unit = common_scale(merged)
-    if sum(integers) * max(1, len(names)) >= LARGEST_SUM:
+    if sum(integers) * max(1, len(names)) ** 2 >= LARGEST_SUM:
         raise ConfigError(
             "the weights must stay exact in 64 bits once scaled to integers: their sum times the "
-            f"number of variables must be below 2^62, got {_short(sum(integers))} x {len(names)}; "
+            "square of the number of variables must be below 2^62, got "
+            f"{_short(sum(integers))} x {len(names)}^2; "
             f"the smallest weight is {float(min(merged)):g}, the largest {float(max(merged)):g}"
         )
     stacked = np.stack([matrices[key] for key in keys])
