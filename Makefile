@@ -57,7 +57,7 @@ demo: install
 	$(BIN)/fedbn simulate --config simulations/demo.toml --out results/demo
 
 test: lint browser
-	$(BIN)/python -m pytest -n 2 --durations=20
+	$(BIN)/python -m pytest -n 3 --durations=20
 
 # The report is tested in Chromium. Where it is missing and cannot be had, those tests are skipped,
 # which pytest says at its end.

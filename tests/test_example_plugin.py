@@ -137,14 +137,11 @@ def test_settings_of_plug_ins_are_in_run_json(installed: Path, tmp_path: Path) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", ["pc", "chow-liu"])
-def test_flower_gives_the_same_bytes(installed: Path, tmp_path: Path, learner: str) -> None:
-    own = OWN if learner == "pc" else OWN[2:]
+def test_flower_gives_the_same_bytes(installed: Path, tmp_path: Path) -> None:
     for engine in ("in-process", "flower"):
         done = fedbn(
-            installed, tmp_path, "simulate", *RUN, *own, "--learner", learner,
-            "--engine", engine, "--out", engine,
-        )  # fmt: skip
+            installed, tmp_path, "simulate", *RUN, *OWN, "--engine", engine, "--out", engine
+        )
         assert done.returncode == 0, done.stderr
     for name in ("consensus.json", "state.json", "edges.csv"):
         ours, flowers = ((tmp_path / e / name).read_bytes() for e in ("in-process", "flower"))

@@ -36,7 +36,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / file, source)
     for file in ROOT.glob("LICENSE*"):
         shutil.copy(file, source)
-    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", source / "dist", source)
+    options = ("--no-deps", "--no-build-isolation", "--config-settings=cmake.build-type=Debug")
+    pip("wheel", *options, "--wheel-dir", source / "dist", source)
     (built,) = (source / "dist").iterdir()
     return built
 

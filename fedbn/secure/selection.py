@@ -32,6 +32,6 @@ def secure_consensus(
         fusions = branch.fusions
         fused = None if reading == "search" or fusions is None else fusions
         states = states_of(branch, reading, fused, path.votes)
-        return choose_among(branch, states, path.votes, wanted)
+        return choose_among(branch, states, path.votes, wanted, compare_votes=reading == "best")
 
     return prefer(path.branches, choose)

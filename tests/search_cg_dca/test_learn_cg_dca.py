@@ -142,14 +142,15 @@ def test_bad_tables_are_named() -> None:
         learned(rng.normal(size=(3, 4)))
 
 
-@pytest.mark.parametrize("n", [1, 2, 66])
+@pytest.mark.parametrize(("n", "max_parents"), [(1, None), (2, None), (66, 1)])
 @pytest.mark.slow
-def test_few_and_many_variables(n: int) -> None:
+def test_few_and_many_variables(n: int, max_parents: int | None) -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(size=(150, n))
     values[:, n - 1] += 2.0 * values[:, 0] if n > 1 else 0.0
     data = Dataset(Schema.gaussian([f"c{j:02d}" for j in range(n)]), values)
-    result = learn_cg_dca(make_score("gaussian-bic", data), rng=rng)
+    score = make_score("gaussian-bic", data)
+    result = learn_cg_dca(score, max_parents=max_parents, rng=rng)
     assert result.dag.n == n
     if n > 1:
         assert result.dag.adjacency[0, n - 1] or result.dag.adjacency[n - 1, 0]
