@@ -201,7 +201,7 @@ def _schema(schema: Schema) -> Iterable[str]:
             missing = ", missing = true" if MISSING_STATE in (variable.states or ()) else ""
             cuts = ", ".join(map(repr, variable.cuts))
             said = f"{_toml(variable.name)} = {{cuts = [{cuts}]{missing}}}"
-            yield f"{said:<32}# its cut points: states are the intervals between them"
+            yield f"{said:<31} # its cut points: states are the intervals between them"
 
 
 def _policy(schema: Schema, allow: Collection[str]) -> Iterable[str]:
@@ -252,7 +252,7 @@ def _states(states: Mapping[str, Mapping[str, str]]) -> Iterable[str]:
 
 def _line(key: str, value: Any, comment: str) -> str:
     said = f"{key} = {_toml(value)}"
-    return f"{said:<32}# {comment}"
+    return f"{said:<31} # {comment}"
 
 
 def _toml(value: Any) -> str:
