@@ -1,13 +1,6 @@
 #include "search/class_search.hpp"
 
-
 namespace fedbn {
-
-namespace {
-
-constexpr std::size_t kPathNodes = 16;  // longer open paths are not kept
-
-}  // namespace
 
 ClassSearch::ClassSearch(Score& score, Dag start, Rules rules)
     : score_(score),
@@ -123,58 +116,6 @@ double ClassSearch::greatest_gain(Kind kind, double tolerance) {
     }
 }
 
-/// What is left to test when an operator on record is to be used: an Insert must block all
-/// semi-directed paths from y to x with NA_yx ∪ T, the Turn of y -> x with C ∪ Ne(x).
-bool ClassSearch::is_valid(Operator& op) const {
-    if (op.kind == Kind::remove || (op.kind == Kind::turn && graph_.cpdag.ne[op.y].has(op.x))) return true;
-    if (is_path_open(op.path)) return false;
-    op.path = find_path(op);
-    const bool valid = op.path.empty();
-    if (op.path.size() > kPathNodes) op.path.clear();
-    return valid;
-}
-
-bool ClassSearch::is_path_open(const std::vector<int>& path) const {
-    const auto& [pa, ch, ne] = graph_.cpdag;
-    for (std::size_t i = 1; i < path.size(); ++i)
-        if (!ch[path[i - 1]].has(path[i]) && !ne[path[i - 1]].has(path[i])) return false;
-    return !path.empty();
-}
-
-/// A shortest semi-directed path from y to x around what blocks it, or nothing. The edge y -> x
-/// itself does not count for a Turn.
-std::vector<int> ClassSearch::find_path(const Operator& op) const {
-    const auto& [pa, ch, ne] = graph_.cpdag;
-    NodeSet unseen = AllBelow{graph_.n()} - op.set - op.y;
-    if (op.kind == Kind::insert)
-        unseen -= graph_.na(op.y, op.x);
-    else
-        unseen -= ne[op.x];
-    std::vector<int> before(graph_.n()), queue{op.y};
-    for (std::size_t head = 0; head < queue.size(); ++head) {
-        const int u = queue[head];
-        for (int v : members((ch[u] | ne[u]) & unseen)) {
-            if (v == op.x && u == op.y && op.kind == Kind::turn) continue;
-            unseen.erase(v);
-            before[v] = u;
-            queue.push_back(v);
-            if (v != op.x) continue;
-            std::vector<int> path{v};
-            while (path.back() != op.y) path.push_back(before[path.back()]);
-            std::ranges::reverse(path);
-            return path;
-        }
-    }
-    return {};
-}
-
-/// Whether the class that an operator leads to has a member that satisfies the knowledge.
-bool ClassSearch::is_permitted(const Operator& op) const {
-    ClassGraph trial = graph_;
-    if (!trial.apply(op)) return true;  // the step itself reports it
-    return constrained_extension(trial.cpdag, *rules_.knowledge).has_value();
-}
-
 /// Apply an operator and void what it touched; false if it was not valid.
 bool ClassSearch::step(Operator op) {
     const Pdag before = graph_.cpdag;
@@ -204,43 +145,6 @@ bool ClassSearch::step(Operator op) {
             for (auto& other : row.operators) other.barred = false;
         }
     return true;
-}
-
-void ClassSearch::void_row(Row& row) {
-    row.stale = AllBelow{graph_.n()};
-    row.grown.clear();
-}
-
-/// The cliques with these nodes are new.
-void ClassSearch::grow(Row& row, std::vector<int> nodes) {
-    if (row.grown.empty())
-        row.grown = std::move(nodes);
-    else
-        void_row(row);
-}
-
-/// Void the pairs whose operators may have changed. `changed` has the nodes v with another Pa(v) or
-/// Ne(v). With the skeleton, NA_vx changes where y is in Ne(v), NA_vy where x is, and the cliques of
-/// Ne(v) where both are.
-void ClassSearch::mark_stale(Kind kind, const NodeSet& changed, const Operator& by) {
-    for (int v = 0; v < graph_.n(); ++v) {
-        Row& row = this->row(kind, v);
-        const bool near_x = graph_.cpdag.ne[v].has(by.x), near_y = graph_.cpdag.ne[v].has(by.y);
-        if (changed.has(v)) {
-            void_row(row);
-        } else if (by.kind != Kind::turn && near_x && near_y) {
-            if (by.kind == Kind::insert && kind == Kind::insert)
-                grow(row, {by.x, by.y});
-            else
-                void_row(row);
-        } else if (kind == Kind::turn) {  // its gain has a term of x
-            row.stale |= changed;
-        }
-        if (by.kind != Kind::turn) {
-            if (near_y || v == by.y) row.stale.insert(by.x);
-            if (near_x || v == by.x) row.stale.insert(by.y);
-        }
-    }
 }
 
 }  // namespace fedbn

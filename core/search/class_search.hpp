@@ -88,7 +88,7 @@ public:
 private:
     Row& row(Kind kind, int y) { return rows_[int(kind) * graph_.n() + y]; }
 
-    // Enumeration, in class_search_operators.cpp.
+    // Enumeration, in operator_record.cpp.
     void refresh(Kind kind, int y);
     void refresh_inserts(Row& row, int y);
     void insert_candidates(Row& row, int y);
@@ -103,13 +103,16 @@ private:
     // Choice.
     Operator* choose(Kind kind, double tolerance);
     double greatest_gain(Kind kind, double tolerance);
+
+    // Validity, in operator_validity.cpp.
     bool is_valid(Operator& op) const;
     bool is_path_open(const std::vector<int>& path) const;
     std::vector<int> find_path(const Operator& op) const;
     bool is_permitted(const Operator& op) const;
 
-    // What a step makes void.
     bool step(Operator op);
+
+    // What a step makes void, in operator_record.cpp.
     void void_row(Row& row);
     void grow(Row& row, std::vector<int> nodes);
     void mark_stale(Kind kind, const NodeSet& changed, const Operator& by);

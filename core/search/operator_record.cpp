@@ -1,4 +1,5 @@
-// What operators there are, and what they gain.
+// The record of operators: what there are, what they gain, and which of them a step voids. Cliques are tested here,
+// paths in operator_validity.cpp.
 #include "interrupt.hpp"
 #include "search/class_search.hpp"
 
@@ -47,6 +48,43 @@ void ClassSearch::refresh(Kind kind, int y) {
     std::ranges::stable_sort(row.operators, std::greater{}, &Operator::gain);
     row.stale.clear();
     row.grown.clear();
+}
+
+void ClassSearch::void_row(Row& row) {
+    row.stale = AllBelow{graph_.n()};
+    row.grown.clear();
+}
+
+/// The cliques with these nodes are new.
+void ClassSearch::grow(Row& row, std::vector<int> nodes) {
+    if (row.grown.empty())
+        row.grown = std::move(nodes);
+    else
+        void_row(row);
+}
+
+/// Void the pairs whose operators may have changed. `changed` has the nodes v with another Pa(v) or
+/// Ne(v). With the skeleton, NA_vx changes where y is in Ne(v), NA_vy where x is, and the cliques of
+/// Ne(v) where both are.
+void ClassSearch::mark_stale(Kind kind, const NodeSet& changed, const Operator& by) {
+    for (int v = 0; v < graph_.n(); ++v) {
+        Row& row = this->row(kind, v);
+        const bool near_x = graph_.cpdag.ne[v].has(by.x), near_y = graph_.cpdag.ne[v].has(by.y);
+        if (changed.has(v)) {
+            void_row(row);
+        } else if (by.kind != Kind::turn && near_x && near_y) {
+            if (by.kind == Kind::insert && kind == Kind::insert)
+                grow(row, {by.x, by.y});
+            else
+                void_row(row);
+        } else if (kind == Kind::turn) {  // its gain has a term of x
+            row.stale |= changed;
+        }
+        if (by.kind != Kind::turn) {
+            if (near_y || v == by.y) row.stale.insert(by.x);
+            if (near_x || v == by.x) row.stale.insert(by.y);
+        }
+    }
 }
 
 bool ClassSearch::within_max_t(int size) {
