@@ -13,11 +13,13 @@ Iterating gives what is loaded; `names` tells what is installed, too.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 from fedbn.errors import ConfigError, PluginError, did_you_mean
@@ -136,9 +138,7 @@ class Registry(Mapping[str, T]):
         return {**self._entries, **lent} if lent else self._entries
 
     def _points(self) -> tuple[EntryPoint, ...]:
-        from importlib.metadata import entry_points
-
-        return tuple(entry_points(group=self.group))
+        return _installed_points(self.group, tuple(sys.path))
 
     def _load(self, name: str) -> None:
         """Import the package that announces the name; its module may register the entry itself."""
@@ -163,6 +163,12 @@ def origin_of(thing: object) -> str:
     """Where a function comes from, for errors: module and name."""
     module = getattr(thing, "__module__", None) or type(thing).__module__
     return f"{module}.{getattr(thing, '__qualname__', type(thing).__qualname__)}"
+
+
+@lru_cache(maxsize=12)
+def _installed_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """A group's entry points on this path, looked for once: a file of every package is read."""
+    return tuple(entry_points(group=group))
 
 
 def _package(point: EntryPoint) -> str:
