@@ -3,9 +3,9 @@
 Where seven sites have one structure and three another, sums over all of them mix two populations,
 and what counts choose is neither's structure. Two steps tell:
 
-1. *Structures*. The sites are divided in two by average linkage on the SMHD between their
-   structures. It is a split worth asking about where each part has two sites and sites of different
-   parts are, in the mean, at least `APART` times as far from each other as sites of one part.
+1. *Structures*. The tree of `fedbn.groups` (average linkage on SMHD) is cut in two. It is
+   a split worth asking about where each part has two sites and sites of different parts are, in the
+   mean, at least `APART` times as far from each other as sites of one part.
 2. *Counts*. The best structure for each part, from its own sums, is compared with the best common
    one, all by the larger of shared and own tables. A second structure costs what it takes to say
    where it differs, ln n for a parent and one more for a family.
@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from fractions import Fraction
 
 import numpy as np
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
+from fedbn.groups.profiles import SiteStructures, profiles_of
+from fedbn.groups.tree import tree_of
 
 __all__ = ["APART", "Groups", "cost_of_another", "medoid", "split_by_structures"]
 
@@ -51,20 +53,19 @@ def split_by_structures(dags: Mapping[str, DAG]) -> Groups | None:
     sites = sorted(dags)
     if len(sites) < 4:
         return None
-    from scipy.cluster.hierarchy import fcluster, linkage
-
-    far = {(a, b): smhd(dags[a], dags[b]) for a, b in combinations(sites, 2)}
-    tree = linkage(np.array(list(far.values()), dtype=np.float64), "average")
-    part = dict(zip(sites, fcluster(tree, 2, "maxclust").tolist(), strict=True))
+    one = (Fraction(1),)
+    tree = tree_of(profiles_of([SiteStructures(site, (dags[site],), one) for site in sites]))
+    part = np.array(tree.cut(2))
     parts = sorted(
-        (tuple(site for site in sites if part[site] == k) for k in set(part.values())),
+        (tuple(site for site, own in zip(sites, part, strict=True) if own == k) for k in (0, 1)),
         key=lambda own: (-len(own), own),
     )
-    if len(parts) < 2 or len(parts[1]) < 2:
+    if len(parts[1]) < 2:
         return None
-    within = [distance for (a, b), distance in far.items() if part[a] == part[b]]
-    between = [distance for (a, b), distance in far.items() if part[a] != part[b]]
-    if np.mean(between) < APART * np.mean(within):
+    one_site, other = np.triu_indices(len(sites), 1)
+    together = part[one_site] == part[other]
+    within, between = tree.distances[together].mean(), tree.distances[~together].mean()
+    if between == 0.0 or between < APART * within:
         return None
     return parts[0], parts[1]
 

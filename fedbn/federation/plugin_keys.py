@@ -6,7 +6,7 @@ may say them one by one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,5 +108,5 @@ def _plugin_of(key: str) -> tuple[_Kind, str] | None:
     return None
 
 
-def _default(kind: _Kind) -> Mapping[str, Any] | Any:
+def _default(kind: _Kind) -> Any:
     return getattr(kind.base(), kind.key)
