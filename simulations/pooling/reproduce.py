@@ -55,26 +55,19 @@ def reproduce_pooling(
     from simulations.pooling.cases import PARTS, cases
     from simulations.pooling.report import sections
     from simulations.pooling.runs import run_case
-    from simulations.study import Row, Study, end_line, show_on
+    from simulations.study import Study, end_line
     from simulations.study_report import write_study_report
 
     study = Study(out)
-    found: dict[str, list[Row]] = {}
+    wanted = {
+        name: cases(name, smoke=smoke, seeds=seeds)
+        for name in PARTS
+        if part in (Part(name), Part.everything)
+    }
     with progress_bars(not quiet) as tracker:
-        for name in PARTS:
-            if part in (Part(name), Part.everything):
-                wanted = [
-                    case
-                    for case in cases(name, smoke=smoke, seeds=seeds)
-                    if (not network or case["network"] in network)
-                    and (not rows or case["rows"] in rows)
-                ]
-                found[name] = study.collect(
-                    wanted,
-                    run_case,
-                    show_on(tracker(name)),
-                    seconds=None if minutes is None else 60 * minutes,
-                )
+        found = study.collect_parts(
+            wanted, run_case, tracker, networks=network, rows=rows, minutes=minutes
+        )
     with stages(not quiet) as notify:
         notify("writing the report")
         parts = [part for name, some in found.items() if some for part in sections(name, some, out)]
