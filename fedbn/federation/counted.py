@@ -7,13 +7,15 @@ refuses a question under another contract where a count, or a sum of counts up t
 differ from one that it told before by 1 to one less than `least`.
 
 A question is compared with all earlier ones over every set of columns that both have, the empty
-one, which is the number of rows, among them. What is not seen: differences of sums of differences,
+one, which is the number of rows, among them. What would be too much to compare is refused, or held
+back before (`COMPARED_CELLS`). What is not seen: differences of sums of differences,
 and what others know.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,10 +30,15 @@ from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.schema import MISSING_STATE, Schema, Variable
 from fedbn.errors import ResultsError
 from fedbn.federation.policy import refusal
+from fedbn.federation.small_counts import COMPARED_CELLS
 from fedbn.locked_file import lock
 from fedbn.networks.family_counts import FamilyCounts
 
 __all__ = ["Counted", "counted_beside", "enter_counts", "enter_moments", "tables_of"]
+
+
+COMPARED_PAIRS = 20_000_000
+"""Pairs of counts under two contracts that are compared at most."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +96,15 @@ class Counted:
 
 
 def _are_near(one: Counted, other: Counted, least: int) -> bool:
-    """Whether a count over the same columns differs by 1 to `least` - 1."""
+    """Whether a count over the same columns differs by 1 to `least` - 1, or may: where there are
+    too many pairs to compare."""
     here, there = one.cells, other.cells
     if one.schema is not None and other.schema is not None:
         pairs = zip(one.schema.variables, other.schema.variables, strict=True)
         for axis, (own, theirs) in enumerate(pairs):
             here, there = _align(own, theirs, here, there, axis)
+    if math.prod(np.broadcast_shapes(here.shape, there.shape)) > COMPARED_PAIRS:
+        return True
     apart = np.abs(here - there)
     return bool(((apart > 0) & (apart < least)).any())
 
@@ -129,9 +139,15 @@ def counted_beside(log: Path) -> Path:
 
 
 def tables_of(counts: FamilyCounts, contract: str) -> list[Counted]:
-    """The tables of families, each over its columns in the order of their names."""
+    """The tables of families, each over its columns in the order of their names.
+
+    Those of more than `COMPARED_CELLS` cells are left out: they leave only a site that lets small
+    counts leave, where there is nothing to compare.
+    """
     schema, found = counts.tables.schema, []
     for family in counts.tables.families:
+        if counts.tables.cells_of(family) > COMPARED_CELLS:
+            continue
         columns = [*family.parents, family.node]
         shape = schema.cardinalities[columns].tolist()
         cells = counts.table(family).reshape(shape).transpose(np.argsort(columns))
@@ -152,8 +168,8 @@ def enter_counts(path: Path, tables: Sequence[Counted], least: int) -> None:
     def new(known: Sequence[Mapping[str, Any]]) -> Iterable[str]:
         earlier = [Counted.from_content(each) for each in known if each["kind"] == "counts"]
         told = {(each.contract, each.names) for each in earlier}
-        others = [each for each in earlier if each.contract != tables[0].contract]
         for table in tables:
+            others = [each for each in earlier if each.contract != table.contract]
             if any(table.differs_by_few(before, least) for before in others):
                 words = f"counts of {', '.join(table.names)} differ from earlier ones by few rows"
                 raise refusal("min-cell", words)

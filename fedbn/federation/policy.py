@@ -20,7 +20,7 @@ from fedbn.data.identifiers import IdentifierRule, identifying_columns
 from fedbn.data.schema import KINDS
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.federation.message import StructureMessage, as_classes
-from fedbn.federation.small_counts import RULES, CountRule, round_counts
+from fedbn.federation.small_counts import COMPARED_CELLS, RULES, CountRule, round_counts
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
@@ -307,6 +307,9 @@ class SitePolicy:
     def permit_counts(self, counts: FamilyCounts, *, compared: bool) -> FamilyCounts:
         """The counts of the families that may leave: those without a count that is too small.
 
+        Where small counts are held back, so are tables too large to be compared with those that
+        were told before (`fedbn.federation.counted`).
+
         They are rounded where the policy's rule for small counts says so.
 
         Parameters
@@ -318,11 +321,12 @@ class SitePolicy:
         ------
         PolicyError : none may leave.
         """
-        kept = [
-            each for each in counts.tables.families if self._is_large(counts.filled_cells(each)[1])
-        ]
+        kept = [each for each in counts.tables.families if self._may_leave(counts, each)]
         if compared or not kept:
             self.require_cells(counts.counts)
+            if len(kept) < len(counts.tables.families):
+                words = f"a table of more than {COMPARED_CELLS} cells is not compared with others"
+                raise refusal("min-cell", words)
         told = counts if len(kept) == len(counts.tables.families) else counts.of(kept)
         return round_counts(told, self.rule)
 
@@ -332,8 +336,10 @@ class SitePolicy:
         preset = RULES[self.disclosure]
         return replace(preset, least=max(preset.least, self.min_cell))
 
-    def _is_large(self, cells: Ints) -> bool:
-        return not self.rule.is_small(cells)
+    def _may_leave(self, counts: FamilyCounts, family: Family) -> bool:
+        if self.rule.is_small(counts.filled_cells(family)[1]):
+            return False
+        return self.rule.least <= 1 or counts.tables.cells_of(family) <= COMPARED_CELLS
 
     def require_unrounded(self) -> None:
         """Raise PolicyError where counts leave rounded only, or small ones not at all.

@@ -19,6 +19,7 @@ from fedbn.federation.counted import (
     enter_moments,
     tables_of,
 )
+from fedbn.federation.policy import SitePolicy
 from fedbn.networks.family_counts import Family, count_families
 from tests.naive_small_counts import Row, fewest_between
 
@@ -112,3 +113,37 @@ def test_a_file_that_cannot_be_read_stops_the_site(tmp_path: Path) -> None:
     path.write_text("{}\n")
     with pytest.raises(ResultsError, match="must hold what was counted"):
         enter_counts(path, tables([(1.0, "n")], [1.0], "1"), LEAST)
+
+
+def wide(cuts: list[float], contract: str, columns: int) -> list[Counted]:
+    """The counts of a family of numbers of which each has so many intervals."""
+    names = [f"n{k}" for k in range(columns)]
+    schema = Schema(tuple(Variable.cut(name, cuts) for name in names))
+    codes = np.zeros((20, columns), dtype=np.int32)
+    family = Family(0, tuple(range(1, columns)))
+    return tables_of(count_families(Dataset(schema, codes), [family]), contract)
+
+
+def test_what_is_too_much_to_compare_is_refused(tmp_path: Path) -> None:
+    cuts = [float(k) for k in range(16)]
+    path = tmp_path / "counted"
+    assert not refused(path, wide(cuts, "1", 3))
+    assert refused(path, wide([cut + 0.5 for cut in cuts], "2", 3))
+    assert not refused(path, wide(cuts, "1", 3))
+
+
+def test_a_table_too_large_to_be_compared_leaves_only_where_nothing_is_compared(
+    tmp_path: Path,
+) -> None:
+    states = [f"{k:03}" for k in range(400)]
+    schema = Schema.categorical({"a": states, "b": states})
+    data = Dataset(schema, np.zeros((20, 2), dtype=np.int32))
+    large, alone = Family(0, (1,)), Family(1, ())
+    counts = count_families(data, [large, alone])
+    assert [each.names for each in tables_of(counts, "1")] == [("b",)]
+    careful, open_policy = SitePolicy(min_cell=5), SitePolicy()
+    assert open_policy.permit_counts(counts, compared=True) == counts
+    assert careful.permit_counts(counts, compared=False).tables.families == (alone,)
+    with pytest.raises(PolicyError, match="not compared"):
+        careful.permit_counts(counts, compared=True)
+    assert not refused(tmp_path / "counted", tables_of(counts.of([large]), "1"))
