@@ -51,8 +51,8 @@ def _on_divided(result: FederationResult) -> list[str]:
         return []
     columns = list_some(lone, SHOWN)
     return [
-        f"{columns}: one state within every site, others at other sites; no site can see an edge "
-        "of it, but counts over all sites can (choose = counts, site-column)"
+        f"every site has a single state of {columns}, and different sites have different ones: no "
+        "site can see an edge there, but counts over all sites can (choose = counts, site-column)"
     ]
 
 
@@ -87,8 +87,9 @@ def _on_outliers(result: FederationResult) -> list[str]:
     if not named:
         return []
     return [
-        f"far from the consensus, where the median site has SMHD {usual:.1f}: "
-        f"{list_some(named, SHOWN, quoted=False)}; see whether these tables are like the others"
+        "some sites' structures are far from the consensus (SMHD; "
+        f"{usual:.1f} for the median site): {list_some(named, SHOWN, quoted=False)}; "
+        "see whether their tables are like the others"
     ]
 
 
@@ -114,7 +115,7 @@ def _on_families(choice: CountedChoice, schema: Schema) -> list[str]:
     kept = choice.uncounted
     if kept:
         names = _name_all(kept, schema)
-        said.append(f"too large to be counted, so that the structures alone decide: {names}")
+        said.append(f"some families are too large to be counted, so the structures decide: {names}")
     others = sorted(set(choice.left_out) - set(kept), key=lambda family: _size(family, schema))
     if others:
         said.append(

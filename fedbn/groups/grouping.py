@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -112,9 +112,9 @@ class Grouping:
         sure = sum(d.p_holm <= 0.05 for d in edges)
         turned = len(self.differences) - len(edges)
         return (
-            f"{count_of(len(edges), 'edge')} differ between groups, {sure} of them with p <= .05 "
-            f"(Fisher, Holm); {count_of(turned, 'direction')} of shared edges differ; "
-            f"{count_of(self.core.dag.n_edges, 'edge')} are shared by all."
+            f"The groups differ in {count_of(len(edges), 'edge')} ({sure} with p <= .05 by Fisher "
+            f"and Holm) and in {count_of(turned, 'direction')} of shared edges; all share "
+            f"{count_of(self.core.dag.n_edges, 'edge')}."
         )
 
 
@@ -165,8 +165,6 @@ def given_groups(
 
 def _order_sites(structures: Sequence[SiteStructures]) -> tuple[SiteStructures, ...]:
     """By label, with names sorted."""
-    from dataclasses import replace
-
     return tuple(
         replace(entry, dags=tuple(dag.reorder(sorted(dag.names)) for dag in entry.dags))
         for entry in sorted(structures, key=lambda entry: entry.site)

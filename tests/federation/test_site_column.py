@@ -45,7 +45,7 @@ def test_structures_alone_have_no_edge_of_it_and_say_so() -> None:
     assert found.result.divided == ("country",)
     assert smhd(found.dag, TRUTH) == 1
     (said,) = run_remarks(found.result)
-    assert "'country': one state within every site" in said
+    assert "a single state of 'country'" in said
 
 
 @pytest.mark.parametrize("choose", ["counts", "climb"])

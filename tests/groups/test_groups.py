@@ -311,5 +311,5 @@ def test_lines_say_groups_certainty_and_differences() -> None:
     groups, certainty, differ = grouping.lines()
     assert groups.startswith("2 groups of 10 sites: 1 (s000, s001, s002, s003 and 2 more), 2 (s006")
     assert certainty.startswith("The number of groups was given, 2; nothing was tested.")
-    assert "differ between groups" in differ
+    assert "The groups differ in" in differ
     assert cut_of(grouping.tree, "no").groups == (0,) * 10

@@ -45,7 +45,7 @@ def test_fuse_writes_groups_and_differences(files: list[str], tmp_path: Path) ->
     with (out / "differences.csv").open(encoding="utf-8") as file:
         differences = list(csv.DictReader(file))
     assert {row["kind"] for row in differences} <= {"edge", "direction"}
-    assert f"{sum(row['kind'] == 'edge' for row in differences)} edges differ" in lines[2]
+    assert f"{sum(row['kind'] == 'edge' for row in differences)} edges (" in lines[2]
     run = json.loads((out / "run.json").read_text(encoding="utf-8"))
     assert run["groups"]["groups"][1] == ["s006", "s007", "s008", "s009"]
     own = json.loads((out / "groups" / "group-2.json").read_text(encoding="utf-8"))
