@@ -15,7 +15,7 @@ from fedbn.federation.settings import ConsensusSettings
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.fusing import GroupFusion
 from fedbn.groups.profiles import SiteStructures
-from simulations.cli.app import app
+from simulations.cli import app
 from simulations.commands.groups_output import read_groups
 from tests.groups.test_groups import two_populations
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fedbn.errors import NetworkError
-from simulations.cli.app import app
+from simulations.cli import app
 from simulations.groups.populations import base_network, move_edges, rows_of_sites
 from simulations.groups.runs import adjusted_rand_index
 
