@@ -88,12 +88,28 @@ std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std
 
 namespace {
 
+/// An input as it is pruned, and what its last fusion found that holds until it loses an arc.
+struct Pruned {
+    Dag dag;
+    std::shared_ptr<SinkRemovals> removals;
+    std::optional<MinimalImap> imap;
+
+    void lose(int tail, int head) {
+        dag.pa[head].erase(tail), dag.ch[tail].erase(head);
+        removals.reset(), imap.reset();
+    }
+    void prepare() {
+        if (!removals) removals = std::make_shared<SinkRemovals>(dag);
+        if (!imap) imap.emplace(dag);
+    }
+};
+
 /// The first of every class of equal graphs, and the class of every graph.
 struct Classes {
     std::vector<std::size_t> first, of;
 };
 
-Classes equal_graphs(std::span<const Dag> inputs) {
+Classes equal_graphs(std::span<const Pruned> inputs) {
     const auto hash = [](const NodeSets* sets) {
         Word hash = 0;
         for (Word word : sets->bits()) {
@@ -106,7 +122,7 @@ Classes equal_graphs(std::span<const Dag> inputs) {
     std::unordered_map<const NodeSets*, std::size_t, decltype(hash), decltype(same)> known(inputs.size(), hash, same);
     Classes found;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const auto [place, is_new] = known.try_emplace(&inputs[i].pa, found.first.size());
+        const auto [place, is_new] = known.try_emplace(&inputs[i].dag.pa, found.first.size());
         if (is_new) found.first.push_back(i);
         found.of.push_back(place->second);
     }
@@ -121,36 +137,28 @@ std::vector<std::int64_t> sums_of(const Classes& classes, std::span<const std::i
 
 }  // namespace
 
-// Inputs that have become equal are fused as one; while the order stays the same, only those that lost
-// arcs get new I-maps.
-std::vector<NodeSets> refusion_states(std::vector<Dag> inputs, std::span<const std::int64_t> weights,
+// Inputs that have become equal are fused as one.
+std::vector<NodeSets> refusion_states(std::vector<Dag> dags, std::span<const std::int64_t> weights,
                                       std::span<const LostArc> arcs, std::span<const std::int64_t> cuts,
                                       std::span<const std::int64_t> members, std::int64_t quorum) {
+    const int n = dags[0].n();
     std::vector<NodeSets> states;
-    std::vector<std::optional<NodeSets>> maps(inputs.size());
-    std::vector<int> order;
+    std::vector<Pruned> inputs;
+    for (Dag& dag : dags) inputs.push_back({std::move(dag), nullptr, std::nullopt});
     auto arc = arcs.begin();
     for (auto cut : cuts) {
-        for (; arc != arcs.end() && arc->step < cut; ++arc) {
-            inputs[arc->input].pa[arc->head].erase(arc->tail);
-            inputs[arc->input].ch[arc->tail].erase(arc->head);
-            maps[arc->input].reset();
-        }
+        for (; arc != arcs.end() && arc->step < cut; ++arc) inputs[arc->input].lose(arc->tail, arc->head);
         const Classes classes = equal_graphs(inputs);
-        std::vector<Dag> distinct;
-        for (auto i : classes.first) distinct.push_back(inputs[i]);
-        OrderHeuristic heuristic(std::move(distinct), sums_of(classes, weights), {});
-        heuristic.extend(inputs[0].n());
-        if (heuristic.order() != order) {
-            order = heuristic.order();
-            for (auto& map : maps) map.reset();
-        }
-        std::vector<NodeSets> chosen;
+        std::vector<std::shared_ptr<SinkRemovals>> removals;
         for (auto i : classes.first) {
-            if (!maps[i]) maps[i] = minimal_imap(inputs[i], order);
-            chosen.push_back(*maps[i]);
+            inputs[i].prepare();
+            removals.push_back(inputs[i].removals);
         }
-        states.push_back(arcs_of_quorum(chosen, sums_of(classes, members), quorum));
+        OrderHeuristic heuristic(std::move(removals), sums_of(classes, weights), {});
+        heuristic.extend(n);
+        std::vector<const NodeSets*> maps;
+        for (auto i : classes.first) maps.push_back(&inputs[i].imap->under(inputs[i].dag, heuristic.order()));
+        states.push_back(arcs_of_quorum(maps, sums_of(classes, members), quorum));
     }
     return states;
 }

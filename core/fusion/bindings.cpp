@@ -36,8 +36,9 @@ void fusion(nb::module_& m) {
                 require_weights(span_of(weights), parents.shape(1));
                 require(draws.size() == 0 || draws.size() == parents.shape(1), "one draw for each node, or none");
                 for (double draw : span_of(draws)) require(0 <= draw && draw < 1, "draws are in [0, 1)");
-                auto dags = dags_of(parents);
-                new (self) OrderHeuristic(std::move(dags), {weights.data(), weights.data() + weights.size()},
+                std::vector<std::shared_ptr<SinkRemovals>> inputs;
+                for (auto& dag : dags_of(parents)) inputs.push_back(std::make_shared<SinkRemovals>(std::move(dag)));
+                new (self) OrderHeuristic(std::move(inputs), {weights.data(), weights.data() + weights.size()},
                                           {draws.data(), draws.data() + draws.size()});
             },
             "parents"_a.noconvert(), "weights"_a.noconvert(), "draws"_a.noconvert())
@@ -65,7 +66,7 @@ void fusion(nb::module_& m) {
             std::vector<NodeSets> maps;
             {
                 nb::gil_scoped_release released;
-                for (const Dag& dag : dags) maps.push_back(minimal_imap(dag, places));
+                for (const Dag& dag : dags) maps.push_back(MinimalImap(dag).under(dag, places));
             }
             return to_numpy_all(maps, parents.shape(1), parents.shape(2));
         },
@@ -75,7 +76,10 @@ void fusion(nb::module_& m) {
         [](const ManyBits& maps, const Numbers& members, std::int64_t quorum) {
             require(maps.shape(0) > 0 && members.size() == maps.shape(0), "one number of inputs for each map");
             require_summable(span_of(members), members.size(), "numbers of inputs");
-            return to_numpy(arcs_of_quorum(many_sets_of(maps), span_of(members), quorum));
+            const auto sets = many_sets_of(maps);
+            std::vector<const NodeSets*> each;
+            for (const NodeSets& of_one : sets) each.push_back(&of_one);
+            return to_numpy(arcs_of_quorum(each, span_of(members), quorum));
         },
         "maps"_a.noconvert(), "members"_a.noconvert(), "quorum"_a);
     m.def(

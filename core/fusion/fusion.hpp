@@ -1,45 +1,50 @@
 // Fusion: an order for several DAGs, and their minimal directed I-maps under it.
 #pragma once
 
-#include "graphs/dag.hpp"
+#include <memory>
+
+#include "fusion/sink_removals.hpp"
 
 namespace fedbn {
-
-/// What making v a sink costs in one DAG: (children - 1) + #{(p, c): p parent, c child, not
-/// adjacent} + #{q: other parent of a child of v, not adjacent to v}.
-int sink_cost(const Dag& dag, int v);
-
-/// Make v a sink by covered reversals, then remove it; returns the nodes with new edges.
-NodeSet remove_as_sink(Dag& dag, int v);
 
 /// The order heuristic of Puerta et al. (2021): σ is built from last to first.
 class OrderHeuristic {
 public:
     /// `draws`: numbers in [0, 1), one per node, that choose among tied nodes; empty: the smallest
     /// index.
-    OrderHeuristic(std::vector<Dag> dags, std::vector<std::int64_t> weights, std::vector<double> draws);
+    OrderHeuristic(std::vector<std::shared_ptr<SinkRemovals>> inputs, std::vector<std::int64_t> weights,
+                   std::vector<double> draws);
     /// Fill at most so many more places, from the last; returns how many are empty.
     int extend(int places);
     const std::vector<int>& order() const { return order_; }
 
 private:
-    void update(std::size_t i, int v);
     int cheapest(int place) const;
 
-    std::vector<Dag> dags_;  // without the nodes that have their place
+    std::vector<std::shared_ptr<SinkRemovals>> inputs_;
     std::vector<std::int64_t> weights_;
     std::vector<double> draws_;
-    std::vector<std::vector<int>> costs_;  // of making a node a sink, for each DAG
-    std::vector<std::int64_t> total_;
+    std::vector<std::int64_t> total_;  // of the costs of making a node a sink
     NodeSet left_;
     int empty_;
     std::vector<int> order_;
 };
 
-/// Parents in the minimal directed I-map of a DAG under `order`.
-NodeSets minimal_imap(const Dag& dag, std::span<const int> order);
+/// The minimal directed I-map of a DAG under one order after another. The parents of a node follow from
+/// the set of its predecessors, so they are kept where that set is the same.
+class MinimalImap {
+public:
+    explicit MinimalImap(const Dag& dag);
+    /// Parents under `order`.
+    const NodeSets& under(const Dag& dag, std::span<const int> order);
+
+private:
+    void find_parents(const Dag& dag, int v, const NodeSet& before, const NodeSet& inside);
+
+    NodeSets ancestors_, before_, parents_;  // before_[v] has v itself where the parents of v are not known
+};
 
 /// Arcs that at least `quorum` of the inputs have; members: how many inputs each map stands for.
-NodeSets arcs_of_quorum(std::span<const NodeSets> maps, std::span<const std::int64_t> members, std::int64_t quorum);
+NodeSets arcs_of_quorum(std::span<const NodeSets* const> maps, std::span<const std::int64_t> members, std::int64_t quorum);
 
 }  // namespace fedbn

@@ -57,6 +57,10 @@ public:
 private:
     Word& at(int w) const { return const_cast<Word*>(data_)[w]; }
     const SetRef& each(auto f) const {
+        if (words_ == 1) {  // most networks
+            at(0) = f(0);
+            return *this;
+        }
         for (int w = 0; w < words_; ++w) at(w) = f(w);
         return *this;
     }
@@ -161,11 +165,13 @@ auto operator-(const Set auto& l, const Set auto& r) { return detail::combine<de
 auto operator-(const Set auto& l, int v) { return detail::combine<detail::Minus>(l, Single{v, l.words()}); }
 
 bool any(const Set auto& e) {
+    if (e.words() == 1) return e.word(0) != 0;
     for (int w = 0; w < e.words(); ++w)
         if (e.word(w)) return true;
     return false;
 }
 int count(const Set auto& e) {
+    if (e.words() == 1) return std::popcount(e.word(0));
     int total = 0;
     for (int w = 0; w < e.words(); ++w) total += std::popcount(e.word(w));
     return total;
