@@ -22,8 +22,8 @@ from fedbn.errors import ConfigError
 from fedbn.federation.plugin_keys import with_all_own
 from fedbn.federation.run_config import NOT_GIVEN, from_run_config, to_run_config
 from fedbn.federation.settings import Experiment, all_settings
+from fedbn.graphs.knowledge import read_knowledge
 from fedbn.learners import kind_of_score
-from fedbn.search.knowledge import read_knowledge
 
 __all__ = [
     "Experiment",

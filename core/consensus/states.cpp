@@ -67,7 +67,8 @@ std::int64_t shd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::i
     return sum;
 }
 
-std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std::span<const std::int64_t> cuts) {
+std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std::span<const std::int64_t> cuts,
+                                    const Knowledge& known) {
     Pattern pattern(std::move(fusion));
     std::vector<NodeSets> states;
     std::int64_t done = 0;
@@ -79,8 +80,8 @@ std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std
             require((p.pa[x].has(y) || p.ch[x].has(y) || p.ne[x].has(y)) && pattern.remove(x, y, h).has_value(),
                     "every deletion must be valid after those before it");
         }
-        const auto dag = extension_of(pattern.pdag());
-        require(dag.has_value(), "every deletion must be valid after those before it");
+        const auto dag = constrained_extension(pattern.pdag(), known);
+        require(dag.has_value(), "every deletion must keep the knowledge");
         states.push_back(dag->pa);
     }
     return states;
@@ -125,7 +126,8 @@ std::vector<std::int64_t> sums_of(const Classes& classes, std::span<const std::i
 // arcs get new I-maps.
 std::vector<NodeSets> refusion_states(std::vector<Dag> inputs, std::span<const std::int64_t> weights,
                                       std::span<const LostArc> arcs, std::span<const std::int64_t> cuts,
-                                      std::span<const std::int64_t> members, std::int64_t quorum) {
+                                      std::span<const std::int64_t> members, std::int64_t quorum,
+                                      const Precedence& start) {
     std::vector<NodeSets> states;
     std::vector<std::optional<NodeSets>> maps(inputs.size());
     std::vector<int> order;
@@ -139,18 +141,24 @@ std::vector<NodeSets> refusion_states(std::vector<Dag> inputs, std::span<const s
         const Classes classes = equal_graphs(inputs);
         std::vector<Dag> distinct;
         for (auto i : classes.first) distinct.push_back(inputs[i]);
-        OrderHeuristic heuristic(std::move(distinct), sums_of(classes, weights), {});
-        heuristic.extend(inputs[0].n());
-        if (heuristic.order() != order) {
-            order = heuristic.order();
-            for (auto& map : maps) map.reset();
-        }
-        std::vector<NodeSets> chosen;
-        for (auto i : classes.first) {
-            if (!maps[i]) maps[i] = minimal_imap(inputs[i], order);
-            chosen.push_back(*maps[i]);
-        }
-        states.push_back(arcs_of_quorum(chosen, sums_of(classes, members), quorum));
+        const auto units = sums_of(classes, weights), counts = sums_of(classes, members);
+        Precedence precedence = start;
+        NodeSets fused;
+        do {
+            OrderHeuristic heuristic(distinct, units, {}, precedence.after());
+            heuristic.extend(inputs[0].n());
+            if (heuristic.order() != order) {
+                order = heuristic.order();
+                for (auto& map : maps) map.reset();
+            }
+            std::vector<NodeSets> chosen;
+            for (auto i : classes.first) {
+                if (!maps[i]) maps[i] = minimal_imap(inputs[i], order);
+                chosen.push_back(*maps[i]);
+            }
+            fused = arcs_of_quorum(chosen, counts, quorum);
+        } while (precedence.settle(fused));
+        states.push_back(precedence.kept(fused));
     }
     return states;
 }

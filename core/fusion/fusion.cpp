@@ -55,10 +55,12 @@ NodeSet remove_as_sink(Dag& dag, int v) {
     return changed;
 }
 
-OrderHeuristic::OrderHeuristic(std::vector<Dag> dags, std::vector<std::int64_t> weights, std::vector<double> draws)
+OrderHeuristic::OrderHeuristic(std::vector<Dag> dags, std::vector<std::int64_t> weights, std::vector<double> draws,
+                               NodeSets after)
     : dags_(std::move(dags)),
       weights_(std::move(weights)),
       draws_(std::move(draws)),
+      after_(std::move(after)),
       costs_(dags_.size(), std::vector<int>(dags_[0].n())),
       total_(dags_[0].n()),
       left_(AllBelow{dags_[0].n()}),
@@ -74,10 +76,12 @@ void OrderHeuristic::update(std::size_t i, int v) {
     costs_[i][v] = cost;
 }
 
-/// The node of smallest total cost among those left; ties by index or by draw.
+/// The node of smallest total cost among those left that nothing left must follow; ties by index or
+/// by draw.
 int OrderHeuristic::cheapest(int place) const {
     std::vector<int> ties;
     for (int v : members(left_)) {
+        if (any(after_[v] & left_)) continue;
         if (!ties.empty() && total_[v] < total_[ties[0]]) ties.clear();
         if (ties.empty() || total_[v] == total_[ties[0]]) ties.push_back(v);
     }

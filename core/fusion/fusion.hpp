@@ -16,8 +16,9 @@ NodeSet remove_as_sink(Dag& dag, int v);
 class OrderHeuristic {
 public:
     /// `draws`: numbers in [0, 1), one per node, that choose among tied nodes; empty: the smallest
-    /// index.
-    OrderHeuristic(std::vector<Dag> dags, std::vector<std::int64_t> weights, std::vector<double> draws);
+    /// index. `after`: row v has what must come after v; without a cycle.
+    OrderHeuristic(std::vector<Dag> dags, std::vector<std::int64_t> weights, std::vector<double> draws,
+                   NodeSets after);
     /// Fill at most so many more places, from the last; returns how many are empty.
     int extend(int places);
     const std::vector<int>& order() const { return order_; }
@@ -29,6 +30,7 @@ private:
     std::vector<Dag> dags_;  // without the nodes that have their place
     std::vector<std::int64_t> weights_;
     std::vector<double> draws_;
+    NodeSets after_;
     std::vector<std::vector<int>> costs_;  // of making a node a sink, for each DAG
     std::vector<std::int64_t> total_;
     NodeSet left_;

@@ -16,7 +16,7 @@ __all__ = ["knowledge_in_file"]
 def knowledge_in_file(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Inside, the settings with a mapping `knowledge` in a file of its own; others as they are.
 
-    The mapping has the keys of `fedbn.search.knowledge.Knowledge`: required, forbidden, tiers.
+    The mapping has the keys of `fedbn.graphs.knowledge.Knowledge`: required, forbidden, tiers.
     """
     given = settings.get("knowledge")
     if not isinstance(given, Mapping):

@@ -124,7 +124,7 @@ def _rules(
     settings: LearnerSettings, start: DAG | None, rng: np.random.Generator | None
 ) -> SearchRules:
     """The rules of the settings, with the background knowledge in the file that they name."""
-    from fedbn.search.knowledge import read_knowledge
+    from fedbn.graphs.knowledge import read_knowledge
     from fedbn.search.rules import SearchRules
 
     return SearchRules(

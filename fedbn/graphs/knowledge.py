@@ -1,5 +1,6 @@
 """Background knowledge: required and forbidden edges, and tiers.
 
+A DAG keeps it when it has all required edges and none that is forbidden, by a pair or by the tiers.
 Hill climbing never makes a graph that breaks it. The searches over equivalence classes keep, after
 every step, at least one member of the class that satisfies all of it: an operator that leads to a
 class without such a member is not used. Required edges are in the graph from the start.
@@ -48,7 +49,8 @@ class Knowledge:
     Raises
     ------
     ConfigError : an edge is required and forbidden (by a pair or by the tiers), the required edges
-        have a cycle, or a variable is in two tiers; the edges are named.
+        have a cycle or lead from a tier to an earlier one, or a variable is in two tiers; the edges
+        are named.
     """
 
     required: tuple[Edge, ...] = ()
@@ -76,6 +78,7 @@ class Knowledge:
             DAG.from_edges(names, self.required)
         except StructureError as error:
             raise ConfigError(f"required edges must not form a cycle: {error}") from error
+        self._require_order(tier_of)
 
     def required_matrix(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """bool [n, n], [i, j] if names[i] -> names[j] is required.
@@ -98,11 +101,39 @@ class Knowledge:
 
     def bits(self, names: Sequence[str]) -> dict[str, Bits]:
         """What is forbidden and required for the compiled searches: row y has x for x -> y."""
-
         return {
             "forbidden": pack(self.forbidden_matrix(names).T),
             "required": pack(self.required_matrix(names).T),
         }
+
+    def after(self, names: Sequence[str]) -> Bits:
+        """What every order must put after a node: row v has its required children, and the variables
+        of later tiers."""
+        later = self._matrix(self.required, names)
+        position = self._positions(names)
+        for k, tier in enumerate(self.tiers):
+            follow = [position[name] for group in self.tiers[k + 1 :] for name in group]
+            for name in tier:
+                later[position[name], follow] = True
+        return pack(later)
+
+    def breaches(self, dag: DAG) -> tuple[str, ...]:
+        """How a DAG breaks the knowledge, in words, sorted; empty where it keeps it.
+
+        Raises
+        ------
+        ConfigError : the knowledge names a variable that the DAG lacks.
+        """
+        missing = self.required_matrix(dag.names) & ~dag.adjacency
+        wrong = self.forbidden_matrix(dag.names) & dag.adjacency
+        pairs = [(missing, "is required"), (wrong, "is forbidden")]
+        return tuple(
+            sorted(
+                f"{dag.names[a]} -> {dag.names[b]} {words}"
+                for matrix, words in pairs
+                for a, b in np.argwhere(matrix)
+            )
+        )
 
     def with_required(self, dag: DAG) -> DAG:
         """`dag` with the required edges added and forbidden ones left out.
@@ -133,6 +164,22 @@ class Knowledge:
                     f"the required edges must respect max-parents {max_parents}, these do not: "
                     f"{named}"
                 )
+
+    def _require_order(self, tier_of: dict[str, int]) -> None:
+        """Checks that no chain of required edges leads from a tier to an earlier one."""
+        children: dict[str, list[str]] = {}
+        for parent, child in self.required:
+            children.setdefault(parent, []).append(child)
+        for start in sorted(set(tier_of) & set(children)):
+            waiting, seen = [start], {start}
+            while waiting:
+                name = waiting.pop()
+                if tier_of.get(name, len(self.tiers)) < tier_of[start]:
+                    words = f"required edges lead from {start} to {name}"
+                    raise ConfigError(f"{words}, but the tiers put {name} first")
+                fresh = set(children.get(name, ())) - seen
+                seen |= fresh
+                waiting += sorted(fresh)
 
     def _positions(self, names: Sequence[str]) -> dict[str, int]:
         position = {name: i for i, name in enumerate(names)}
