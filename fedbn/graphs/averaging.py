@@ -17,17 +17,24 @@ import numpy as np
 
 from fedbn.arrays import Ints
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 
 __all__ = ["averaged_dag", "significance_threshold"]
 
 
 def averaged_dag(
-    names: tuple[str, ...], votes: Ints, total: int, threshold: Fraction | float | None = None
+    names: tuple[str, ...],
+    votes: Ints,
+    total: int,
+    threshold: Fraction | float | None = None,
+    knowledge: Knowledge | None = None,
 ) -> DAG:
     """The edges stronger than a threshold or of strength 1, strongest first.
 
     Every edge gets its more frequent direction and is left out where that closes a cycle. Where
-    both are as frequent, the one from the earlier name is tried first, then the other.
+    both are as frequent, the one from the earlier name is tried first, then the other. With
+    knowledge its required edges come before all others, and an edge of which one direction is
+    forbidden has the other one.
 
     Parameters
     ----------
@@ -35,6 +42,11 @@ def averaged_dag(
     votes : int64 [n, n], weight of the votes for a -> b; [a, b] + [b, a] is at most `total`.
     total : weight of all votes.
     threshold : a share in [0, 1]; `significance_threshold` by default.
+    knowledge : over the names.
+
+    Raises
+    ------
+    ConfigError : the knowledge names a variable that is not among the names.
 
     Examples
     --------
@@ -49,13 +61,22 @@ def averaged_dag(
         for a, b in np.argwhere(np.triu(strengths > 0, k=1))
         if strengths[a, b] > least * total or strengths[a, b] == total
     ]
+    known = Knowledge() if knowledge is None else knowledge
+    forbidden, required = known.forbidden_matrix(names), known.required_matrix(names)
     chosen = np.zeros(votes.shape, dtype=np.bool_)
     reach = np.eye(len(names), dtype=np.bool_)
+
+    def choose(x: int, y: int) -> None:
+        chosen[x, y] = True
+        reach[:] |= np.outer(reach[:, x], reach[y])
+
+    for x, y in np.argwhere(required):
+        choose(x, y)
     for _, a, b in sorted(pairs):
         for x, y in ((a, b), (b, a)):
-            if votes[x, y] >= votes[y, x] and not reach[y, x]:
-                chosen[x, y] = True
-                reach |= np.outer(reach[:, x], reach[y])
+            liked = votes[x, y] >= votes[y, x] or forbidden[y, x]
+            if liked and not forbidden[x, y] and not reach[y, x]:
+                choose(x, y)
                 break
     return DAG(names, chosen)
 
