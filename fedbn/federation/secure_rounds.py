@@ -24,6 +24,7 @@ from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.fusion.median import descend_by_votes
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.secure.path import SecureBranch, SecurePath, secure_path, secure_votes
 from fedbn.secure.requests import SumRequest
 from fedbn.secure.selection import secure_consensus
@@ -165,6 +166,7 @@ def search_of(schema: Schema, clients: int, experiment: Experiment) -> Search:
         quorum=settings.vote_quorum,
         reading=cast(Reading, settings.reading if settings.choose == "smhd" else "best"),
         robust=cast(Robust, settings.robust),
+        knowledge=settings.known,
         stop=lambda: end is not None and time.process_time() > end,
     )
 
@@ -181,7 +183,7 @@ def result_of(
     path, branch = None, None
     consensus: Consensus | VotedConsensus
     if isinstance(found, Votes):
-        votes, consensus = found, voted_consensus(found)
+        votes, consensus = found, voted_consensus(found, settings.known)
     else:
         path, votes = found, found.votes
         branch, consensus = secure_consensus(found, cast(Reading, settings.reading))
@@ -198,9 +200,13 @@ def result_of(
     )
 
 
-def voted_consensus(votes: Votes) -> VotedConsensus:
-    """The DAG that greedy descent on the mean SMHD reaches from the empty graph."""
-    dag = descend_by_votes(DAG.empty(votes.names), votes.moral, votes.total)
+def voted_consensus(votes: Votes, knowledge: Knowledge | None = None) -> VotedConsensus:
+    """The DAG that greedy descent on the mean SMHD reaches from the graph without edges but the
+    required ones."""
+    start = DAG.empty(votes.names)
+    if knowledge is not None:
+        start = knowledge.with_required(start)
+    dag = descend_by_votes(start, votes.moral, votes.total, knowledge)
     mean, bound = mean_smhd_by_votes(dag, votes), lower_bound(votes)
     return VotedConsensus(dag, mean, bound, mean - bound)
 

@@ -14,6 +14,7 @@ In a file it is a JSON object or a TOML table with any of the keys of `Knowledge
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -30,7 +31,7 @@ from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 from fedbn.wording import list_some, reason_of
 
-__all__ = ["Knowledge", "read_knowledge"]
+__all__ = ["Knowledge", "is_text", "read_knowledge"]
 
 Edge = tuple[str, str]
 
@@ -107,8 +108,8 @@ class Knowledge:
         }
 
     def after(self, names: Sequence[str]) -> Bits:
-        """What every order must put after a node: row v has its required children, and the variables
-        of later tiers."""
+        """What every order must put after a node: row v has its required children, and what is in
+        later tiers."""
         later = self._matrix(self.required, names)
         position = self._positions(names)
         for k, tier in enumerate(self.tiers):
@@ -134,6 +135,31 @@ class Knowledge:
                 for a, b in np.argwhere(matrix)
             )
         )
+
+    @property
+    def text(self) -> str:
+        """The knowledge as JSON in one line, which `read_knowledge` reads."""
+        content = {field.name: getattr(self, field.name) for field in fields(self)}
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+    def and_also(self, other: Knowledge) -> Knowledge:
+        """What both say; where both have tiers, the other's are told as forbidden edges.
+
+        Raises
+        ------
+        ConfigError : they contradict each other; the edge is named.
+        """
+        forbidden = {*self.forbidden, *other.forbidden}
+        tiers = self.tiers or other.tiers
+        if other.tiers != tiers:
+            forbidden |= {
+                (late, early)
+                for k, tier in enumerate(other.tiers)
+                for early in tier
+                for group in other.tiers[k + 1 :]
+                for late in group
+            }
+        return Knowledge((*self.required, *other.required), tuple(forbidden), tiers)
 
     def with_required(self, dag: DAG) -> DAG:
         """`dag` with the required edges added and forbidden ones left out.
@@ -208,15 +234,27 @@ def _edges(pairs: Iterable[Edge]) -> tuple[Edge, ...]:
     return kept
 
 
-def read_knowledge(path: str | Path) -> Knowledge:
+def is_text(source: str | Path) -> bool:
+    """Whether this is knowledge itself, as JSON, and names no file."""
+    return isinstance(source, str) and source.lstrip().startswith("{")
+
+
+def read_knowledge(source: str | Path) -> Knowledge:
     """Knowledge from a .json or .toml file with the keys required, forbidden, tiers.
+
+    Parameters
+    ----------
+    source : the file; or, where `is_text` says so, its content.
 
     Raises
     ------
     ConfigError : the file cannot be read, has another form, or contradicts itself; contradictory
         edges are named.
     """
-    content = _content(Path(path))
+    if isinstance(source, str) and is_text(source):
+        path, content = "the knowledge", _parsed(source, "the knowledge", is_toml=False)
+    else:
+        path, content = str(source), _content(Path(source))
     known = [field.name for field in fields(Knowledge)]
     if not isinstance(content, dict) or not set(content) <= set(known):
         strange = sorted(set(content) - set(known))[:1] if isinstance(content, dict) else []
@@ -241,13 +279,15 @@ def _content(path: Path) -> Any:
         raise ConfigError(
             f"cannot read the background knowledge {path}: {reason_of(error)}"
         ) from error
+    return _parsed(text, str(path), is_toml=path.suffix == ".toml")
+
+
+def _parsed(text: str, source: str, *, is_toml: bool) -> Any:
     try:
-        if path.suffix == ".toml":
-            return tomllib.loads(text)
-        return json_value(text)
+        return tomllib.loads(text) if is_toml else json_value(text)
     except (ValueError, RecursionError) as error:  # of TOML, of JSON
-        form = "TOML" if path.suffix == ".toml" else "JSON"
-        raise ConfigError(f"{path} is not {form}: {error}") from error
+        form = "TOML" if is_toml else "JSON"
+        raise ConfigError(f"{source} is not {form}: {error}") from error
 
 
 def _is_group(group: Any, key: str) -> bool:
