@@ -72,13 +72,15 @@ class SumCost:
 class VotedConsensus:
     """The consensus of moral votes alone: a DAG at which no edge change lowers the mean SMHD.
 
-    Attributes are those of `Consensus`; the directions are any of the class.
+    Attributes are those of `Consensus`, and the knowledge that is kept; the directions are any of
+    the class that keep it.
     """
 
     dag: DAG
     mean_smhd: Fraction
     lower_bound: Fraction
     gap: Fraction
+    knowledge: Knowledge | None = None
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,7 @@ def voted_consensus(votes: Votes, knowledge: Knowledge | None = None) -> VotedCo
         start = knowledge.with_required(start)
     dag = descend_by_votes(start, votes.moral, votes.total, knowledge)
     mean, bound = mean_smhd_by_votes(dag, votes), lower_bound(votes)
-    return VotedConsensus(dag, mean, bound, mean - bound)
+    return VotedConsensus(dag, mean, bound, mean - bound, knowledge)
 
 
 def statements(result: SecureResult) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.drawn import require_xml_names
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import class_of
-from fedbn.graphs.pdag import PDAG, dag_to_cpdag
+from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 
@@ -72,7 +72,7 @@ def directions_line(dag: DAG) -> str:
 
 
 def class_text(cpdag: PDAG, suffix: str) -> str:
-    """The text of a file of an equivalence class.
+    """The text of a file of an equivalence class, or of one under knowledge (`class_of`).
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def class_text(cpdag: PDAG, suffix: str) -> str:
 
     Raises
     ------
-    ResultsError : another suffix.
+    ResultsError : another suffix. StructureError : this is no class.
 
     >>> print(class_text(PDAG.from_edges("ab", undirected=[("a", "b")]), ".csv"), end="")
     from,to,directed
@@ -100,7 +100,11 @@ def write_class(cpdag: PDAG, path: str | Path) -> None:
 
 
 def _mark(cpdag: PDAG) -> list[tuple[str, str, str]]:
-    marked = [(*edge, "compelled") for edge in cpdag.directed_edges]
+    compelled = set(dag_to_cpdag(consistent_extension(cpdag)).directed_edges)
+    marked = [
+        (*edge, "compelled" if edge in compelled else "by knowledge")
+        for edge in cpdag.directed_edges
+    ]
     return sorted(marked + [(*pair, "open") for pair in cpdag.undirected_edges])
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 from fedbn.wording import list_some, reason_of
 
-__all__ = ["Knowledge", "is_text", "read_knowledge"]
+__all__ = ["Knowledge", "is_text", "knowledge_of", "read_knowledge"]
 
 Edge = tuple[str, str]
 
@@ -270,6 +270,29 @@ def read_knowledge(source: str | Path) -> Knowledge:
         return Knowledge(**{key: tuple(map(tuple, groups)) for key, groups in content.items()})
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def knowledge_of(told: Knowledge | Mapping[str, Any] | str | Path) -> Knowledge:
+    """Knowledge as Python says it: itself, a mapping with the keys of a file, or a file's name.
+
+    Raises
+    ------
+    ConfigError : see `read_knowledge`.
+
+    Examples
+    --------
+    >>> knowledge_of({"tiers": [["age"], ["death"]]}).tiers
+    (('age',), ('death',))
+    """
+    if isinstance(told, Knowledge):
+        return told
+    if not isinstance(told, Mapping):
+        return read_knowledge(told)
+    try:
+        text = json.dumps(dict(told))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"knowledge must be lists of names: {error}") from None
+    return read_knowledge(text)
 
 
 def _content(path: Path) -> Any:
