@@ -138,6 +138,7 @@ def terms_of(run: str, schema: Schema, experiment: Experiment, members: Sequence
         poolings=poolings_of(cast(Robust, settings.robust)),
         members=tuple(sorted(members, key=lambda member: (member.name, member.public))),
         counts=count_requests(experiment),
+        known=settings.known is not None and settings.aggregation == "secure-sums",
     )
 
 

@@ -191,7 +191,8 @@ def _keeping(
         max_parents=limits.max_parents, varying=used.tolist(),
     )  # fmt: skip
     found = _solved(with_way_out(families), listing, method, limits, rng)
-    found = replace(found, met=found.met | met, proof=f"{found.proof}; among the DAGs that keep the knowledge")
+    proof = f"{found.proof}; among the DAGs that keep the knowledge"
+    found = replace(found, met=found.met | met, proof=proof)
     adjacency = _adjacency(found.parents)
     if knowledge.breaches(DAG(score.names, adjacency)):
         adjacency = knowledge.required_matrix(score.names)
