@@ -16,7 +16,6 @@ import pytest
 
 import fedbn as fb
 from fedbn.data.dataset import Schema
-from fedbn.federation.fusions import FUSIONS
 from fedbn.federation.rounds import server_round, update_clients
 from fedbn.federation.secure_rounds import voted_consensus
 from fedbn.federation.settings import ConsensusSettings
@@ -33,7 +32,8 @@ from simulations.cli.app import app
 from tests.naive_knowledge import keeps
 
 CASES = int(os.environ.get("FEDBN_TWIN_CASES", "12"))
-METHODS = ("union", "intersection", "vote", "median", "genetic-union", "genetic-inputs")
+METHODS = ("union", "intersection", "vote", "median")
+SLOW_METHODS = ("genetic-union", "genetic-inputs")
 LEARNERS = ("ges", "hc", "xges0", "ordering", "bootstrap", "credible")
 
 
@@ -109,9 +109,8 @@ def fused(case, names, sites, known, rng) -> Iterator[DAG]:
     more = {"k_max": k_max, "reading": reading, "seed": seed, "quorum": 1 + case % 2 * (case % 3)}
     more["quorum"] = min(more["quorum"], len(sites))
     yield from structures_of(fb.fuse(sites, knowledge=known, **more).outcome)
-    method = METHODS[case % len(METHODS)]
+    method = METHODS[case % 4] if case % 40 != 39 else SLOW_METHODS[case // 40 % 2]
     yield fb.fuse(sites, knowledge=known, fusion=method, seed=case).dag
-    assert method in FUSIONS
     replies = [ClientReply(site, (dag,), (1.0,), "complete") for site, dag in sites.items()]
     schema = Schema.categorical(dict.fromkeys(names, "01"))
     rule = ConsensusSettings(known=known, groups="auto" if case % 2 else "no", k_max=k_max)
@@ -186,8 +185,8 @@ def test_the_files_of_commands_keep_the_knowledge(tmp_path: Path) -> None:
     rows[:, 4] = rows[:, 2] ^ rows[:, 3]
     table.write_text(",".join(names) + "\n" + "\n".join(",".join(map(str, r)) for r in rows))
     simulated = ["simulate", "--table", str(table), "--clients", "3", "--engine", "in-process"]
-    for more in ([], ["--choose", "climb"], ["--aggregation", "secure-sums"],
-                 ["--aggregation", "moral-votes"], ["--groups", "2", "--learner", "optimal"]):  # fmt: skip
+    options = ("--choose climb", "--aggregation secure-sums", "--aggregation moral-votes")
+    for more in map(str.split, ("", *options, "--groups 2 --learner optimal")):
         run([*simulated, *told, *more, "--out", str(tmp_path / "run"), "--no-pooled"])
         require_kept(tmp_path / "run", known)
     other = Knowledge(tiers=(("e",), ("a", "b", "c", "d")))
