@@ -43,6 +43,17 @@ nb::ndarray<nb::numpy, Word> to_numpy(const NodeSets& sets) {
 
 Dag dag_of(const Bits& parents) { return acyclic(square_sets_of(parents)); }
 
+Knowledge knowledge_of(int n, const Bits& forbidden, const Bits& required) {
+    for (const auto* edges : {&forbidden, &required})
+        require(int(edges->shape(0)) == n, "the knowledge must be of the same ", n, " variables");
+    return {square_sets_of(forbidden), square_sets_of(required)};
+}
+
+Knowledge knowledge_of(int n, const std::optional<Bits>& forbidden, const std::optional<Bits>& required) {
+    require(forbidden.has_value() == required.has_value(), "knowledge is given whole or not at all");
+    return forbidden ? knowledge_of(n, *forbidden, *required) : nothing_known(n);
+}
+
 std::vector<Dag> dags_of(const ManyBits& parents) {
     std::vector<Dag> dags;
     const std::size_t n = parents.shape(1), words = parents.shape(2);

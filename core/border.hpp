@@ -22,6 +22,7 @@
 
 #include "arguments.hpp"
 #include "graphs/dag.hpp"
+#include "graphs/knowledge.hpp"
 #include "graphs/node_set.hpp"
 #include "interrupt.hpp"
 
@@ -91,6 +92,11 @@ nb::ndarray<nb::numpy, Word> to_numpy(const NodeSets& sets);
 Dag dag_of(const Bits& parents);
 /// Several DAGs over the same nodes from their parents, uint64 [r, n, W].
 std::vector<Dag> dags_of(const ManyBits& parents);
+
+/// Knowledge of n nodes: row y has x for x -> y.
+Knowledge knowledge_of(int n, const Bits& forbidden, const Bits& required);
+/// The same, given whole or not at all.
+Knowledge knowledge_of(int n, const std::optional<Bits>& forbidden, const std::optional<Bits>& required);
 
 /// compute() without the interpreter's lock.
 template <class Compute>

@@ -22,8 +22,8 @@ from fedbn.errors import ConfigError
 from fedbn.federation.plugin_keys import with_all_own
 from fedbn.federation.run_config import NOT_GIVEN, from_run_config, to_run_config
 from fedbn.federation.settings import Experiment, all_settings
+from fedbn.graphs.knowledge import is_text, read_knowledge
 from fedbn.learners import kind_of_score
-from fedbn.search.knowledge import read_knowledge
 
 __all__ = [
     "Experiment",
@@ -73,9 +73,13 @@ def experiment_from(
     unsummed = aggregation == "moral-votes" or (aggregation != "open" and kind != "categorical")
     if unsummed and "parameters" not in said:
         experiment = experiment.change(parameters="none")  # one round; numbers have no counts
-    if experiment.learner.knowledge is not None:
-        read_knowledge(experiment.learner.knowledge)
-    return experiment
+    return _with_knowledge(experiment)
+
+
+def _with_knowledge(experiment: Experiment) -> Experiment:
+    """With what the file of knowledge says in its place, for every site and the server."""
+    told = experiment.learner.knowledge
+    return experiment if told is None else experiment.change(knowledge=read_knowledge(told).text)
 
 
 def with_absolute_paths(experiment: Experiment) -> Experiment:
@@ -131,10 +135,10 @@ def locate_files(settings: Mapping[str, Any], here: Path) -> dict[str, Any]:
     content = dict(settings)
 
     def locate(text: Any) -> Any:
-        inside = here / text if isinstance(text, str) and text else None
+        inside = here / text if isinstance(text, str) and text and not is_text(text) else None
         return str(inside) if inside is not None and inside.exists() else text
 
-    for key in ("network", *(name.replace("_", "-") for name in _PATHS)):
+    for key in ("network", "knowledge", *(name.replace("_", "-") for name in _PATHS)):
         if key in content:
             content[key] = locate(content[key])
     if isinstance(content.get("sites"), list):

@@ -49,6 +49,14 @@ def examples(*lines: str) -> str:
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no table.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+KnowledgeFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--knowledge",
+        help="A .json or .toml file with required and forbidden edges and tiers, which everything "
+        "that is written keeps.",
+    ),
+]
 NetworkDir = Annotated[
     Path | None, typer.Option(help="Folder with more networks, NAME.bif[.gz] or NAME.json[.gz].")
 ]

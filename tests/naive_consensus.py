@@ -6,6 +6,7 @@ is used: I-maps by separation, cuts by looking at all subsets of nodes, classes 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -63,17 +64,23 @@ def directed_paths(dag: Matrix, a: int, b: int) -> int:
     return 1 if a == b else sum(directed_paths(dag, int(c), b) for c in np.flatnonzero(dag[a]))
 
 
-def order(dags: list[Matrix], weights: list[Fraction]) -> list[int]:
-    """From last to first: the cheapest node becomes a sink everywhere and is removed."""
+def order(
+    dags: list[Matrix], weights: list[Fraction], before: frozenset[tuple[int, int]] = frozenset()
+) -> list[int]:
+    """From last to first: the cheapest node becomes a sink everywhere and is removed.
+
+    before : (u, v) where u must precede v: no such u is taken while v is left.
+    """
     dags = [dag.copy() for dag in dags]
     left = list(range(len(dags[0])))
     out: list[int] = []
     while left:
+        able = [v for v in left if not any((v, u) in before for u in left)]
         costs = [
             sum((w * sink_cost(dag, v) for dag, w in zip(dags, weights, strict=True)), Fraction(0))
-            for v in left
+            for v in able
         ]
-        v = left[costs.index(min(costs))]
+        v = able[costs.index(min(costs))]
         out.insert(0, v)
         left.remove(v)
         for dag in dags:
@@ -233,20 +240,32 @@ def deleted(p: Matrix, x: int, y: int, h: tuple[int, ...]) -> Matrix:
 
 
 def greedy_delete(
-    union: Matrix, dags: list[Matrix], weights: list[Fraction], k_max: int, pooling: str = "mean"
+    union: Matrix,
+    dags: list[Matrix],
+    weights: list[Fraction],
+    k_max: int,
+    pooling: str = "mean",
+    allowed: Callable[[Matrix], bool] | None = None,
 ) -> list[State]:
-    """Every deletion down to the empty graph; ties to the smallest (x, y, |H|, H)."""
+    """Every deletion down to the empty graph; ties to the smallest (x, y, |H|, H).
+
+    allowed : whether a CPDAG may be reached; the path ends where no operator leads to such a one.
+    """
     p = cpdag(union)
     dags = [dag.copy() for dag in dags]
     states = []
     while p.any():
         best = None
         for x, y, h, s in operators(p, k_max):
+            if allowed is not None and not allowed(deleted(p, x, y, h)):
+                continue
             cuts = [cut(dag, x, y, s) for dag in dags]
             psi = pooled([c[0] for c in cuts], weights, pooling)
             if best is None or psi < best.psi:
                 best = State(x, y, h, psi, [c[1] for c in cuts], p)
-        assert best is not None
+        if best is None:
+            assert allowed is not None
+            return states
         p = deleted(p, best.x, best.y, best.h)
         best.cpdag = p.copy()
         for dag, arcs in zip(dags, best.arcs, strict=True):

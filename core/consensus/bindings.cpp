@@ -46,14 +46,17 @@ nb::ndarray<nb::numpy, Word> states_to_numpy(const std::vector<NodeSets>& states
 }
 
 std::unique_ptr<Deletions> make_deletions(const ManyBits& inputs, const Numbers& weights, const Bits& fusion, int k_max,
-                                          Pooling pooling, std::size_t memory) {
+                                          Pooling pooling, std::size_t memory, const std::optional<Bits>& forbidden,
+                                          const std::optional<Bits>& required) {
     require(inputs.shape(1) == fusion.shape(0), "inputs and fusion are over the same nodes");
     require_at_least(0, k_max, "k_max");
     auto dags = inputs_of(inputs, weights);
     auto union_of_all = dag_of(fusion);
+    auto known = knowledge_of(union_of_all.n(), forbidden, required);
+    require(keeps(union_of_all.pa, known), "the fusion must keep the knowledge");
     nb::gil_scoped_release released;
     return std::make_unique<Deletions>(std::move(dags), std::vector(weights.data(), weights.data() + weights.size()),
-                                       std::move(union_of_all), k_max, pooling, memory);
+                                       std::move(union_of_all), k_max, pooling, memory, std::move(known));
 }
 
 nb::tuple known_of(const Deletions::Known& slot) {
@@ -76,13 +79,15 @@ void bind_deletions(nb::module_& m) {
         .value("limit", Deletions::Outcome::limit)
         .value("paused", Deletions::Outcome::paused)
         .value("out_of_memory", Deletions::Outcome::out_of_memory)
-        .value("broken", Deletions::Outcome::broken);
+        .value("broken", Deletions::Outcome::broken)
+        .value("barred", Deletions::Outcome::barred);
     nb::class_<Deletions>(m, "Deletions")
         .def(nb::new_(&make_deletions), "inputs"_a.noconvert(), "weights"_a.noconvert(), "fusion"_a.noconvert(),
-             "k_max"_a, "pooling"_a, "memory"_a)
+             "k_max"_a, "pooling"_a, "memory"_a, "forbidden"_a.noconvert() = nb::none(),
+             "required"_a.noconvert() = nb::none())
         .def("advance", &Deletions::advance, nb::call_guard<nb::gil_scoped_release>(), "steps"_a, "patience"_a,
              "largest"_a)
-        .def_prop_ro("n_edges", &Deletions::n_edges, "Edges of the fusion: deletions until none is left.")
+        .def_prop_ro("n_edges", &Deletions::n_edges, "Edges of the fusion that are not required: deletions until none is left.")
         .def_prop_ro("done", [](const Deletions& d) { return d.steps().size(); }, "Deletions so far.")
         .def(
             "steps",
@@ -117,7 +122,8 @@ void bind_deletions(nb::module_& m) {
 void bind_states(nb::module_& m) {
     m.def(
         "search_states",
-        [](const Bits& fusion, const Array<std::int32_t, 2>& xy, const Bits& h, const Numbers& cuts) {
+        [](const Bits& fusion, const Array<std::int32_t, 2>& xy, const Bits& h, const Numbers& cuts,
+           const std::optional<Bits>& forbidden, const std::optional<Bits>& required) {
             const std::size_t n = fusion.shape(0), count = xy.shape(0);
             require(xy.shape(1) == 2 && h.shape(0) == count, "x, y and H for each deletion");
             require_ascending(cuts, count);
@@ -129,20 +135,25 @@ void bind_states(nb::module_& m) {
                 steps.push_back({x, y, 0, sets[static_cast<int>(k)]});
             }
             auto dag = dag_of(fusion);
+            const Knowledge known = knowledge_of(dag.n(), forbidden, required);
             std::vector<NodeSets> states;
             {
                 nb::gil_scoped_release released;
-                states = search_states(std::move(dag), steps, span_of(cuts));
+                states = search_states(std::move(dag), steps, span_of(cuts), known);
             }
             return states_to_numpy(states, n);
         },
-        "fusion"_a.noconvert(), "xy"_a.noconvert(), "h"_a.noconvert(), "cuts"_a.noconvert());
+        "fusion"_a.noconvert(), "xy"_a.noconvert(), "h"_a.noconvert(), "cuts"_a.noconvert(),
+        "forbidden"_a.noconvert() = nb::none(), "required"_a.noconvert() = nb::none());
     m.def(
         "refusion_states",
         [](const ManyBits& inputs, const Numbers& weights, const Array<std::int32_t, 2>& arcs, const Numbers& cuts,
-           const Numbers& members, std::int64_t quorum) {
+           const Numbers& members, std::int64_t quorum, const Precedence* precedence) {
             auto dags = inputs_of(inputs, weights);
             const std::size_t n = inputs.shape(1);
+            const int count = static_cast<int>(n);
+            const Precedence start = precedence ? *precedence : Precedence(nothing_known(count), NodeSets(count, count));
+            require(start.after().size() == count, "the knowledge must be of the same variables");
             require(arcs.shape(1) == 4, "arcs are (step, input, a, b)");
             require(members.shape(0) == dags.size(), "one number of members for each of the inputs");
             require_ascending(cuts, n * n);
@@ -157,12 +168,13 @@ void bind_states(nb::module_& m) {
             std::vector<NodeSets> states;
             {
                 nb::gil_scoped_release released;
-                states = refusion_states(std::move(dags), span_of(weights), lost, span_of(cuts), span_of(members), quorum);
+                states = refusion_states(std::move(dags), span_of(weights), lost, span_of(cuts), span_of(members), quorum,
+                                         start);
             }
             return states_to_numpy(states, n);
         },
         "inputs"_a.noconvert(), "weights"_a.noconvert(), "arcs"_a.noconvert(), "cuts"_a.noconvert(),
-        "members"_a.noconvert(), "quorum"_a);
+        "members"_a.noconvert(), "quorum"_a, "precedence"_a = nb::none());
     m.def(
         "reverse_covered",
         [](const Bits& parents, const Matrix& margins) {

@@ -16,12 +16,14 @@ constexpr std::size_t kGuides = 160;  // about so many inputs say on which eleme
 Deletions::~Deletions() = default;
 
 Deletions::Deletions(std::vector<Dag> inputs, std::vector<std::int64_t> weights, Dag fusion, int k_max,
-                     Pooling pooling, std::size_t memory)
+                     Pooling pooling, std::size_t memory, Knowledge known)
     : n_(fusion.n()),
       weights_(std::move(weights)),
       k_max_(k_max),
       largest_cut_(pooling == Pooling::clip ? 1 : (1 << 15) - 1),
       pooling_(pooling),
+      known_(std::move(known)),
+      is_free_(known_.says_nothing()),
       memory_(memory),
       pattern_(std::move(fusion)),
       edge_of_(std::size_t(n_) * n_, -1),
@@ -34,6 +36,7 @@ Deletions::Deletions(std::vector<Dag> inputs, std::vector<std::int64_t> weights,
     for (int y = 0; y < n_; ++y) n_edges_ += count(p.pa[y]);
     for (int y = 0; y < n_; ++y) n_edges_ += count(p.ne[y] & AllBelow{y});
     capacity_ = std::max<std::size_t>(64, 4 * n_edges_);
+    for (int y = 0; y < n_; ++y) n_edges_ -= count(known_.required[y]);
     slots_.resize(capacity_);
     for (std::size_t slot = capacity_; slot-- > 0;) free_.push_back(static_cast<int>(slot));
     for (int y = 0; y < n_; ++y)
@@ -99,8 +102,8 @@ std::pair<Deletions::Outcome, int> Deletions::find_best(std::int64_t patience) {
     candidates_.clear();
     for (std::size_t k = 0; k < slots_.size(); ++k) {
         const Slot& slot = slots_[k];
-        if (slot.edge < 0 || slot.bound > best) continue;
-        if (is_exact(slot)) best = slot.bound;
+        if (slot.edge < 0 || slot.bound > best || is_required(slot)) continue;
+        if (is_free_ && is_exact(slot)) best = slot.bound;
         candidates_.emplace_back(slot.bound, static_cast<int>(k));
     }
     Queue queue(*this);
@@ -113,7 +116,10 @@ std::pair<Deletions::Outcome, int> Deletions::find_best(std::int64_t patience) {
             queue.push(top, slots_[top].bound);
             continue;
         }
-        if (is_exact(slots_[top])) return {Outcome::done, top};
+        if (is_exact(slots_[top])) {
+            if (keeps_knowledge(slots_[top])) return {Outcome::done, top};
+            continue;
+        }
         if (patience <= 0) return {Outcome::paused, -1};
         if (is_to_be_split(slots_[top])) {
             if (free_.empty() && !make_room()) return {Outcome::out_of_memory, -1};
@@ -123,11 +129,25 @@ std::pair<Deletions::Outcome, int> Deletions::find_best(std::int64_t patience) {
         } else {
             const std::int64_t limit = std::min(best, queue.least() + slack_);
             patience -= evaluate(top, limit, 1);
-            if (is_exact(slots_[top])) best = std::min(best, slots_[top].bound);
+            if (is_free_ && is_exact(slots_[top])) best = std::min(best, slots_[top].bound);
         }
         if (slots_[top].bound != kDead) queue.push(top, slots_[top].bound);
     }
-    return {Outcome::broken, -1};
+    return {is_free_ ? Outcome::broken : Outcome::barred, -1};
+}
+
+bool Deletions::is_required(const Slot& slot) const {
+    if (is_free_) return false;
+    const Edge& edge = edges_[slot.edge];
+    return known_.required[edge.y].has(edge.x) || known_.required[edge.x].has(edge.y);
+}
+
+/// Whether some DAG of the class that an operator leads to keeps the knowledge.
+bool Deletions::keeps_knowledge(const Slot& slot) const {
+    if (is_free_) return true;
+    const Edge& edge = edges_[slot.edge];
+    const auto after = after_delete(pattern_.pdag(), edge.x, edge.y, slot.h);
+    return after && constrained_extension(*after, known_);
 }
 
 Deletions::Outcome Deletions::advance(int steps, std::int64_t patience, std::int64_t largest) {

@@ -26,13 +26,16 @@
 //
 // Bound 1 is attained in each input by S = high ∩ An({x, y} ∪ low); only because inputs disagree on
 // that S, and H is limited, must families be split: on an element of disagreement. So the best operator
-// is found by best-first search over slots in the order (bound, x, y, |H|, H).
+// is found by best-first search over slots in the order (bound, x, y, |H|, H). With knowledge an operator
+// that comes out of it is passed over, in this step, where no DAG of the class that it leads to keeps
+// what is known; such an operator may come to keep it later.
 #pragma once
 
 #include <cstdint>
 
 #include "consensus/min_cut.hpp"
 #include "consensus/pattern.hpp"
+#include "graphs/knowledge.hpp"
 
 namespace fedbn {
 
@@ -49,13 +52,15 @@ struct LostArc {
 
 class Deletions {
 public:
-    enum class Outcome { done, limit, paused, out_of_memory, broken };
+    enum class Outcome { done, limit, paused, out_of_memory, broken, barred };
 
-    /// memory: bytes that cached cuts may take beside the graphs of the inputs.
+    /// memory: bytes that cached cuts may take beside the graphs of the inputs. The fusion keeps the
+    /// knowledge, and so does some DAG of the class after every deletion.
     Deletions(std::vector<Dag> inputs, std::vector<std::int64_t> weights, Dag fusion, int k_max, Pooling pooling,
-              std::size_t memory);
+              std::size_t memory, Knowledge known);
 
-    /// Up to so many deletions. `done`: no edge is left; `limit`: steps made, or the next Ψ is above
+    /// Up to so many deletions. `done`: no edge is left but required ones; `barred`: every other deletion
+    /// breaks the knowledge, or redirects more than k_max; `limit`: steps made, or the next Ψ is above
     /// `largest`; `paused`: call again (a step takes more than `patience` minimum cuts).
     Outcome advance(int steps, std::int64_t patience, std::int64_t largest);
 
@@ -115,6 +120,8 @@ private:
     bool is_to_be_split(const Slot& slot) const;
     std::pair<Outcome, int> find_best(std::int64_t patience);
     std::int64_t guide(int slot);
+    bool is_required(const Slot& slot) const;
+    bool keeps_knowledge(const Slot& slot) const;
     bool apply(int slot);
     void refresh_edges_into(int v, int x, int y);
     void refresh(int a, int b, int x, int y);
@@ -126,6 +133,8 @@ private:
     std::int64_t total_ = 0;
     int k_max_, largest_cut_;
     Pooling pooling_;
+    Knowledge known_;
+    bool is_free_;  // nothing is known
     std::int64_t slack_;  // by how much a bound may overtake the next best before the search turns to that
     std::size_t memory_;
     Pattern pattern_;

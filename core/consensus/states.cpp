@@ -67,7 +67,8 @@ std::int64_t shd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::i
     return sum;
 }
 
-std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std::span<const std::int64_t> cuts) {
+std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std::span<const std::int64_t> cuts,
+                                    const Knowledge& known) {
     Pattern pattern(std::move(fusion));
     std::vector<NodeSets> states;
     std::int64_t done = 0;
@@ -79,8 +80,8 @@ std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std
             require((p.pa[x].has(y) || p.ch[x].has(y) || p.ne[x].has(y)) && pattern.remove(x, y, h).has_value(),
                     "every deletion must be valid after those before it");
         }
-        const auto dag = extension_of(pattern.pdag());
-        require(dag.has_value(), "every deletion must be valid after those before it");
+        const auto dag = constrained_extension(pattern.pdag(), known);
+        require(dag.has_value(), "every deletion must keep the knowledge");
         states.push_back(dag->pa);
     }
     return states;
@@ -140,7 +141,8 @@ std::vector<std::int64_t> sums_of(const Classes& classes, std::span<const std::i
 // Inputs that have become equal are fused as one.
 std::vector<NodeSets> refusion_states(std::vector<Dag> dags, std::span<const std::int64_t> weights,
                                       std::span<const LostArc> arcs, std::span<const std::int64_t> cuts,
-                                      std::span<const std::int64_t> members, std::int64_t quorum) {
+                                      std::span<const std::int64_t> members, std::int64_t quorum,
+                                      const Precedence& start) {
     const int n = dags[0].n();
     std::vector<NodeSets> states;
     std::vector<Pruned> inputs;
@@ -154,11 +156,17 @@ std::vector<NodeSets> refusion_states(std::vector<Dag> dags, std::span<const std
             inputs[i].prepare();
             removals.push_back(inputs[i].removals);
         }
-        OrderHeuristic heuristic(std::move(removals), sums_of(classes, weights), {});
-        heuristic.extend(n);
-        std::vector<const NodeSets*> maps;
-        for (auto i : classes.first) maps.push_back(&inputs[i].imap->under(inputs[i].dag, heuristic.order()));
-        states.push_back(arcs_of_quorum(maps, sums_of(classes, members), quorum));
+        const auto units = sums_of(classes, weights), counts = sums_of(classes, members);
+        Precedence precedence = start;
+        NodeSets fused;
+        do {
+            OrderHeuristic heuristic(removals, units, {}, precedence.after());
+            heuristic.extend(n);
+            std::vector<const NodeSets*> maps;
+            for (auto i : classes.first) maps.push_back(&inputs[i].imap->under(inputs[i].dag, heuristic.order()));
+            fused = arcs_of_quorum(maps, counts, quorum);
+        } while (precedence.settle(fused));
+        states.push_back(precedence.kept(fused));
     }
     return states;
 }

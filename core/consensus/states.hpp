@@ -2,6 +2,7 @@
 #pragma once
 
 #include "consensus/deletions.hpp"
+#include "fusion/precedence.hpp"
 
 namespace fedbn {
 
@@ -21,14 +22,18 @@ std::int64_t smhd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::
 /// join it in the same way.
 std::int64_t shd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::int64_t total);
 
-/// Reading "search": an extension of P after so many deletions, ascending, for each of them.
-std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std::span<const std::int64_t> cuts);
+/// Reading "search": an extension of P that keeps the knowledge, after so many deletions, ascending,
+/// for each of them.
+std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std::span<const std::int64_t> cuts,
+                                    const Knowledge& known);
 
 /// Reading "refusion": the fusion of the inputs as pruned by so many deletions. members: how many of
-/// the given DAGs each input is; quorum: how many of them must have an arc in their I-map.
+/// the given DAGs each input is; quorum: how many of them must have an arc in their I-map. Every fusion
+/// is bound by what the knowledge puts in order, `start`.
 std::vector<NodeSets> refusion_states(std::vector<Dag> inputs, std::span<const std::int64_t> weights,
                                       std::span<const LostArc> arcs, std::span<const std::int64_t> cuts,
-                                      std::span<const std::int64_t> members, std::int64_t quorum);
+                                      std::span<const std::int64_t> members, std::int64_t quorum,
+                                      const Precedence& start);
 
 /// Reverse covered edges x -> y of negative margin until there is none: the most negative one first,
 /// then the first (x, y). margins [n, n]: the weight of x -> y less that of y -> x.

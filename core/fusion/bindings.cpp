@@ -2,6 +2,7 @@
 #include "border.hpp"
 #include "fusion/fusion.hpp"
 #include "fusion/median.hpp"
+#include "fusion/precedence.hpp"
 
 namespace fedbn::bindings {
 
@@ -18,6 +19,17 @@ std::vector<NodeSets> many_sets_of(const ManyBits& bits) {
     return all;
 }
 
+/// Row v has what must come after v.
+NodeSets precedence_of(int n, const Bits& after) {
+    require(int(after.shape(0)) == n, "what must come after a node is known of every node");
+    return dag_of(after).pa;
+}
+
+NodeSets union_of(const Precedence& precedence, const Bits& parents) {
+    require(int(parents.shape(0)) == precedence.after().size(), "the union must be of the same variables");
+    return dag_of(parents).pa;
+}
+
 nb::ndarray<nb::numpy, Word> to_numpy_all(const std::vector<NodeSets>& all, std::size_t n, std::size_t words) {
     std::vector<Word> bits;
     bits.reserve(all.size() * n * words);
@@ -31,17 +43,21 @@ void fusion(nb::module_& m) {
     nb::class_<OrderHeuristic>(m, "OrderHeuristic")
         .def(
             "__init__",
-            [](OrderHeuristic* self, const ManyBits& parents, const Numbers& weights, const Draws& draws) {
+            [](OrderHeuristic* self, const ManyBits& parents, const Numbers& weights, const Draws& draws,
+               const std::optional<Bits>& after) {
                 require(parents.shape(0) > 0 && weights.shape(0) == parents.shape(0), "one weight for each DAG");
                 require_weights(span_of(weights), parents.shape(1));
                 require(draws.size() == 0 || draws.size() == parents.shape(1), "one draw for each node, or none");
                 for (double draw : span_of(draws)) require(0 <= draw && draw < 1, "draws are in [0, 1)");
                 std::vector<std::shared_ptr<SinkRemovals>> inputs;
                 for (auto& dag : dags_of(parents)) inputs.push_back(std::make_shared<SinkRemovals>(std::move(dag)));
+                const int n = int(parents.shape(1));
                 new (self) OrderHeuristic(std::move(inputs), {weights.data(), weights.data() + weights.size()},
-                                          {draws.data(), draws.data() + draws.size()});
+                                          {draws.data(), draws.data() + draws.size()},
+                                          after ? precedence_of(n, *after) : NodeSets(n, n));
             },
-            "parents"_a.noconvert(), "weights"_a.noconvert(), "draws"_a.noconvert())
+            "parents"_a.noconvert(), "weights"_a.noconvert(), "draws"_a.noconvert(),
+            "after"_a.noconvert() = nb::none())
         .def("extend", [](OrderHeuristic& h, int places) {
             require_at_least(0, places, "places");
             return h.extend(places);
@@ -82,10 +98,30 @@ void fusion(nb::module_& m) {
             return to_numpy(arcs_of_quorum(each, span_of(members), quorum));
         },
         "maps"_a.noconvert(), "members"_a.noconvert(), "quorum"_a);
+    nb::class_<Precedence>(m, "Precedence")
+        .def(
+            "__init__",
+            [](Precedence* self, const Bits& forbidden, const Bits& required, const Bits& after) {
+                const int n = int(after.shape(0));
+                new (self) Precedence(knowledge_of(n, forbidden, required), precedence_of(n, after));
+            },
+            "forbidden"_a.noconvert(), "required"_a.noconvert(), "after"_a.noconvert())
+        .def_prop_ro("after", [](const Precedence& p) { return to_numpy(p.after()); }, nb::rv_policy::automatic)
+        .def(
+            "settle",
+            [](Precedence& p, const Bits& parents) { return p.settle(union_of(p, parents)); },
+            "parents"_a.noconvert(), "Demand what a union needs; whether anything is new.")
+        .def(
+            "kept",
+            [](const Precedence& p, const Bits& parents) { return to_numpy(p.kept(union_of(p, parents))); },
+            "parents"_a.noconvert(), "A union without forbidden and with required arcs.");
     m.def(
         "descend_to_median",
-        [](const Bits& parents, const Array<std::int64_t, 2>& gain) {
+        [](const Bits& parents, const Array<std::int64_t, 2>& gain, const std::optional<Bits>& forbidden,
+           const std::optional<Bits>& required) {
             Dag dag = dag_of(parents);
+            const Knowledge known = knowledge_of(dag.n(), forbidden, required);
+            require(keeps(dag.pa, known), "the descent must start from a DAG that keeps the knowledge");
             require(gain.shape(0) == parents.shape(0) && gain.shape(1) == parents.shape(0), "gain must be [n, n]");
             for (std::size_t x = 0; x < gain.shape(0); ++x)
                 for (std::size_t y = 0; y < x; ++y)
@@ -93,11 +129,12 @@ void fusion(nb::module_& m) {
             require_summable({gain.data(), gain.size()}, gain.size(), "gains");
             {
                 nb::gil_scoped_release released;
-                descend_to_median(dag, {gain.data(), gain.size()});
+                descend_to_median(dag, {gain.data(), gain.size()}, known);
             }
             return to_numpy(dag.pa);
         },
-        "parents"_a.noconvert(), "gain"_a.noconvert());
+        "parents"_a.noconvert(), "gain"_a.noconvert(), "forbidden"_a.noconvert() = nb::none(),
+        "required"_a.noconvert() = nb::none());
 }
 
 }  // namespace fedbn::bindings

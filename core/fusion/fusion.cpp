@@ -5,10 +5,11 @@
 namespace fedbn {
 
 OrderHeuristic::OrderHeuristic(std::vector<std::shared_ptr<SinkRemovals>> inputs, std::vector<std::int64_t> weights,
-                               std::vector<double> draws)
+                               std::vector<double> draws, NodeSets after)
     : inputs_(std::move(inputs)),
       weights_(std::move(weights)),
       draws_(std::move(draws)),
+      after_(std::move(after)),
       total_(inputs_[0]->costs().size()),
       left_(AllBelow{int(total_.size())}),
       empty_(int(total_.size())),
@@ -17,10 +18,12 @@ OrderHeuristic::OrderHeuristic(std::vector<std::shared_ptr<SinkRemovals>> inputs
         for (int v = 0; v < empty_; ++v) total_[v] += weights_[i] * inputs_[i]->costs()[v];
 }
 
-/// The node of smallest total cost among those left; ties by index or by draw.
+/// The node of smallest total cost among those left that nothing left must follow; ties by index or
+/// by draw.
 int OrderHeuristic::cheapest(int place) const {
     std::vector<int> ties;
     for (int v : members(left_)) {
+        if (any(after_[v] & left_)) continue;
         if (!ties.empty() && total_[v] < total_[ties[0]]) ties.clear();
         if (ties.empty() || total_[v] == total_[ties[0]]) ties.push_back(v);
     }

@@ -11,9 +11,9 @@ namespace fedbn {
 class OrderHeuristic {
 public:
     /// `draws`: numbers in [0, 1), one per node, that choose among tied nodes; empty: the smallest
-    /// index.
+    /// index. `after`: row v has what must come after v; without a cycle.
     OrderHeuristic(std::vector<std::shared_ptr<SinkRemovals>> inputs, std::vector<std::int64_t> weights,
-                   std::vector<double> draws);
+                   std::vector<double> draws, NodeSets after);
     /// Fill at most so many more places, from the last; returns how many are empty.
     int extend(int places);
     const std::vector<int>& order() const { return order_; }
@@ -24,6 +24,7 @@ private:
     std::vector<std::shared_ptr<SinkRemovals>> inputs_;
     std::vector<std::int64_t> weights_;
     std::vector<double> draws_;
+    NodeSets after_;
     std::vector<std::int64_t> total_;  // of the costs of making a node a sink
     NodeSet left_;
     int empty_;

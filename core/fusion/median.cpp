@@ -8,8 +8,8 @@ namespace {
 
 class Descent {
 public:
-    Descent(Dag& dag, std::span<const std::int64_t> gain)
-        : dag_(dag), gain_(gain), n_(dag.n()), reasons_(std::size_t(n_) * n_) {
+    Descent(Dag& dag, std::span<const std::int64_t> gain, const Knowledge& known)
+        : dag_(dag), gain_(gain), known_(known), n_(dag.n()), reasons_(std::size_t(n_) * n_) {
         for (int y = 0; y < n_; ++y) {
             const NodeSet parents = dag.pa[y];
             dag_.pa[y].clear();
@@ -55,6 +55,7 @@ private:
 
     Dag& dag_;
     std::span<const std::int64_t> gain_;
+    const Knowledge& known_;
     int n_;
     std::vector<int> reasons_;  // how often a pair is joined: by an edge, or by a common child
 };
@@ -72,11 +73,13 @@ bool Descent::step() {
         for (int y = 0; y < n_; ++y) {
             if (x == y) continue;
             if (dag_.pa[y].has(x)) {
+                if (known_.required[y].has(x)) continue;
                 const auto sum = delta(x, y, -1);
                 consider(sum, x, y, Change::remove);
-                if (!any((dag_.ch[x] & ancestors[y]) - y))  // x -> y is the only directed path
+                const bool turns = !known_.forbidden[x].has(y);
+                if (turns && !any((dag_.ch[x] & ancestors[y]) - y))  // x -> y is the only directed path
                     consider(delta_of_reversal(x, y, sum), x, y, Change::reverse);
-            } else if (!ancestors[x].has(y)) {
+            } else if (!ancestors[x].has(y) && !known_.forbidden[y].has(x)) {
                 consider(delta(x, y, 1), x, y, Change::add);
             }
         }
@@ -90,8 +93,8 @@ bool Descent::step() {
 
 }  // namespace
 
-void descend_to_median(Dag& dag, std::span<const std::int64_t> gain) {
-    Descent descent(dag, gain);
+void descend_to_median(Dag& dag, std::span<const std::int64_t> gain, const Knowledge& known) {
+    Descent descent(dag, gain, known);
     while (descent.step()) {
     }
 }

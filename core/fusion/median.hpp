@@ -1,13 +1,14 @@
 // Greedy descent on the mean SMHD, by single edges.
 #pragma once
 
-#include "graphs/dag.hpp"
+#include "graphs/knowledge.hpp"
 
 namespace fedbn {
 
 /// Apply the valid addition, deletion or reversal of an edge that lowers the weighted sum of SMHD
 /// most, until none does. Ties: the first (x, y), then delete before reverse.
-/// gain [n, n] = W - 2 c_e: what a moral edge e adds to the sum.
-void descend_to_median(Dag& dag, std::span<const std::int64_t> gain);
+/// gain [n, n] = W - 2 c_e: what a moral edge e adds to the sum. The DAG keeps what is known, and no
+/// change breaks it.
+void descend_to_median(Dag& dag, std::span<const std::int64_t> gain, const Knowledge& known);
 
 }  // namespace fedbn

@@ -1,6 +1,8 @@
 // fedbn._core.graphs: what Python calls.
 #include "border.hpp"
+#include "graphs/averaging.hpp"
 #include "graphs/elimination.hpp"
+#include "graphs/knowledge.hpp"
 
 namespace fedbn::bindings {
 
@@ -14,6 +16,15 @@ NodeSets undirected(const Bits& around) {
     require(sets == sets.transposed(), "neighbours must be mutual");
     for (int v = 0; v < sets.size(); ++v) require(!sets[v].has(v), "a node is no neighbour of itself");
     return sets;
+}
+
+Pdag pdag_of(const Bits& parents, const Bits& neighbours) {
+    NodeSets pa = square_sets_of(parents), ch = pa.transposed();
+    require(parents.shape(0) == neighbours.shape(0), "one graph has as many parent sets as neighbour sets");
+    NodeSets ne = undirected(neighbours);
+    for (int v = 0; v < ne.size(); ++v)
+        require(!any((pa[v] | ch[v]) & ne[v]), "two nodes must not be joined by both an arc and an edge");
+    return {std::move(pa), std::move(ch), std::move(ne)};
 }
 
 void require_permutation(const std::vector<int>& order, int n) {
@@ -48,16 +59,43 @@ void graphs(nb::module_& m) {
     m.def(
         "extension",
         [](const Bits& parents, const Bits& neighbours) -> nb::object {
-            NodeSets pa = square_sets_of(parents), ch = pa.transposed();
-            require(parents.shape(0) == neighbours.shape(0), "one graph has as many parent sets as neighbour sets");
-            const NodeSets ne = undirected(neighbours);
-            for (int v = 0; v < ne.size(); ++v)
-                require(!any((pa[v] | ch[v]) & ne[v]), "two nodes must not be joined by both an arc and an edge");
-            const auto dag = extension_of({std::move(pa), std::move(ch), ne});
+            const auto dag = extension_of(pdag_of(parents, neighbours));
             return dag ? nb::cast(to_numpy(dag->pa)) : nb::none();
         },
         "parents"_a.noconvert(), "neighbours"_a.noconvert(),
         "The parents in a consistent extension of a PDAG, or None.");
+    m.def(
+        "maximally_oriented",
+        [](const Bits& parents, const Bits& neighbours, const Bits& forbidden, const Bits& required) -> nb::object {
+            const Pdag pdag = pdag_of(parents, neighbours);
+            const auto g = maximally_oriented(pdag, knowledge_of(pdag.n(), forbidden, required));
+            if (!g) return nb::none();
+            return nb::make_tuple(to_numpy(g->pa), to_numpy(g->ch), to_numpy(g->ne));
+        },
+        "parents"_a.noconvert(), "neighbours"_a.noconvert(), "forbidden"_a.noconvert(), "required"_a.noconvert(),
+        "Parents, children and neighbours of a CPDAG, directed as knowledge directs it, or None.");
+    m.def(
+        "constrained_extension",
+        [](const Bits& parents, const Bits& neighbours, const Bits& forbidden, const Bits& required) -> nb::object {
+            const Pdag pdag = pdag_of(parents, neighbours);
+            const auto found = constrained_extension(pdag, knowledge_of(pdag.n(), forbidden, required));
+            return found ? nb::cast(to_numpy(found->pa)) : nb::none();
+        },
+        "parents"_a.noconvert(), "neighbours"_a.noconvert(), "forbidden"_a.noconvert(), "required"_a.noconvert(),
+        "The parents in a member of a class that keeps the knowledge, or None.");
+    m.def(
+        "averaged_arcs",
+        [](const Array<std::int64_t, 2>& votes, std::int64_t above, std::int64_t total, const Bits& forbidden,
+           const Bits& required) {
+            const int n = int(votes.shape(0));
+            require(votes.shape(1) == votes.shape(0), "votes must be [n, n]");
+            const Knowledge known = knowledge_of(n, forbidden, required);
+            const std::span all(votes.data(), votes.size());
+            require_summable(all, 2, "votes");
+            return to_numpy(averaged_arcs(all, above, total, known));
+        },
+        "votes"_a.noconvert(), "above"_a, "total"_a, "forbidden"_a.noconvert(), "required"_a.noconvert(),
+        "The parents in the DAG of the edges that have more votes than `above`, or all of them.");
     m.def(
         "fill_order",
         [](const Bits& around) {

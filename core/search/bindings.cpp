@@ -16,13 +16,6 @@ Dag start_of(const Score& score, const Bits& parents) {
     return dag_of(parents);
 }
 
-Knowledge knowledge_of(const Score& score, const Bits& forbidden, const Bits& required) {
-    for (const auto* edges : {&forbidden, &required})
-        require(int(edges->shape(0)) == score.n(),
-                "the knowledge and the score must have the same variables");
-    return {square_sets_of(forbidden), square_sets_of(required)};
-}
-
 std::int64_t limit_of(std::optional<std::int64_t> limit) {
     require_at_least(0, limit.value_or(0), "a limit");
     return limit.value_or(kNoLimit);
@@ -69,9 +62,7 @@ void bind_class_search(nb::module_& m) {
                const std::optional<Bits>& required, Limit max_parents, Limit max_t,
                std::optional<std::uint64_t> seed) {
                 Rules rules{limit_of(max_parents), limit_of(max_t), {}, {}};
-                require(forbidden.has_value() == required.has_value(),
-                        "knowledge is given whole or not at all");
-                if (forbidden) rules.knowledge = knowledge_of(score, *forbidden, *required);
+                if (forbidden || required) rules.knowledge = knowledge_of(score.n(), forbidden, required);
                 if (seed) rules.random_ties = SplitMix64{*seed};
                 nb::gil_scoped_release released;
                 new (self) ClassSearch(score, start_of(score, parents), std::move(rules));
@@ -105,7 +96,7 @@ void bind_class_search(nb::module_& m) {
 }
 
 HillRules hill_rules(const Score& score, const Bits& forbidden, const Bits& required, Limit max_parents) {
-    return {knowledge_of(score, forbidden, required), limit_of(max_parents)};
+    return {knowledge_of(score.n(), forbidden, required), limit_of(max_parents)};
 }
 
 void bind_hill(nb::module_& m) {

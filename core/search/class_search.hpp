@@ -18,7 +18,7 @@
 #include "random.hpp"
 #include "scores/score.hpp"
 #include "search/class_graph.hpp"
-#include "search/knowledge.hpp"
+#include "graphs/knowledge.hpp"
 #include "search/totals.hpp"
 
 namespace fedbn {

@@ -8,7 +8,7 @@
 
 #include "graphs/dag.hpp"
 #include "scores/score.hpp"
-#include "search/knowledge.hpp"
+#include "graphs/knowledge.hpp"
 
 namespace fedbn {
 

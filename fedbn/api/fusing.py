@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedbn.api.drawing import dag_axes, frame_of, network_html, new_axes
 from fedbn.api.learning import Learned
 from fedbn.api.plugins import name_for
+from fedbn.consensus.claims import Claim
 from fedbn.consensus.path import DeletionPath
 from fedbn.consensus.pooling import Robust
 from fedbn.consensus.threshold import Reading
@@ -21,7 +23,9 @@ from fedbn.federation.fusions import FUSIONS, FusionFunction, fuse_weighted
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.weights import checked_weights, integer_weights
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.pdag import PDAG, dag_to_cpdag
+from fedbn.graphs.knowledge import Knowledge, knowledge_of
+from fedbn.graphs.known_class import class_of
+from fedbn.graphs.pdag import PDAG
 from fedbn.results.outcome import Client, Outcome
 from fedbn.results.rows import ClientRow, EdgeRow, PathRow, client_rows, edge_rows, path_rows
 from fedbn.results.summary import summarise
@@ -47,8 +51,13 @@ class Fused:
 
     @property
     def cpdag(self) -> PDAG:
-        """The equivalence class of `dag`."""
-        return dag_to_cpdag(self.dag)
+        """The equivalence class of `dag`, with the directions that the knowledge determines."""
+        return class_of(self.dag, self.outcome.path.knowledge)
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Independences that `dag` claims because knowledge parts a pair, against some site."""
+        return self.outcome.claims
 
     @property
     def theta(self) -> Fraction | None:
@@ -129,6 +138,7 @@ def fuse(
     quorum: int = 1,
     seconds: float | None = None,
     seed: int | None = None,
+    knowledge: Knowledge | Mapping[str, Any] | str | Path | None = None,
 ) -> Fused:
     """Fuse one structure per site, by MCBNC unless another fusion is asked for.
 
@@ -143,11 +153,14 @@ def fuse(
     robust : see `fedbn.consensus.pooling`.
     k_max, quorum, seconds : see `fedbn.consensus.mcbnc.mcbnc_path`.
     seed : break ties at random; by name without it.
+    knowledge : what the consensus keeps: a mapping with any of required, forbidden and tiers, or a
+        file of them.
 
     Raises
     ------
     StructureError : no structure, something that is none, or other names at some site.
-    ConfigError : a setting or a weight is out of range, or weights are for other sites.
+    ConfigError : a setting or a weight is out of range, weights are for other sites, or the
+        knowledge contradicts itself or names another variable.
     PluginError : a fusion of somebody else failed, or gave what is no structure of these variables.
 
     Examples
@@ -173,7 +186,13 @@ def fuse(
     rng = None if seed is None else np.random.default_rng(seed)
     with name_for(FUSIONS, fusion) as name:
         rule = ConsensusSettings(
-            fusion=name, reading=reading, robust=robust, k_max=k_max, quorum=quorum, seconds=seconds
+            fusion=name,
+            reading=reading,
+            robust=robust,
+            k_max=k_max,
+            quorum=quorum,
+            seconds=seconds,
+            known=None if knowledge is None else knowledge_of(knowledge),
         )
         _, path, consensus = fuse_weighted(
             [dag for dag, _ in weighted], [share for _, share in weighted], rule, rng, theta=theta

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbn.api.drawing import dag_axes, frame_of, network_html
-from fedbn.api.known import knowledge_in_file
 from fedbn.api.plugins import name_for
 from fedbn.data.dataset import Dataset
 from fedbn.data.table import Table, dataset_of
 from fedbn.errors import ConfigError, did_you_mean
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import knowledge_of
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
 from fedbn.learners import LEARNERS, LearnedStructures, LearnerSettings, learner_for
 from fedbn.learners import learn as learn_by_name
@@ -123,7 +123,8 @@ def learn(
     seed : of learners that are random.
     start : where the search begins, over the same names; the empty graph by default.
     settings : other fields of `fedbn.learners.LearnerSettings`, like max_parents=3, and those that
-        the learner adds; knowledge may be a mapping with required, forbidden and tiers, too.
+        the learner adds; knowledge may be a mapping with required, forbidden and tiers, or a file
+        of them.
 
     Raises
     ------
@@ -138,8 +139,8 @@ def learn(
     (('b', 'a'),)
     """
     dataset = dataset_of(table)
-    with name_for(LEARNERS, learner) as name, knowledge_in_file(settings) as told:
-        chosen = learner_settings(dataset, name, score, told)
+    with name_for(LEARNERS, learner) as name:
+        chosen = learner_settings(dataset, name, score, settings)
         if start is not None and not learner_for(chosen).takes_start:
             raise ConfigError(f"the learner {name!r} has no use for a start")
         found = learn_by_name(dataset, chosen, np.random.default_rng(seed), start)
@@ -171,6 +172,8 @@ def learner_settings(
         )
     texts = own_texts({own[name]: value for name, value in settings.items() if name in own})
     rest = {name: value for name, value in settings.items() if name not in own}
+    if rest.get("knowledge") is not None:
+        rest["knowledge"] = knowledge_of(rest["knowledge"]).text
     score = score or default_score(dataset)
     return LearnerSettings(learner=learner, score=score, own=texts, **rest)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from fedbn.api.fusing import Fused
-from fedbn.api.known import knowledge_in_file
 from fedbn.api.learning import default_score, learner_settings
 from fedbn.api.plugins import name_for
 from fedbn.data.dataset import Dataset, Schema
@@ -24,6 +24,7 @@ from fedbn.federation.fusions import FUSIONS, FusionFunction, require_fusion
 from fedbn.federation.rounds import client_round, server_round, site_rng
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
+from fedbn.graphs.knowledge import Knowledge, knowledge_of
 from fedbn.learners import LEARNERS, LearnerSettings
 from fedbn.learners.plugins import LearnerFunction
 from fedbn.results.outcome import Outcome
@@ -54,6 +55,7 @@ def simulate(
     rounds: int = 1,
     schema: Schema | None = None,
     consensus: ConsensusSettings | None = None,
+    knowledge: Knowledge | Mapping[str, Any] | str | Path | None = None,
     **settings: Any,
 ) -> Simulated:
     """Let every site learn from its table and fuse what they send.
@@ -68,11 +70,14 @@ def simulate(
     rounds : at most this many; after the first, sites restart from the consensus until it stays.
     schema : the agreed columns and states; without it the sites' states are united.
     consensus : how the server fuses.
+    knowledge : what the consensus keeps, and every site whose learner has a use for it: a mapping
+        with any of required, forbidden and tiers, or a file of them.
 
     Raises
     ------
     SchemaError : the sites do not have the same columns, or not those of `schema`.
-    ConfigError : a setting is unknown or out of range, or there is no site.
+    ConfigError : a setting is unknown or out of range, there is no site, or the knowledge
+        contradicts itself or names another variable.
     DataError : a site has no table, or one of another kind.
     PluginError : a learner, a score or a fusion of somebody else failed.
 
@@ -86,11 +91,14 @@ def simulate(
     with (
         name_for(LEARNERS, learner) as name,
         name_for(FUSIONS, fusion or rule.fusion) as fused_by,
-        knowledge_in_file(settings) as told,
     ):
         rule = replace(rule, fusion=fused_by)
         require_fusion(rule)
-        return _simulate(_datasets(sites), name, score, rule, schema, seed, rounds, told)
+        if knowledge is not None:
+            rule = replace(rule, known=knowledge_of(knowledge))
+        if rule.known is not None and "knowledge" in LEARNERS.find(name).uses:
+            settings["knowledge"] = rule.known
+        return _simulate(_datasets(sites), name, score, rule, schema, seed, rounds, settings)
 
 
 def _simulate(

@@ -32,6 +32,7 @@ from fedbn.arrays import Ints
 from fedbn.choice.candidates import Candidate, Candidates, cells_of
 from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import (
     Family,
     FamilyCounts,
@@ -50,6 +51,7 @@ __all__ = [
     "choice_of",
     "climb_on",
     "counted_families",
+    "family_rule",
     "shared_counts",
     "useful_families",
 ]
@@ -95,6 +97,7 @@ class Climb:
     starts : other structures whose neighbours the next round asks for, too.
     rounds : how many requests there were after the first.
     done : whether the last round brought nothing better.
+    knowledge : what every structure keeps: no other family is known, or asked for.
     """
 
     schema: Schema
@@ -107,10 +110,15 @@ class Climb:
     starts: tuple[DAG, ...] = ()
     rounds: int = 0
     done: bool = False
+    knowledge: Knowledge | None = None
 
 
 def begin(
-    candidates: Candidates, counts: FamilyCounts, scores: FamilyScores, rng: np.random.Generator
+    candidates: Candidates,
+    counts: FamilyCounts,
+    scores: FamilyScores,
+    rng: np.random.Generator,
+    knowledge: Knowledge | None = None,
 ) -> Climb:
     """The state after the first request.
 
@@ -119,6 +127,7 @@ def begin(
     candidates : whose families were asked for.
     counts, scores : of these families, over all sites.
     rng : for the ordering search.
+    knowledge : what the candidates keep.
     """
     totals = [_total(candidate.dag, scores.of, candidates) for candidate in candidates.listed]
     order = sorted(
@@ -132,8 +141,9 @@ def begin(
         score=totals[order[0]],
         candidate=best,
         candidate_score=totals[order[0]],
-        known=MappingProxyType(_with_scores(counts, scores)),
+        known=MappingProxyType(_with_scores(counts, scores, knowledge)),
         uncounted=candidates.uncounted,
+        knowledge=knowledge,
     )
     found = _search(start, rng)
     return replace(found, starts=tuple(candidates.listed[i].dag for i in order[:STARTS]))
@@ -143,7 +153,8 @@ def climb_on(
     state: Climb, counts: FamilyCounts, scores: FamilyScores, rng: np.random.Generator
 ) -> Climb:
     """The state after a further round with these families, which `neighbours` named."""
-    known = MappingProxyType({**state.known, **_with_scores(counts, scores)})
+    more = _with_scores(counts, scores, state.knowledge)
+    known = MappingProxyType({**state.known, **more})
     found = _search(replace(state, known=known, starts=(), rounds=state.rounds + 1), rng)
     return replace(found, done=found.score <= state.score + TOLERANCE)
 
@@ -246,11 +257,26 @@ def _total(dag: DAG, score_of: Callable[[Family], float], of: Candidates | Climb
     return math.fsum(score_of(family) for family in counted_families(dag, of.uncounted))
 
 
-def _with_scores(counts: FamilyCounts, scores: FamilyScores) -> dict[Family, Counted]:
+def _with_scores(
+    counts: FamilyCounts, scores: FamilyScores, knowledge: Knowledge | None
+) -> dict[Family, Counted]:
+    """The families that keep the knowledge, with their scores."""
+    keeps = family_rule(knowledge, counts.tables.schema.names)
     return {
         family: Counted(float(scores.shared[f]), float(scores.own[f]), counts.filled_cells(family))
         for f, family in enumerate(counts.tables.families)
+        if keeps(family)
     }
+
+
+def family_rule(knowledge: Knowledge | None, names: tuple[str, ...]) -> Callable[[Family], bool]:
+    """Whether a family has all required and no forbidden parents; a DAG of such keeps it all."""
+    if knowledge is None:
+        return lambda _: True
+    forbidden, required = knowledge.forbidden_matrix(names), knowledge.required_matrix(names)
+    needed = [frozenset(np.flatnonzero(column).tolist()) for column in required.T]
+    barred = [frozenset(np.flatnonzero(column).tolist()) for column in forbidden.T]
+    return lambda of: needed[of.node] <= {*of.parents} and not barred[of.node] & {*of.parents}
 
 
 def useful_families(state: Climb) -> list[list[tuple[float, tuple[int, ...]]]]:
@@ -278,7 +304,8 @@ def _search(state: Climb, rng: np.random.Generator) -> Climb:
     order = np.array(state.dag.topological_order(), dtype=np.int64)
     _, chosen = ordering_search(families, rng, start=order, restarts=RESTARTS + 2 * state.dag.n)
     dag = families.dag(chosen)
-    if not set(state.uncounted) <= set(families_of([dag])):
+    fixed = set(state.uncounted) <= set(families_of([dag]))
+    if not fixed or (state.knowledge is not None and state.knowledge.breaches(dag)):
         return state
     score = _total(dag, lambda family: state.known[family].best, state)
     if score <= state.score + TOLERANCE:
@@ -289,11 +316,12 @@ def _search(state: Climb, rng: np.random.Generator) -> Climb:
 def _with_way_out(
     useful: list[list[tuple[float, tuple[int, ...]]]], state: Climb
 ) -> list[list[tuple[float, tuple[int, ...]]]]:
-    """With a family that no good DAG has for every variable whose only one is uncounted: else most
-    orders would be no DAG's, and the search would not find its way from one to the next."""
+    """With a family that no good DAG has for every variable whose only one is uncounted, or of
+    which parents are required: else most orders would be no DAG's, and the search would not find
+    its way from one to the next."""
     spans = [max(costs) - min(costs) for costs in ([cost for cost, _ in of] for of in useful)]
     dear = 1.0 + math.fsum(spans)
-    fixed = {family.node for family in state.uncounted}
+    fixed = {node for node, of in enumerate(useful) if all(parents for _, parents in of)}
     return [[*of, (dear, ())] if node in fixed else of for node, of in enumerate(useful)]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from fedbn.arrays import Bools
-from fedbn.choice.by_counts import Climb, useful_families
+from fedbn.choice.by_counts import Climb, family_rule, useful_families
 from fedbn.choice.candidates import CandidateLimits, cells_of
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
@@ -41,11 +41,12 @@ def neighbours(
     bounds = limits or CandidateLimits()
     rows = int(next(iter(state.known.values())).filled[1].sum())
     fixed = {family.node for family in state.uncounted}
+    keeps = family_rule(state.knowledge, state.dag.names)
     found = {near for family in _promising(state) for near in _one_away(family, pairs)}
     sized = sorted(
         (cells_of(state.schema, family), family)
         for family in found - state.known.keys()
-        if family.node not in fixed and bounds.allows(state.schema, family)
+        if family.node not in fixed and keeps(family) and bounds.allows(state.schema, family)
     )
     kept, total = [], 0
     for cells, family in sized:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from fedbn.errors import SearchError
 from fedbn.fusion.inputs import MergedInputs
+from fedbn.graphs.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from fedbn._core.consensus import Deletions
 
 __all__ = ["delete_all", "new_deletions"]
 
-Ended = Literal["complete", "threshold", "time limit", "memory limit"]
+Ended = Literal["complete", "threshold", "time limit", "memory limit", "knowledge"]
 
 # Between two looks at the clock: deletions, and minimum cuts in one deletion, times n W.
 STEPS_AT_ONCE = 64
@@ -27,16 +28,23 @@ MEMORY_LIMIT = 2**30
 
 
 def new_deletions(
-    inputs: MergedInputs, union_pa: NDArray[np.uint64], k_max: int, pooling: str
+    inputs: MergedInputs,
+    union_pa: NDArray[np.uint64],
+    k_max: int,
+    pooling: str,
+    knowledge: Knowledge | None = None,
 ) -> Deletions:
     """The search at the start: P is the CPDAG of G+.
 
-    union_pa uint64 [n, W]: the parents of every node in G+. pooling: see `mcbnc_path`.
+    union_pa uint64 [n, W]: the parents of every node in G+, which keeps the knowledge. pooling: see
+    `mcbnc_path`.
     """
     from fedbn._core.consensus import Deletions, Pooling
 
     kind = getattr(Pooling, pooling)
-    return Deletions(inputs.bits[0], inputs.weight_array, union_pa, k_max, kind, MEMORY_LIMIT)
+    known = {} if knowledge is None else knowledge.bits(inputs.names)
+    given = inputs.bits[0], inputs.weight_array, union_pa
+    return Deletions(*given, k_max, kind, MEMORY_LIMIT, **known)
 
 
 def delete_all(
@@ -65,6 +73,8 @@ def delete_all(
             raise SearchError(
                 f"deletion {search.done + 1} has no valid operator: this is a bug in fedbn"
             )
+        if outcome == Outcome.barred:
+            return "knowledge"
         if outcome == Outcome.out_of_memory:
             return "memory limit"
         if outcome == Outcome.limit and search.done - before < steps:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fedbn.consensus.votes import Votes
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
 
 __all__ = ["nearest_member"]
@@ -20,8 +21,11 @@ Arcs = tuple[tuple[int, int], ...]
 # Sources tried at most for one class: below a second. Cliques of 11 open nodes need 11,264.
 MAX_SOURCES = 20_000
 
+# The margin of a direction that is demanded: above the sum of all others.
+DEMANDED = 2**62 - 1
 
-def nearest_member(dag: DAG, votes: Votes) -> DAG:
+
+def nearest_member(dag: DAG, votes: Votes, knowledge: Knowledge | None = None) -> DAG:
     """The DAG equivalent to `dag` whose arcs most of the inputs' weight has, in the same direction.
 
     First, while a covered edge x -> y, one with pa(y) = pa(x) + x, is y -> x in more weight than
@@ -30,12 +34,14 @@ def nearest_member(dag: DAG, votes: Votes) -> DAG:
     to it (Chickering 1995, Theorem 2). If an open edge then still goes against a majority, all
     members are compared, by the source of every chain component and of what it leaves open (He,
     Jia, Yu 2015, JMLR 16:2589); ties to the smallest name. Only where that needs more than
-    `MAX_SOURCES` sources may another member be nearer.
+    `MAX_SOURCES` sources may another member be nearer. A direction that the knowledge demands
+    counts for more than all majorities together, so the member keeps what `dag` keeps.
 
     Parameters
     ----------
-    dag : over the names of the votes, sorted as text.
+    dag : over the names of the votes, sorted as text; keeps the knowledge.
     votes : of the inputs.
+    knowledge : over these names.
 
     Examples
     --------
@@ -50,6 +56,10 @@ def nearest_member(dag: DAG, votes: Votes) -> DAG:
     from fedbn.graphs.bits import pack, unpack
 
     margins = votes.arcs - votes.arcs.T
+    if knowledge is not None:
+        wanted = knowledge.required_matrix(dag.names) | knowledge.forbidden_matrix(dag.names).T
+        margins = np.where(wanted, DEMANDED, np.where(wanted.T, -DEMANDED, margins))
+        margins[wanted & wanted.T] = 0
     reached = unpack(reverse_covered(pack(dag.adjacency.T), margins), dag.n).T
     if not np.any(margins[reached] < 0):
         return DAG(dag.names, reached)

@@ -17,6 +17,8 @@ What differs from the paper, and why:
   need all of them: many more cuts than the first one does (27 times the time on ten DAGs of andes).
 - The paper treats Ψ as growing; it is not, hence the running maximum.
 - On request Ψ is no mean, against hostile inputs (`Pooling`).
+- On request background knowledge is kept: G+ has it (`fedbn.fusion.union`), and only operators that
+  lead to a class with a member that keeps it are used. Required edges are never deleted.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.union import Report, fuse_in_stages
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 
 __all__ = [
     "POOLINGS",
@@ -76,6 +79,7 @@ def mcbnc_path(
     pooling: Pooling = "mean",
     progress: Progress | None = None,
     stages: Report | None = None,
+    knowledge: Knowledge | None = None,
 ) -> McbncPath:
     """Order, I-maps, union and all deletions.
 
@@ -100,11 +104,13 @@ def mcbnc_path(
         smallest value that at least half of the weight does not exceed.
     progress : called as progress(deletions done, edges of G+).
     stages : called as stages("order" or "I-maps", done, of how many) before that.
+    knowledge : what G+ and every state of the path keep (docs/decisions/026).
 
     Raises
     ------
     StructureError : no DAG, or DAGs over different names.
-    ConfigError : a weight, k_max, pooling, seconds or the threshold is out of its range.
+    ConfigError : a weight, k_max, pooling, seconds or the threshold is out of its range, or the
+        knowledge names a variable that the DAGs lack.
     SearchError : the time is over before there is a G+ from which to delete.
 
     Examples
@@ -125,6 +131,7 @@ def mcbnc_path(
         threshold=threshold,
         progress=progress,
         stages=stages,
+        knowledge=knowledge,
     )[0]
 
 
@@ -140,6 +147,7 @@ def mcbnc_paths(
     threshold: Fraction | float | str | None = None,
     progress: Progress | None = None,
     stages: Report | None = None,
+    knowledge: Knowledge | None = None,
 ) -> tuple[McbncPath, ...]:
     """One path per pooling, each as `mcbnc_path` makes it, from one order, I-maps and union.
 
@@ -153,11 +161,11 @@ def mcbnc_paths(
     end = None if seconds is None else time.monotonic() + seconds
     inputs = merge_inputs(dags, weights)
     watched = _watch(stages, seconds, end)
-    order, union_pa = fuse_in_stages(inputs, rng, watched, quorum)
+    order, union_pa = fuse_in_stages(inputs, rng, watched, quorum, knowledge)
     edges = int(np.bitwise_count(union_pa).sum())
     n = len(inputs.names)
     ties = np.arange(n) if rng is None else rng.permutation(n)
-    start = _Start(inputs, order, union_pa, ties, quorum)
+    start = _Start(inputs, order, union_pa, ties, quorum, knowledge)
     paths = []
     for k, pooling in enumerate(poolings):
         left = len(poolings) - k
@@ -177,6 +185,7 @@ class _Start(NamedTuple):
     union_pa: NDArray[np.uint64]
     tie_order: NDArray[np.intp]
     quorum: int
+    knowledge: Knowledge | None
 
 
 def _path(
@@ -196,7 +205,7 @@ def _path(
     placed, union_pa = inputs, start.union_pa
     if np.any(order[1:] < order[:-1]):
         placed, union_pa = inputs.reorder(order), pack(union.T[np.ix_(order, order)])
-    search = new_deletions(placed, union_pa, k_max, pooling)
+    search = new_deletions(placed, union_pa, k_max, pooling, start.knowledge)
     largest = 2**62 if bound is None else min(2**62, int(bound * inputs.total))
     status = delete_all(search, len(inputs.names), end, largest, progress)
     lost = search.lost_arcs()
@@ -213,6 +222,7 @@ def _path(
         quorum=start.quorum,
         status=status,
         pooling=pooling,
+        knowledge=start.knowledge,
     )
 
 

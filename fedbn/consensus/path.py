@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from fedbn.errors import ConfigError
 from fedbn.fusion.inputs import MergedInputs
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 
 __all__ = ["POOLINGS", "DeletionPath", "McbncPath", "Pooling", "Status", "Step", "as_threshold"]
 
-Status = Literal["complete", "threshold", "time limit", "memory limit"]
+Status = Literal["complete", "threshold", "time limit", "memory limit", "knowledge"]
 Pooling = Literal["mean", "clip", "median"]
 POOLINGS: tuple[Pooling, ...] = ("mean", "clip", "median")
 
@@ -50,10 +51,12 @@ class DeletionPath:
     union : G+.
     k_max : largest |H|.
     steps : the deletions.
-    status : "complete"; or why it stopped before the empty graph: "threshold", "time limit" or
-        "memory limit".
+    status : "complete"; or why it stopped before the empty graph: "threshold", "time limit",
+        "memory limit", or "knowledge" where every deletion that redirects at most `k_max`
+        neighbours breaks the knowledge.
     pooling : how Ψ was made of the cuts, see `mcbnc_path`.
     rivals : (pooling, status) of the other paths of the same inputs that were compared with it.
+    knowledge : what G+ and every state keep; a complete path then ends with the required edges.
     """
 
     names: tuple[str, ...]
@@ -64,6 +67,7 @@ class DeletionPath:
     status: Status
     pooling: Pooling = "mean"
     rivals: tuple[tuple[Pooling, Status], ...] = ()
+    knowledge: Knowledge | None = None
 
     @property
     def complete(self) -> bool:

@@ -17,6 +17,7 @@ from fedbn.arrays import Ints32
 from fedbn.consensus.path import POOLINGS, McbncPath, Status, Step
 from fedbn.fusion.inputs import LARGEST_SUM, MergedInputs
 from fedbn.graphs.dag import DAG, matrix_of_pairs
+from fedbn.graphs.knowledge import Knowledge
 
 __all__ = ["path_from_dict", "path_to_dict"]
 
@@ -47,8 +48,10 @@ def path_to_dict(path: McbncPath) -> dict[str, Any]:
     }
 
 
-def path_from_dict(data: Mapping[str, Any]) -> McbncPath:
+def path_from_dict(data: Mapping[str, Any], knowledge: Knowledge | None = None) -> McbncPath:
     """The inverse of `path_to_dict`.
+
+    knowledge : what the path keeps, which is no part of the values.
 
     Compiled code replays the deletions without a look at them, so everything that it uses as a
     place is checked here.
@@ -79,6 +82,7 @@ def path_from_dict(data: Mapping[str, Any]) -> McbncPath:
             for pooling, status in data.get("rivals", ())
         ),
         quorum=_whole(data.get("quorum", 1)),
+        knowledge=knowledge,
     )
     _require_order(path)
     _require_deletions(path)
@@ -147,8 +151,12 @@ def _require_deletions(path: McbncPath) -> None:
         if not sides <= joined or len(step.h) > path.k_max:
             raise ValueError(f"step {number}: H must be joined to both ends")
         joined.remove(pair)
-    if path.status == "complete" and joined:
-        raise ValueError("a complete path deletes every edge")
+    known = Knowledge() if path.knowledge is None else path.knowledge
+    if known.breaches(path.union):
+        raise ValueError("the union must keep the knowledge")
+    required = {frozenset(edge) for edge in known.required}
+    if not required <= joined or (path.status == "complete" and joined != required):
+        raise ValueError("a complete path deletes every edge that is not required, and no other")
 
 
 def _whole(value: Any) -> int:

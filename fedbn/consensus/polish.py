@@ -40,7 +40,9 @@ def polish(consensus: Consensus, path: McbncPath) -> Polished:
     consensus : chosen on `path`.
     path : gives the inputs and their weights.
     """
-    dag = nearest_member(descend_to_median(path.inputs, consensus.dag), votes_of(path.inputs))
+    known = path.knowledge
+    lowest = descend_to_median(path.inputs, consensus.dag, known)
+    dag = nearest_member(lowest, votes_of(path.inputs), known)
     after = mean_smhd(dag, path.inputs.dags, path.inputs.weights)
     return Polished(
         dag=dag,

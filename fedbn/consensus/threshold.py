@@ -35,6 +35,7 @@ from fedbn.consensus.directions import nearest_member
 from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling, as_threshold
 from fedbn.consensus.votes import Votes, lower_bound, missing_pairs, votes_of
 from fedbn.errors import ConfigError
+from fedbn.fusion.union import precedence_of
 from fedbn.graphs.averaging import averaged_dag
 from fedbn.graphs.dag import DAG
 
@@ -177,7 +178,7 @@ def choose_among(
         states = (*states, *elected)
     bound = lower_bound(votes)
     return Consensus(
-        dag=nearest_member(chosen.dag, votes),
+        dag=nearest_member(chosen.dag, votes, path.knowledge),
         theta=chosen.theta,
         reading=chosen.reading,
         pooling=chosen.pooling,
@@ -221,13 +222,13 @@ def path_states(
     """
     from fedbn._core.consensus import refusion_states
 
-    inputs = path.inputs
+    inputs, known = path.inputs, path.knowledge
     fused = None
     if reading != "search":
         cuts = np.array(path.state_ends, dtype=np.int64)
-        fused = refusion_states(
-            inputs.bits[0], inputs.weight_array, path.lost_arcs, cuts, inputs.counts, path.quorum
-        )
+        given = inputs.bits[0], inputs.weight_array, path.lost_arcs, cuts, inputs.counts
+        precedence = None if known is None else precedence_of(known, inputs.names)
+        fused = refusion_states(*given, path.quorum, precedence)
     return states_of(path, reading, fused, votes or votes_of(inputs))
 
 
@@ -244,7 +245,8 @@ def states_of(
     states: list[PathState] = []
     if reading != "refusion":
         cuts = np.array(path.state_ends, dtype=np.int64)
-        states += _measure(path, "search", search_states(*_as_bits(path), cuts), votes)
+        known = {} if path.knowledge is None else path.knowledge.bits(path.names)
+        states += _measure(path, "search", search_states(*_as_bits(path), cuts, **known), votes)
     if fused is not None:
         states += _measure(path, "refusion", fused, votes)
     return tuple(states)
@@ -255,7 +257,7 @@ def _elected_states(path: DeletionPath, votes: Votes) -> Iterator[PathState]:
     from fedbn.graphs.bits import pack
 
     elected = (
-        averaged_dag(path.names, votes.arcs, votes.total, threshold)
+        averaged_dag(path.names, votes.arcs, votes.total, threshold, path.knowledge)
         for threshold in (None, Fraction(1, 2))
     )
     for dag in dict.fromkeys(elected):

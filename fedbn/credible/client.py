@@ -20,6 +20,7 @@ from fedbn.credible.superstructure import superstructure_candidates
 from fedbn.data.dataset import Dataset
 from fedbn.errors import SearchError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.limits import Limit, free_memory, in_words
 
 __all__ = ["CredibleStructures", "credible_structures"]
@@ -57,6 +58,7 @@ def credible_structures(
     seconds: float | None = None,
     memory: int | None = None,
     rng: np.random.Generator | None = None,
+    knowledge: Knowledge | None = None,
 ) -> CredibleStructures:
     """One DAG per credible class of a table, the heaviest first.
 
@@ -66,6 +68,7 @@ def credible_structures(
     max_dags : how many classes at most.
     seconds : wall clock; half of it at most goes to the candidates.
     memory : bytes, by default half of what is free.
+    knowledge : what every DAG keeps.
 
     Raises
     ------
@@ -74,7 +77,7 @@ def credible_structures(
     began = time.monotonic()
     memory = free_memory() // 2 if memory is None else memory
     candidates, reason = _candidates(
-        dataset, score, ess, row_weight, bayes_factor, max_parents, memory, seconds
+        dataset, score, ess, row_weight, bayes_factor, max_parents, memory, seconds, knowledge
     )
     left = None if seconds is None else max(0.0, began + seconds - time.monotonic())
     found = credible_set(candidates, memory=memory, seconds=left, rng=rng)
@@ -94,29 +97,32 @@ def credible_structures(
 
 def _candidates(
     dataset: Dataset, score: str, ess: float, row_weight: float, bayes_factor: float,
-    max_parents: int | None, memory: int, seconds: float | None,
+    max_parents: int | None, memory: int, seconds: float | None, knowledge: Knowledge | None,
 ) -> tuple[Candidates, str]:  # fmt: skip
     """All candidates under the user's cap, or those of a superstructure and why."""
     try:
         candidates = candidate_sets(
             dataset, score, bayes_factor=bayes_factor, ess=ess, row_weight=row_weight,
             max_parents=max_parents, memory=memory,
-            seconds=None if seconds is None else seconds / 2,
+            seconds=None if seconds is None else seconds / 2, knowledge=knowledge,
         )  # fmt: skip
     except SearchError as error:
         why = str(error)
     else:
-        if candidates.complete or candidates.met == {Limit.PARENTS}:
+        known = knowledge is not None and not candidates.met
+        if candidates.complete or known or candidates.met == {Limit.PARENTS}:
             return candidates, ""
         why = f"candidate parent sets: {in_words(candidates.met)}"
     smaller = superstructure_candidates(
         dataset, score, bayes_factor=bayes_factor, ess=ess, row_weight=row_weight,
-        max_parents=max_parents,
+        max_parents=max_parents, knowledge=knowledge,
     )  # fmt: skip
     return smaller, f"{why}; sent is the credible set with {smaller.scope}"
 
 
 def _as_asked(candidates: Candidates, found: CredibleSet) -> bool:
-    """Whether the set is whole under the user's cap on parents, which alone was binding."""
+    """Whether the set is whole under the user's cap on parents and knowledge, which alone were
+    binding."""
     whole = found.covered == found.epsilon and all(part.whole for part in found.parts)
-    return whole and candidates.met == {Limit.PARENTS}
+    asked = bool(candidates.met) or candidates.knowledge is not None
+    return whole and asked and candidates.met <= {Limit.PARENTS}

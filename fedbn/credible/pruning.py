@@ -21,9 +21,12 @@ import numpy as np
 from fedbn.bounded_file import read_bounded
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, DataError
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores import make_score
+from fedbn.scores.base import TabulatedScore
 from fedbn.search.families.families import Families
+from fedbn.search.families.known import families_that_keep
 from fedbn.search.families.parent_sets import TOLERANCE, parent_sets
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
@@ -51,7 +54,8 @@ class Candidates:
     complete : False when a cap on parents, a limit or a superstructure left families out.
     scope : "" or which families are there, in words.
     met : the limits that cut the search short.
-    set_aside : variables with one state, without edges.
+    set_aside : variables with one state, without edges but those that are required.
+    knowledge : what the DAGs keep; then families are left out by it, and `complete` is False.
     """
 
     families: Families
@@ -60,6 +64,27 @@ class Candidates:
     scope: str
     met: frozenset[Limit]
     set_aside: tuple[str, ...]
+    knowledge: Knowledge | None = None
+
+    def keeping(
+        self, knowledge: Knowledge, score: TabulatedScore, max_parents: int | None = None
+    ) -> Candidates:
+        """Those that keep the knowledge, as `families_that_keep` finds them; raises ConfigError for
+        knowledge of other variables."""
+        varying = [i for i, name in enumerate(score.names) if name not in self.set_aside]
+        families, met = families_that_keep(
+            self.families,
+            knowledge,
+            score,
+            slack=self.epsilon,
+            max_parents=max_parents,
+            varying=varying,
+        )
+        more = [self.scope, "what the knowledge allows"]
+        scope = ", ".join(word for word in more if word)
+        return Candidates(
+            families, self.epsilon, False, scope, self.met | met, self.set_aside, knowledge
+        )
 
 
 def log_bayes_factor(bayes_factor: float) -> float:
@@ -84,6 +109,7 @@ def candidate_sets(
     memory: int | None = None,
     seconds: float | None = None,
     progress: Callable[[int, int], None] | None = None,
+    knowledge: Knowledge | None = None,
 ) -> Candidates:
     """The candidate parent sets at a Bayes factor, by the exact rule.
 
@@ -94,6 +120,7 @@ def candidate_sets(
     row_weight : by which every count is multiplied; see `make_score`.
     max_parents, memory (bytes), seconds : limits; see `parent_sets`. When time ends, or at Ctrl-C,
         the sizes that are done are returned.
+    knowledge : what every DAG of the candidates keeps.
 
     Raises
     ------
@@ -120,10 +147,14 @@ def candidate_sets(
     )  # fmt: skip
     families = found.families
     if aside:
-        families = _with_isolated(families, dataset.names, used, aside)
+        families = families.among(dataset.names, used)
     names = tuple(dataset.names[i] for i in aside)
     scope = "" if found.complete else f"at most {found.largest} parents per variable"
-    return Candidates(families, epsilon, found.complete, scope, found.met, names)
+    whole = Candidates(families, epsilon, found.complete, scope, found.met, names)
+    if knowledge is None:
+        return whole
+    scored = make_score(score, dataset, ess=ess, row_weight=row_weight)
+    return whole.keeping(knowledge, scored, max_parents)
 
 
 PAPER_EPSILON = {3.0: 1.1, 20.0: 3.1, 150.0: 5.1}
@@ -157,19 +188,6 @@ def paper_parent_sets(
     return parent_sets(
         make_score(score, dataset, ess=ess), slack=epsilon, chained=True
     ).families.size
-
-
-def _with_isolated(
-    families: Families, names: tuple[str, ...], used: list[int], aside: list[int]
-) -> Families:
-    """The families among all variables, where those set aside have the empty set only."""
-    lists: list[list[tuple[float, list[int]]]] = [[] for _ in names]
-    for f in range(families.size):
-        parents = [used[j] for j in families.parents(f)]
-        lists[used[int(families.node[f])]].append((float(families.cost[f]), parents))
-    for i in aside:
-        lists[i].append((0.0, []))
-    return Families.from_parents(names, lists)
 
 
 def write_scores(families: Families, path: str | Path) -> None:

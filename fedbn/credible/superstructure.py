@@ -14,6 +14,7 @@ import numpy as np
 
 from fedbn.credible.pruning import Candidates, log_bayes_factor
 from fedbn.data.dataset import Dataset
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.limits import NOTHING_MET
 from fedbn.scores import make_score
 from fedbn.scores.base import TabulatedScore
@@ -30,8 +31,10 @@ NEIGHBOURS = 6
 def superstructure_candidates(
     dataset: Dataset, score: str = "bic", *, bayes_factor: float = 20.0, ess: float = 1.0,
     row_weight: float = 1.0, neighbours: int = NEIGHBOURS, max_parents: int | None = None,
+    knowledge: Knowledge | None = None,
 ) -> Candidates:  # fmt: skip
-    """Candidates at a Bayes factor among at most `neighbours` parents per variable.
+    """Candidates at a Bayes factor among at most `neighbours` parents per variable, and of these
+    those that keep the knowledge.
 
     Raises
     ------
@@ -39,7 +42,8 @@ def superstructure_candidates(
     """
     epsilon = log_bayes_factor(bayes_factor)
     scored = make_score(score, dataset, ess=ess, row_weight=row_weight)
-    skeleton = ges(scored, SearchRules(max_parents=max_parents)).dag.adjacency
+    rules = SearchRules(max_parents=max_parents, knowledge=knowledge)
+    skeleton = ges(scored, rules).dag.adjacency
     skeleton = skeleton | skeleton.T
     max_size = neighbours if max_parents is None else min(neighbours, max_parents)
     useful = [i for i in range(scored.n) if len(np.unique(dataset.table[:, i])) > 1]
@@ -51,7 +55,8 @@ def superstructure_candidates(
         lists[i] = _drop_dominated(scored, i, sorted(allowed), max_size, epsilon)
     scope = f"parents among {neighbours} neighbours of each variable"
     families = Families.from_parents(scored.names, lists)
-    return Candidates(families, epsilon, False, scope, NOTHING_MET, ())
+    found = Candidates(families, epsilon, False, scope, NOTHING_MET, ())
+    return found if knowledge is None else found.keeping(knowledge, scored, max_size)
 
 
 def _neighbours(

@@ -29,6 +29,7 @@ from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import ClientReply, FederationResult, FusedClass, ServerState
 from fedbn.graphs.dag import DAG, matrix_of_pairs
+from fedbn.graphs.knowledge import is_text
 
 __all__ = [
     "STATE_FILE",
@@ -122,7 +123,7 @@ def result_files(result: FederationResult, experiment: Experiment) -> dict[str, 
 
 def _without_paths(experiment: Experiment) -> Experiment:
     """The settings with the names of files and folders, and nothing of where they lie."""
-    data = experiment.data
+    data, told = experiment.data, experiment.learner.knowledge
 
     def name(path: str | None) -> str | None:
         return None if path is None else Path(path).name
@@ -137,7 +138,7 @@ def _without_paths(experiment: Experiment) -> Experiment:
         sites_dir=name(data.sites_dir),
         schema=name(data.schema),
         network_dir=name(data.network_dir),
-        knowledge=name(experiment.learner.knowledge),
+        knowledge=told if told is not None and is_text(told) else name(told),
     )
 
 
@@ -197,7 +198,7 @@ def _result(
     if len(experiment.learner.ladder) > 1 or rule.choose != "smhd" or rule.fusion != "mcbnc":
         classes, _ = fuse_needed(replies, rule)
     else:
-        path = path_from_dict(content["path"])
+        path = path_from_dict(content["path"], rule.known)
         if path.names != schema.names:
             raise ValueError("the path must be over the columns of the schema")
         consensus = select_consensus(path, cast(Reading, experiment.consensus.reading))

@@ -38,8 +38,9 @@ from fedbn.federation.choice_record import with_choice
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.state import FederationResult, FusedClass
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables
-from fedbn.scores.family_scores import family_scores
+from fedbn.scores.family_scores import FamilyScores, family_scores
 
 __all__ = [
     "ClassStates",
@@ -82,6 +83,7 @@ class Counting:
     split : two parts of the sites that their structures tell apart, to be looked at by counts.
     groups : the parts, where counts say so, too; then nothing is chosen by counts over both.
     ended : whether nothing more is to be asked.
+    knowledge : what the structure keeps.
     """
 
     schema: Schema
@@ -98,6 +100,7 @@ class Counting:
     split: Groups | None = None
     groups: Groups | None = None
     ended: bool = False
+    knowledge: Knowledge | None = None
 
 
 def open_counting(
@@ -143,7 +146,8 @@ def open_counting(
         limits=limits,
         more=medoids,
     )
-    opened = replace(opened, structures=structures, split=split)
+    known = result.path.knowledge
+    opened = replace(opened, structures=structures, split=split, knowledge=known)
     return opened if site_column is None else _over_sites(opened, site_column)
 
 
@@ -245,7 +249,7 @@ def hear(
         scores = replace(scores, own=scores.shared)
     if state.climb is None:
         rng = np.random.default_rng([state.seed, STREAM, 0])
-        return replace(state, rows=rows, climb=begin(state.candidates, counts, scores, rng))
+        return replace(state, rows=rows, climb=_begin(state, counts, scores, rng))
     rng = np.random.default_rng([state.seed, STREAM, 1 + state.climb.rounds])
     climb = climb_on(state.climb, counts, scores, rng)
     return replace(state, climb=climb, rounds_left=state.rounds_left - 1)
@@ -268,7 +272,13 @@ def _best_of(state: Counting, answers: list[FamilyAnswer]) -> Climb:
     """The best structure by the sums of some answers."""
     counts, own = _sum(answers)
     rng = np.random.default_rng([state.seed, STREAM, 0])
-    return begin(state.candidates, counts, family_scores(counts, own, state.ess), rng)
+    return _begin(state, counts, family_scores(counts, own, state.ess), rng)
+
+
+def _begin(
+    state: Counting, counts: FamilyCounts, scores: FamilyScores, rng: np.random.Generator
+) -> Climb:
+    return begin(state.candidates, counts, scores, rng, state.knowledge)
 
 
 def conclude(result: FederationResult, state: Counting) -> FederationResult:

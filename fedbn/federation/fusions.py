@@ -5,6 +5,7 @@
 A fusion gets DAGs over the same names, sorted as text, and a positive exact weight for each; it
 returns one DAG over these names, or a path of deletions from a union (`McbncPath`), on which θ is
 then chosen as ever. A DAG is kept as it is: it has no path and no θ; the bound holds for it, too.
+Only where knowledge is to be kept is it brought to that (`fedbn.fusion.known`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from fedbn.errors import ConfigError, FedbnError, PluginError
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.baselines import BASELINES, Baseline
 from fedbn.fusion.inputs import merge_inputs
+from fedbn.fusion.known import brought_to
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
 from fedbn.learners.plugins import checked_dag, require_parameters
@@ -129,7 +131,9 @@ def fuse_weighted(
         rng,
         progress,
     )
-    made = fusion.run(call)
+    made, known = fusion.run(call), settings.known
+    if known is not None and isinstance(made, DAG):
+        made = brought_to(made, known)
     if not isinstance(made, DAG):
         return made, *select_among(made, cast(Reading, settings.reading), theta)
     if theta is not None:
@@ -154,6 +158,7 @@ def _path_of(dag: DAG, call: FusionCall) -> McbncPath:
         status="threshold",
         inputs=merge_inputs(call.dags, call.weights),
         lost_arcs=np.zeros((0, 4), dtype=np.int32),
+        knowledge=call.settings.known,
     )
 
 
@@ -174,6 +179,8 @@ def _checked_call(function: FusionFunction, of: str, call: FusionCall) -> Made:
     expected = merge_inputs(call.dags, call.weights)
     if made.names != names or not np.array_equal(made.inputs.adjacency, expected.adjacency):
         raise PluginError(f"{of} gave a path of other inputs than it was called with")
+    if made.knowledge != call.settings.known:
+        raise PluginError(f"{of} gave a path that does not keep what settings.known says")
     return (made,)
 
 
@@ -189,6 +196,7 @@ def _mcbnc(call: FusionCall) -> Made:
         rng=call.rng,
         seconds=settings.seconds,
         progress=call.progress,
+        knowledge=settings.known,
     )
 
 

@@ -9,7 +9,7 @@
     learner-seconds = 600               # the same
     memory-mb = 2048                    # the same
     missing = ["NA"]                    # the only tokens, besides the site's own
-    knowledge = "knowledge.json"        # the site's own file, whatever the run says
+    knowledge = "knowledge.json"        # the site's own file; what the run knows is kept, too
 
 Every setting that a run may vary is a question that it may put to the table. So a run that asks for
 anything else is refused, with one word. A learner or score that is not fedbn's own runs at a
@@ -26,6 +26,7 @@ from typing import Any
 from fedbn.errors import ConfigError
 from fedbn.federation.policy import refusal
 from fedbn.federation.settings import Experiment
+from fedbn.graphs.knowledge import is_text, read_knowledge
 from fedbn.learners import LEARNERS, LearnerSettings, find_learner, kind_of_score
 from fedbn.learners.table import users_of
 from fedbn.registry import Registry
@@ -104,15 +105,23 @@ class Offers:
         return replace(experiment, learner=replace(asked, **limits))
 
     def _knowledge(self, asked: LearnerSettings, deployed: bool) -> str | None:
-        """The file to be read: the site's; in a simulation alone the run's."""
+        """What the run and the site's own file say together. In a simulation alone the run may name
+        a file. A learner that has no use for it learns without, and the server keeps the run's."""
+        told, used = asked.knowledge, asked.learner in users_of("knowledge")
         if self.knowledge is not None:
-            if asked.learner not in users_of("knowledge"):
+            if not used:
                 words = f"the learner {asked.learner!r} has no use for this site's knowledge"
                 raise refusal("offers", words)
-            return str(self.knowledge)
-        if deployed and asked.knowledge is not None:
+            if told is None or not is_text(told):
+                return str(self.knowledge)
+            try:
+                return read_knowledge(told).and_also(read_knowledge(self.knowledge)).text
+            except ConfigError as error:
+                words = f"this site's knowledge contradicts the run's: {error}"
+                raise refusal("offers", words) from error
+        if deployed and told is not None and not is_text(told):
             raise refusal("offers", "the run names a file of background knowledge at this site")
-        return asked.knowledge
+        return told if used else None
 
     def _memory(self, asked: LearnerSettings) -> dict[str, float | None]:
         usual = LearnerSettings().memory_mb

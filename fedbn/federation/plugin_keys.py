@@ -7,7 +7,7 @@ may say them one by one.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fedbn.errors import ConfigError
@@ -85,7 +85,7 @@ def with_all_own(experiment: Experiment) -> Experiment:
     """The experiment with the values of all own settings of its plug-ins, defaults too."""
     learner, rule = experiment.learner, experiment.consensus
     changes: dict[str, Any] = {}
-    chosen = learner_for(learner)
+    chosen = learner_for(replace(learner, knowledge=None))  # which the server keeps, too
     if chosen.own is not LearnerSettings:
         of = LEARNERS.describe(learner.learner)
         whole = with_own(learner, chosen.own, LearnerSettings, learner.own, of)

@@ -74,7 +74,7 @@ def _open(result: SecureResult, experiment: Experiment) -> Counting:
         for state in states_of(branch, "best", branch.fusions, result.votes)
     ]
     compelled, reversible = result.votes.classes > 0
-    return open_dialogue(
+    opened = open_dialogue(
         [(1.0, by_preference(states))],
         result.schema,
         compelled | compelled.T | reversible,
@@ -85,6 +85,7 @@ def _open(result: SecureResult, experiment: Experiment) -> Counting:
         seed=experiment.seed,
         limits=SUMMED_LIMITS,
     )
+    return replace(opened, knowledge=experiment.consensus.known)
 
 
 def summed_parameters(

@@ -24,6 +24,7 @@ from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.fusion.median import descend_by_votes
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.secure.path import SecureBranch, SecurePath, secure_path, secure_votes
 from fedbn.secure.requests import SumRequest
 from fedbn.secure.selection import secure_consensus
@@ -71,13 +72,15 @@ class SumCost:
 class VotedConsensus:
     """The consensus of moral votes alone: a DAG at which no edge change lowers the mean SMHD.
 
-    Attributes are those of `Consensus`; the directions are any of the class.
+    Attributes are those of `Consensus`, and the knowledge that is kept; the directions are any of
+    the class that keep it.
     """
 
     dag: DAG
     mean_smhd: Fraction
     lower_bound: Fraction
     gap: Fraction
+    knowledge: Knowledge | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,7 @@ def terms_of(run: str, schema: Schema, experiment: Experiment, members: Sequence
         poolings=poolings_of(cast(Robust, settings.robust)),
         members=tuple(sorted(members, key=lambda member: (member.name, member.public))),
         counts=count_requests(experiment),
+        known=settings.known is not None and settings.aggregation == "secure-sums",
     )
 
 
@@ -165,6 +169,7 @@ def search_of(schema: Schema, clients: int, experiment: Experiment) -> Search:
         quorum=settings.vote_quorum,
         reading=cast(Reading, settings.reading if settings.choose == "smhd" else "best"),
         robust=cast(Robust, settings.robust),
+        knowledge=settings.known,
         stop=lambda: end is not None and time.process_time() > end,
     )
 
@@ -181,7 +186,7 @@ def result_of(
     path, branch = None, None
     consensus: Consensus | VotedConsensus
     if isinstance(found, Votes):
-        votes, consensus = found, voted_consensus(found)
+        votes, consensus = found, voted_consensus(found, settings.known)
     else:
         path, votes = found, found.votes
         branch, consensus = secure_consensus(found, cast(Reading, settings.reading))
@@ -198,11 +203,15 @@ def result_of(
     )
 
 
-def voted_consensus(votes: Votes) -> VotedConsensus:
-    """The DAG that greedy descent on the mean SMHD reaches from the empty graph."""
-    dag = descend_by_votes(DAG.empty(votes.names), votes.moral, votes.total)
+def voted_consensus(votes: Votes, knowledge: Knowledge | None = None) -> VotedConsensus:
+    """The DAG that greedy descent on the mean SMHD reaches from the graph without edges but the
+    required ones."""
+    start = DAG.empty(votes.names)
+    if knowledge is not None:
+        start = knowledge.with_required(start)
+    dag = descend_by_votes(start, votes.moral, votes.total, knowledge)
     mean, bound = mean_smhd_by_votes(dag, votes), lower_bound(votes)
-    return VotedConsensus(dag, mean, bound, mean - bound)
+    return VotedConsensus(dag, mean, bound, mean - bound, knowledge)
 
 
 def statements(result: SecureResult) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ConfigError
 from fedbn.federation.reply_limits import Limits
+from fedbn.graphs.knowledge import Knowledge, is_text, read_knowledge
 from fedbn.groups.requested import requested_groups
 from fedbn.learners.settings import LearnerSettings
 from fedbn.secure.requests import MAX_CHAIN
@@ -212,6 +213,8 @@ class ConsensusSettings(Settings):
     sum_retries: int = setting(
         3, "Secure sums: how often a silent site is asked again; all must answer.", at_least(0)
     )
+    known: Knowledge | None = None
+    """What the consensus keeps; of a run what its setting `knowledge` says."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -332,6 +335,9 @@ class Experiment(Settings):
             )
         if self.consensus.aggregation != "open":
             self._require_summable()
+        told = self.learner.knowledge
+        known = read_knowledge(told) if told is not None and is_text(told) else None
+        object.__setattr__(self, "consensus", replace(self.consensus, known=known))
 
     def _require_summable(self) -> None:
         """Raise ConfigError for what would leave sites unmasked, or be no sum over all of them."""

@@ -109,8 +109,12 @@ def merge_inputs(dags: Sequence[DAG], weights: Sequence[Weight] | None = None) -
     names = tuple(sorted(dags[0].names))
     groups: dict[bytes, list[int]] = {}
     matrices: dict[bytes, NDArray[np.bool_]] = {}
+    orders: dict[tuple[str, ...], NDArray[np.intp]] = {}
     for i, dag in enumerate(dags):
-        matrix = _in_name_order(dag, names, i)
+        if dag.names not in orders:
+            orders[dag.names] = _name_order(dag, names, i)
+        order = orders[dag.names]
+        matrix = dag.adjacency if dag.names == names else dag.adjacency[order[:, None], order]
         key = np.packbits(matrix).tobytes()
         groups.setdefault(key, []).append(i)
         matrices.setdefault(key, matrix)
@@ -129,14 +133,11 @@ def merge_inputs(dags: Sequence[DAG], weights: Sequence[Weight] | None = None) -
     return MergedInputs(names, stacked, integers, unit, tuple(tuple(groups[key]) for key in keys))
 
 
-def _in_name_order(dag: DAG, names: tuple[str, ...], place: int) -> NDArray[np.bool_]:
-    if dag.names == names:
-        return dag.adjacency
+def _name_order(dag: DAG, names: tuple[str, ...], place: int) -> NDArray[np.intp]:
     try:
-        order = positions(dag.names, names)
+        return positions(dag.names, names)
     except StructureError as error:
         raise StructureError(f"DAG {place + 1} differs from DAG 1: {error}") from None
-    return dag.adjacency[np.ix_(order, order)]
 
 
 def _short(number: int) -> str:

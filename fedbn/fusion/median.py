@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.moral import moral_graph
 
 __all__ = ["descend_by_votes", "descend_to_median", "median_dag"]
@@ -46,22 +47,26 @@ def median_dag(
     return descend_to_median(inputs, DAG.empty(inputs.names) if start is None else start)
 
 
-def descend_to_median(inputs: MergedInputs, start: DAG) -> DAG:
-    """`median_dag` of merged inputs from a start; names sorted as text."""
+def descend_to_median(inputs: MergedInputs, start: DAG, knowledge: Knowledge | None = None) -> DAG:
+    """`median_dag` of merged inputs from a start that keeps the knowledge; names sorted as text."""
     n = len(inputs.names)
     votes = np.zeros((n, n), dtype=np.int64)
     for dag, weight in zip(inputs.dags, inputs.weights, strict=True):
         votes += weight * moral_graph(dag)
-    return descend_by_votes(start.reorder(inputs.names), votes, inputs.total)
+    return descend_by_votes(start.reorder(inputs.names), votes, inputs.total, knowledge)
 
 
-def descend_by_votes(start: DAG, votes: NDArray[np.int64], total: int) -> DAG:
+def descend_by_votes(
+    start: DAG, votes: NDArray[np.int64], total: int, knowledge: Knowledge | None = None
+) -> DAG:
     """`descend_to_median` from what it needs of the inputs: votes on moral edges, and their weight.
 
-    start : names sorted as text. votes : int64 [n, n], symmetric: c_e. total : W.
+    start : names sorted as text; keeps the knowledge. votes : int64 [n, n], symmetric: c_e.
+    total : W.
     """
     from fedbn._core import fusion
     from fedbn.graphs.bits import pack, unpack
 
-    parents = fusion.descend_to_median(pack(start.adjacency.T), total - 2 * votes)
+    known = {} if knowledge is None else knowledge.bits(start.names)
+    parents = fusion.descend_to_median(pack(start.adjacency.T), total - 2 * votes, **known)
     return DAG(start.names, unpack(parents, start.n).T)

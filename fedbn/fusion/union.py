@@ -1,21 +1,31 @@
 """Unrestricted fusion: the union G+ of the minimal I-maps under one order.
 
 All the maps follow the same order, so the union is acyclic, and it is an I-map of every input.
+
+Where background knowledge is kept (docs/decisions/026), required edges and tiers bind the order, a
+forbidden arc whose reverse is allowed binds the next try, and what is forbidden still leaves the
+union, which then is no I-map of all inputs any more; required edges join it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bits
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 
-__all__ = ["Fusion", "Report", "fuse", "fuse_in_stages", "fuse_inputs"]
+if TYPE_CHECKING:
+    from fedbn._core.fusion import Precedence
+
+__all__ = ["Fusion", "Report", "fuse", "fuse_in_stages", "fuse_inputs", "precedence_of"]
 
 Report = Callable[[str, int, int], None]  # stage, done, of how many
 
@@ -88,20 +98,55 @@ def fuse_inputs(
 
 
 def fuse_in_stages(
-    inputs: MergedInputs, rng: np.random.Generator | None, report: Report, quorum: int = 1
-) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    inputs: MergedInputs,
+    rng: np.random.Generator | None,
+    report: Report,
+    quorum: int = 1,
+    knowledge: Knowledge | None = None,
+) -> tuple[NDArray[np.int64], Bits]:
     """σ as indices [n], and the parents in G+ as bits [n, W].
 
     quorum : how many of the given DAGs must have an arc in their I-map; 1: their union.
     report : called as report("order" or "I-maps", done, of how many) every second or so; may raise
         to stop.
+    knowledge : what G+ keeps; see `precedence_of`.
     """
+    n = len(inputs.names)
+    draws = np.empty(0) if rng is None else rng.random(size=(n,))
+    if knowledge is None:
+        return _fuse_once(inputs, draws, report, quorum, None)
+    precedence = precedence_of(knowledge, inputs.names)
+    while True:
+        order, union = _fuse_once(inputs, draws, report, quorum, precedence.after)
+        if not precedence.settle(union):
+            return order, precedence.kept(union)
+
+
+def precedence_of(knowledge: Knowledge, names: Sequence[str]) -> Precedence:
+    """What the knowledge puts in order: required edges and tiers; `settle` adds to it.
+
+    Raises
+    ------
+    ConfigError : the knowledge names a variable that is not among the names.
+    """
+    from fedbn._core.fusion import Precedence
+
+    return Precedence(**knowledge.bits(names), after=knowledge.after(names))
+
+
+def _fuse_once(
+    inputs: MergedInputs,
+    draws: NDArray[np.float64],
+    report: Report,
+    quorum: int,
+    after: Bits | None,
+) -> tuple[NDArray[np.int64], Bits]:
+    """The order in which row v of `after` follows v, and the union of the I-maps under it."""
     from fedbn._core.fusion import OrderHeuristic, arcs_of_quorum, minimal_imaps
 
     pa, _ = inputs.bits
     r, n, _ = pa.shape
-    draws = np.empty(0) if rng is None else rng.random(size=(n,))
-    heuristic = OrderHeuristic(pa, inputs.weight_array, draws)
+    heuristic = OrderHeuristic(pa, inputs.weight_array, draws, after)
     left = n
     while left > 0:
         left = heuristic.extend(max(1, PLACES_AT_ONCE // (r * n)))

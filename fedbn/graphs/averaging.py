@@ -16,18 +16,26 @@ from fractions import Fraction
 import numpy as np
 
 from fedbn.arrays import Ints
+from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 
 __all__ = ["averaged_dag", "significance_threshold"]
 
 
 def averaged_dag(
-    names: tuple[str, ...], votes: Ints, total: int, threshold: Fraction | float | None = None
+    names: tuple[str, ...],
+    votes: Ints,
+    total: int,
+    threshold: Fraction | float | None = None,
+    knowledge: Knowledge | None = None,
 ) -> DAG:
     """The edges stronger than a threshold or of strength 1, strongest first.
 
     Every edge gets its more frequent direction and is left out where that closes a cycle. Where
-    both are as frequent, the one from the earlier name is tried first, then the other.
+    both are as frequent, the one from the earlier name is tried first, then the other. With
+    knowledge its required edges come before all others, and an edge of which one direction is
+    forbidden has the other one.
 
     Parameters
     ----------
@@ -35,6 +43,11 @@ def averaged_dag(
     votes : int64 [n, n], weight of the votes for a -> b; [a, b] + [b, a] is at most `total`.
     total : weight of all votes.
     threshold : a share in [0, 1]; `significance_threshold` by default.
+    knowledge : over the names.
+
+    Raises
+    ------
+    ConfigError : the knowledge names a variable that is not among the names.
 
     Examples
     --------
@@ -42,22 +55,12 @@ def averaged_dag(
     >>> averaged_dag(("a", "b", "c"), votes, 3, threshold=0.5).edges
     (('a', 'b'),)
     """
+    from fedbn._core.graphs import averaged_arcs
+
     least = significance_threshold(votes, total) if threshold is None else Fraction(str(threshold))
-    strengths = votes + votes.T
-    pairs = [
-        (-int(strengths[a, b]), int(a), int(b))
-        for a, b in np.argwhere(np.triu(strengths > 0, k=1))
-        if strengths[a, b] > least * total or strengths[a, b] == total
-    ]
-    chosen = np.zeros(votes.shape, dtype=np.bool_)
-    reach = np.eye(len(names), dtype=np.bool_)
-    for _, a, b in sorted(pairs):
-        for x, y in ((a, b), (b, a)):
-            if votes[x, y] >= votes[y, x] and not reach[y, x]:
-                chosen[x, y] = True
-                reach |= np.outer(reach[:, x], reach[y])
-                break
-    return DAG(names, chosen)
+    known = (Knowledge() if knowledge is None else knowledge).bits(names)
+    parents = averaged_arcs(np.ascontiguousarray(votes), int(least * total), total, **known)
+    return DAG(names, unpack(parents, len(names)).T)
 
 
 def significance_threshold(votes: Ints, total: int) -> Fraction:

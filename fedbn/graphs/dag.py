@@ -254,7 +254,9 @@ def _kahn(adjacency: NDArray[np.bool_]) -> list[int]:
     """Kahn's order of all nodes that are not on or behind a cycle."""
     import heapq
 
-    children = [np.flatnonzero(row).tolist() for row in adjacency]
+    children: list[list[int]] = [[] for _ in adjacency]
+    for parent, child in np.argwhere(adjacency).tolist():
+        children[parent].append(child)
     waiting = adjacency.sum(axis=0).tolist()
     free = [i for i, count in enumerate(waiting) if count == 0]
     order: list[int] = []

@@ -2,7 +2,8 @@
 
 An edge is compelled when every DAG of the class has it in this direction, and open when some have
 it in the other. No score that is equal for equivalent DAGs, and no data without interventions, say
-anything of an open direction.
+anything of an open direction. Where background knowledge is kept, an edge that is open without it
+may have one direction in all members that keep it: then it is directed by knowledge.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from pathlib import Path
 from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.drawn import require_xml_names
-from fedbn.graphs.pdag import PDAG, dag_to_cpdag
+from fedbn.graphs.knowledge import Knowledge
+from fedbn.graphs.known_class import class_of
+from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 
@@ -25,14 +28,32 @@ __all__ = ["CLASS_SUFFIXES", "class_text", "directed_words", "directions_line", 
 Edge = tuple[str, str]
 
 
-def directed_words(dag: DAG) -> dict[Edge, str]:
-    """Each edge of a DAG -> "compelled" or "open".
+def directed_words(dag: DAG, knowledge: Knowledge | None = None) -> dict[Edge, str]:
+    """Each edge of a DAG -> "compelled", "by knowledge" or "open".
 
-    >>> directed_words(DAG.from_edges("abc", [("a", "b"), ("b", "c")]))
+    Parameters
+    ----------
+    dag : keeps the knowledge.
+    knowledge : what is known; None for nothing.
+
+    Raises
+    ------
+    StructureError : no DAG of the class keeps the knowledge.
+
+    Examples
+    --------
+    >>> chain = DAG.from_edges("abc", [("a", "b"), ("b", "c")])
+    >>> directed_words(chain)
     {('a', 'b'): 'open', ('b', 'c'): 'open'}
+    >>> directed_words(chain, Knowledge(forbidden=(("b", "a"),)))
+    {('a', 'b'): 'by knowledge', ('b', 'c'): 'by knowledge'}
     """
     compelled = set(dag_to_cpdag(dag).directed_edges)
-    return {edge: "compelled" if edge in compelled else "open" for edge in dag.edges}
+    known = set() if knowledge is None else set(class_of(dag, knowledge).directed_edges)
+    return {
+        edge: "compelled" if edge in compelled else "by knowledge" if edge in known else "open"
+        for edge in dag.edges
+    }
 
 
 def directions_line(dag: DAG) -> str:
@@ -51,7 +72,7 @@ def directions_line(dag: DAG) -> str:
 
 
 def class_text(cpdag: PDAG, suffix: str) -> str:
-    """The text of a file of an equivalence class.
+    """The text of a file of an equivalence class, or of one under knowledge (`class_of`).
 
     Parameters
     ----------
@@ -60,7 +81,7 @@ def class_text(cpdag: PDAG, suffix: str) -> str:
 
     Raises
     ------
-    ResultsError : another suffix.
+    ResultsError : another suffix. StructureError : this is no class.
 
     >>> print(class_text(PDAG.from_edges("ab", undirected=[("a", "b")]), ".csv"), end="")
     from,to,directed
@@ -79,7 +100,11 @@ def write_class(cpdag: PDAG, path: str | Path) -> None:
 
 
 def _mark(cpdag: PDAG) -> list[tuple[str, str, str]]:
-    marked = [(*edge, "compelled") for edge in cpdag.directed_edges]
+    compelled = set(dag_to_cpdag(consistent_extension(cpdag)).directed_edges)
+    marked = [
+        (*edge, "compelled" if edge in compelled else "by knowledge")
+        for edge in cpdag.directed_edges
+    ]
     return sorted(marked + [(*pair, "open") for pair in cpdag.undirected_edges])
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
 
 __all__ = ["SharedCore", "core_of"]
@@ -43,8 +44,8 @@ class SharedCore:
     conflict: tuple[str, ...]
 
 
-def core_of(consensuses: Sequence[DAG]) -> SharedCore:
-    """The core of the groups' consensuses, over the same names, sorted."""
+def core_of(consensuses: Sequence[DAG], knowledge: Knowledge | None = None) -> SharedCore:
+    """The core of the groups' consensuses, over the same names, sorted; it keeps what they keep."""
     from fedbn.graphs.averaging import averaged_dag
 
     names = consensuses[0].names
@@ -52,7 +53,7 @@ def core_of(consensuses: Sequence[DAG]) -> SharedCore:
     shared = arcs + arcs.T == len(consensuses)
     first = consensuses[0].adjacency.astype(np.int64)
     votes = np.where(shared, 2 * arcs + first, 0)
-    dag = averaged_dag(names, votes, 2 * len(consensuses) + 1)
+    dag = averaged_dag(names, votes, 2 * len(consensuses) + 1, knowledge=knowledge)
     own = tuple(
         tuple(edge for edge in each.edges if not shared[names.index(edge[0]), names.index(edge[1])])
         for each in consensuses

@@ -11,6 +11,7 @@ from fedbn.consensus.pooling import Robust, poolings_of, select_among
 from fedbn.consensus.threshold import Reading
 from fedbn.fusion.weights import UNITS_PER_CLIENT, integer_weights
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.groups.profiles import SiteStructures
 
 __all__ = ["GroupFusion"]
@@ -29,6 +30,7 @@ class GroupFusion:
     quorum: int = 1
     seconds: float | None = None
     theta: str | None = None
+    known: Knowledge | None = None
 
     def __call__(self, structures: Sequence[SiteStructures]) -> DAG:
         """The consensus of some sites, names sorted. Raises what these two raise."""
@@ -49,5 +51,6 @@ class GroupFusion:
             k_max=self.k_max,
             quorum=min(self.quorum, len(weighted)),
             seconds=self.seconds,
+            knowledge=self.known,
         )
         return select_among(paths, self.reading, self.theta)[1].dag

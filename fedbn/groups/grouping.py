@@ -10,6 +10,7 @@ import numpy as np
 
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.groups.core import SharedCore, core_of
 from fedbn.groups.cut import ALPHA, Cut, cut_of
 from fedbn.groups.differences import Difference, differences_of
@@ -35,6 +36,7 @@ class Grouping:
     outliers : sites that stand alone (`fedbn.groups.outliers`), as numbers, ascending.
     consensuses : of every group, names sorted.
     how : "auto", a number, or "given".
+    knowledge : what the consensuses keep.
     """
 
     structures: tuple[SiteStructures, ...]
@@ -43,6 +45,7 @@ class Grouping:
     outliers: tuple[int, ...]
     consensuses: tuple[DAG, ...]
     how: str
+    knowledge: Knowledge | None = None
 
     @property
     def count(self) -> int:
@@ -69,7 +72,7 @@ class Grouping:
     @cached_property
     def core(self) -> SharedCore:
         """What they share."""
-        return core_of(self.consensuses)
+        return core_of(self.consensuses, self.knowledge)
 
     def lines(self) -> tuple[str, str, str]:
         """Three lines for the terminal: the groups, how sure, where they differ."""

@@ -11,7 +11,7 @@ import numpy as np
 from fedbn.data.dataset import Dataset
 from fedbn.errors import FedbnWarning, SearchError
 from fedbn.graphs.dag import DAG
-from fedbn.learners.learner import HEURISTIC, Certificate, Found, Spent, score_of
+from fedbn.learners.learner import HEURISTIC, Certificate, Found, Spent, knowledge_in, score_of
 from fedbn.learners.settings import LearnerSettings
 from fedbn.limits import Limit
 
@@ -47,7 +47,7 @@ def run_cg_dca(
     from fedbn.search.cg_dca.isolated import learn_isolated
     from fedbn.search.optimal.isolated import fallback
 
-    score = score_of(dataset, settings)
+    score, knowledge = score_of(dataset, settings), knowledge_in(settings)
     try:
         answer = learn_isolated(
             score,
@@ -57,9 +57,10 @@ def run_cg_dca(
             seconds=settings.seconds,
             memory=_bytes(settings),
             rng=rng,
+            knowledge=knowledge,
         )
     except SearchError as error:
-        best = fallback(score, settings.max_parents, rng, str(error))
+        best = fallback(score, settings.max_parents, rng, str(error), knowledge)
         warnings.warn(f"cg-dca failed: {best.proof}", FedbnWarning, stacklevel=2)
         return Found((best.dag,), (1.0,), best.score, best.met)
     result, spent = answer.result, Spent(answer.seconds, answer.startup_seconds)
@@ -79,6 +80,7 @@ def _by_proof(
         memory=_bytes(settings),
         max_parents=settings.max_parents,
         rng=rng,
+        knowledge=knowledge_in(settings),
     )
     found: OptimalResult = answer.result
     if Limit.FALLBACK in found.met:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedbn.data.dataset import Dataset
 from fedbn.graphs.dag import DAG
-from fedbn.learners.learner import Found, score_of
+from fedbn.learners.learner import Found, knowledge_in, score_of
 from fedbn.learners.settings import LearnerSettings
 from fedbn.limits import Limit
 
@@ -123,8 +123,7 @@ def _one(result: SearchResult) -> Found:
 def _rules(
     settings: LearnerSettings, start: DAG | None, rng: np.random.Generator | None
 ) -> SearchRules:
-    """The rules of the settings, with the background knowledge in the file that they name."""
-    from fedbn.search.knowledge import read_knowledge
+    """The rules of the settings, with their background knowledge."""
     from fedbn.search.rules import SearchRules
 
     return SearchRules(
@@ -132,6 +131,6 @@ def _rules(
         max_parents=settings.max_parents,
         max_t=settings.max_t,
         seconds=settings.seconds,
-        knowledge=None if settings.knowledge is None else read_knowledge(settings.knowledge),
+        knowledge=knowledge_in(settings),
         rng=rng,
     )

@@ -14,6 +14,7 @@ from fedbn.learners.settings import LearnerSettings
 from fedbn.limits import NOTHING_MET, Limit
 
 if TYPE_CHECKING:
+    from fedbn.graphs.knowledge import Knowledge
     from fedbn.scores import LocalScore, TabulatedScore
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Search",
     "Spent",
     "any_score_of",
+    "knowledge_in",
     "run_search",
     "score_of",
     "scores_of",
@@ -122,6 +124,13 @@ def run_search(search: Search) -> Run:
         return search(score_of(dataset, settings), settings, rng, start)
 
     return run
+
+
+def knowledge_in(settings: LearnerSettings) -> Knowledge | None:
+    """What the settings' knowledge says, text or file; raises ConfigError."""
+    from fedbn.graphs.knowledge import read_knowledge
+
+    return None if settings.knowledge is None else read_knowledge(settings.knowledge)
 
 
 def score_of(dataset: Dataset, settings: LearnerSettings) -> TabulatedScore:

@@ -9,7 +9,7 @@ import numpy as np
 from fedbn.data.dataset import Dataset
 from fedbn.errors import FedbnWarning
 from fedbn.graphs.dag import DAG
-from fedbn.learners.learner import Found
+from fedbn.learners.learner import Found, knowledge_in
 from fedbn.learners.settings import LearnerSettings
 
 __all__ = ["run_credible"]
@@ -35,6 +35,7 @@ def run_credible(
         max_parents=settings.max_parents,
         seconds=settings.seconds,
         rng=rng,
+        knowledge=knowledge_in(settings),
     )
     if found.reason:
         warnings.warn(f"not the whole credible set: {found.reason}", FedbnWarning, stacklevel=2)

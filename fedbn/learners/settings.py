@@ -95,8 +95,8 @@ class LearnerSettings(Settings):
     )
     knowledge: str | None = setting(
         None,
-        "A .json or .toml file with required and forbidden edges and tiers, read where the learner "
-        "runs: every site may have its own.",
+        "A .json or .toml file with required and forbidden edges and tiers, which sites and "
+        "consensus keep; a site may add its own.",
     )
     turning: bool = setting(False, "Add the turning phase of GES.")
     repeat: bool = setting(False, "Repeat the phases of GES until none improves.")

@@ -27,7 +27,7 @@ __all__ = ["LEARNERS", "find_learner", "kind_of_score", "learner_for", "users_of
 
 _CLASSES = frozenset({"knowledge", "max_t", "random_ties"})
 _PHASES = frozenset({"turning", "repeat"})
-_EXACT = frozenset({"search_memory_mb"})
+_EXACT = frozenset({"knowledge", "search_memory_mb"})
 _PRIVATE = frozenset({"epsilon", "delta", "noise"})
 _DRAWN = _PRIVATE | {"dp_edges"}
 _CG_DCA = _EXACT | {"pricing", "inner", "start_point"}
@@ -53,7 +53,7 @@ for _name, _learner in {
     "bootstrap": Learner(
         run_bootstrap, _CLASSES | _PHASES | {"max_dags", "replicates"}, takes_start=True
     ),
-    "credible": Learner(run_credible, frozenset({"bayes_factor", "max_dags"})),
+    "credible": Learner(run_credible, frozenset({"knowledge", "bayes_factor", "max_dags"})),
     "dp-climb": Learner(run_dp_climb, _DRAWN, is_private=True),
     "dp-ges": Learner(run_dp_ges, _DRAWN, is_private=True),
     "dp-moments": Learner(run_dp_moments, _PRIVATE, is_private=True),

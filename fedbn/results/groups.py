@@ -60,8 +60,10 @@ def grouping_of(
         for client in outcome.clients
     ]
     if given is not None:
-        return given_groups(structures, dict(given), fuse)
-    return group_sites(structures, groups, fuse, outcome.consensus.dag)
+        found = given_groups(structures, dict(given), fuse)
+    else:
+        found = group_sites(structures, groups, fuse, outcome.consensus.dag)
+    return replace(found, knowledge=outcome.path.knowledge)
 
 
 def with_groups(outcome: Outcome, settings: ConsensusSettings) -> Outcome:
@@ -74,6 +76,7 @@ def with_groups(outcome: Outcome, settings: ConsensusSettings) -> Outcome:
         settings.k_max,
         settings.quorum,
         settings.seconds,
+        known=settings.known,
     )
     return replace(outcome, grouping=grouping_of(outcome, settings.groups, fusion))
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fedbn.graphs.dag import DAG
 
 if TYPE_CHECKING:
+    from fedbn.consensus.claims import Claim
     from fedbn.consensus.path import DeletionPath
     from fedbn.consensus.threshold import Consensus
     from fedbn.consensus.votes import Votes
@@ -137,6 +138,17 @@ class Outcome:
             cohort=result.clients,
             remarks=run_remarks(result),
         )
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Independences that the consensus claims for the knowledge's sake, against some input;
+        none under secure sums, where no input is known."""
+        from fedbn.consensus.claims import claims_of
+
+        known = self.path.knowledge
+        if known is None or not self.dags:
+            return ()
+        return claims_of(self.consensus.dag, known, self.dags, self.shares)
 
     @property
     def dags(self) -> list[DAG]:

@@ -239,7 +239,7 @@ def _label_axis(axis: Any) -> tuple[list[Any], list[str]]:
 def _consensus_figure(outcome: Outcome, dag: DAG) -> Figure:
     status = edge_status(dag, outcome.gold)
     support = outcome.edge_support([*dag.edges, *(e for e, w in status.items() if w == "missing")])
-    directed = directed_words(dag)
+    directed = directed_words(dag, outcome.path.knowledge)
     if outcome.gold is not None:
         truth = directed_words(outcome.gold.reorder(dag.names))
         directed |= {edge: truth[edge] for edge, word in status.items() if word == "missing"}

@@ -18,6 +18,7 @@ from typing import Any
 from fedbn.data.tables import TABLE_SUFFIXES
 from fedbn.federation.run_config import run_config_keys, to_run_config, typed_values
 from fedbn.federation.settings import Experiment
+from fedbn.graphs.knowledge import is_text
 
 __all__ = ["command_line", "fractions_told", "hash_files", "repeat_line", "sendable"]
 
@@ -43,7 +44,7 @@ def _without_folders(key: str, value: Any) -> Any:
     """The setting without folders."""
     if key in OWN:
         return None
-    if key in FILES and isinstance(value, str):
+    if key in FILES and isinstance(value, str) and not is_text(value):
         return Path(value).name
     if key in FILES and isinstance(value, (list, tuple)):
         return [Path(each).name for each in value]
@@ -54,7 +55,7 @@ def hash_files(key: str, value: Any) -> Iterator[dict[str, str]]:
     """The files that a setting names, with their hashes."""
     texts = value if isinstance(value, (list, tuple)) else [value]
     for text in texts:
-        path = Path(text) if isinstance(text, str) and text else None
+        path = Path(text) if isinstance(text, str) and text and not is_text(text) else None
         if path is None:
             continue
         inside = sorted(path.iterdir()) if key == "sites-dir" and path.is_dir() else [path]

@@ -10,6 +10,7 @@ and an older result is replaced in one step. A folder that fedbn did not write i
     network.json   the consensus with its parameters, exact, where they are known
     path.csv       one row per state of the path and reading
     clients.csv    one row per client; not under secure sums, where nobody knows their structures
+    claims.csv     independences claimed because knowledge parts a pair, against some input
     edges.csv      one row per pair of variables that somebody joins: who, when it goes; likewise
     groups.csv, differences.csv, groups/   where groups were asked for (`fedbn.results.groups`)
     run.json       settings, seed, versions, timings, the figures of the summary
@@ -36,10 +37,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.bounded_file import json_value, read_bounded
+from fedbn.consensus.claims import Claim
 from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import write_class
-from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.graphs.knowledge import Knowledge
+from fedbn.graphs.known_class import class_of
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.differences import Difference
 from fedbn.results.dictionary import FILE as README_FILE
@@ -184,7 +187,10 @@ def write_results(
     record = sendable(run)
     with results_folder(folder) as place:
         dag = outcome.consensus.dag
-        _write_structures(dag, outcome.edge_support(dag.edges), place, network)
+        known = outcome.path.knowledge
+        _write_structures(dag, outcome.edge_support(dag.edges), place, network, known)
+        if known is not None:
+            _write_table(place / "claims.csv", Claim, outcome.claims)
         rows = path_rows(outcome)
         summary = summarise(outcome)
         clients = client_rows(outcome)
@@ -215,20 +221,24 @@ def write_voted(
     network: Network | None = None,
     more: Mapping[str, str] | None = None,
     missing: Sequence[str] = (),
+    knowledge: Knowledge | None = None,
 ) -> Path:
     """`write_results` of a consensus without a path: structures, `run.json` and `more`.
 
     summary : the figures for `run.json`.
-    missing : what the report must say is not in it. Other parameters and exceptions as there.
+    missing : what the report must say is not in it.
+    knowledge : what the consensus keeps. Other parameters and exceptions as there.
     """
     record = sendable(run)
     with results_folder(folder) as place:
-        _write_structures(dag, None, place, network)
+        _write_structures(dag, None, place, network, knowledge)
         _write_run(place / "run.json", record, summary, refused)
         _write_texts(place, more)
         _write_page(
             place,
-            lambda: voted_content(dag, record, summary, refused, network, _hashes(place), missing),
+            lambda: voted_content(
+                dag, record, summary, refused, network, _hashes(place), missing, knowledge
+            ),
         )
         _write_readme(place)
     return Path(folder).expanduser().resolve()
@@ -310,11 +320,12 @@ def _write_structures(
     support: Mapping[tuple[str, str], float] | None,
     place: Path,
     network: Network | None,
+    knowledge: Knowledge | None,
 ) -> None:
     for suffix in (".csv", ".json", ".graphml", ".dot"):
         try:
             write_structure(dag, place / f"consensus{suffix}", support=support)
-            write_class(dag_to_cpdag(dag), place / f"consensus.cpdag{suffix}")
+            write_class(class_of(dag, knowledge), place / f"consensus.cpdag{suffix}")
         except ResultsError as error:
             warnings.warn(f"consensus{suffix} is left out: {error}", FedbnWarning, stacklevel=3)
     if network is not None:

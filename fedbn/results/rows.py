@@ -118,7 +118,7 @@ def edge_rows(outcome: Outcome) -> tuple[EdgeRow, ...]:
     names = outcome.consensus.dag.names
     deleted = {frozenset((step.x, step.y)): step for step in outcome.path.steps}
     status = edge_status(outcome.consensus.dag, outcome.gold)
-    directed = directed_words(outcome.consensus.dag)
+    directed = directed_words(outcome.consensus.dag, outcome.path.knowledge)
     union = outcome.path.union.reorder(names)
     rows = []
     for i, j in _joined_pairs(outcome, union):

@@ -80,7 +80,7 @@ def summarise(outcome: Outcome) -> Summary:
         pooling=consensus.pooling,
         theta=consensus.theta,
         edges=consensus.dag.n_edges,
-        open_directions=list(directed_words(consensus.dag).values()).count("open"),
+        open_directions=_open_directions(outcome),
         treewidth=dag_treewidth(consensus.dag),
         mean_smhd=consensus.mean_smhd,
         lower_bound=consensus.lower_bound,
@@ -103,3 +103,8 @@ def _mean_smhd(dag: DAG, outcome: Outcome) -> Fraction:
     if outcome.votes is not None:
         return mean_smhd_by_votes(dag, outcome.votes)
     return mean_smhd(dag, outcome.dags, outcome.shares)
+
+
+def _open_directions(outcome: Outcome) -> int:
+    words = directed_words(outcome.consensus.dag, outcome.path.knowledge)
+    return list(words.values()).count("open")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedbn.consensus.threshold import Consensus
-from fedbn.federation.secure_rounds import SecureResult, statements
+from fedbn.federation.secure_rounds import SecureResult, VotedConsensus, statements
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import shd, smhd
 from fedbn.results.outcome import Outcome
@@ -89,6 +89,7 @@ def write_sums(
     if whole is not None:
         return write_results(whole, folder, run=run, network=network, more=files)
     summary = voted_content(result, gold)
+    assert isinstance(result.consensus, VotedConsensus)
     dag, refused = result.consensus.dag, result.refused
     return write_voted(
         dag,
@@ -99,6 +100,7 @@ def write_sums(
         network=network,
         more=files,
         missing=(NO_SITES,),
+        knowledge=result.consensus.knowledge,
     )
 
 

@@ -22,6 +22,7 @@ from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError
 from fedbn.graphs.averaging import averaged_dag, significance_threshold
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
 
 __all__ = ["Bootstrap", "bootstrap"]
@@ -74,12 +75,15 @@ class Bootstrap:
         """The strength above which an edge is significant."""
         return significance_threshold(self.votes, 2 * len(self.dags))
 
-    def average(self, threshold: Fraction | float | None = None) -> DAG:
+    def average(
+        self, threshold: Fraction | float | None = None, knowledge: Knowledge | None = None
+    ) -> DAG:
         """The averaged network: `averaged_dag` of the votes, by default at the automatic threshold.
 
         threshold : an edge counts if its strength is greater, or 1.
+        knowledge : what the network keeps.
         """
-        return averaged_dag(self.names, self.votes, 2 * len(self.dags), threshold)
+        return averaged_dag(self.names, self.votes, 2 * len(self.dags), threshold, knowledge)
 
 
 def bootstrap(

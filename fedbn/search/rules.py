@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedbn.errors import ConfigError
-from fedbn.search.knowledge import Knowledge
+from fedbn.graphs.knowledge import Knowledge
 
 if TYPE_CHECKING:
     import numpy as np

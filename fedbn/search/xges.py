@@ -25,7 +25,7 @@ from fedbn.search.result import SearchResult
 from fedbn.search.rules import FREE, SearchRules
 
 if TYPE_CHECKING:
-    from fedbn.search.knowledge import Edge, Knowledge
+    from fedbn.graphs.knowledge import Edge, Knowledge
 
 __all__ = ["xges", "xges0"]
 

@@ -231,7 +231,8 @@ def _votes(request: VoteRequest, before: Asked, terms: Terms) -> Asked:
     else:
         _require(before.phase in (1, 2, 4), "votes are asked for out of turn")
         _require(request.classes, "votes on classes were agreed on, too")
-        _require((request.union is None) == (terms.quorum > 1), "other pairs were agreed on")
+        on_all = terms.quorum > 1 or terms.known
+        _require((request.union is None) == on_all, "other pairs were agreed on")
         if before.cuts is not None and request.union is not None:
             _require(request.union == before.cuts.union, "the union was changed")
     return replace(before, phase=5)

@@ -14,7 +14,11 @@ answers (`answers.py`). It knows nothing of networks, masks or sites:
     order, union on the inputs pruned at every θ, all of them at once    n, at most
     votes      on the moral edges and the CPDAGs of the original inputs  1
 
-What differs from the open run: no random ties, no median of cuts (that is no sum), and with a
+Knowledge is the server's to keep: it chooses among the sums that it is told, and what is forbidden
+leaves the union on its side.
+
+What differs from the open run: an edge that is forbidden in one direction alone binds every order
+from the start; no random ties, no median of cuts (that is no sum), and with a
 quorum above 1 a union has only the arcs that so many sites have, so it is no I-map of all of them.
 """
 
@@ -23,17 +27,20 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Ints
-from fedbn.consensus.path import DeletionPath, Step
+from fedbn.consensus.path import DeletionPath, Status, Step
 from fedbn.consensus.pooling import Robust, poolings_of
 from fedbn.consensus.threshold import Reading
 from fedbn.consensus.votes import Votes
 from fedbn.errors import ConfigError, MessageError
+from fedbn.fusion.union import precedence_of
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.secure.pattern import pattern_of
 from fedbn.secure.requests import (
     MAX_CHAIN,
@@ -50,6 +57,9 @@ from fedbn.secure.requests import (
 from fedbn.secure.searches import DeletionSearch, OrderSearch
 from fedbn.secure.votes import asked_pairs, summed_votes
 from fedbn.secure.words import largest_sum
+
+if TYPE_CHECKING:
+    from fedbn._core.fusion import Precedence
 
 __all__ = ["SecureBranch", "SecurePath", "SecureSums", "secure_path", "secure_votes"]
 
@@ -125,6 +135,7 @@ def secure_path(
     reading: Reading = "best",
     robust: Robust = "best",
     stop: Callable[[], bool] = _never,
+    knowledge: Knowledge | None = None,
 ) -> SecureSums:
     """Ask for sums until the path is known; a generator that is sent int64 vectors.
 
@@ -139,6 +150,7 @@ def secure_path(
     reading : "search" spares the rounds of the refusion.
     robust : "mean", "clip", or "best" of both; a median is no sum.
     stop : asked before every round of cuts; when it says yes, the path ends there.
+    knowledge : what G+ and every state keep; the sites are not asked for more than without.
 
     Raises
     ------
@@ -163,10 +175,12 @@ def secure_path(
     _check(names, clients, units, k_max, look_ahead, quorum, poolings)
     n, total, tally = len(names), clients * units, _Tally()
     start: tuple[Deletions, ...] = ((),)
-    (order,) = yield from _orders(start, [(0, 0)], [OrderSearch(n)], look_ahead, tally)
-    (union,) = yield from _unions(start, [(0, 0)], (order,), quorum, tally)
+    rules = _Rules(tuple(names), look_ahead, quorum, knowledge)
+    ((order, union),) = yield from _fusions(start, [(0, 0)], None, rules, tally)
     arcs = tuple((int(a), int(b)) for a, b in np.argwhere(union))
-    searches = [DeletionSearch(pattern_of(arcs, n), k_max, word == "clip") for word in poolings]
+    known = None if knowledge is None else knowledge.bits(names)
+    p = pattern_of(arcs, n)
+    searches = [DeletionSearch(p, k_max, word == "clip", known) for word in poolings]
     yield from _deletions(arcs, k_max, searches, look_ahead, stop, tally)
     branches = [
         SecureBranch(
@@ -175,20 +189,22 @@ def secure_path(
             union=DAG(tuple(names), union),
             k_max=k_max,
             steps=_steps(search, names, total),
-            status="complete" if search.done else "time limit",
+            status=_status(search),
             pooling=pooling,
             fusions=None,
+            knowledge=knowledge,
         )
         for pooling, search in zip(poolings, searches, strict=True)
     ]
     if reading != "search":
         ends = [branch.state_ends for branch in branches]
-        fused = yield from _refusions(union, order, searches, ends, look_ahead, quorum, tally)
+        fused = yield from _refusions(union, order, searches, ends, rules, tally)
         branches = [
             replace(branch, fusions=fusions)
             for branch, fusions in zip(branches, fused, strict=True)
         ]
-    request = VoteRequest(arcs if quorum == 1 else None, classes=True)
+    is_imap = quorum == 1 and knowledge is None
+    request = VoteRequest(arcs if is_imap else None, classes=True)
     votes = yield from _vote(request, names, total, tally)
     return SecurePath(tuple(branches), votes, clients, quorum, tally.rounds, tally.integers)
 
@@ -272,6 +288,56 @@ def _unions(
     return unions
 
 
+class _Rules(NamedTuple):
+    """How fusions are asked for."""
+
+    names: tuple[str, ...]
+    look_ahead: int
+    quorum: int
+    knowledge: Knowledge | None
+
+
+def _fusions(
+    paths: tuple[Deletions, ...],
+    states: Sequence[tuple[int, int]],
+    guess: Sequence[int] | None,
+    rules: _Rules,
+    tally: _Tally,
+) -> Generator[SumRequest, Ints, list[tuple[tuple[int, ...], NDArray[np.bool_]]]]:
+    """σ and G+ of every state (path, number of deletions)."""
+    from fedbn.graphs.bits import pack, unpack
+
+    n = len(rules.names)
+    bound = None if rules.knowledge is None else _bound(rules.knowledge, rules.names)
+    after = None if bound is None else bound.after
+    searches = [OrderSearch(n, guess, after) for _ in states]
+    orders = yield from _orders(paths, states, searches, rules.look_ahead, tally)
+    unions = yield from _unions(paths, states, orders, rules.quorum, tally)
+    if bound is not None:
+        unions = [unpack(bound.kept(pack(union.T)), n).T for union in unions]
+    return list(zip(orders, unions, strict=True))
+
+
+def _bound(knowledge: Knowledge, names: tuple[str, ...]) -> Precedence:
+    """What binds every order. A site answers each phase once, so an order cannot be asked for again
+    when its union needs a forbidden arc a -> b: unless b -> a is forbidden, too, or closes a cycle,
+    b precedes a from the start."""
+    from fedbn.graphs.bits import pack
+
+    precedence = precedence_of(knowledge, names)
+    for a, b in np.argwhere(knowledge.forbidden_matrix(names)):
+        arc = np.zeros((len(names), len(names)), np.bool_)
+        arc[b, a] = True
+        precedence.settle(pack(arc))
+    return precedence
+
+
+def _status(search: DeletionSearch) -> Status:
+    if search.barred:
+        return "knowledge"
+    return "complete" if search.done else "time limit"
+
+
 def _deletions(
     union: Arcs,
     k_max: int,
@@ -294,32 +360,31 @@ def _refusions(
     order: tuple[int, ...],
     searches: Sequence[DeletionSearch],
     ends: Sequence[tuple[int, ...]],
-    look_ahead: int,
-    quorum: int,
+    rules: _Rules,
     tally: _Tally,
 ) -> Generator[SumRequest, Ints, list[Bits]]:
     """The fusions of the inputs as pruned at every θ; equal deletions are asked for once.
 
     Where P is empty and every arc of an input was in G+, no input has an arc left: a cut between x
-    and y parts them, so it holds the arc that joins them.
+    and y parts them, so it holds the arc that joins them. Under a quorum or knowledge an arc may
+    not have been in G+.
     """
     from fedbn.graphs.bits import pack
 
+    is_imap = rules.quorum == 1 and rules.knowledge is None
     paths = tuple(tuple(step.deletion for step in search.steps) for search in searches)
     fused: dict[Deletions, Bits] = {(): pack(union.T)}
     states: dict[Deletions, tuple[int, int]] = {}
     for number, (deletions, counts) in enumerate(zip(paths, ends, strict=True)):
         for count in counts[1:]:
-            if quorum == 1 and searches[number].done and count == len(deletions):
+            if is_imap and searches[number].done and count == len(deletions):
                 fused[deletions] = np.zeros_like(fused[()])
             else:
                 states.setdefault(deletions[:count], (number, count))
     if states:
-        guesses = [OrderSearch(len(order), order) for _ in states]
         wanted = list(states.values())
-        orders = yield from _orders(paths, wanted, guesses, look_ahead, tally)
-        unions = yield from _unions(paths, wanted, orders, quorum, tally)
-        fused |= {key: pack(made.T) for key, made in zip(states, unions, strict=True)}
+        unions = yield from _fusions(paths, wanted, order, rules, tally)
+        fused |= {key: pack(made.T) for key, (_, made) in zip(states, unions, strict=True)}
     return [
         np.stack([fused[deletions[:count]] for count in counts])
         for deletions, counts in zip(paths, ends, strict=True)

@@ -9,7 +9,7 @@ the sums of the state that it is made in.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,8 +37,13 @@ class OrderSearch:
     chain : those that were guessed to follow, in the question that is open.
     """
 
-    def __init__(self, n: int, guess: Sequence[int] | None = None) -> None:
-        """guess: an order that this one may be near to."""
+    def __init__(
+        self, n: int, guess: Sequence[int] | None = None, after: Bits | None = None
+    ) -> None:
+        """guess: an order that this one may be near to. after: row v has what must follow v."""
+        from fedbn.graphs.bits import unpack
+
+        self._after = None if after is None else unpack(after, n)
         self.taken: list[int] = []
         self.chain: tuple[int, ...] = ()
         self._reach = MAX_CHAIN  # how far it pays to look ahead
@@ -66,9 +71,15 @@ class OrderSearch:
     def ask(self, look_ahead: int) -> None:
         """Guess the chain of the next question."""
         left = self._left()
-        ranked = sorted(left, key=lambda v: (self._costs[v], v))
-        length = min(look_ahead, self._reach, len(left) - 2)
-        self.chain = tuple(ranked[: max(0, length)])
+        length = max(0, min(look_ahead, self._reach, len(left) - 2))
+        if self._after is None:
+            self.chain = tuple(sorted(left, key=lambda v: (self._costs[v], v))[:length])
+            return
+        chain: list[int] = []
+        for _ in range(length):
+            chain.append(min(self._able(left), key=lambda v: (self._costs[v], v)))
+            left = [v for v in left if v != chain[-1]]
+        self.chain = tuple(chain)
 
     def hear(self, sums: Ints) -> Ints:
         """Take the answer from the front of `sums` and choose; the rest of `sums`."""
@@ -79,13 +90,19 @@ class OrderSearch:
             guess = self.chain[level] if level < len(self.chain) else -1
             if guessed_right:
                 self._costs[left] = costs
-                chosen = left[int(np.argmin(costs))]
+                chosen = min(self._able(left), key=lambda v: (self._costs[v], v))
                 self.taken.append(chosen)
                 guessed_right = chosen == guess
             left = [v for v in left if v != guess]
         if self._thrifty:
             self._reach = len(self.taken) - before - 1 + FURTHER
         return sums
+
+    def _able(self, left: list[int]) -> list[int]:
+        """The nodes that nothing left must follow."""
+        if self._after is None:
+            return left
+        return [v for v in left if not self._after[v, left].any()]
 
     def _left(self) -> list[int]:
         gone = set(self.taken)
@@ -112,10 +129,17 @@ class DeletionSearch:
     ----------
     p : the CPDAG after the deletions.
     steps : the deletions done.
+    barred : whether every other deletion breaks the knowledge.
     """
 
-    def __init__(self, p: Bits, k_max: int, clip: bool) -> None:
-        self.p = p
+    def __init__(
+        self, p: Bits, k_max: int, clip: bool, known: Mapping[str, Bits] | None = None
+    ) -> None:
+        """known: what is forbidden and required, as bits; a member of P keeps it."""
+        self.p, self.barred = p, False
+        self._bits = known
+        required = 0 if known is None else int(np.bitwise_count(known["required"]).sum())
+        self._most = _edges(p) - required
         self.steps: list[Taken] = []
         self._k_max, self._clip = k_max, clip
         self._known: dict[bytes, int] = {}  # the sums that are true now
@@ -126,8 +150,8 @@ class DeletionSearch:
 
     @property
     def done(self) -> bool:
-        """Whether P has no edge any more."""
-        return not self.p.any()
+        """Whether there is nothing to delete any more."""
+        return self.barred or len(self.steps) == self._most
 
     @property
     def length(self) -> int:
@@ -158,7 +182,7 @@ class DeletionSearch:
         guessed_right, before = True, len(self.steps)
         for level, operators in enumerate(self._levels):
             cuts, sums = sums[: len(operators.xy)], sums[len(operators.xy) :]
-            if guessed_right:
+            if guessed_right and not self.done:
                 self._note(operators, cuts)
                 chosen = self._delete(operators, cuts)
                 guessed_right = level < len(self._chain) and chosen == self._chain[level]
@@ -176,15 +200,27 @@ class DeletionSearch:
         for key, pair, cut in zip(operators.labels(), pairs, cuts.tolist(), strict=True):
             self._known[key] = self._heard[key] = self._heard[frozenset(pair)] = cut
 
-    def _delete(self, operators: Operators, cuts: Ints) -> Deletion:
-        """Apply the operator of the smallest cut: the first of them, as they are sorted."""
-        best = int(np.argmin(cuts))
-        deletion = operators.deletion(best)
-        self.p, h = after(self.p, deletion, self._k_max)
-        self.steps.append(Taken(deletion, h, int(cuts[best])))
-        if cuts[best] > 0:
-            self._known.clear()
-        return deletion
+    def _delete(self, operators: Operators, cuts: Ints) -> Deletion | None:
+        """Apply the operator of the smallest cut that keeps the knowledge: the first of them, as
+        they are sorted; None where there is none."""
+        for best in np.argsort(cuts, kind="stable").tolist():
+            deletion = operators.deletion(best)
+            made, h = after(self.p, deletion, self._k_max)
+            if not self._keeps(made):
+                continue
+            self.p = made
+            self.steps.append(Taken(deletion, h, int(cuts[best])))
+            if cuts[best] > 0:
+                self._known.clear()
+            return deletion
+        self.barred = True
+        return None
+
+    def _keeps(self, p: Bits) -> bool:
+        """Whether a member of a class keeps the knowledge."""
+        from fedbn._core.graphs import constrained_extension
+
+        return self._bits is None or constrained_extension(p[0], p[2], **self._bits) is not None
 
     def _expect(self, operators: Operators) -> list[float]:
         """A guess at every cut: as last heard, else as last of this pair, else large."""
@@ -193,3 +229,9 @@ class DeletionSearch:
             self._heard.get(key, self._heard.get(frozenset(pair), float("inf")))
             for key, pair in zip(operators.labels(), pairs, strict=True)
         ]
+
+
+def _edges(p: Bits) -> int:
+    """How many edges a CPDAG has."""
+    arcs, ends = (int(np.bitwise_count(p[k]).sum()) for k in (0, 2))
+    return arcs + ends // 2

@@ -64,6 +64,7 @@ class Terms:
     poolings : "mean", "clip": one path each.
     members : the cohort, sorted by name and key.
     counts : how often counts of families may be asked for, after the votes.
+    known : whether knowledge is kept: then G+ is no I-map, and votes are on all pairs.
     """
 
     run: str
@@ -75,6 +76,7 @@ class Terms:
     poolings: tuple[str, ...]
     members: tuple[Member, ...]
     counts: int = 0
+    known: bool = False
 
     @property
     def session(self) -> bytes:
@@ -88,7 +90,8 @@ class Terms:
 
     def to_text(self) -> str:
         """The terms as canonical JSON."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        content = {key: value for key, value in asdict(self).items() if key != "known" or value}
+        return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     @classmethod
     def from_text(cls, text: str) -> Terms:

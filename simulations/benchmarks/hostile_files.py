@@ -23,6 +23,7 @@ from fedbn.federation.site_file import read_site_file
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import read_structures
+from fedbn.graphs.knowledge import read_knowledge
 from fedbn.graphs.writing import write_structure
 from fedbn.networks.bif import write_bif
 from fedbn.networks.catalog import load_network
@@ -40,7 +41,6 @@ from fedbn.results.page.files import CONTENT_FILE, write_report
 from fedbn.results.report import write_results
 from fedbn.scores import make_score
 from fedbn.search.families.parent_sets import parent_sets
-from fedbn.search.knowledge import read_knowledge
 from fedbn.secure.cohorts import read_cohorts
 from simulations.commands.query import read_cases
 from simulations.experiment import experiment_from

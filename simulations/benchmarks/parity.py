@@ -31,6 +31,7 @@ from fedbn.credible.pruning import candidate_sets
 from fedbn.data.dataset import Dataset
 from fedbn.fusion.union import fuse
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.random import perturb, random_dag
 from fedbn.networks.catalog import load_network
 from fedbn.networks.random import (
@@ -43,7 +44,6 @@ from fedbn.search.cg_dca import learn_cg_dca
 from fedbn.search.ges import ges
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.iterated_local_search import KickRules, iterated_local_search
-from fedbn.search.knowledge import Knowledge
 from fedbn.search.optimal import learn_optimal
 from fedbn.search.result import SearchResult
 from fedbn.search.rules import SearchRules

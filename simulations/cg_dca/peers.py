@@ -14,10 +14,10 @@ import numpy as np
 
 from fedbn.arrays import Bools
 from fedbn.data.dataset import Dataset
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.scores import make_score
 from fedbn.search.hill_climbing import hill_climbing
-from fedbn.search.knowledge import Knowledge
 from fedbn.search.rules import SearchRules
 
 __all__ = ["max_min_hill_climbing", "pc_stable"]

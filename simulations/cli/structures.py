@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from simulations.options import Json, NetworkDir, Quiet, Seed, with_quiet
+from simulations.options import Json, KnowledgeFile, NetworkDir, Quiet, Seed, with_quiet
 from simulations.progress import starting
 
 __all__ = ["compare", "fuse"]
@@ -90,6 +90,7 @@ def fuse(
             "auto knows what is due to fewer rows, and finds more.",
         ),
     ] = None,
+    knowledge: KnowledgeFile = None,
     polish: Annotated[
         bool,
         typer.Option(
@@ -141,6 +142,7 @@ def fuse(
         groups=groups,
         groups_file=groups_file,
         site_rows=site_rows,
+        knowledge=knowledge,
         polish=polish,
         seed=seed,
         random_ties=random_ties,

@@ -85,6 +85,7 @@ def bootstrap(
     with starting(words, not (quiet or as_json)):
         from fedbn.graphs.writing import require_structure_file, write_structure
         from fedbn.learners import LearnerSettings
+        from fedbn.learners.learner import knowledge_in
         from simulations.commands.learn import read_table
         from simulations.experiment import experiment_from
 
@@ -104,7 +105,7 @@ def bootstrap(
     found = _replicates(dataset, settings, replicates, workers, seed, quiet or as_json)
     searched = time.process_time() - worked
     least = found.threshold() if threshold is None else threshold
-    averaged = found.average(least)
+    averaged = found.average(least, knowledge_in(settings))
     if strengths is not None:
         write_whole(strengths, strength_table(found))
     if out is not None:

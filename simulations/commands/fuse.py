@@ -98,7 +98,7 @@ def _more_content(
         content |= steps_json(path)
     if options.explain:
         content |= explanation_json(outcome)
-    return content
+    return content | claims_json(outcome)
 
 
 def _search(
@@ -130,6 +130,7 @@ def _search(
             seconds=options.seconds,
             stages=tell,
             progress=lambda done, total: tell("deleting edges", done, total),
+            knowledge=options.known,
         )
     path, consensus = select_among(paths, options.reading, options.theta)
     if not options.polish:
@@ -177,6 +178,7 @@ def _with_groups(outcome: Outcome, options: FuseOptions) -> Outcome:
         options.quorum,
         options.seconds,
         options.theta,
+        options.known,
     )
     given = None if options.groups_file is None else read_groups(options.groups_file)
     return replace(outcome, grouping=grouping_of(outcome, options.groups, fusion, given))
@@ -207,9 +209,14 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
         print_written(options.out.resolve())
     else:
         dag = outcome.consensus.dag
-        support, words = outcome.edge_support(dag.edges), directed_words(dag)
+        support = outcome.edge_support(dag.edges)
+        words = directed_words(dag, outcome.path.knowledge)
         rows = [(*edge, words[edge], support[edge]) for edge in dag.edges]
         print_rows(("parent", "child", "directed", "support"), rows, "Edges of the consensus")
+    if outcome.claims:
+        told = [(c.variable, c.other, ", ".join(c.given), float(c.against)) for c in outcome.claims]
+        heads = ("variable", "other", "independent given", "weight against it")
+        print_rows(heads, told, "Claimed for the knowledge's sake")
     if options.explain:
         pairs = [
             (
@@ -225,6 +232,22 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
         distances = [(row.client, row.edges, row.smhd_to_consensus) for row in client_rows(outcome)]
         titles = ("client", "edges", "SMHD to the consensus")
         print_rows(titles, distances, "Who disagrees")
+
+
+def claims_json(outcome: Outcome) -> dict[str, Any]:
+    """Independences that the consensus claims for the knowledge's sake; nothing without any."""
+    if outcome.path.knowledge is None:
+        return {}
+    return {
+        "claims": [
+            {
+                "pair": [claim.variable, claim.other],
+                "given": list(claim.given),
+                "against": float(claim.against),
+            }
+            for claim in outcome.claims
+        ]
+    }
 
 
 def explanation_json(outcome: Outcome) -> dict[str, Any]:
@@ -283,7 +306,7 @@ def consensus_json(
     return {
         "nodes": list(consensus.dag.names),
         "edges": [list(edge) for edge in consensus.dag.edges],
-        "directed": list(directed_words(consensus.dag).values()),
+        "directed": list(directed_words(consensus.dag, path.knowledge).values()),
         "theta": fraction_text(consensus.theta),
         "mean_smhd": float(consensus.mean_smhd),
         "lower_bound": float(consensus.lower_bound),

@@ -39,11 +39,12 @@ def fuse_by_baseline(inputs: Sequence[NamedDAG], options: FuseOptions, truth: DA
     _check(options)
     dags, weights = [e.dag for e in inputs], [e.weight for e in inputs]
     began = time.process_time()
-    rule, rng = ConsensusSettings(fusion=options.method), np.random.default_rng(options.seed)
+    rule = ConsensusSettings(fusion=options.method, known=options.known)
+    rng = np.random.default_rng(options.seed)
     dag = fuse_weighted(dags, weights, rule, rng)[2].dag
     merged = merge_inputs(dags, weights)
     if options.polish:
-        dag = descend_to_median(merged, dag)
+        dag = descend_to_median(merged, dag, options.known)
     seconds = time.process_time() - began
     content = _facts(dag, merged, options, truth)
     content |= {"seconds": seconds, "startup_seconds": began}
@@ -108,7 +109,13 @@ def _write(
     summary = {"clients": len(inputs), **facts}
     clients = _clients_text(dag, inputs)
     write_voted(
-        dag, options.out, run=run, summary=summary, refused=(), more={"clients.csv": clients}
+        dag,
+        options.out,
+        run=run,
+        summary=summary,
+        refused=(),
+        more={"clients.csv": clients},
+        knowledge=options.known,
     )
 
 

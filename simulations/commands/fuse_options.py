@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import ConfigError
 from fedbn.setting import require_one_of
+
+if TYPE_CHECKING:
+    from fedbn.graphs.knowledge import Knowledge
 
 __all__ = ["FuseOptions", "settings_of"]
 
@@ -35,6 +39,14 @@ class FuseOptions:
     groups: str = "no"
     groups_file: Path | None = None
     site_rows: str | None = None
+    knowledge: Path | None = None
+
+    @cached_property
+    def known(self) -> Knowledge | None:
+        """What the file of knowledge says; raises ConfigError."""
+        from fedbn.graphs.knowledge import read_knowledge
+
+        return None if self.knowledge is None else read_knowledge(self.knowledge)
 
     def require_possible(self, n_inputs: int) -> None:
         """Check what MCBNC is told before anything is loaded; raises ConfigError."""
@@ -87,4 +99,5 @@ def settings_of(options: FuseOptions) -> dict[str, Any]:
         "polish",
         "groups",
     )
-    return {name.replace("_", "-"): getattr(options, name) for name in names}
+    told = {name.replace("_", "-"): getattr(options, name) for name in names}
+    return told if options.known is None else told | {"knowledge": options.known.text}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from fedbn.federation.rounds import update_clients
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.state import ClientReply
 from fedbn.graphs.files import read_structures
+from fedbn.graphs.knowledge import read_knowledge
 from fedbn.results.groups import with_groups
 from fedbn.results.outcome import Outcome
 from fedbn.results.record import command_line
@@ -42,11 +44,14 @@ def update_and_report(
     add: Sequence[Path],
     remove: Sequence[str],
     out: Path | None,
+    knowledge: Path | None,
     *,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Fuse what the run kept, without some clients and with others, and write a results folder.
+
+    With knowledge this is kept instead of the run's, by the fusion alone: no site learns again.
 
     Raises
     ------
@@ -55,14 +60,14 @@ def update_and_report(
     StructureError : a new client's file cannot be read, or has other variables.
     """
     started = time.monotonic()
-    if not add and not remove:
-        raise ConfigError("say what to change: --add FILE or --remove CLIENT")
+    if not add and not remove and knowledge is None:
+        raise ConfigError("say what to change: --add FILE, --remove CLIENT or --knowledge FILE")
     target = check_results_folder(out or folder.with_name(f"{folder.resolve().name}-updated"))
     if out is None:
         warn_of_replacing(target)
     with stages(not (quiet or as_json)) as notify:
         notify("reading what the run kept")
-        before = _read(folder)
+        before = _with_knowledge(_read(folder), knowledge)
         newcomers = [_reply(file, before.state.schema) for file in add]
         notify("fusing anew")
         began = time.process_time()
@@ -119,6 +124,15 @@ def _read(folder: Path) -> Checkpoint:
         words = "the structures alone choose now: the sites are not asked for counts again"
         warnings.warn(words, FedbnWarning, stacklevel=3)
     return checkpoint
+
+
+def _with_knowledge(before: Checkpoint, file: Path | None) -> Checkpoint:
+    """With the knowledge of a file instead of the run's."""
+    if file is None:
+        return before
+    told = read_knowledge(file)
+    told.required_matrix(before.state.schema.names)  # which names are known
+    return replace(before, experiment=before.experiment.change(knowledge=told.text))
 
 
 def _reply(file: Path, schema: Schema) -> ClientReply:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbn.errors import ConfigError, FedbnError, ResultsError
-from simulations.options import Json, Quiet
+from simulations.options import Json, KnowledgeFile, Quiet
 from simulations.progress import stages, starting
 
 if TYPE_CHECKING:
@@ -219,13 +219,14 @@ def update(
     remove: Annotated[
         list[str] | None, typer.Option(help="Name of a client that leaves; may be repeated.")
     ] = None,
+    knowledge: KnowledgeFile = None,
     out: Annotated[
         Path | None, typer.Option(show_default="FOLDER-updated", help="The new results folder.")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Update a consensus with one client more or fewer, from what the run kept.
+    """Update a consensus with one client more or fewer, or other knowledge, from what the run kept.
 
     No client is asked again. A new client learns with the run's schema first:
     fedbn learn new.csv --schema FOLDER/schema.json --out new.json
@@ -233,7 +234,8 @@ def update(
     with starting("reading what the run kept", not (quiet or as_json)):
         from simulations.commands.update import update_and_report
 
-    update_and_report(folder, add or [], remove or [], out, as_json=as_json, quiet=quiet)
+    shown = {"as_json": as_json, "quiet": quiet}
+    update_and_report(folder, add or [], remove or [], out, knowledge, **shown)
 
 
 def deploy_demo(

@@ -222,6 +222,21 @@ class Case:
             "memory": Argument(1 << 20, "memory"),
         }
 
+    def precedence(self) -> dict[str, Argument]:
+        return {
+            "forbidden": bits(self.dag()),
+            "required": bits(self.none()),
+            "after": bits(self.dag(), "dag"),
+        }
+
+    def known_pattern(self) -> dict[str, Argument]:
+        parents, _, neighbours = graphs.cpdag(pack(self.dag()))
+        known = {name: bits(self.none()) for name in ("forbidden", "required")}
+        return {
+            "parents": Argument(parents, "sets", self.n),
+            "neighbours": Argument(neighbours, "around", self.n),
+        } | known
+
     def pattern(self) -> Argument:
         return Argument(np.stack(graphs.cpdag(pack(self.dag()))), "pattern", self.n)
 
@@ -389,6 +404,12 @@ enter_all(
     extension=lambda c: Call(
         graphs.extension, {"parents": bits(c.dag()), "neighbours": bits(c.none(), "around")}
     ),
+    maximally_oriented=lambda c: Call(graphs.maximally_oriented, c.known_pattern()),
+    constrained_extension=lambda c: Call(graphs.constrained_extension, c.known_pattern()),
+    averaged_arcs=lambda c: Call(graphs.averaged_arcs, {
+        "votes": Argument(c.symmetric(), "numbers"), "above": Argument(1), "total": Argument(8),
+        "forbidden": bits(c.none()), "required": bits(c.none()),
+    }),
 )  # fmt: skip
 enter_all(
     "graphs", 0, 65,
@@ -588,6 +609,14 @@ enter_all(
         "minimal_imaps": lambda c: Call(
             fusion.minimal_imaps,
             {"parents": many_bits(c.dags()), "order": order(c.rng.permutation(c.n), c.n)},
+        ),
+        "Precedence.__init__": lambda c: Call(fusion.Precedence, c.precedence()),
+        "Precedence.after": lambda c: read(made(fusion.Precedence, c.precedence()), "after"),
+        "Precedence.settle": lambda c: Call(
+            made(fusion.Precedence, c.precedence()).settle, {"parents": bits(c.dag(), "dag")}
+        ),
+        "Precedence.kept": lambda c: Call(
+            made(fusion.Precedence, c.precedence()).kept, {"parents": bits(c.dag(), "dag")}
         ),
         "arcs_of_quorum": lambda c: Call(
             fusion.arcs_of_quorum,

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import fminbound
 
 from fedbn.graphs.averaging import averaged_dag, significance_threshold
+from fedbn.graphs.knowledge import Knowledge
+from tests.naive_averaging import naive_averaged_arcs
 
 Votes = np.ndarray
 
@@ -76,6 +78,36 @@ def test_the_threshold_minimises_the_l1_distance(tenths: list[int]) -> None:
     threshold = float(significance_threshold(votes, 10))
     t = (strengths <= threshold).mean() if threshold <= 0.5 else 0.0
     assert distance(float(t)) == pytest.approx(min(map(distance, [*F, 0.0, 1.0])), abs=2e-3)
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_arcs_are_those_of_the_twin(data: st.DataObject) -> None:
+    n = data.draw(st.sampled_from([1, 2, 3, 5, 8, 65]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    total = int(rng.integers(1, 9))
+    split = rng.integers(0, total + 1, size=(n, n)) * (rng.random((n, n)) < 4 / n)
+    votes = np.triu(split, 1) + np.triu(total - split, 1).T * (rng.random((n, n)) < 4 / n)
+    votes[votes + votes.T > total] = 0
+    order = rng.permutation(n)
+    chances = rng.random((n, n))
+    required = [
+        (int(order[i]), int(order[j]))
+        for i in range(n)
+        for j in range(i + 1, n)
+        if chances[i, j] < 0.3 / n
+    ]
+    forbidden = {(int(x), int(y)) for x, y in np.argwhere(chances.T > 0.8)} - set(required)
+    names = tuple(f"v{i:02}" for i in range(n))
+    known = Knowledge(
+        required=tuple((names[x], names[y]) for x, y in required),
+        forbidden=tuple((names[x], names[y]) for x, y in sorted(forbidden) if x != y),
+    )
+    threshold = Fraction(int(rng.integers(0, 5)), 4)
+    found = averaged_dag(names, votes, total, threshold, known)
+    arcs = {(int(x), int(y)) for x, y in np.argwhere(found.adjacency)}
+    above = int(threshold * total)
+    assert arcs == naive_averaged_arcs(votes, above, total, forbidden, required)
 
 
 def test_the_threshold_worked_by_hand() -> None:

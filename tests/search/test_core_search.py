@@ -12,8 +12,8 @@ from fedbn._core.scores import GaussianScore
 from fedbn.errors import ArgumentError
 from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.scores import make_score
-from fedbn.search.knowledge import Knowledge
 from fedbn.search.xges import xges0
 from tests.search.test_class_search import NAMES, sample
 

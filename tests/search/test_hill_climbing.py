@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.limits import Limit
 from fedbn.scores import make_score
 from fedbn.search.hill_climbing import hill_climbing
-from fedbn.search.knowledge import Knowledge
 from fedbn.search.rules import SearchRules
 from tests.naive_hill import NaiveClimb
 from tests.search.test_class_search import NAMES, sample

@@ -16,6 +16,7 @@ import numpy as np
 from fedbn.federation.parameter_sources import held_back_in
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.writing import structure_text
 from fedbn.results.outcome import Outcome
 from fedbn.results.page.groups import group_pairs, groups_content
@@ -99,20 +100,23 @@ def voted_content(
     network: BayesianNetwork | LinearGaussianNetwork | None = None,
     hashes: Mapping[str, str] | None = None,
     missing: Sequence[str] = (),
+    knowledge: Knowledge | None = None,
 ) -> dict[str, Any]:
     """The content of a consensus without a path and without the sites' structures.
 
     summary : mean_smhd, lower_bound and whatever else is known of it.
+    knowledge : what it keeps.
     """
     joined = [(i, j) for i, j in np.argwhere(dag.adjacency).tolist()]
     pairs = Pairs(joined)
+    codes = pairs.codes(dag, knowledge)
     state = {
         "theta": None,
         "decimal": None,
         "edges": dag.n_edges,
         "smhd": decimal(summary["mean_smhd"]),
         "gold": summary.get("smhd_to_gold"),
-        "changes": [int(n) for k, code in enumerate(pairs.codes(dag)) for n in (k, code)],
+        "changes": [int(n) for k, code in enumerate(codes) for n in (k, code)],
     }
     method = str(summary.get("method", "vote"))
     content = {

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.graphs.knowledge import Knowledge
+from fedbn.graphs.known_class import class_of
 from fedbn.groups.grouping import Grouping
 from fedbn.results.page.states import decimal
 from fedbn.results.page.tables import PAGE, page_table
@@ -54,7 +55,7 @@ def groups_content(grouping: Grouping, drawing: Mapping[str, Any]) -> dict[str, 
         "leaves": tree.leaves(),
         "joins": [[int(a), int(b), decimal(float(h))] for a, b, h, _ in tree.linkage.tolist()],
         "pairs": [list(pair) for pair in pairs],
-        "codes": [_codes(dag, pairs) for dag in grouping.consensuses],
+        "codes": [_codes(dag, pairs, grouping.knowledge) for dag in grouping.consensuses],
         "rows": [
             [d.group, d.other, d.kind, printable_name(d.variable), printable_name(d.second),
              d.mark, d.other_mark, f"{d.votes} of {d.sites}", f"{d.other_votes} of {d.other_sites}",
@@ -65,9 +66,9 @@ def groups_content(grouping: Grouping, drawing: Mapping[str, Any]) -> dict[str, 
     }  # fmt: skip
 
 
-def _codes(dag: DAG, pairs: Sequence[Pair]) -> list[int]:
+def _codes(dag: DAG, pairs: Sequence[Pair], knowledge: Knowledge | None) -> list[int]:
     """Of every pair in the class of a DAG: 0 not joined, 1 i -> j, 2 j -> i, 3 open."""
-    adjacency = dag_to_cpdag(dag).adjacency
+    adjacency = class_of(dag, knowledge).adjacency
     return [int(adjacency[i, j]) + 2 * int(adjacency[j, i]) for i, j in pairs]
 
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from fedbn.consensus.threshold import PathState
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
+from fedbn.graphs.knowledge import Knowledge
+from fedbn.graphs.known_class import class_of
 from fedbn.graphs.moral import moral_graph
-from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.results.outcome import Outcome
 
 __all__ = [
@@ -47,10 +48,10 @@ class Pairs:
         self.pairs = list(pairs)
         self._ends = np.array(self.pairs, dtype=np.int64).reshape(-1, 2)
 
-    def codes(self, dag: DAG) -> NDArray[np.int8]:
-        """The code of every pair in a DAG."""
+    def codes(self, dag: DAG, knowledge: Knowledge | None = None) -> NDArray[np.int8]:
+        """The code of every pair in a DAG, which keeps the knowledge."""
         i, j = self._ends.T
-        joined = dag_to_cpdag(dag).adjacency
+        joined = class_of(dag, knowledge).adjacency
         there, back = joined[i, j], joined[j, i]
         found = np.where(there, FORWARD, np.where(back, BACKWARD, NONE))
         return np.where(there & back, OPEN, found).astype(np.int8)
@@ -74,7 +75,7 @@ def readings_of(outcome: Outcome, pairs: Pairs) -> list[dict[str, Any]]:
     found: dict[str, list[dict[str, Any]]] = {}
     before: dict[str, NDArray[np.int8]] = {}
     for reading, theta, dag, distance in _structures(outcome):
-        after = pairs.codes(dag)
+        after = pairs.codes(dag, outcome.path.knowledge)
         last = before.get(reading, np.zeros_like(after))
         before[reading] = after
         found.setdefault(reading, []).append(

@@ -27,8 +27,9 @@ def headline(run: Mapping[str, Any], clients: int) -> str:
 
 def sentences(facts: Mapping[str, Any], dag: DAG, run: Mapping[str, Any]) -> list[str]:
     """What happened, for a reader who reads nothing else."""
-    clients, words = int(facts.get("clients", 0)), directed_words(dag)
-    opened = list(words.values()).count("open")
+    clients, opened = int(facts.get("clients", 0)), facts.get("open_directions")
+    if opened is None:
+        opened = list(directed_words(dag).values()).count("open")
     who = f"{count_of(clients, 'site')} agreed on" if clients else "The inputs give"
     found = [
         f"{who} a network of {count_of(dag.n, 'variable')} and "

@@ -25,6 +25,7 @@ import numpy as np
 
 from fedbn.arrays import Bools, Ints
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.limits import NOTHING_MET, Limit, SearchLimits
 from fedbn.scores.base import total_score
 from fedbn.search.cg_dca.pool import ColumnPool
@@ -80,6 +81,7 @@ def learn_cg_dca(
     seconds: float | None = None,
     memory: int | None = None,
     rng: np.random.Generator,
+    knowledge: Knowledge | None = None,
 ) -> CGDCAResult:
     """A DAG of high score by column generation.
 
@@ -94,10 +96,13 @@ def learn_cg_dca(
         is the result.
     memory : bytes that an RMIP may take; without it, what the machine has free.
     rng : for random starts and the heuristics of the separation.
+    knowledge : what the DAG keeps: from every column that pricing finds forbidden parents are taken
+        and required ones added. (Not the paper's.)
 
     Raises
     ------
-    ConfigError : the pricing does not take the score, or a limit is out of range.
+    ConfigError : the pricing does not take the score, a limit is out of range, or the knowledge is
+        of other variables or requires more parents than `max_parents`.
     DataError : Gaussian columns are constant or collinear.
     SearchError : the linear program's solver fails.
 
@@ -110,8 +115,13 @@ def learn_cg_dca(
     (1, 'heuristic')
     """
     used = score.varying()
+    known = Knowledge() if knowledge is None else knowledge
+    known.require_room(max_parents)
+    forbidden, required = (m(score.names) for m in (known.forbidden_matrix, known.required_matrix))
     search = _ColumnGeneration(
         score.over(used) if used.size < score.n else score,
+        barred=forbidden[np.ix_(used, used)].T,
+        wanted=required[np.ix_(used, used)].T,
         pricing=DCAPricing() if pricing is None else pricing,
         start=Hybrid() if start is None else start,
         separation=Separation() if separation is None else separation,
@@ -129,7 +139,7 @@ def learn_cg_dca(
         best = found
     adjacency = np.zeros((score.n, score.n), dtype=np.bool_)
     adjacency[np.ix_(used, used)] = best.dag.adjacency
-    return search.result(score, DAG(score.names, adjacency))
+    return search.result(score, known.with_required(DAG(score.names, adjacency)))
 
 
 class _ColumnGeneration:
@@ -144,7 +154,10 @@ class _ColumnGeneration:
         separation: Separation,
         limits: SearchLimits,
         rng: np.random.Generator,
+        barred: Bools,
+        wanted: Bools,
     ) -> None:
+        """barred, wanted: bool [n, n], row i has the forbidden and the required parents of i."""
         self.score, self.pricing, self.start = score, pricing, start
         self.separation, self.limits, self.rng = separation, limits, rng
         self.model = pricing.model(score)
@@ -152,8 +165,14 @@ class _ColumnGeneration:
         self.counters = dict.fromkeys(COUNTERS, 0)
         self.met: set[Limit] = set()
         self.pool = ColumnPool(score.names)
+        self.barred, self.wanted = barred, wanted
+        dear = 1.0 + 2.0 * float(np.abs(self.empty).sum())  # no best DAG has it
         for i in range(score.n):
-            self.pool.add(i, np.zeros(score.n, dtype=np.bool_), 0.0)
+            needs = bool(wanted[i].any())
+            self.pool.add(i, np.zeros(score.n, dtype=np.bool_), dear if needs else 0.0)
+            if needs:
+                cost = -score.local_score(i, np.flatnonzero(wanted[i])) - self.empty[i]
+                self.pool.add(i, wanted[i], cost)
         self.master = MasterProblem(self.pool)
         self.master.take_columns()
 
@@ -187,11 +206,12 @@ class _ColumnGeneration:
         max_parents = self.score.n if self.limits.max_parents is None else self.limits.max_parents
         min_cost = 0.0
         for found in self.pricing.columns(problem, start, self.rng):
-            if found.parents.sum() > max_parents:
+            parents = (found.parents & ~self.barred[i]) | self.wanted[i]
+            if parents.sum() > max_parents:
                 self.met.add(Limit.PARENTS)
-            elif not self.pool.has(i, found.parents):
-                cost = -self.score.local_score(i, np.flatnonzero(found.parents)) - self.empty[i]
-                self.pool.add(i, found.parents, cost)
+            elif not self.pool.has(i, parents):
+                cost = -self.score.local_score(i, np.flatnonzero(parents)) - self.empty[i]
+                self.pool.add(i, parents, cost)
                 min_cost = min(min_cost, found.reduced_cost)
         self.counters["pricings"] += 1
         return min_cost

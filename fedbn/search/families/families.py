@@ -139,6 +139,19 @@ class Families:
         part = Families.of(names, local[order], self.cost[where][order], bits[order])
         return part, where[order]
 
+    def among(self, names: Sequence[str], places: Sequence[int]) -> Families:
+        """The same families among more variables, of which the new ones have the empty set alone.
+
+        places : where each variable of these families is among `names`.
+        """
+        lists: list[list[tuple[float, list[int]]]] = [[] for _ in names]
+        for f in range(self.size):
+            parents = [places[j] for j in self.parents(f)]
+            lists[places[int(self.node[f])]].append((float(self.cost[f]), parents))
+        for i in sorted(set(range(len(names))) - set(places)):
+            lists[i].append((0.0, []))
+        return Families.from_parents(names, lists)
+
     def reorder(self, names: tuple[str, ...]) -> Families:
         """The same families with the variables in another order."""
         place = np.array([names.index(name) for name in self.names])

@@ -22,6 +22,7 @@ from fedbn.search.child_process import Answer, answer_of, serve
 from fedbn.search.optimal.learn import OptimalResult, learn_optimal
 
 if TYPE_CHECKING:
+    from fedbn.graphs.knowledge import Knowledge
     from fedbn.scores.base import TabulatedScore
 
 __all__ = ["fallback", "learn_isolated"]
@@ -41,6 +42,7 @@ def learn_isolated(
     max_parents: int | None = None,
     rng: np.random.Generator,
     child: Sequence[str] | None = None,
+    knowledge: Knowledge | None = None,
 ) -> Answer:
     """`learn_optimal` in a child process, and what it took; parameters and errors as there.
 
@@ -52,22 +54,28 @@ def learn_isolated(
     ----------
     child : the command to run, `CHILD` by default (see `fedbn.search.child_process`).
     """
-    task = (score, method, seconds, memory, max_parents, rng)
+    task = (score, method, seconds, memory, max_parents, rng, knowledge)
     allowed = None if seconds is None else seconds + GRACE
     try:
         return answer_of(child or CHILD, task, allowed, OptimalResult)
     except SearchError as error:
         began = time.process_time()
-        found = fallback(score, max_parents, rng, str(error))
+        found = fallback(score, max_parents, rng, str(error), knowledge)
         return Answer(found, time.process_time() - began, 0.0)
 
 
 def fallback(
-    score: TabulatedScore, max_parents: int | None, rng: np.random.Generator, reason: str
+    score: TabulatedScore,
+    max_parents: int | None,
+    rng: np.random.Generator,
+    reason: str,
+    knowledge: Knowledge | None = None,
 ) -> OptimalResult:
     """The ordering search's DAG over small parent sets, in `GRACE` seconds, with the reason."""
     cap = FALLBACK_PARENTS if max_parents is None else min(max_parents, FALLBACK_PARENTS)
-    best = learn_optimal(score, "ordering", seconds=GRACE, max_parents=cap, rng=rng)
+    best = learn_optimal(
+        score, "ordering", seconds=GRACE, max_parents=cap, rng=rng, knowledge=knowledge
+    )
     return OptimalResult(
         best.dag, best.score, np.inf, np.inf, "heuristic",
         f"ordering search with at most {cap} parents, because {reason}", best.counters,
@@ -87,11 +95,12 @@ def _limit_memory(memory: int | None) -> None:
 
 
 def _learn(task: tuple[Any, ...]) -> OptimalResult:
-    score, method, seconds, memory, max_parents, rng = task
+    score, method, seconds, memory, max_parents, rng, knowledge = task
     _limit_memory(memory)
     return learn_optimal(
-        score, method, seconds=seconds, memory=memory, max_parents=max_parents, rng=rng
-    )
+        score, method, seconds=seconds, memory=memory, max_parents=max_parents, rng=rng,
+        knowledge=knowledge,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

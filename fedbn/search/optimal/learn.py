@@ -15,7 +15,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -25,13 +25,15 @@ from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
 from fedbn.limits import NOTHING_MET, Limit, SearchLimits, in_words
 from fedbn.scores.base import total_score
 from fedbn.scores.gaussian import require_regular, rounding
 from fedbn.search.families.families import Families
 from fedbn.search.families.gaussian_families import GaussianFamilies
-from fedbn.search.families.parent_sets import TOLERANCE, parent_sets
+from fedbn.search.families.known import families_that_keep, with_way_out
+from fedbn.search.families.parent_sets import TOLERANCE, ParentSetSearch, parent_sets
 from fedbn.search.families.subset_dp import table_seconds
 from fedbn.search.optimal.column_generation import generated_pool
 from fedbn.search.optimal.gaussian_dp import gaussian_bytes, gaussian_optimum
@@ -101,6 +103,7 @@ def learn_optimal(
     memory: int | None = None,
     max_parents: int | None = None,
     rng: np.random.Generator | None = None,
+    knowledge: Knowledge | None = None,
 ) -> OptimalResult:
     """The DAG of best score, proven where the limits allow.
 
@@ -113,10 +116,12 @@ def learn_optimal(
     seconds : wall-clock limit. memory : bytes, checked before large arrays.
     max_parents : a cap; where it cuts a set off that might be better, the proof holds within it.
     rng : for the ordering search and the start sets of separations; by default seeded with 0.
+    knowledge : what the DAG keeps; the proof is among the DAGs that keep it.
 
     Raises
     ------
-    ConfigError : unknown method, a method that does not fit the score, a negative limit.
+    ConfigError : unknown method, a method that does not fit the score or knowledge, a negative
+        limit, knowledge of other variables, or more required parents than `max_parents`.
     DataError : Gaussian columns are constant or collinear, or there are too few rows.
     SearchError : the memory does not suffice for the parent sets, or for "subsets".
     """
@@ -125,6 +130,8 @@ def learn_optimal(
     limits = SearchLimits.of(seconds, memory, max_parents)
     rng = np.random.default_rng(0) if rng is None else rng
     used = score.varying()
+    if knowledge is not None:
+        return _keeping(score, knowledge, used, method, limits, rng)
     found = _solve(score.over(used) if used.size < score.n else score, method, limits, rng)
     parents: list[tuple[int, ...]] = [()] * score.n
     for i, chosen in zip(used.tolist(), found.parents, strict=True):
@@ -133,13 +140,19 @@ def learn_optimal(
 
 
 def _result(
-    score: TabulatedScore, parents: list[tuple[int, ...]], found: _Found, max_parents: int | None
+    score: TabulatedScore,
+    parents: list[tuple[int, ...]],
+    found: _Found,
+    max_parents: int | None,
+    *,
+    keep: bool = False,
 ) -> OptimalResult:
-    """The DAG scored once more, with a bound that rounding cannot make wrong."""
-    adjacency = np.zeros((score.n, score.n), dtype=np.bool_)
-    for i, chosen in enumerate(parents):
-        adjacency[list(chosen), i] = True
-    dag = _canonical(DAG(score.names, adjacency), max_parents)
+    """The DAG scored once more, with a bound that rounding cannot make wrong.
+
+    keep : the DAG itself, and not the canonical member of its class, is the result.
+    """
+    dag = DAG(score.names, _adjacency(parents))
+    dag = dag if keep else _canonical(dag, max_parents)
     total = total_score(score, dag)
     least = TOLERANCE * score.n  # what counts as nothing
     left, unsure = (0.0 if g <= least else g for g in (found.cost - found.bound, rounding(score)))
@@ -153,6 +166,46 @@ def _result(
         status = "heuristic"
     gap = left + unsure
     return OptimalResult(dag, total, total + gap, gap, status, proof, found.counters, found.met)
+
+
+def _keeping(
+    score: TabulatedScore,
+    knowledge: Knowledge,
+    used: NDArray[np.intp],
+    method: str,
+    limits: SearchLimits,
+    rng: np.random.Generator,
+) -> OptimalResult:
+    """The best DAG that keeps the knowledge, from a list of all families that do."""
+    if method == "columns":
+        raise ConfigError("column generation takes no knowledge: use another method")
+    knowledge.require_room(limits.max_parents)
+    part = score.over(used) if used.size < score.n else score
+    if part.is_gaussian:
+        require_regular(part)
+    listing = parent_sets(
+        part, max_parents=limits.max_parents, memory=limits.bytes, seconds=limits.left
+    )
+    families, met = families_that_keep(
+        listing.families.among(score.names, used.tolist()), knowledge, score,
+        max_parents=limits.max_parents, varying=used.tolist(),
+    )  # fmt: skip
+    found = _solved(with_way_out(families), listing, method, limits, rng)
+    proof = f"{found.proof}; among the DAGs that keep the knowledge"
+    found = replace(found, met=found.met | met, proof=proof)
+    adjacency = _adjacency(found.parents)
+    if knowledge.breaches(DAG(score.names, adjacency)):
+        adjacency = knowledge.required_matrix(score.names)
+        cost = -total_score(score, DAG(score.names, adjacency))
+        found = replace(found, parents=DAG(score.names, adjacency).parent_sets(), cost=cost)
+    return _result(score, list(found.parents), found, limits.max_parents, keep=True)
+
+
+def _adjacency(parents: Sequence[tuple[int, ...]]) -> NDArray[np.bool_]:
+    adjacency = np.zeros((len(parents), len(parents)), dtype=np.bool_)
+    for i, chosen in enumerate(parents):
+        adjacency[list(chosen), i] = True
+    return adjacency
 
 
 def _canonical(dag: DAG, max_parents: int | None) -> DAG:
@@ -252,8 +305,19 @@ def _list_all(
     listing = parent_sets(
         score, max_parents=limits.max_parents, memory=limits.bytes, seconds=limits.left
     )
-    parts = solve_parts(listing.families, method, limits, rng)
-    found = _unite(listing.families, parts, listing.met, listing.scored)
+    return _solved(listing.families, listing, method, limits, rng)
+
+
+def _solved(
+    families: Families,
+    listing: ParentSetSearch,
+    method: str,
+    limits: SearchLimits,
+    rng: np.random.Generator,
+) -> _Found:
+    """The best DAG of these families, which come from a listing."""
+    parts = solve_parts(families, method, limits, rng)
+    found = _unite(families, parts, listing.met, listing.scored)
     if listing.complete:
         return found
     proof = (

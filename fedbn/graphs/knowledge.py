@@ -1,5 +1,6 @@
 """Background knowledge: required and forbidden edges, and tiers.
 
+A DAG keeps it when it has all required edges and none that is forbidden, by a pair or by the tiers.
 Hill climbing never makes a graph that breaks it. The searches over equivalence classes keep, after
 every step, at least one member of the class that satisfies all of it: an operator that leads to a
 class without such a member is not used. Required edges are in the graph from the start.
@@ -13,8 +14,9 @@ In a file it is a JSON object or a TOML table with any of the keys of `Knowledge
 
 from __future__ import annotations
 
+import json
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,7 @@ from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
 from fedbn.wording import list_some, reason_of
 
-__all__ = ["Knowledge", "read_knowledge"]
+__all__ = ["Knowledge", "is_text", "knowledge_of", "read_knowledge"]
 
 Edge = tuple[str, str]
 
@@ -48,7 +50,8 @@ class Knowledge:
     Raises
     ------
     ConfigError : an edge is required and forbidden (by a pair or by the tiers), the required edges
-        have a cycle, or a variable is in two tiers; the edges are named.
+        have a cycle or lead from a tier to an earlier one, or a variable is in two tiers; the edges
+        are named.
     """
 
     required: tuple[Edge, ...] = ()
@@ -76,6 +79,7 @@ class Knowledge:
             DAG.from_edges(names, self.required)
         except StructureError as error:
             raise ConfigError(f"required edges must not form a cycle: {error}") from error
+        self._require_order(tier_of)
 
     def required_matrix(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """bool [n, n], [i, j] if names[i] -> names[j] is required.
@@ -98,11 +102,64 @@ class Knowledge:
 
     def bits(self, names: Sequence[str]) -> dict[str, Bits]:
         """What is forbidden and required for the compiled searches: row y has x for x -> y."""
-
         return {
             "forbidden": pack(self.forbidden_matrix(names).T),
             "required": pack(self.required_matrix(names).T),
         }
+
+    def after(self, names: Sequence[str]) -> Bits:
+        """What every order must put after a node: row v has its required children, and what is in
+        later tiers."""
+        later = self._matrix(self.required, names)
+        position = self._positions(names)
+        for k, tier in enumerate(self.tiers):
+            follow = [position[name] for group in self.tiers[k + 1 :] for name in group]
+            for name in tier:
+                later[position[name], follow] = True
+        return pack(later)
+
+    def breaches(self, dag: DAG) -> tuple[str, ...]:
+        """How a DAG breaks the knowledge, in words, sorted; empty where it keeps it.
+
+        Raises
+        ------
+        ConfigError : the knowledge names a variable that the DAG lacks.
+        """
+        missing = self.required_matrix(dag.names) & ~dag.adjacency
+        wrong = self.forbidden_matrix(dag.names) & dag.adjacency
+        pairs = [(missing, "is required"), (wrong, "is forbidden")]
+        return tuple(
+            sorted(
+                f"{dag.names[a]} -> {dag.names[b]} {words}"
+                for matrix, words in pairs
+                for a, b in np.argwhere(matrix)
+            )
+        )
+
+    @property
+    def text(self) -> str:
+        """The knowledge as JSON in one line, which `read_knowledge` reads."""
+        content = {field.name: getattr(self, field.name) for field in fields(self)}
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+    def and_also(self, other: Knowledge) -> Knowledge:
+        """What both say; where both have tiers, the other's are told as forbidden edges.
+
+        Raises
+        ------
+        ConfigError : they contradict each other; the edge is named.
+        """
+        forbidden = {*self.forbidden, *other.forbidden}
+        tiers = self.tiers or other.tiers
+        if other.tiers != tiers:
+            forbidden |= {
+                (late, early)
+                for k, tier in enumerate(other.tiers)
+                for early in tier
+                for group in other.tiers[k + 1 :]
+                for late in group
+            }
+        return Knowledge((*self.required, *other.required), tuple(forbidden), tiers)
 
     def with_required(self, dag: DAG) -> DAG:
         """`dag` with the required edges added and forbidden ones left out.
@@ -134,6 +191,22 @@ class Knowledge:
                     f"{named}"
                 )
 
+    def _require_order(self, tier_of: dict[str, int]) -> None:
+        """Checks that no chain of required edges leads from a tier to an earlier one."""
+        children: dict[str, list[str]] = {}
+        for parent, child in self.required:
+            children.setdefault(parent, []).append(child)
+        for start in sorted(set(tier_of) & set(children)):
+            waiting, seen = [start], {start}
+            while waiting:
+                name = waiting.pop()
+                if tier_of.get(name, len(self.tiers)) < tier_of[start]:
+                    words = f"required edges lead from {start} to {name}"
+                    raise ConfigError(f"{words}, but the tiers put {name} first")
+                fresh = set(children.get(name, ())) - seen
+                seen |= fresh
+                waiting += sorted(fresh)
+
     def _positions(self, names: Sequence[str]) -> dict[str, int]:
         position = {name: i for i, name in enumerate(names)}
         mentioned = [*self.required, *self.forbidden, *self.tiers]
@@ -161,15 +234,27 @@ def _edges(pairs: Iterable[Edge]) -> tuple[Edge, ...]:
     return kept
 
 
-def read_knowledge(path: str | Path) -> Knowledge:
+def is_text(source: str | Path) -> bool:
+    """Whether this is knowledge itself, as JSON, and names no file."""
+    return isinstance(source, str) and source.lstrip().startswith("{")
+
+
+def read_knowledge(source: str | Path) -> Knowledge:
     """Knowledge from a .json or .toml file with the keys required, forbidden, tiers.
+
+    Parameters
+    ----------
+    source : the file; or, where `is_text` says so, its content.
 
     Raises
     ------
     ConfigError : the file cannot be read, has another form, or contradicts itself; contradictory
         edges are named.
     """
-    content = _content(Path(path))
+    if isinstance(source, str) and is_text(source):
+        path, content = "the knowledge", _parsed(source, "the knowledge", is_toml=False)
+    else:
+        path, content = str(source), _content(Path(source))
     known = [field.name for field in fields(Knowledge)]
     if not isinstance(content, dict) or not set(content) <= set(known):
         strange = sorted(set(content) - set(known))[:1] if isinstance(content, dict) else []
@@ -187,6 +272,29 @@ def read_knowledge(path: str | Path) -> Knowledge:
         raise ConfigError(f"{path}: {error}") from error
 
 
+def knowledge_of(told: Knowledge | Mapping[str, Any] | str | Path) -> Knowledge:
+    """Knowledge as Python says it: itself, a mapping with the keys of a file, or a file's name.
+
+    Raises
+    ------
+    ConfigError : see `read_knowledge`.
+
+    Examples
+    --------
+    >>> knowledge_of({"tiers": [["age"], ["death"]]}).tiers
+    (('age',), ('death',))
+    """
+    if isinstance(told, Knowledge):
+        return told
+    if not isinstance(told, Mapping):
+        return read_knowledge(told)
+    try:
+        text = json.dumps(dict(told))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"knowledge must be lists of names: {error}") from None
+    return read_knowledge(text)
+
+
 def _content(path: Path) -> Any:
     try:
         text = read_bounded(path, MAX_SETTINGS).decode("utf-8")
@@ -194,13 +302,15 @@ def _content(path: Path) -> Any:
         raise ConfigError(
             f"cannot read the background knowledge {path}: {reason_of(error)}"
         ) from error
+    return _parsed(text, str(path), is_toml=path.suffix == ".toml")
+
+
+def _parsed(text: str, source: str, *, is_toml: bool) -> Any:
     try:
-        if path.suffix == ".toml":
-            return tomllib.loads(text)
-        return json_value(text)
+        return tomllib.loads(text) if is_toml else json_value(text)
     except (ValueError, RecursionError) as error:  # of TOML, of JSON
-        form = "TOML" if path.suffix == ".toml" else "JSON"
-        raise ConfigError(f"{path} is not {form}: {error}") from error
+        form = "TOML" if is_toml else "JSON"
+        raise ConfigError(f"{source} is not {form}: {error}") from error
 
 
 def _is_group(group: Any, key: str) -> bool:

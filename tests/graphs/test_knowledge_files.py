@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fedbn.errors import ConfigError
-from fedbn.search.knowledge import Knowledge, read_knowledge
+from fedbn.graphs.knowledge import Knowledge, read_knowledge
 
 
 def test_json_and_toml_say_the_same(tmp_path: Path) -> None:

@@ -1,0 +1,220 @@
+"""No output breaks the knowledge: random cases through everything that makes a structure.
+
+FEDBN_TWIN_CASES=5000 for a long run.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulations.cli.app import app
+
+import fedbn as fb
+from fedbn.data.dataset import Schema
+from fedbn.federation.rounds import server_round, update_clients
+from fedbn.federation.secure_rounds import voted_consensus
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply, ServerState
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
+from fedbn.graphs.random import random_dag
+from fedbn.results.groups import with_groups
+from fedbn.results.outcome import Outcome
+from fedbn.secure.answers import answer
+from fedbn.secure.path import secure_path, secure_votes
+from fedbn.secure.selection import secure_consensus
+from tests.naive_knowledge import keeps
+
+CASES = int(os.environ.get("FEDBN_TWIN_CASES", "12"))
+METHODS = ("union", "intersection", "vote", "median")
+SLOW_METHODS = ("genetic-union", "genetic-inputs")
+LEARNERS = ("ges", "hc", "xges0", "ordering", "bootstrap", "credible")
+
+
+def random_knowledge(names: tuple[str, ...], rng: np.random.Generator) -> Knowledge:
+    """Pairs and tiers along a hidden order."""
+    place = [names[i] for i in rng.permutation(len(names))]
+    required, forbidden = [], []
+    shares = rng.dirichlet([1.0, 1.0, 1.0, 6.0])
+    for late in range(len(place)):
+        for early in range(late):
+            kind = rng.choice(4, p=shares)
+            ahead, back = (place[early], place[late]), (place[late], place[early])
+            if kind == 0 and rng.random() < 0.4:
+                required.append(ahead)
+            elif kind in (0, 1):
+                forbidden.append(back)
+            elif kind == 2:
+                forbidden += [ahead, back]
+    tiers: list[tuple[str, ...]] = []
+    if rng.random() < 0.5:
+        cuts = sorted(rng.choice(len(place) + 1, size=3).tolist())
+        tiers = [tuple(place[a:b]) for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
+        tiers = [tier for tier in tiers if tier and rng.random() < 0.8]
+    return Knowledge(tuple(required), tuple(forbidden), tuple(tiers))
+
+
+def random_sites(
+    rng: np.random.Generator,
+) -> tuple[tuple[str, ...], dict[str, DAG], Knowledge]:
+    names = tuple("abcdefg"[: int(rng.integers(2, 8))])
+    most = len(names) * (len(names) - 1) // 2
+    base = random_dag(names, edges=int(rng.integers(0, most + 1)), rng=rng)
+    sites = {}
+    for k in range(int(rng.integers(1, 6))):
+        other = random_dag(names, edges=int(rng.integers(0, most + 1)), rng=rng)
+        sites[f"s{k}"] = base if rng.random() < 0.4 else other
+    return names, sites, random_knowledge(names, rng)
+
+
+def structures_of(outcome: Outcome) -> Iterator[DAG]:
+    yield outcome.consensus.dag
+    yield outcome.path.union
+    for state in outcome.consensus.states:
+        yield state.dag
+    if outcome.grouping is not None:
+        yield from outcome.grouping.consensuses
+        yield outcome.grouping.core.dag
+
+
+def summed(search, dags: list[DAG]):
+    try:
+        request = next(search)
+        while True:
+            request = search.send(np.sum([answer(request, [d], [1]) for d in dags], axis=0))
+    except StopIteration as end:
+        return end.value
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.slow
+def test_fusions_keep_the_knowledge(part: int) -> None:
+    for case in range(part, CASES, 4):
+        rng = np.random.default_rng([20, case])
+        names, sites, known = random_sites(rng)
+        for dag in fused(case, names, sites, known, rng):
+            assert keeps(dag, known), (case, known.breaches(dag))
+
+
+def fused(case, names, sites, known, rng) -> Iterator[DAG]:
+    """What every way to fuse these sites makes."""
+    k_max, seed = int(rng.integers(0, 4)), case if case % 2 else None
+    reading = ("best", "search", "refusion")[case % 3]
+    more = {"k_max": k_max, "reading": reading, "seed": seed, "quorum": 1 + case % 2 * (case % 3)}
+    more["quorum"] = min(more["quorum"], len(sites))
+    yield from structures_of(fb.fuse(sites, knowledge=known, **more).outcome)
+    method = METHODS[case % 4] if case % 40 != 39 else SLOW_METHODS[case // 40 % 2]
+    yield fb.fuse(sites, knowledge=known, fusion=method, seed=case).dag
+    replies = [ClientReply(site, (dag,), (1.0,), "complete") for site, dag in sites.items()]
+    schema = Schema.categorical(dict.fromkeys(names, "01"))
+    rule = ConsensusSettings(known=known, groups="auto" if case % 2 else "no", k_max=k_max)
+    state = server_round(ServerState(schema, len(replies)), replies, (), rule)
+    if len(sites) > 1:
+        after = update_clients(state, rule, removed=["s0"])
+        yield from structures_of(with_groups(Outcome.of_federation(after.result), rule))
+    yield from structures_of(with_groups(Outcome.of_federation(state.result), rule))
+    if case % 3 == 0:
+        dags = list(sites.values())
+        path = summed(secure_path(names, len(dags), 1, k_max=k_max, knowledge=known), dags)
+        branch, consensus = secure_consensus(path)
+        yield from (branch.union, consensus.dag, *(s.dag for s in consensus.states))
+        yield voted_consensus(summed(secure_votes(names, len(dags), 1), dags), known).dag
+
+
+@pytest.mark.parametrize("part", range(2))
+@pytest.mark.slow
+def test_federations_keep_the_knowledge(part: int) -> None:
+    for case in range(part, max(2, CASES // 5), 2):
+        rng = np.random.default_rng([21, case])
+        names = tuple("abcde")
+        known = random_knowledge(names, rng)
+        mixing = rng.random((5, 5)) < 0.5
+        tables = {}
+        for k in range(3):
+            rows = rng.integers(0, 2, (60, 5))
+            for v in range(1, 5):
+                mixed = rows[:, :v][:, mixing[v, :v]].sum(axis=1) % 2
+                rows[:, v] = np.where(rng.random(60) < 0.3, rows[:, v], mixed)
+            columns = {n: [str(x) for x in rows[:, i]] for i, n in enumerate(names)}
+            tables[f"s{k}"] = fb.Table.from_columns(columns)
+        rule = ConsensusSettings(choose=("smhd", "counts", "climb")[case % 3], min_replies=1)
+        learner = LEARNERS[case % len(LEARNERS)]
+        found = fb.simulate(
+            tables, learner=learner, knowledge=known, consensus=rule, rounds=1 + case % 2
+        )
+        for dag in structures_of(found.outcome):
+            assert keeps(dag, known), (case, known.breaches(dag))
+        for reply in found.result.replies:
+            assert all(keeps(dag, known) for dag in reply.dags), (case, learner)
+
+
+def edges_in(folder: Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The edges that every file of a results folder says are those of a consensus."""
+    for file in [folder / "consensus.csv", *sorted(folder.glob("groups/*.csv"))]:
+        with file.open(encoding="utf-8", newline="") as lines:
+            yield file.name, [(row["parent"], row["child"]) for row in csv.DictReader(lines)]
+    for name in ("consensus.json",):
+        yield name, [tuple(edge) for edge in json.loads((folder / name).read_text())["edges"]]
+
+
+@pytest.mark.slow
+def test_the_files_of_commands_keep_the_knowledge(tmp_path: Path) -> None:
+    rng = np.random.default_rng(22)
+    names = tuple("abcde")
+    known = Knowledge((("a", "b"),), (("c", "d"), ("d", "c")), (("a",), ("b", "c"), ("e",)))
+    (tmp_path / "known.json").write_text(known.text)
+    files = []
+    for k in range(4):
+        dag = random_dag(names, edges=6, rng=rng)
+        files.append(tmp_path / f"s{k}.csv")
+        files[-1].write_text("parent,child\n" + "".join(f"{a},{b}\n" for a, b in dag.edges))
+    out, told = tmp_path / "fused", ["--knowledge", str(tmp_path / "known.json"), "--quiet"]
+    given = [*map(str, files), "--nodes", ",".join(names), "--out", str(out)]
+    run(["fuse", *given, *told, "--groups", "2", "--polish"])
+    require_kept(out, known)
+    run(["fuse", *given, *told, "--method", "genetic-union"])
+    require_kept(out, known)
+    table = tmp_path / "table.csv"
+    rows = rng.integers(0, 2, (200, 5))
+    rows[:, 4] = rows[:, 2] ^ rows[:, 3]
+    table.write_text(",".join(names) + "\n" + "\n".join(",".join(map(str, r)) for r in rows))
+    simulated = ["simulate", "--table", str(table), "--clients", "3", "--engine", "in-process"]
+    options = ("--choose climb", "--aggregation secure-sums", "--aggregation moral-votes")
+    for more in map(str.split, ("", *options, "--groups 2 --learner optimal")):
+        run([*simulated, *told, *more, "--out", str(tmp_path / "run"), "--no-pooled"])
+        require_kept(tmp_path / "run", known)
+    other = Knowledge(tiers=(("e",), ("a", "b", "c", "d")))
+    (tmp_path / "other.json").write_text(other.text)
+    run(["update", str(tmp_path / "run"), "--knowledge", str(tmp_path / "other.json"),
+         "--out", str(tmp_path / "updated"), "--quiet"])  # fmt: skip
+    require_kept(tmp_path / "updated", other)
+
+
+def run(arguments: list[str]) -> None:
+    from typer.testing import CliRunner
+
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+
+
+def require_kept(folder: Path, known: Knowledge) -> None:
+    names = tuple(json.loads((folder / "consensus.json").read_text())["nodes"])
+    for file, edges in edges_in(folder):
+        assert keeps(DAG.from_edges(names, edges), known), file
+    with (folder / "consensus.cpdag.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    directed = {(row["from"], row["to"]) for row in rows if row["directed"] != "open"}
+    opened = {(row["from"], row["to"]) for row in rows if row["directed"] == "open"}
+    barred = known.forbidden_matrix(names)
+    assert all(not barred[names.index(a), names.index(b)] for a, b in directed)
+    assert all(
+        not barred[names.index(a), names.index(b)] and not barred[names.index(b), names.index(a)]
+        for a, b in opened
+    )
+    assert set(known.required) <= directed
