@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
+from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
 from clients import requirements as need
@@ -38,16 +38,7 @@ from clients.private_runs import (
     own_schema,
     reserve_epsilon,
 )
-from clients.records import (
-    is_counts,
-    is_key,
-    is_masked,
-    is_moments,
-    is_receipt,
-    is_schema,
-    is_structures,
-    is_text,
-)
+from clients.records import record_of
 from clients.request import Request
 from clients.requests import (
     agreed_of,
@@ -60,7 +51,10 @@ from clients.requests import (
 )
 from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
 from fedbn.errors import MessageError
-from fedbn.federation.message import StructureMessage, to_arrays
+from fedbn.federation.family_message import ANSWERS
+from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
+from fedbn.federation.moments_message import MOMENTS
+from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
 
 LOG = logging.getLogger("fedbn.client")
@@ -109,8 +103,7 @@ def count(request: Request) -> RecordDict:
         enter_counts(counted_beside(request.log), tables, policy.rule.least)
     own = own_scores(counts, request.run.learner.ess) if wanted.with_own else answer.own
     answer = replace(answer, counts=counts, own=own)
-    arrays = {key: Array(array) for key, array in answer_to_arrays(wanted, answer).items()}
-    return RecordDict({"counts": ArrayRecord(arrays)})
+    return RecordDict({"counts": record_of(answer_to_arrays(wanted, answer))})
 
 
 def tell_moments(request: Request) -> RecordDict:
@@ -133,14 +126,13 @@ def tell_moments(request: Request) -> RecordDict:
         enter_moments(path, contract.hash, contract.digest, contract.rows, policy.rule.least)
     table = site.dataset.with_schema(schema)
     found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, schema)
-    return RecordDict({"moments": ArrayRecord({key: Array(each) for key, each in found.items()})})
+    return RecordDict({"moments": record_of(found)})
 
 
 def train(request: Request) -> RecordDict:
     """Learn structures from this site's table under the agreed schema."""
     site, structures, seconds = learn(request)
-    arrays = {key: Array(array) for key, array in to_arrays(structures).items()}
-    content = RecordDict({"structures": ArrayRecord(arrays)})
+    content = RecordDict({"structures": record_of(to_arrays(structures))})
     if request.shares_diagnostics:
         content["diagnostics"] = diagnostics(request, site, seconds)
     return content
@@ -162,7 +154,7 @@ def keys(request: Request) -> RecordDict:
 def sums(request: Request) -> RecordDict:
     """Answer a request for a sum, masked."""
     began = time.process_time()
-    content = RecordDict({"sums": ArrayRecord({"masked": Array(masked_answer(request))})})
+    content = RecordDict({"sums": record_of(MASKED.encode(masked=masked_answer(request)))})
     if request.shares_diagnostics:
         content["diagnostics"] = ConfigRecord({"seconds": time.process_time() - began})
     return content
@@ -175,22 +167,20 @@ _EXACT = (need.public_learner, need.counts, *_ALLOWED, need.open_answers, need.s
 HANDLERS: Mapping[str, Handler] = {
     "query.histogram": Handler(
         tell_histogram,
-        "histogram",
-        is_text,
+        HISTOGRAM,
         (need.public_learner, need.histograms, need.open_answers, need.within_offers),
     ),
     "query": Handler(
         describe,
-        "schema",
-        is_schema,
+        SCHEMA,
         (need.same_version, *_ALLOWED, need.private_learner, need.known_question),
     ),
-    "query.report": Handler(report, "receipt", is_receipt),
-    "query.counts": Handler(count, "counts", is_counts, _EXACT),
-    "query.moments": Handler(tell_moments, "moments", is_moments, _EXACT),
-    "train": Handler(train, "structures", is_structures, (need.open_answers, *_LEARNING)),
-    "query.keys": Handler(keys, "keys", is_key, (need.peers, *_LEARNING)),
-    "train.sums": Handler(sums, "sums", is_masked, (need.peers,), masked=True),
+    "query.report": Handler(report, RECEIPT),
+    "query.counts": Handler(count, ANSWERS, _EXACT),
+    "query.moments": Handler(tell_moments, MOMENTS, _EXACT),
+    "train": Handler(train, STRUCTURES, (need.open_answers, *_LEARNING)),
+    "query.keys": Handler(keys, KEYS, (need.peers, *_LEARNING)),
+    "train.sums": Handler(sums, MASKED, (need.peers,), masked=True),
 }
 """Kind of message -> how it is answered, and what must be allowed before a cell is read."""
 

@@ -16,18 +16,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from flwr.app import ConfigRecord, Context, Error, Message, RecordDict
+from flwr.app import Context, Error, Message, RecordDict
 
 from clients.disclosures import disclose
 from clients.private_runs import spent_words
-from clients.records import is_diagnostics
 from clients.request import Request, request_of
 from clients.requirements import Requirement
 from clients.site import decisions_of_node
 from fedbn.errors import ContractError, FedbnError, MessageError, PolicyError, VersionError
 from fedbn.federation.disclosure_log import reserve_answer
+from fedbn.federation.records import DIAGNOSTICS
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import SiteFile
+from fedbn.wire.arrays import ArrayFormat
+from fedbn.wire.records import RecordFormat
 
 __all__ = ["FAILED", "REFUSED", "Handler", "enter", "notice", "refuse"]
 
@@ -53,14 +55,13 @@ class Handler:
     Attributes
     ----------
     answer : the reply's records; nothing of the table is read before all of `needs` hold.
-    record, is_agreed : the one record that the reply must hold, and whether it is what it must be.
+    form : of the one record that the reply must hold.
     needs : what must be allowed, in this order.
     masked : whether the reply is a share of a masked sum, which has a budget of its own.
     """
 
     answer: Callable[[Request], RecordDict]
-    record: str
-    is_agreed: Callable[[object], bool]
+    form: RecordFormat | ArrayFormat
     needs: tuple[Requirement, ...] = ()
     masked: bool = False
 
@@ -150,15 +151,13 @@ def _require_agreed(content: RecordDict, handler: Handler, request: Request) -> 
     Diagnostics (label, rows, seconds) are agreed only where both the run's `share-diagnostics` and
     the site's own policy say so.
     """
-    agreed = {handler.record: handler.is_agreed}
-    if "diagnostics" in content and request.shares_diagnostics:
-        agreed["diagnostics"] = is_diagnostics
+    agreed = {handler.form.name: handler.form}
+    if DIAGNOSTICS.name in content and request.shares_diagnostics:
+        agreed[DIAGNOSTICS.name] = DIAGNOSTICS
     if set(content) != set(agreed):
         raise MessageError(
             f"a reply to {request.kind} must hold exactly {sorted(agreed)}, not {sorted(content)}"
         )
-    for name, is_agreed in agreed.items():
-        record = content[name]
-        if not is_agreed(record):
-            keys = sorted(record) if isinstance(record, (ConfigRecord, dict)) else list(record)
-            raise MessageError(f"record {name!r} must not hold {keys}")
+    for name, form in agreed.items():
+        if not form.holds(content[name]):
+            raise MessageError(f"record {name!r} must not hold {sorted(content[name])}")

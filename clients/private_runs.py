@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 
-from flwr.app import Array, ArrayRecord, ConfigRecord
+from flwr.app import ArrayRecord, ConfigRecord
 
+from clients.records import arrays_in, record_of
 from clients.request import Request
 from clients.requests import Task
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError
-from fedbn.federation.message import ARRAY_KEYS, StructureMessage, from_arrays, to_arrays
+from fedbn.federation.message import STRUCTURES, StructureMessage, from_arrays, to_arrays
 from fedbn.federation.naming import schema_to_tell
-from fedbn.federation.npy import arrays_of_npy
 from fedbn.learners import LearnerSettings
 from fedbn.privacy.ledger import Ledger, keyed_digest, reserve
 
@@ -106,16 +106,14 @@ def kept_structures(request: Request, task: Task) -> StructureMessage | None:
         return None
     if request.context.state[f"{ANSWER}-to"]["question"] != _question(request, task):
         return None
-    arrays = arrays_of_npy(((key, array.data) for key, array in kept.items()), ARRAY_KEYS)
-    return from_arrays(arrays, task.schema)
+    return from_arrays(arrays_in(kept, STRUCTURES), task.schema)
 
 
 def keep_structures(request: Request, task: Task, structures: StructureMessage) -> None:
     """Keep an answer for the case that it is asked for again."""
     if request.guarantee is not None:
-        arrays = {key: Array(array) for key, array in to_arrays(structures).items()}
         kept = ConfigRecord({"question": _question(request, task)})
-        request.context.state[ANSWER] = ArrayRecord(arrays)
+        request.context.state[ANSWER] = record_of(to_arrays(structures))
         request.context.state[f"{ANSWER}-to"] = kept
 
 

@@ -10,16 +10,17 @@ key, the terms of the run, and what it was asked so far.
 
 from __future__ import annotations
 
-from flwr.app import Array, ArrayRecord, ConfigRecord, Context
+from flwr.app import ConfigRecord, Context
 
+from clients.records import arrays_in, record_of
 from clients.request import Request
 from clients.requests import run_of, sum_of, task_of
 from clients.requirements import public_learner, same_contract, within_offers
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.federation.counted import counted_beside, enter_counts, tables_of
-from fedbn.federation.message import ARRAY_KEYS, StructureMessage, from_arrays, to_arrays
-from fedbn.federation.npy import arrays_of_npy
+from fedbn.federation.message import STRUCTURES as FORM
+from fedbn.federation.message import StructureMessage, from_arrays, to_arrays
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.networks.family_counts import count_families
@@ -44,8 +45,7 @@ def has_begun(request: Request) -> bool:
 def begin_sums(request: Request, structures: StructureMessage) -> None:
     """Keep the structures, and a new key, for a run."""
     message, context = request.message, request.context
-    arrays = {name: Array(array) for name, array in to_arrays(structures).items()}
-    context.state[STRUCTURES] = ArrayRecord(arrays)
+    context.state[STRUCTURES] = record_of(to_arrays(structures))
     schema = task_of(message).schema
     context.state[SESSION] = ConfigRecord(
         {
@@ -135,18 +135,14 @@ def _site(context: Context) -> Site:
     """The site as the context keeps it."""
     session = _session(context)
     schema = schema_from_text(session["schema"], session["hash"])
-    record = context.state[STRUCTURES]
-    assert isinstance(record, ArrayRecord)
     everything = Limits(
         max_in_degree=schema.n,
         max_edges=schema.n**2,
         max_dags=10**9,
         max_bytes=2**62,
     )
-    parts = [(name, array.data) for name, array in record.items()]
-    kept = from_arrays(
-        arrays_of_npy(parts, ARRAY_KEYS, limits=everything), schema, limits=everything
-    )
+    arrays = arrays_in(context.state[STRUCTURES], FORM, max_bytes=everything.max_bytes)
+    kept = from_arrays(arrays, schema, limits=everything)
     site = begin(kept.dags, kept.weights, Key(_bytes(session["private"])))
     if "terms" not in session:
         return site

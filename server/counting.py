@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
+from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError, QuorumError
 from fedbn.federation.counting import advance, conclude, open_counting, request
 from fedbn.federation.family_message import (
-    ANSWER_KEYS,
+    ANSWERS,
     FamilyAnswer,
     FamilyRequest,
     answer_from_arrays,
@@ -27,7 +27,7 @@ from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult, ServerState
-from server.replies import LOG, arrays_in, content_of, replies_by_node
+from server.replies import LOG, arrays_in, content_of, record_of, replies_by_node
 
 COUNTS = f"{MessageType.QUERY}.counts"
 
@@ -106,11 +106,8 @@ def _messages(
     nodes: Mapping[int, str], wanted: FamilyRequest, schema: Schema, number: int
 ) -> list[Message]:
     task = ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash, "round": number})
-    arrays = {key: Array(array) for key, array in request_to_arrays(wanted).items()}
-    return [
-        Message(RecordDict({"task": task, "families": ArrayRecord(arrays)}), node, COUNTS)
-        for node in sorted(nodes)
-    ]
+    content = RecordDict({"task": task, "families": record_of(request_to_arrays(wanted))})
+    return [Message(content, node, COUNTS) for node in sorted(nodes)]
 
 
 def _sort_out(
@@ -138,5 +135,5 @@ def _answer(
     reply: Message, client: str, wanted: FamilyRequest, experiment: Experiment
 ) -> FamilyAnswer:
     content, limits = content_of(reply, client), experiment.limits
-    arrays = arrays_in(content, "counts", client=client, limits=limits, keys=ANSWER_KEYS)
+    arrays = arrays_in(content, ANSWERS, limits, client)
     return answer_from_arrays(arrays, wanted, experiment.learner.ess, sender=client)

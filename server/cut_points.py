@@ -30,9 +30,10 @@ from fedbn.federation.histogram_message import (
     kinds_from_text,
     question_to_text,
 )
+from fedbn.federation.records import HISTOGRAM as FORM
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.settings import Experiment
-from server.replies import LOG, content_of, replies_by_node
+from server.replies import LOG, content_of, replies_by_node, values_in
 
 HISTOGRAM = f"{MessageType.QUERY}.histogram"
 
@@ -125,10 +126,8 @@ def _answers(
     for node, reply in replies_by_node(grid, requests, timeout).items():
         silent.discard(node)
         try:
-            record = content_of(reply, _name(node)).get("histogram")
-            if not isinstance(record, ConfigRecord):
-                raise MessageError(f"{_name(node)}: a reply must hold a histogram")
-            answers[node] = read(record.get("text"), node)
+            told = values_in(content_of(reply, _name(node)), FORM, _name(node))
+            answers[node] = read(told["text"], node)
         except MessageError as error:
             LOG.warning("no histogram: %s", error)
     for node in sorted(silent):

@@ -12,13 +12,14 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
+from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 from fedbn.errors import DataError, MessageError, NetworkError
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
-from fedbn.federation.moments_message import MOMENTS_KEYS, moments_from_arrays
+from fedbn.federation.moments_message import MOMENTS as FORM
+from fedbn.federation.moments_message import moments_from_arrays
 from fedbn.federation.parameter_sources import ParameterSources, remarks_on
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
@@ -29,7 +30,7 @@ from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 from fedbn.networks.network import BayesianNetwork
 from server.counting import answers_to
-from server.replies import arrays_in, content_of, replies_by_node
+from server.replies import arrays_in, content_of, record_of, replies_by_node
 
 LOG = logging.getLogger("fedbn.server.parameters")
 """A log of its own: a command that is told the sources says all of it itself."""
@@ -134,7 +135,7 @@ def _equations(
 ) -> FittedParameters:
     dag, schema = result.consensus.dag, result.schema
     asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
-    record = ArrayRecord({key: Array(array) for key, array in to_arrays(asked).items()})
+    record = record_of(to_arrays(asked))
     task = ConfigRecord(
         {"text": schema_to_text(schema), "hash": schema.hash, "round": result.rounds}
     )
@@ -161,5 +162,5 @@ def _moments(
     reply: Message, client: str, result: FederationResult, experiment: Experiment
 ) -> Moments:
     content, limits = content_of(reply, client), experiment.limits
-    arrays = arrays_in(content, "moments", client=client, limits=limits, keys=MOMENTS_KEYS)
+    arrays = arrays_in(content, FORM, limits, client)
     return moments_from_arrays(arrays, result.consensus.dag, result.schema, sender=client)

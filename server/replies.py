@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
-from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
+from numpy.typing import NDArray
 
 from fedbn.errors import MessageError
-from fedbn.federation.message import ARRAY_KEYS
-from fedbn.federation.npy import Arrays, arrays_of_npy
 from fedbn.federation.reply_limits import Limits
+from fedbn.wire.arrays import ArrayFormat
+from fedbn.wire.npy import Arrays
+from fedbn.wire.records import RecordFormat
+from fedbn.wire.sender import said_by
 from fedbn.wording import printable
 
 LOG = logging.getLogger("fedbn.server")
@@ -63,20 +66,24 @@ def content_of(reply: Message, client: str) -> RecordDict:
     return reply.content
 
 
-def arrays_in(
-    content: RecordDict,
-    name: str,
-    *,
-    client: str,
-    limits: Limits,
-    keys: tuple[str, ...] = ARRAY_KEYS,
-) -> Arrays:
-    """The arrays of the record `name`; raises MessageError unless there are these within limits."""
-    record = content.get(name)
+def arrays_in(content: RecordDict, form: ArrayFormat, limits: Limits, client: str) -> Arrays:
+    """The arrays of a form in a reply; raises MessageError unless there are these within limits."""
+    record = content.get(form.name)
     if not isinstance(record, ArrayRecord):
-        raise MessageError(f"{client}: a reply must hold the arrays of {name}")
+        raise MessageError(f"{client}: a reply must hold the arrays of {form.name}")
     parts = [(key, bytes(array.data)) for key, array in record.items()]
-    return arrays_of_npy(parts, keys, limits=limits, sender=client)
+    return form.read(parts, max_bytes=limits.max_bytes, sender=client)
+
+
+def values_in(content: RecordDict, form: RecordFormat, client: str) -> Mapping[str, Any]:
+    """The values of a record in a reply; raises MessageError unless they are as it was declared."""
+    with said_by(client):
+        return form.read(content.get(form.name))
+
+
+def record_of(arrays: Mapping[str, NDArray[Any]]) -> ArrayRecord:
+    """The record of a message's arrays."""
+    return ArrayRecord({key: Array(array) for key, array in arrays.items()})
 
 
 def diagnostic(content: RecordDict, key: str, kind: type[Value]) -> Value | None:

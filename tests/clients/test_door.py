@@ -17,7 +17,7 @@ from clients.client_app import HANDLERS
 from fedbn.data import tables
 from fedbn.data.dataset import Schema
 from fedbn.federation import prepared_table, site_table
-from fedbn.federation.family_message import REQUEST_KEYS, FamilyRequest, request_to_arrays
+from fedbn.federation.family_message import REQUESTS, FamilyRequest, request_to_arrays
 from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.run_config import from_run_config
@@ -64,7 +64,7 @@ def content(kind: str) -> RecordDict:
     if kind == "query.counts":
         request = FamilyRequest(FamilyTables(SCHEMA, (Family(1, (0,)),)), with_own=False)
         arrays = request_to_arrays(request)
-        found["families"] = ArrayRecord({key: Array(arrays[key]) for key in REQUEST_KEYS})
+        found["families"] = ArrayRecord({key: Array(arrays[key]) for key in REQUESTS.keys})
     if kind == "query.moments":
         dag = DAG.from_edges("ab", [("a", "b")])
         sent = to_arrays(StructureMessage(SCHEMA.hash, ("a", "b"), (dag,), (1.0,), "complete"))
