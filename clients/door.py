@@ -20,14 +20,11 @@ from flwr.app import Context, Error, Message, RecordDict
 
 from clients.disclosures import disclose
 from clients.private_runs import spent_words
-from clients.request import Request, request_of
+from clients.request import Node, Request, node_of
 from clients.requirements import Requirement
-from clients.site import decisions_of_node
 from fedbn.errors import ContractError, FedbnError, MessageError, PolicyError, VersionError
 from fedbn.federation.disclosure_log import reserve_answer
 from fedbn.federation.records import DIAGNOSTICS
-from fedbn.federation.settings import Experiment
-from fedbn.federation.site_file import SiteFile
 from fedbn.wire.arrays import ArrayFormat
 from fedbn.wire.records import RecordFormat
 
@@ -66,17 +63,22 @@ class Handler:
     masked: bool = False
 
 
-def enter(message: Message, context: Context, handlers: Mapping[str, Handler]) -> Message:
-    """The reply to a message: an answer, or a notice of one word."""
+def enter(
+    message: Message,
+    context: Context,
+    handlers: Mapping[str, Handler],
+    find: Callable[[Context], Node] = node_of,
+) -> Message:
+    """The reply to a message: an answer, or a notice of one word; `find` gives the site."""
     try:
-        site, run = decisions_of_node(context)
+        node = find(context)
         spent: list[str] = []
         try:
-            request = _admit(message, context, site, run, handlers)
+            request = _admit(message, context, node, handlers)
             reply, spent = _answer(request, handlers[request.kind])
         except Exception as error:
             reply = notice(message, error)
-        return disclose(message, context, site, reply, spent)
+        return disclose(message, context, node.site, reply, spent)
     except Exception as error:
         return notice(message, error)
 
@@ -84,7 +86,7 @@ def enter(message: Message, context: Context, handlers: Mapping[str, Handler]) -
 def refuse(message: Message, context: Context, refused: Message) -> Message:
     """A refusal that was decided elsewhere, logged like all that leaves."""
     try:
-        return disclose(message, context, decisions_of_node(context)[0], refused)
+        return disclose(message, context, node_of(context).site, refused)
     except Exception as error:
         return notice(message, error)
 
@@ -116,23 +118,19 @@ def notice(message: Message, error: Exception) -> Message:
 
 
 def _admit(
-    message: Message,
-    context: Context,
-    site: SiteFile,
-    run: Experiment | None,
-    handlers: Mapping[str, Handler],
+    message: Message, context: Context, node: Node, handlers: Mapping[str, Handler]
 ) -> Request:
     """The request of a message that there is a handler and a budget for; raises otherwise."""
     kind = message.metadata.message_type
     if kind not in handlers:
         raise MessageError(f"server: a message must be one of {', '.join(handlers)}, not {kind!r}")
-    if site.disclosures is not None:
-        masked, policy = handlers[kind].masked, site.policy
+    if node.site.disclosures is not None:
+        masked, policy = handlers[kind].masked, node.site.policy
         what, allow = "answer", policy.require_budget
         if masked:
             what, allow = "sum", policy.require_sums
-        reserve_answer(site.disclosures, str(context.run_id), what, datetime.now(UTC), allow)
-    return request_of(message, context, site, run)
+        reserve_answer(node.site.disclosures, str(context.run_id), what, datetime.now(UTC), allow)
+    return node.request(message, context)
 
 
 def _answer(request: Request, handler: Handler) -> tuple[Message, list[str]]:

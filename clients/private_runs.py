@@ -4,63 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from flwr.app import ArrayRecord, ConfigRecord
 
 from clients.records import arrays_in, record_of
 from clients.request import Request
 from clients.requests import Task
-from fedbn.data.cuts import Cuts
-from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError
 from fedbn.federation.message import STRUCTURES, StructureMessage, from_arrays, to_arrays
-from fedbn.federation.naming import schema_to_tell
-from fedbn.learners import LearnerSettings
 from fedbn.privacy.ledger import Ledger, keyed_digest, reserve
 
 __all__ = [
     "keep_structures",
     "kept_structures",
-    "learner_of",
-    "own_schema",
     "reserve_epsilon",
     "spent_words",
 ]
 
 ANSWER = "private-answer"
-
-
-def learner_of(request: Request) -> LearnerSettings:
-    """The learner's settings for this site, with the limits of its offers.
-
-    The noise is the operating system's wherever there is a table; a simulated node takes that of
-    the run's seed. No run config can say otherwise.
-    """
-    offered = request.site.offers.take_up(request.run, deployed=request.deployed).learner
-    if request.guarantee is None or request.deployed:
-        return offered
-    return replace(offered, noise="seeded")
-
-
-def own_schema(
-    request: Request, agreed: Schema | None, cuts: Mapping[str, Cuts]
-) -> tuple[Schema, str]:
-    """The schema that a site tells, and its label: that of its contract, and no cell is read.
-
-    In a simulation it is the one that the run's settings make of its table.
-
-    Raises
-    ------
-    PolicyError : as `fedbn.federation.naming.schema_to_tell`.
-    """
-    if request.deployed:
-        return request.agreed.schema, request.site.name or ""
-    site = request.table(cuts)
-    own = request.site.schema
-    return schema_to_tell(site.dataset, request.site.policy, own=own, agreed=agreed), site.label
 
 
 @contextmanager

@@ -14,11 +14,10 @@ from flwr.app import ConfigRecord, Context
 
 from clients.records import arrays_in, record_of
 from clients.request import Request
-from clients.requests import run_of, sum_of, task_of
+from clients.requests import run_of, sum_of
 from clients.requirements import public_learner, same_contract, within_offers
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
-from fedbn.federation.counted import counted_beside, enter_counts, tables_of
 from fedbn.federation.message import STRUCTURES as FORM
 from fedbn.federation.message import StructureMessage, from_arrays, to_arrays
 from fedbn.federation.reply_limits import Limits
@@ -46,7 +45,7 @@ def begin_sums(request: Request, structures: StructureMessage) -> None:
     """Keep the structures, and a new key, for a run."""
     message, context = request.message, request.context
     context.state[STRUCTURES] = record_of(to_arrays(structures))
-    schema = task_of(message).schema
+    schema = request.task.schema
     context.state[SESSION] = ConfigRecord(
         {
             "run": run_of(message),
@@ -104,18 +103,12 @@ def _count(asked: CountRequest, request: Request) -> Ints:
     public_learner(request)
     within_offers(request)
     same_contract(request)
-    policy.require_schema(schema)
-    if request.contract is not None:
-        request.contract.require_schema(schema)
+    request.require_schema(schema)
     policy.require_exact()
     policy.require_unrounded()
-    dataset = request.table(schema.cuts).dataset
-    policy.require_counts(dataset.n_rows, asked.families)
-    table = dataset.with_schema(schema)
-    if request.contract is not None:
-        counts = count_families(table, asked.families)
-        tables = tables_of(counts, request.contract.hash)
-        enter_counts(counted_beside(request.log), tables, policy.rule.least)
+    policy.require_counts(request.rows, asked.families)
+    table = request.table(schema.cuts).dataset.with_schema(schema)
+    request.enter_counts(lambda: count_families(table, asked.families))
     return own_counts(asked, table, request.run.learner.ess)
 
 

@@ -16,7 +16,6 @@ import fedbn
 from clients.client_app import HANDLERS
 from clients.door import FAILED, REFUSED, enter
 from clients.request import Request
-from clients.site import simulating
 from fedbn.data.dataset import Schema
 from fedbn.federation.message import STRUCTURES
 from fedbn.federation.prepared_table import renew
@@ -25,6 +24,7 @@ from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import SiteFile
 from simulations.in_process_grid import InProcessGrid
+from simulations.sites.client_app import node_here, simulating
 
 ASIA = Experiment.of(network="asia", clients=2, rows=50)
 SECRET = "patient 4711"
@@ -124,7 +124,7 @@ def answered(category: str, answer: Callable[[Request], RecordDict], *, share: b
     known = HANDLERS.get(category, HANDLERS["query.report"])
     changed = {category: replace(known, answer=answer, needs=())}
     with simulating():
-        return enter(Message(RecordDict(), 2, category), where, HANDLERS | changed)
+        return enter(Message(RecordDict(), 2, category), where, HANDLERS | changed, node_here)
 
 
 def structures() -> ArrayRecord:

@@ -12,7 +12,6 @@ import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from clients import request as requests
-from clients import site as sites
 from clients.client_app import HANDLERS
 from fedbn.data import tables
 from fedbn.data.dataset import Schema
@@ -26,6 +25,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
 from fedbn.networks.family_counts import Family, FamilyTables
 from simulations.run import run_experiment
+from simulations.sites import client_app as sites
 from tests.clients.deployed import ANSWERED, DeployedSite, task, word
 
 SCHEMA = Schema.categorical({name: ["0", "1"] for name in "ab"})
@@ -153,9 +153,6 @@ def test_every_kind_under_every_policy(tmp_path: Path, kind: str, name: str) -> 
     if name == "disclosure" and kind == "query.moments":
         words = ["min-cell"]
     assert said == (words[0] if words else OTHERWISE.get(kind, ANSWERED))
-
-
-READERS = ("rows_of", "site_numbers", "local_site")
 
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if name not in ("open", "default")])
