@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 from numpy.typing import NDArray
 
+from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
 from fedbn.federation.reply_limits import Limits
+from fedbn.federation.schema_text import schema_to_text
 from fedbn.wire.arrays import ArrayFormat
 from fedbn.wire.npy import Arrays
 from fedbn.wire.records import RecordFormat
@@ -24,6 +26,7 @@ FAILED = "failed"
 """The word of a site that could not do its part, whatever hindered it (`clients.door`)."""
 
 Value = TypeVar("Value", int, float, str)
+T = TypeVar("T")
 
 
 def replies_by_node(
@@ -47,6 +50,43 @@ def replies_by_node(
         else:
             found[request.metadata.dst_node_id] = reply
     return found
+
+
+def read_replies(
+    grid: Grid,
+    messages: Iterable[Message],
+    names: Mapping[int, str],
+    timeout: float | None,
+    read: Callable[[RecordDict, int], T],
+) -> tuple[dict[int, T], dict[int, str]]:
+    """What is read of the replies to these messages, and why there is nothing of the others.
+
+    Parameters
+    ----------
+    names : node id -> client name, of all that are asked.
+    read : content and node id -> a checked value; raises MessageError.
+
+    Returns
+    -------
+    Node id -> value, and node id -> reason, which names the client.
+    """
+    by_node = replies_by_node(grid, messages, timeout)
+    found: dict[int, T] = {}
+    refused: dict[int, str] = {}
+    for node, client in names.items():
+        try:
+            if node not in by_node:
+                raise MessageError(f"{client}: no reply")
+            found[node] = read(content_of(by_node[node], client), node)
+        except MessageError as error:
+            refused[node] = str(error)
+    return found, refused
+
+
+def task_record(schema: Schema, number: int, **more: str) -> ConfigRecord:
+    """What a request of round `number` is about; `more` are texts that go with it."""
+    told: dict[str, Any] = {"text": schema_to_text(schema), "hash": schema.hash, "round": number}
+    return ConfigRecord(told | {key: text for key, text in more.items() if text})
 
 
 def may_answer(reply: Message, request: Message) -> bool:

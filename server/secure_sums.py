@@ -23,7 +23,6 @@ from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.records import KEYS as KEY_RECORD
 from fedbn.federation.records import MASKED
 from fedbn.federation.reply_limits import Limits
-from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import (
     SecureResult,
@@ -40,7 +39,15 @@ from fedbn.secure.session import Member, Terms
 from fedbn.wire.sender import said_by
 from server.handshake import Handshake
 from server.parameters import FittedParameters, tell
-from server.replies import LOG, arrays_in, content_of, diagnostic, replies_by_node, values_in
+from server.replies import (
+    LOG,
+    arrays_in,
+    content_of,
+    diagnostic,
+    replies_by_node,
+    task_record,
+    values_in,
+)
 
 KEYS, SUMS = f"{MessageType.QUERY}.keys", f"{MessageType.TRAIN}.sums"
 GONE = 5
@@ -193,10 +200,7 @@ def _members(cohort: Cohort, shaken: Handshake, run: str) -> list[Member]:
     schema = shaken.state.schema
     contents = {}
     for node in cohort.clients:
-        task = ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash, "round": 1})
-        task["run"] = run
-        if remark := shaken.remarks.get(node, ""):
-            task["report"] = remark
+        task = task_record(schema, 1, run=run, report=shaken.remarks.get(node, ""))
         contents[node] = RecordDict({"task": task})
     answers = cohort.ask(KEYS, contents)
     return [_member(answer, cohort.clients[node]) for node, answer in answers.items()]

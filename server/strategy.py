@@ -31,10 +31,17 @@ from fedbn.federation.message import STRUCTURES, StructureMessage, rungs_from_ar
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import Progress
 from fedbn.federation.run_remarks import run_remarks
-from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, ServerState
-from server.replies import LOG, arrays_in, content_of, diagnostic, may_answer, record_of
+from server.replies import (
+    LOG,
+    arrays_in,
+    content_of,
+    diagnostic,
+    may_answer,
+    record_of,
+    task_record,
+)
 
 
 class StructuralConsensus(Strategy):
@@ -96,10 +103,7 @@ class StructuralConsensus(Strategy):
         for node in sorted(self.clients, key=self.clients.__getitem__):
             if node not in present:
                 continue
-            text = schema_to_text(schema)
-            task = ConfigRecord({"text": text, "hash": schema.hash, "round": number})
-            if remark := self.remarks.pop(node, ""):
-                task["report"] = remark
+            task = task_record(schema, number, report=self.remarks.pop(node, ""))
             content = RecordDict({"task": task})
             if len(arrays):
                 content["consensus"] = arrays
