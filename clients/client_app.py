@@ -191,10 +191,8 @@ def learn(request: Request) -> tuple[Site, StructureMessage, float]:
     start = consensus_of(request.message, task.schema)
     with reserve_epsilon(request, task):
         site = _agreed_table(request)
-        given = request.run.data.schema is not None
-        reply, rungs = client_round(
-            site.dataset, task.schema, learner, request.rng(), start, given=given
-        )
+        given, rng = request.run.gives_schema, request.rng()
+        reply, rungs = client_round(site.dataset, task.schema, learner, rng, start, given=given)
         structures = request.site.policy.permit(reply)
     keep_structures(request, task, structures)
     return site, structures, sum(result.seconds for result in rungs)

@@ -29,7 +29,7 @@ from fedbn.federation.policy import refusal
 from fedbn.federation.prepared_table import contract_of, prepared_path, rows_of
 from fedbn.federation.private_runs import guarantee_of
 from fedbn.federation.run_config import from_run_config
-from fedbn.federation.settings import Experiment
+from fedbn.federation.settings import SiteRun
 from fedbn.federation.site_file import SiteFile
 from fedbn.federation.site_table import many_numbers, require_admitted, site_numbers
 from fedbn.learners import LearnerSettings, kind_of_score
@@ -47,7 +47,7 @@ class Request:
     ----------
     message, context : as Flower gave them; the context's state is what the site keeps of a run.
     site : its decisions.
-    run : its settings, as it told them.
+    run : what a site must know of its settings, as it told them.
     contract : how the site's table is read; None where `unprepared` says why there is none.
     unprepared : empty, or what the site has to do.
     """
@@ -55,7 +55,7 @@ class Request:
     message: Message
     context: Context
     site: SiteFile
-    run: Experiment
+    run: SiteRun
     contract: Contract | None = None
     unprepared: str = ""
 
@@ -84,7 +84,7 @@ class Request:
     @property
     def shares_diagnostics(self) -> bool:
         """Whether run and site both want label, rows and seconds to be told."""
-        return self.run.federation.share_diagnostics and self.site.policy.diagnostics
+        return self.run.share_diagnostics and self.site.policy.diagnostics
 
     @cached_property
     def learner(self) -> LearnerSettings:
@@ -92,7 +92,7 @@ class Request:
 
         The noise of a private one is the operating system's, whatever the run's settings say.
         """
-        return self.site.offers.take_up(self.run, deployed=True).learner
+        return self.site.offers.take_up(self.run, deployed=True)
 
     def rng(self) -> np.random.Generator:
         """A learner's random numbers, never of the run's seed: a run that chose them could ask one
@@ -113,7 +113,7 @@ class Request:
 
     def require_contract(self) -> None:
         """Raise PolicyError unless the run wants the table as the contract has it."""
-        self.agreed.require_named(self.run.federation.contract)
+        self.agreed.require_named(self.run.contract)
         self.agreed.require_kind(kind_of_score(self.run.learner.score))
         self.agreed.require_reading(self.run.tables)
 
@@ -200,7 +200,7 @@ class Node:
 
     def request(self, message: Message, context: Context) -> Request:
         """The request that a message is; raises ConfigError where the run's settings are wrong."""
-        run = from_run_config(context.run_config)
+        run = from_run_config(context.run_config).for_site
         try:
             contract = contract_of(str(context.node_config["data-path"]), self.site)
         except ContractError as error:

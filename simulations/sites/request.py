@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,18 +29,23 @@ __all__ = ["SimulatedNode", "SimulatedRequest"]
 
 @dataclass(frozen=True)
 class SimulatedRequest(Request):
-    """A request without a contract: who simulates has all the tables."""
+    """A request without a contract: who simulates has all the tables.
+
+    `experiment` are all of the run's settings, which say where the tables are.
+    """
+
+    experiment: Experiment = field(default_factory=Experiment)
 
     @cached_property
     def learner(self) -> LearnerSettings:
         """The learner within the site's offers; a private one's noise is of the run's seed."""
-        offered = self.site.offers.take_up(self.run, deployed=False).learner
+        offered = self.site.offers.take_up(self.run, deployed=False)
         return offered if self.guarantee is None else replace(offered, noise="seeded")
 
     def rng(self) -> np.random.Generator:
         """Of the run's seed, the node and the round."""
         part = partition_id(self.context.node_config)
-        return site_rng(self.run.seed, part, self.task.round)
+        return site_rng(self.experiment.seed, part, self.task.round)
 
     def require_offers(self) -> None:
         """A simulation may run any learner that is installed."""
@@ -49,7 +54,7 @@ class SimulatedRequest(Request):
 
     def require_admitted(self) -> None:
         """The table's header and its number of lines are looked at."""
-        own = own_table(self.run, self.context.node_config)
+        own = own_table(self.experiment, self.context.node_config)
         if own is not None:
             require_admitted(own[0], self.run.tables, own[1])
 
@@ -82,14 +87,14 @@ class SimulatedRequest(Request):
 
     def histogram(self, question: Question | None) -> str:
         """The answer of the table as the run wants it read."""
-        numbers = local_numbers(self.run, self.context.node_config)
+        numbers = local_numbers(self.experiment, self.context.node_config)
         if question is None:
             return kinds_to_text(many_numbers(numbers))
         return histogram_to_text(histogram(question, numbers))
 
     def table(self, cuts: Mapping[str, Cuts] | None = None) -> Site:
         """The site's table as the run wants it read, with these cut points."""
-        site = local_site(self.run, self.context.node_config, cuts)
+        site = local_site(self.experiment, self.context.node_config, cuts)
         self.site.policy.require_table(site.dataset)
         return site
 
@@ -104,8 +109,9 @@ class SimulatedRequest(Request):
 class SimulatedNode(Node):
     """A node of a simulation, with the settings that say which site it is."""
 
-    run: Experiment
+    experiment: Experiment
 
     def request(self, message: Message, context: Context) -> Request:
         """The request that a message is."""
-        return SimulatedRequest(message, context, self.site, self.run)
+        run = self.experiment.for_site
+        return SimulatedRequest(message, context, self.site, run, experiment=self.experiment)
