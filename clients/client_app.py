@@ -19,48 +19,26 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
+from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
 from clients import requirements as need
-from clients.divided_table import Site
 from clients.door import Handler, enter
-from clients.histograms import histogram_text
-from clients.local_data import partition_id
-from clients.private_runs import (
-    keep_structures,
-    kept_structures,
-    learner_of,
-    own_schema,
-    reserve_epsilon,
-)
-from clients.records import (
-    is_counts,
-    is_key,
-    is_masked,
-    is_moments,
-    is_receipt,
-    is_schema,
-    is_structures,
-    is_text,
-)
-from clients.request import Request
-from clients.requests import (
-    agreed_of,
-    consensus_of,
-    cuts_of,
-    families_of_request,
-    question_of,
-    report_of,
-    task_of,
-)
+from clients.private_runs import keep_structures, kept_structures, reserve_epsilon
+from clients.records import record_of
+from clients.request import Node, Request, node_of
+from clients.requests import consensus_of, families_of_request, question_of, report_of
 from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
+from clients.site import Site
 from fedbn.errors import MessageError
-from fedbn.federation.message import StructureMessage, to_arrays
+from fedbn.federation.family_message import ANSWERS
+from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
+from fedbn.federation.moments_message import MOMENTS
+from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
 
 LOG = logging.getLogger("fedbn.client")
@@ -68,13 +46,13 @@ LOG = logging.getLogger("fedbn.client")
 
 def tell_histogram(request: Request) -> RecordDict:
     """Tell which columns hold numbers, or how many of them are in which bucket."""
-    text = histogram_text(request, question_of(request.message))
+    text = request.histogram(question_of(request.message))
     return RecordDict({"histogram": ConfigRecord({"text": text})})
 
 
 def describe(request: Request) -> RecordDict:
     """Tell the names, states and kind of this site's columns."""
-    schema, label = own_schema(request, agreed_of(request.message), cuts_of(request.message))
+    schema, label = request.describe()
     told = ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash})
     content = RecordDict({"schema": told})
     if request.shares_diagnostics and label:
@@ -90,57 +68,44 @@ def report(request: Request) -> RecordDict:
 
 def count(request: Request) -> RecordDict:
     """Count families in this site's table under the agreed schema, where the policy allows it."""
-    from fedbn.federation.counted import counted_beside, enter_counts, tables_of
     from fedbn.federation.family_message import answer_request, answer_to_arrays
     from fedbn.scores.family_scores import own_scores
 
-    schema, policy = task_of(request.message).schema, request.site.policy
+    schema, policy = request.task.schema, request.site.policy
     wanted = families_of_request(request.message, schema)
-    if request.contract is not None:
-        policy.require_counts(request.contract.rows, wanted.tables.families)
-    site = _agreed_table(request)
-    policy.require_counts(site.dataset.n_rows, wanted.tables.families)
-    table = site.dataset.with_schema(schema)
+    policy.require_counts(request.rows, wanted.tables.families)
+    table = _agreed_table(request).dataset.with_schema(schema)
     answer = answer_request(wanted, table, request.run.learner.ess)
     counts = policy.permit_counts(answer.counts, compared=wanted.with_own)
-    if request.contract is not None:
-        told = answer.counts.of(counts.tables.families)
-        tables = tables_of(told, request.contract.hash)
-        enter_counts(counted_beside(request.log), tables, policy.rule.least)
+    request.enter_counts(lambda: answer.counts.of(counts.tables.families))
     own = own_scores(counts, request.run.learner.ess) if wanted.with_own else answer.own
-    answer = replace(answer, counts=counts, own=own)
-    arrays = {key: Array(array) for key, array in answer_to_arrays(wanted, answer).items()}
-    return RecordDict({"counts": ArrayRecord(arrays)})
+    told = replace(answer, counts=counts, own=own)
+    return RecordDict({"counts": record_of(answer_to_arrays(wanted, told))})
 
 
 def tell_moments(request: Request) -> RecordDict:
     """Moments of the consensus' families in this site's table, where the policy allows counts."""
-    from fedbn.federation.counted import counted_beside, enter_moments
     from fedbn.federation.moments_message import moments_to_arrays
     from fedbn.networks.family_counts import families_of
     from fedbn.networks.moments import family_pairs, moments_of
 
-    schema, policy = task_of(request.message).schema, request.site.policy
+    schema, policy = request.task.schema, request.site.policy
     dag = consensus_of(request.message, schema)
     if dag is None:
         raise MessageError("server: a request for moments must hold a consensus")
-    site = _agreed_table(request)
-    policy.require_counts(site.dataset.n_rows, families_of([dag]))
+    policy.require_counts(request.rows, families_of([dag]))
     policy.require_unrounded()
-    policy.require_cells(np.array([site.dataset.n_rows]))
-    if request.contract is not None:
-        contract, path = request.contract, counted_beside(request.log)
-        enter_moments(path, contract.hash, contract.digest, contract.rows, policy.rule.least)
-    table = site.dataset.with_schema(schema)
+    policy.require_cells(np.array([request.rows]))
+    request.enter_moments()
+    table = _agreed_table(request).dataset.with_schema(schema)
     found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, schema)
-    return RecordDict({"moments": ArrayRecord({key: Array(each) for key, each in found.items()})})
+    return RecordDict({"moments": record_of(found)})
 
 
 def train(request: Request) -> RecordDict:
     """Learn structures from this site's table under the agreed schema."""
     site, structures, seconds = learn(request)
-    arrays = {key: Array(array) for key, array in to_arrays(structures).items()}
-    content = RecordDict({"structures": ArrayRecord(arrays)})
+    content = RecordDict({"structures": record_of(to_arrays(structures))})
     if request.shares_diagnostics:
         content["diagnostics"] = diagnostics(request, site, seconds)
     return content
@@ -162,7 +127,7 @@ def keys(request: Request) -> RecordDict:
 def sums(request: Request) -> RecordDict:
     """Answer a request for a sum, masked."""
     began = time.process_time()
-    content = RecordDict({"sums": ArrayRecord({"masked": Array(masked_answer(request))})})
+    content = RecordDict({"sums": record_of(MASKED.encode(masked=masked_answer(request)))})
     if request.shares_diagnostics:
         content["diagnostics"] = ConfigRecord({"seconds": time.process_time() - began})
     return content
@@ -175,32 +140,39 @@ _EXACT = (need.public_learner, need.counts, *_ALLOWED, need.open_answers, need.s
 HANDLERS: Mapping[str, Handler] = {
     "query.histogram": Handler(
         tell_histogram,
-        "histogram",
-        is_text,
+        HISTOGRAM,
         (need.public_learner, need.histograms, need.open_answers, need.within_offers),
     ),
     "query": Handler(
         describe,
-        "schema",
-        is_schema,
+        SCHEMA,
         (need.same_version, *_ALLOWED, need.private_learner, need.known_question),
     ),
-    "query.report": Handler(report, "receipt", is_receipt),
-    "query.counts": Handler(count, "counts", is_counts, _EXACT),
-    "query.moments": Handler(tell_moments, "moments", is_moments, _EXACT),
-    "train": Handler(train, "structures", is_structures, (need.open_answers, *_LEARNING)),
-    "query.keys": Handler(keys, "keys", is_key, (need.peers, *_LEARNING)),
-    "train.sums": Handler(sums, "sums", is_masked, (need.peers,), masked=True),
+    "query.report": Handler(report, RECEIPT),
+    "query.counts": Handler(count, ANSWERS, _EXACT),
+    "query.moments": Handler(tell_moments, MOMENTS, _EXACT),
+    "train": Handler(train, STRUCTURES, (need.open_answers, *_LEARNING)),
+    "query.keys": Handler(keys, KEYS, (need.peers, *_LEARNING)),
+    "train.sums": Handler(sums, MASKED, (need.peers,), masked=True),
 }
 """Kind of message -> how it is answered, and what must be allowed before a cell is read."""
 
 
 class SiteApp(ClientApp):
-    """An app that lets every message, of whatever kind, in by the door."""
+    """An app that lets every message, of whatever kind, in by the door.
+
+    Parameters
+    ----------
+    find : the site in whose name it is called.
+    """
+
+    def __init__(self, find: Callable[[Context], Node] = node_of) -> None:
+        super().__init__()
+        self._find = find
 
     def __call__(self, message: Message, context: Context) -> Message:
         """The reply, which has been looked at and logged."""
-        return enter(message, context, HANDLERS)
+        return enter(message, context, HANDLERS, self._find)
 
 
 app = SiteApp()
@@ -210,7 +182,7 @@ def learn(request: Request) -> tuple[Site, StructureMessage, float]:
     """This site, the structures that may leave it, and the CPU seconds of learning them."""
     from fedbn.federation.rounds import client_round
 
-    task, learner = task_of(request.message), learner_of(request)
+    task, learner = request.task, request.learner
     if task.report:
         LOG.warning("the agreed columns and this site: %s", task.report)
     before = kept_structures(request, task)
@@ -219,8 +191,7 @@ def learn(request: Request) -> tuple[Site, StructureMessage, float]:
     start = consensus_of(request.message, task.schema)
     with reserve_epsilon(request, task):
         site = _agreed_table(request)
-        given = request.run.data.schema is not None
-        rng = learner_rng(request, task.round)
+        given, rng = request.run.gives_schema, request.rng()
         reply, rungs = client_round(site.dataset, task.schema, learner, rng, start, given=given)
         structures = request.site.policy.permit(reply)
     keep_structures(request, task, structures)
@@ -229,22 +200,10 @@ def learn(request: Request) -> tuple[Site, StructureMessage, float]:
 
 def _agreed_table(request: Request) -> Site:
     """The site's table; raises PolicyError unless it may be learned from."""
-    site = request.table(task_of(request.message).schema.cuts)
+    site = request.table(request.task.schema.cuts)
     if request.site.schema is None:
         request.site.policy.require_no_identifiers(site.dataset, named=False)
     return site
-
-
-def learner_rng(request: Request, number: int) -> np.random.Generator:
-    """A learner's random numbers: of the run's seed in a simulation, never in a deployment.
-
-    There a run that chose the seed could ask one table a question of its own per seed.
-    """
-    from fedbn.federation.rounds import site_rng
-
-    if request.deployed:
-        return np.random.default_rng()
-    return site_rng(request.run.seed, partition_id(request.context.node_config), number)
 
 
 def diagnostics(request: Request, site: Site, seconds: float) -> ConfigRecord:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message
 
+from clients.records import arrays_in
 from clients.requests import families_of_request, round_of, sum_of, task_of
 from fedbn.federation.disclosure import (
     Content,
@@ -22,8 +23,7 @@ from fedbn.federation.disclosure import (
     structure_words,
 )
 from fedbn.federation.disclosure_log import append, keep_copy
-from fedbn.federation.message import ARRAY_KEYS
-from fedbn.federation.npy import arrays_of_npy
+from fedbn.federation.message import STRUCTURES
 from fedbn.federation.schema_text import schema_from_text
 from fedbn.federation.site_file import SiteFile
 
@@ -114,8 +114,7 @@ def _words(message: Message, reply: Message, spent: Sequence[str]) -> str:
         parts.append(schema_words(schema_from_text(record["text"], record["hash"])))
     if isinstance(structures := content.get("structures"), ArrayRecord):
         n = task_of(message).schema.n
-        arrays = arrays_of_npy(((key, array.data) for key, array in structures.items()), ARRAY_KEYS)
-        parts.append(structure_words(arrays, n))
+        parts.append(structure_words(arrays_in(structures, STRUCTURES), n))
         parts += spent
     if isinstance(counts := content.get("counts"), ArrayRecord):
         request = families_of_request(message, task_of(message).schema)

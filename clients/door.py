@@ -16,18 +16,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from flwr.app import ConfigRecord, Context, Error, Message, RecordDict
+from flwr.app import Context, Error, Message, RecordDict
 
 from clients.disclosures import disclose
 from clients.private_runs import spent_words
-from clients.records import is_diagnostics
-from clients.request import Request, request_of
+from clients.request import Node, Request, node_of
 from clients.requirements import Requirement
-from clients.site import decisions_of_node
 from fedbn.errors import ContractError, FedbnError, MessageError, PolicyError, VersionError
 from fedbn.federation.disclosure_log import reserve_answer
-from fedbn.federation.settings import Experiment
-from fedbn.federation.site_file import SiteFile
+from fedbn.federation.records import DIAGNOSTICS
+from fedbn.wire.arrays import ArrayFormat
+from fedbn.wire.records import RecordFormat
 
 __all__ = ["FAILED", "REFUSED", "Handler", "enter", "notice", "refuse"]
 
@@ -53,29 +52,33 @@ class Handler:
     Attributes
     ----------
     answer : the reply's records; nothing of the table is read before all of `needs` hold.
-    record, is_agreed : the one record that the reply must hold, and whether it is what it must be.
+    form : of the one record that the reply must hold.
     needs : what must be allowed, in this order.
     masked : whether the reply is a share of a masked sum, which has a budget of its own.
     """
 
     answer: Callable[[Request], RecordDict]
-    record: str
-    is_agreed: Callable[[object], bool]
+    form: RecordFormat | ArrayFormat
     needs: tuple[Requirement, ...] = ()
     masked: bool = False
 
 
-def enter(message: Message, context: Context, handlers: Mapping[str, Handler]) -> Message:
-    """The reply to a message: an answer, or a notice of one word."""
+def enter(
+    message: Message,
+    context: Context,
+    handlers: Mapping[str, Handler],
+    find: Callable[[Context], Node] = node_of,
+) -> Message:
+    """The reply to a message: an answer, or a notice of one word; `find` gives the site."""
     try:
-        site, run = decisions_of_node(context)
+        node = find(context)
         spent: list[str] = []
         try:
-            request = _admit(message, context, site, run, handlers)
+            request = _admit(message, context, node, handlers)
             reply, spent = _answer(request, handlers[request.kind])
         except Exception as error:
             reply = notice(message, error)
-        return disclose(message, context, site, reply, spent)
+        return disclose(message, context, node.site, reply, spent)
     except Exception as error:
         return notice(message, error)
 
@@ -83,7 +86,7 @@ def enter(message: Message, context: Context, handlers: Mapping[str, Handler]) -
 def refuse(message: Message, context: Context, refused: Message) -> Message:
     """A refusal that was decided elsewhere, logged like all that leaves."""
     try:
-        return disclose(message, context, decisions_of_node(context)[0], refused)
+        return disclose(message, context, node_of(context).site, refused)
     except Exception as error:
         return notice(message, error)
 
@@ -115,23 +118,19 @@ def notice(message: Message, error: Exception) -> Message:
 
 
 def _admit(
-    message: Message,
-    context: Context,
-    site: SiteFile,
-    run: Experiment | None,
-    handlers: Mapping[str, Handler],
+    message: Message, context: Context, node: Node, handlers: Mapping[str, Handler]
 ) -> Request:
     """The request of a message that there is a handler and a budget for; raises otherwise."""
     kind = message.metadata.message_type
     if kind not in handlers:
         raise MessageError(f"server: a message must be one of {', '.join(handlers)}, not {kind!r}")
-    if site.disclosures is not None:
-        masked, policy = handlers[kind].masked, site.policy
+    if node.site.disclosures is not None:
+        masked, policy = handlers[kind].masked, node.site.policy
         what, allow = "answer", policy.require_budget
         if masked:
             what, allow = "sum", policy.require_sums
-        reserve_answer(site.disclosures, str(context.run_id), what, datetime.now(UTC), allow)
-    return request_of(message, context, site, run)
+        reserve_answer(node.site.disclosures, str(context.run_id), what, datetime.now(UTC), allow)
+    return node.request(message, context)
 
 
 def _answer(request: Request, handler: Handler) -> tuple[Message, list[str]]:
@@ -150,15 +149,13 @@ def _require_agreed(content: RecordDict, handler: Handler, request: Request) -> 
     Diagnostics (label, rows, seconds) are agreed only where both the run's `share-diagnostics` and
     the site's own policy say so.
     """
-    agreed = {handler.record: handler.is_agreed}
-    if "diagnostics" in content and request.shares_diagnostics:
-        agreed["diagnostics"] = is_diagnostics
+    agreed = {handler.form.name: handler.form}
+    if DIAGNOSTICS.name in content and request.shares_diagnostics:
+        agreed[DIAGNOSTICS.name] = DIAGNOSTICS
     if set(content) != set(agreed):
         raise MessageError(
             f"a reply to {request.kind} must hold exactly {sorted(agreed)}, not {sorted(content)}"
         )
-    for name, is_agreed in agreed.items():
-        record = content[name]
-        if not is_agreed(record):
-            keys = sorted(record) if isinstance(record, (ConfigRecord, dict)) else list(record)
-            raise MessageError(f"record {name!r} must not hold {keys}")
+    for name, form in agreed.items():
+        if not form.holds(content[name]):
+            raise MessageError(f"record {name!r} must not hold {sorted(content[name])}")

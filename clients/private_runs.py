@@ -4,63 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
-from flwr.app import Array, ArrayRecord, ConfigRecord
+from flwr.app import ArrayRecord, ConfigRecord
 
+from clients.records import arrays_in, record_of
 from clients.request import Request
 from clients.requests import Task
-from fedbn.data.cuts import Cuts
-from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError
-from fedbn.federation.message import ARRAY_KEYS, StructureMessage, from_arrays, to_arrays
-from fedbn.federation.naming import schema_to_tell
-from fedbn.federation.npy import arrays_of_npy
-from fedbn.learners import LearnerSettings
+from fedbn.federation.message import STRUCTURES, StructureMessage, from_arrays, to_arrays
 from fedbn.privacy.ledger import Ledger, keyed_digest, reserve
 
 __all__ = [
     "keep_structures",
     "kept_structures",
-    "learner_of",
-    "own_schema",
     "reserve_epsilon",
     "spent_words",
 ]
 
 ANSWER = "private-answer"
-
-
-def learner_of(request: Request) -> LearnerSettings:
-    """The learner's settings for this site, with the limits of its offers.
-
-    The noise is the operating system's wherever there is a table; a simulated node takes that of
-    the run's seed. No run config can say otherwise.
-    """
-    offered = request.site.offers.take_up(request.run, deployed=request.deployed).learner
-    if request.guarantee is None or request.deployed:
-        return offered
-    return replace(offered, noise="seeded")
-
-
-def own_schema(
-    request: Request, agreed: Schema | None, cuts: Mapping[str, Cuts]
-) -> tuple[Schema, str]:
-    """The schema that a site tells, and its label: that of its contract, and no cell is read.
-
-    In a simulation it is the one that the run's settings make of its table.
-
-    Raises
-    ------
-    PolicyError : as `fedbn.federation.naming.schema_to_tell`.
-    """
-    if request.deployed:
-        return request.agreed.schema, request.site.name or ""
-    site = request.table(cuts)
-    own = request.site.schema
-    return schema_to_tell(site.dataset, request.site.policy, own=own, agreed=agreed), site.label
 
 
 @contextmanager
@@ -106,16 +70,14 @@ def kept_structures(request: Request, task: Task) -> StructureMessage | None:
         return None
     if request.context.state[f"{ANSWER}-to"]["question"] != _question(request, task):
         return None
-    arrays = arrays_of_npy(((key, array.data) for key, array in kept.items()), ARRAY_KEYS)
-    return from_arrays(arrays, task.schema)
+    return from_arrays(arrays_in(kept, STRUCTURES), task.schema)
 
 
 def keep_structures(request: Request, task: Task, structures: StructureMessage) -> None:
     """Keep an answer for the case that it is asked for again."""
     if request.guarantee is not None:
-        arrays = {key: Array(array) for key, array in to_arrays(structures).items()}
         kept = ConfigRecord({"question": _question(request, task)})
-        request.context.state[ANSWER] = ArrayRecord(arrays)
+        request.context.state[ANSWER] = record_of(to_arrays(structures))
         request.context.state[f"{ANSWER}-to"] = kept
 
 

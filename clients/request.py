@@ -1,27 +1,42 @@
-"""A message as a site takes it up: one frozen value, made once."""
+"""A message as a site takes it up: one frozen value, made once.
+
+What depends on whose table it is, is here: a deployed site answers by its contract. The nodes of a
+simulation have requests of their own kind (`simulations.sites.request`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 from flwr.app import Context, Message
 
-from clients.divided_table import Site
-from clients.local_data import local_site
-from clients.site import is_simulated
+from clients.requests import Task, agreed_of, cuts_of, task_of
+from clients.site import Site, site_file
 from fedbn.data.cuts import Cuts
+from fedbn.data.dataset import Schema
+from fedbn.data.quantiles import Question
+from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ContractError
 from fedbn.federation.contract import Contract
+from fedbn.federation.counted import counted_beside, enter_counts, enter_moments, tables_of
+from fedbn.federation.cut_rounds import answer_question, askable, rounds_beside
+from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
+from fedbn.federation.policy import refusal
 from fedbn.federation.prepared_table import contract_of, prepared_path, rows_of
 from fedbn.federation.private_runs import guarantee_of
 from fedbn.federation.run_config import from_run_config
-from fedbn.federation.settings import Experiment
+from fedbn.federation.settings import SiteRun
 from fedbn.federation.site_file import SiteFile
+from fedbn.federation.site_table import many_numbers, require_admitted, site_numbers
+from fedbn.learners import LearnerSettings, kind_of_score
+from fedbn.networks.family_counts import FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
 
-__all__ = ["Request", "request_of"]
+__all__ = ["Node", "Request", "node_of"]
 
 
 @dataclass(frozen=True)
@@ -32,16 +47,15 @@ class Request:
     ----------
     message, context : as Flower gave them; the context's state is what the site keeps of a run.
     site : its decisions.
-    run : its settings, as it told them.
-    contract : how the site's table is read; None in a simulation, where the run says so, and where
-        `unprepared` says why there is none.
+    run : what a site must know of its settings, as it told them.
+    contract : how the site's table is read; None where `unprepared` says why there is none.
     unprepared : empty, or what the site has to do.
     """
 
     message: Message
     context: Context
     site: SiteFile
-    run: Experiment
+    run: SiteRun
     contract: Contract | None = None
     unprepared: str = ""
 
@@ -50,28 +64,17 @@ class Request:
         """The kind of message."""
         return self.message.metadata.message_type
 
-    @property
-    def deployed(self) -> bool:
-        """Whether other people's runs reach this site."""
-        return self.contract is not None or bool(self.unprepared)
+    @cached_property
+    def task(self) -> Task:
+        """What a request under an agreed schema is about; raises MessageError."""
+        return task_of(self.message)
 
     @property
     def agreed(self) -> Contract:
-        """The contract of a deployed site; raises ContractError where it has none."""
+        """The contract; raises ContractError where there is none."""
         if self.contract is None:
             raise ContractError(self.unprepared)
         return self.contract
-
-    @property
-    def path(self) -> str:
-        """Where a deployed site's table is."""
-        return str(self.context.node_config["data-path"])
-
-    @property
-    def log(self) -> Path:
-        """A deployed site's log, beside which it keeps what it must not forget."""
-        assert self.site.disclosures is not None
-        return self.site.disclosures
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -81,33 +84,130 @@ class Request:
     @property
     def shares_diagnostics(self) -> bool:
         """Whether run and site both want label, rows and seconds to be told."""
-        return self.run.federation.share_diagnostics and self.site.policy.diagnostics
+        return self.run.share_diagnostics and self.site.policy.diagnostics
+
+    @cached_property
+    def learner(self) -> LearnerSettings:
+        """The learner within the site's offers; PolicyError for anything else.
+
+        The noise of a private one is the operating system's, whatever the run's settings say.
+        """
+        return self.site.offers.take_up(self.run, deployed=True)
+
+    def rng(self) -> np.random.Generator:
+        """A learner's random numbers, never of the run's seed: a run that chose them could ask one
+        table a question of its own per seed."""
+        return np.random.default_rng()
+
+    def require_offers(self) -> None:
+        """Raise PolicyError where the run asks for what the site does not offer."""
+        self.site.offers.require_named(self.run.learner)
+        self.site.policy.require_kind(kind_of_score(self.run.learner.score))
+        _ = self.learner
+
+    def require_admitted(self) -> None:
+        """Raise PolicyError for too few rows, or columns that may not be named."""
+        if self.contract is not None:
+            self.site.policy.require_rows(self.contract.rows)
+            self.site.policy.require_names(self.contract.schema.names)
+
+    def require_contract(self) -> None:
+        """Raise PolicyError unless the run wants the table as the contract has it."""
+        self.agreed.require_named(self.run.contract)
+        self.agreed.require_kind(kind_of_score(self.run.learner.score))
+        self.agreed.require_reading(self.run.tables)
+
+    def require_question(self) -> None:
+        """Raise PolicyError where a question names other states or cuts than the contract."""
+        agreed = agreed_of(self.message)
+        if agreed is not None:
+            self.agreed.require_schema(agreed)
+        self.agreed.require_cuts(cuts_of(self.message))
+
+    def require_schema(self, schema: Schema) -> None:
+        """Raise PolicyError unless the site may learn under this agreed schema."""
+        self.site.policy.require_schema(schema)
+        self.agreed.require_schema(schema)
+
+    def require_own_schema(self) -> None:
+        """Raise PolicyError where a private run would find the schema in the table."""
+        if self.site.schema is None:
+            raise refusal("schema", "a private run needs `schema` in the site's file")
+
+    def require_peers(self) -> None:
+        """Raise PolicyError where keys of unknown sites would make a cohort."""
+        if self.site.policy.secure_sums and self.site.peers is None:
+            raise refusal("min-cohort", "secure-sums = true needs [peers] in the site's file")
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table."""
+        return self.agreed.rows
+
+    def describe(self) -> tuple[Schema, str]:
+        """The schema that the site tells, and its label; no cell is read."""
+        return self.agreed.schema, self.site.name or ""
+
+    def histogram(self, question: Question | None) -> str:
+        """The answer to a question of a round, or, without one, which columns hold numbers.
+
+        The table is read as the site's own file says, before there is a contract.
+        """
+        path, site = self._path, self.site
+        require_admitted(path, TableSettings(), site)
+        numbers = askable(site_numbers(path, TableSettings(), site))
+        if question is None:
+            return kinds_to_text(many_numbers(numbers))
+        least = max(site.policy.rule.least, site.policy.min_state_rows)
+        rounds = rounds_beside(self._log)
+        return histogram_to_text(answer_question(rounds, question, numbers, least))
 
     def table(self, cuts: Mapping[str, Cuts] | None = None) -> Site:
-        """The site's table: the prepared one, or in a simulation as the run wants it read.
+        """The site's prepared table. Here, and nowhere before, cells are looked at.
 
-        Here, and nowhere before, cells are looked at; `cuts` mean something in a simulation only.
+        `cuts` mean something in a simulation only: a contract has its own.
         """
-        if not self.deployed:
-            site = local_site(self.run, self.context.node_config, cuts)
-            self.site.policy.require_table(site.dataset)
-            return site
-        dataset = rows_of(prepared_path(self.path, self.site), self.agreed)
+        dataset = rows_of(prepared_path(self._path, self.site), self.agreed)
         return Site(self.site.name or "", dataset, self.agreed.rows_dropped)
 
+    def enter_counts(self, told: Callable[[], FamilyCounts]) -> None:
+        """Write down the counts that are to be told; PolicyError where others are too near."""
+        tables = tables_of(told(), self.agreed.hash)
+        enter_counts(counted_beside(self._log), tables, self.site.policy.rule.least)
 
-def request_of(
-    message: Message, context: Context, site: SiteFile, run: Experiment | None = None
-) -> Request:
-    """The request that a message is; raises ConfigError where the run's settings are wrong.
+    def enter_moments(self) -> None:
+        """Write down that moments are to be told; PolicyError as above."""
+        contract, least = self.agreed, self.site.policy.rule.least
+        path = counted_beside(self._log)
+        enter_moments(path, contract.hash, contract.digest, contract.rows, least)
 
-    `run` are these settings, where they had to be read before.
-    """
-    run = run or from_run_config(context.run_config)
-    if is_simulated(context.node_config):
-        return Request(message, context, site, run)
-    try:
-        contract = contract_of(str(context.node_config["data-path"]), site)
-    except ContractError as error:
-        return Request(message, context, site, run, unprepared=str(error))
-    return Request(message, context, site, run, contract)
+    @property
+    def _path(self) -> str:
+        return str(self.context.node_config["data-path"])
+
+    @property
+    def _log(self) -> Path:
+        """The site's log, beside which it keeps what it must not forget."""
+        assert self.site.disclosures is not None
+        return self.site.disclosures
+
+
+@dataclass(frozen=True)
+class Node:
+    """A site in whose name the app is called, with its decisions."""
+
+    site: SiteFile
+
+    def request(self, message: Message, context: Context) -> Request:
+        """The request that a message is; raises ConfigError where the run's settings are wrong."""
+        run = from_run_config(context.run_config).for_site
+        try:
+            contract = contract_of(str(context.node_config["data-path"]), self.site)
+        except ContractError as error:
+            return Request(message, context, self.site, run, unprepared=str(error))
+        return Request(message, context, self.site, run, contract)
+
+
+def node_of(context: Context) -> Node:
+    """The deployed site of a context; raises ConfigError where its own settings are wrong."""
+    return Node(site_file(context.node_config))

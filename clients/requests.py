@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from flwr.app import ArrayRecord, ConfigRecord, Message
+from flwr.app import ConfigRecord, Message
 
 import fedbn
+from clients.records import arrays_in
 from fedbn.bounded_file import json_value
 from fedbn.data.cuts import Cuts, parse_cuts
 from fedbn.data.dataset import Schema
 from fedbn.data.quantiles import Question
 from fedbn.errors import MessageError, VersionError
-from fedbn.federation.family_message import REQUEST_KEYS, FamilyRequest, request_from_arrays
+from fedbn.federation.family_message import REQUESTS, FamilyRequest, request_from_arrays
 from fedbn.federation.histogram_message import question_from_text
-from fedbn.federation.message import ARRAY_KEYS, from_arrays
-from fedbn.federation.npy import arrays_of_npy
+from fedbn.federation.message import STRUCTURES, from_arrays
+from fedbn.federation.records import QUESTION, REPORT, SUMS, TASK
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text
 from fedbn.graphs.dag import DAG
@@ -28,7 +31,11 @@ from fedbn.secure.requests import (
     from_bytes,
 )
 from fedbn.secure.session import Terms
+from fedbn.wire.records import RecordFormat
+from fedbn.wire.sender import said_by
 from fedbn.wording import count_of, printable
+
+SERVER = "server"
 
 MAX_REPORT = 2000
 """Characters of the server's report that are shown here."""
@@ -52,25 +59,22 @@ class Task:
 
 def task_of(message: Message) -> Task:
     """The task of a train request; raises MessageError."""
-    record = _config(message, "task")
-    schema = schema_from_text(record.get("text"), record.get("hash"), sender="server")
-    report = _text(record, "report") if "report" in record else ""
-    return Task(schema, round_of(message), report)
+    record = _record(message, TASK)
+    schema = schema_from_text(record.get("text"), record.get("hash"), sender=SERVER)
+    return Task(schema, record["round"], printable(record.get("report", ""), MAX_REPORT))
 
 
 def agreed_of(message: Message) -> Schema | None:
     """The schema that a question for columns names, if the run gave one; raises MessageError."""
-    if "task" not in message.content:
-        return None
-    record = _config(message, "task")
+    record = _task(message)
     if "text" not in record:
         return None
-    return schema_from_text(record["text"], record.get("hash"), sender="server")
+    return schema_from_text(record["text"], record.get("hash"), sender=SERVER)
 
 
 def require_version(message: Message) -> None:
     """Raise VersionError where the server says that it has another version of fedbn."""
-    task = message.content.get("task")
+    task = message.content.get(TASK.name)
     theirs = task.get("fedbn", fedbn.__version__) if isinstance(task, ConfigRecord) else None
     if theirs not in (None, fedbn.__version__):
         raise VersionError(
@@ -81,20 +85,18 @@ def require_version(message: Message) -> None:
 
 def cuts_of(message: Message) -> dict[str, Cuts]:
     """The cut points that a question for columns comes with; raises MessageError."""
-    if "task" not in message.content:
-        return {}
-    record = _config(message, "task")
-    if "cuts" not in record:
+    text = _task(message).get("cuts")
+    if text is None:
         return {}
     try:
-        return parse_cuts(json_value(_text(record, "cuts")))
+        return parse_cuts(json_value(text))
     except (ValueError, TypeError, AttributeError) as error:
-        raise MessageError(f"server: cuts must be texts column=numbers: {error}") from None
+        raise MessageError(f"{SERVER}: cuts must be texts column=numbers: {error}") from None
 
 
 def question_of(message: Message) -> Question | None:
     """What a question for histograms asks; raises MessageError."""
-    return question_from_text(_config(message, "question").get("text"))
+    return question_from_text(_record(message, QUESTION)["text"])
 
 
 @dataclass(frozen=True)
@@ -129,65 +131,48 @@ _SUMS = {
 
 def sum_of(message: Message) -> SumQuestion:
     """The question of a request for a sum; raises MessageError."""
-    record = _config(message, "sums")
-    data, terms = record.get("request"), record.get("terms")
-    if not isinstance(data, bytes) or not (terms is None or isinstance(terms, str)):
-        raise MessageError("server: a request for a sum must be bytes, its terms text")
-    return SumQuestion(data, None if terms is None else Terms.from_text(terms))
+    record = _record(message, SUMS)
+    terms = record.get("terms")
+    return SumQuestion(record["request"], None if terms is None else Terms.from_text(terms))
 
 
 def run_of(message: Message) -> str:
     """The name of a run of secure sums; raises MessageError."""
-    return _text(_config(message, "task"), "run")
+    record = _record(message, TASK)
+    if "run" not in record:
+        raise MessageError(f"{SERVER}: a request for a key must name its run")
+    return str(record["run"])
 
 
 def round_of(message: Message) -> int:
     """The round that a request belongs to; 0 before the first."""
-    if "task" not in message.content:
-        return 0
-    number = _config(message, "task").get("round", 0)
-    if type(number) is not int or number < 0:
-        raise MessageError(f"server: the round must be a whole number, not {number!r}")
-    return number
+    return int(_task(message).get("round", 0))
 
 
 def report_of(message: Message) -> str:
     """The text of a report; raises MessageError."""
-    return _text(_config(message, "report"), "text")
+    return printable(_record(message, REPORT)["text"], MAX_REPORT)
 
 
 def consensus_of(message: Message, schema: Schema) -> DAG | None:
     """The consensus to start from, or None in the first round; raises MessageError."""
     if "consensus" not in message.content:
         return None
-    record = message.content["consensus"]
-    if not isinstance(record, ArrayRecord):
-        raise MessageError("server: a consensus must be the arrays of a message")
     limits = Limits(max_in_degree=schema.n, max_edges=schema.n**2, max_dags=1)
-    parts = [(key, array.data) for key, array in record.items()]
-    arrays = arrays_of_npy(parts, ARRAY_KEYS, limits=limits, sender="server")
-    return from_arrays(arrays, schema, limits=limits, sender="server").dags[0]
+    arrays = arrays_in(message.content["consensus"], STRUCTURES)
+    return from_arrays(arrays, schema, limits=limits, sender=SERVER).dags[0]
 
 
 def families_of_request(message: Message, schema: Schema) -> FamilyRequest:
     """The families whose counts are asked for; raises MessageError."""
-    record = message.content.get("families")
-    if not isinstance(record, ArrayRecord):
-        raise MessageError("server: a request must hold the arrays of families")
-    parts = [(key, array.data) for key, array in record.items()]
-    arrays = arrays_of_npy(parts, REQUEST_KEYS, sender="server")
-    return request_from_arrays(arrays, schema)
+    return request_from_arrays(arrays_in(message.content.get(REQUESTS.name), REQUESTS), schema)
 
 
-def _config(message: Message, name: str) -> ConfigRecord:
-    record = message.content.get(name)
-    if not isinstance(record, ConfigRecord):
-        raise MessageError(f"server: a request must hold {name!r}")
-    return record
+def _task(message: Message) -> Mapping[str, Any]:
+    """The task of a message that may have none."""
+    return _record(message, TASK) if TASK.name in message.content else {}
 
 
-def _text(record: ConfigRecord, key: str) -> str:
-    text = record.get(key)
-    if not isinstance(text, str):
-        raise MessageError(f"server: {key!r} must be text")
-    return printable(text, MAX_REPORT)
+def _record(message: Message, form: RecordFormat) -> Mapping[str, Any]:
+    with said_by(SERVER):
+        return form.read(message.content.get(form.name))

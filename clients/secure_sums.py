@@ -10,16 +10,16 @@ key, the terms of the run, and what it was asked so far.
 
 from __future__ import annotations
 
-from flwr.app import Array, ArrayRecord, ConfigRecord, Context
+from flwr.app import ConfigRecord, Context
 
+from clients.records import arrays_in, record_of
 from clients.request import Request
-from clients.requests import run_of, sum_of, task_of
+from clients.requests import run_of, sum_of
 from clients.requirements import public_learner, same_contract, within_offers
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
-from fedbn.federation.counted import counted_beside, enter_counts, tables_of
-from fedbn.federation.message import ARRAY_KEYS, StructureMessage, from_arrays, to_arrays
-from fedbn.federation.npy import arrays_of_npy
+from fedbn.federation.message import STRUCTURES as FORM
+from fedbn.federation.message import StructureMessage, from_arrays, to_arrays
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.networks.family_counts import count_families
@@ -44,9 +44,8 @@ def has_begun(request: Request) -> bool:
 def begin_sums(request: Request, structures: StructureMessage) -> None:
     """Keep the structures, and a new key, for a run."""
     message, context = request.message, request.context
-    arrays = {name: Array(array) for name, array in to_arrays(structures).items()}
-    context.state[STRUCTURES] = ArrayRecord(arrays)
-    schema = task_of(message).schema
+    context.state[STRUCTURES] = record_of(to_arrays(structures))
+    schema = request.task.schema
     context.state[SESSION] = ConfigRecord(
         {
             "run": run_of(message),
@@ -104,18 +103,12 @@ def _count(asked: CountRequest, request: Request) -> Ints:
     public_learner(request)
     within_offers(request)
     same_contract(request)
-    policy.require_schema(schema)
-    if request.contract is not None:
-        request.contract.require_schema(schema)
+    request.require_schema(schema)
     policy.require_exact()
     policy.require_unrounded()
-    dataset = request.table(schema.cuts).dataset
-    policy.require_counts(dataset.n_rows, asked.families)
-    table = dataset.with_schema(schema)
-    if request.contract is not None:
-        counts = count_families(table, asked.families)
-        tables = tables_of(counts, request.contract.hash)
-        enter_counts(counted_beside(request.log), tables, policy.rule.least)
+    policy.require_counts(request.rows, asked.families)
+    table = request.table(schema.cuts).dataset.with_schema(schema)
+    request.enter_counts(lambda: count_families(table, asked.families))
     return own_counts(asked, table, request.run.learner.ess)
 
 
@@ -135,18 +128,14 @@ def _site(context: Context) -> Site:
     """The site as the context keeps it."""
     session = _session(context)
     schema = schema_from_text(session["schema"], session["hash"])
-    record = context.state[STRUCTURES]
-    assert isinstance(record, ArrayRecord)
     everything = Limits(
         max_in_degree=schema.n,
         max_edges=schema.n**2,
         max_dags=10**9,
         max_bytes=2**62,
     )
-    parts = [(name, array.data) for name, array in record.items()]
-    kept = from_arrays(
-        arrays_of_npy(parts, ARRAY_KEYS, limits=everything), schema, limits=everything
-    )
+    arrays = arrays_in(context.state[STRUCTURES], FORM, max_bytes=everything.max_bytes)
+    kept = from_arrays(arrays, schema, limits=everything)
     site = begin(kept.dags, kept.weights, Key(_bytes(session["private"])))
     if "terms" not in session:
         return site

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
+from flwr.app import Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
-from fedbn.data.dataset import Schema
-from fedbn.errors import MessageError, QuorumError
+from fedbn.errors import QuorumError
 from fedbn.federation.counting import advance, conclude, open_counting, request
 from fedbn.federation.family_message import (
-    ANSWER_KEYS,
+    ANSWERS,
     FamilyAnswer,
     FamilyRequest,
     answer_from_arrays,
@@ -24,10 +23,9 @@ from fedbn.federation.family_message import (
 )
 from fedbn.federation.rounds import require_quorum
 from fedbn.federation.run_remarks import run_remarks
-from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult, ServerState
-from server.replies import LOG, arrays_in, content_of, replies_by_node
+from server.replies import LOG, arrays_in, read_replies, record_of, task_record
 
 COUNTS = f"{MessageType.QUERY}.counts"
 
@@ -98,45 +96,16 @@ def answers_to(
     number: int = 1,
 ) -> tuple[dict[str, FamilyAnswer], dict[str, str]]:
     """Site -> its checked answer to one request for counts, and site -> why it has none."""
-    messages = _messages(nodes, wanted, result.schema, result.rounds)
-    return _sort_out(replies_by_node(grid, messages, timeout), nodes, wanted, experiment, number)
+    task = task_record(result.schema, result.rounds)
+    content = RecordDict({"task": task, "families": record_of(request_to_arrays(wanted))})
+    messages = [Message(content, node, COUNTS) for node in sorted(nodes)]
 
+    def read(reply: RecordDict, node: int) -> FamilyAnswer:
+        arrays = arrays_in(reply, ANSWERS, experiment.limits, nodes[node])
+        return answer_from_arrays(arrays, wanted, experiment.learner.ess, sender=nodes[node])
 
-def _messages(
-    nodes: Mapping[int, str], wanted: FamilyRequest, schema: Schema, number: int
-) -> list[Message]:
-    task = ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash, "round": number})
-    arrays = {key: Array(array) for key, array in request_to_arrays(wanted).items()}
-    return [
-        Message(RecordDict({"task": task, "families": ArrayRecord(arrays)}), node, COUNTS)
-        for node in sorted(nodes)
-    ]
-
-
-def _sort_out(
-    by_node: Mapping[int, Message],
-    nodes: Mapping[int, str],
-    wanted: FamilyRequest,
-    experiment: Experiment,
-    number: int,
-) -> tuple[dict[str, FamilyAnswer], dict[str, str]]:
-    """Site -> its answer, and site -> the reason why it has none."""
-    answers: dict[str, FamilyAnswer] = {}
-    refused: dict[str, str] = {}
-    for node, client in nodes.items():
-        try:
-            if node not in by_node:
-                raise MessageError(f"{client}: no reply")
-            answers[client] = _answer(by_node[node], client, wanted, experiment)
-        except MessageError as error:
-            refused[client] = f"counts {number}: {error}"
-            LOG.warning("refused: %s", refused[client])
-    return answers, refused
-
-
-def _answer(
-    reply: Message, client: str, wanted: FamilyRequest, experiment: Experiment
-) -> FamilyAnswer:
-    content, limits = content_of(reply, client), experiment.limits
-    arrays = arrays_in(content, "counts", client=client, limits=limits, keys=ANSWER_KEYS)
-    return answer_from_arrays(arrays, wanted, experiment.learner.ess, sender=client)
+    found, reasons = read_replies(grid, messages, nodes, timeout, read)
+    refused = {nodes[node]: f"counts {number}: {reason}" for node, reason in reasons.items()}
+    for reason in refused.values():
+        LOG.warning("refused: %s", reason)
+    return {nodes[node]: answer for node, answer in found.items()}, refused

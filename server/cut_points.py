@@ -30,9 +30,10 @@ from fedbn.federation.histogram_message import (
     kinds_from_text,
     question_to_text,
 )
+from fedbn.federation.records import HISTOGRAM as FORM
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.settings import Experiment
-from server.replies import LOG, content_of, replies_by_node
+from server.replies import LOG, read_replies, values_in
 
 HISTOGRAM = f"{MessageType.QUERY}.histogram"
 
@@ -115,24 +116,16 @@ def _answers(
     read: Callable[[object, int], Answer],
 ) -> dict[int, Answer]:
     """Node -> its answer, of those that answer well; why another does not is logged."""
-    asked = sorted(nodes)
-    requests = [
-        Message(RecordDict({"question": ConfigRecord({"text": question})}), node, HISTOGRAM)
-        for node in asked
-    ]
-    answers: dict[int, Answer] = {}
-    silent = set(asked)
-    for node, reply in replies_by_node(grid, requests, timeout).items():
-        silent.discard(node)
-        try:
-            record = content_of(reply, _name(node)).get("histogram")
-            if not isinstance(record, ConfigRecord):
-                raise MessageError(f"{_name(node)}: a reply must hold a histogram")
-            answers[node] = read(record.get("text"), node)
-        except MessageError as error:
-            LOG.warning("no histogram: %s", error)
-    for node in sorted(silent):
-        LOG.warning("no histogram: %s: no reply", _name(node))
+    names = {node: _name(node) for node in sorted(nodes)}
+    record = ConfigRecord({"text": question})
+    requests = [Message(RecordDict({"question": record}), node, HISTOGRAM) for node in names]
+
+    def read_text(reply: RecordDict, node: int) -> Answer:
+        return read(values_in(reply, FORM, names[node])["text"], node)
+
+    answers, refused = read_replies(grid, requests, names, timeout, read_text)
+    for reason in refused.values():
+        LOG.warning("no histogram: %s", reason)
     if not answers:
         raise QuorumError("cut points need the histograms of one site at least; none answered")
-    return dict(sorted(answers.items()))
+    return answers

@@ -24,13 +24,14 @@ from fedbn.federation.agreement import (
     own_states,
     remark,
 )
+from fedbn.federation.records import SCHEMA
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import require_quorum
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import ServerState
 from fedbn.wording import count_of, list_some, printable
-from server.replies import LOG, content_of, diagnostic, replies_by_node
+from server.replies import LOG, content_of, diagnostic, replies_by_node, values_in
 
 REPORT = f"{MessageType.QUERY}.report"
 SOMEBODY = ConsensusSettings(min_replies=1, min_fraction=0.0)
@@ -233,7 +234,5 @@ def _label(reply: Message | None) -> str | None:
 def _schema(reply: Message | None, client: str, limits: Limits | None) -> Schema:
     if reply is None:
         raise MessageError(f"{client}: no reply")
-    record = content_of(reply, client).get("schema")
-    if not isinstance(record, ConfigRecord):
-        raise MessageError(f"{client}: a reply must hold a schema")
-    return schema_from_text(record.get("text"), record.get("hash"), limits=limits, sender=client)
+    told = values_in(content_of(reply, client), SCHEMA, client)
+    return schema_from_text(told["text"], told["hash"], limits=limits, sender=client)

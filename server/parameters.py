@@ -12,15 +12,15 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
+from flwr.app import Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
-from fedbn.errors import DataError, MessageError, NetworkError
+from fedbn.errors import DataError, NetworkError
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
-from fedbn.federation.moments_message import MOMENTS_KEYS, moments_from_arrays
+from fedbn.federation.moments_message import MOMENTS as FORM
+from fedbn.federation.moments_message import moments_from_arrays
 from fedbn.federation.parameter_sources import ParameterSources, remarks_on
-from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult
 from fedbn.networks.family_counts import FamilyTables, families_of
@@ -29,7 +29,7 @@ from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 from fedbn.networks.network import BayesianNetwork
 from server.counting import answers_to
-from server.replies import arrays_in, content_of, replies_by_node
+from server.replies import arrays_in, read_replies, record_of, task_record
 
 LOG = logging.getLogger("fedbn.server.parameters")
 """A log of its own: a command that is told the sources says all of it itself."""
@@ -134,32 +134,18 @@ def _equations(
 ) -> FittedParameters:
     dag, schema = result.consensus.dag, result.schema
     asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
-    record = ArrayRecord({key: Array(array) for key, array in to_arrays(asked).items()})
-    task = ConfigRecord(
-        {"text": schema_to_text(schema), "hash": schema.hash, "round": result.rounds}
-    )
-    messages = [
-        Message(RecordDict({"task": task, "consensus": record}), node, MOMENTS)
-        for node in sorted(nodes)
-    ]
-    moments: dict[str, Moments] = {}
-    refused: dict[str, str] = {}
-    for node, reply in replies_by_node(grid, messages, timeout).items():
-        client = nodes[node]
-        try:
-            moments[client] = _moments(reply, client, result, experiment)
-        except MessageError as error:
-            refused[client] = str(error)
-    refused |= {name: f"{name}: no reply" for name in {*nodes.values()} - {*moments, *refused}}
+    record = record_of(to_arrays(asked))
+    content = RecordDict({"task": task_record(schema, result.rounds), "consensus": record})
+    messages = [Message(content, node, MOMENTS) for node in sorted(nodes)]
+
+    def read(reply: RecordDict, node: int) -> Moments:
+        arrays = arrays_in(reply, FORM, experiment.limits, nodes[node])
+        return moments_from_arrays(arrays, dag, schema, sender=nodes[node])
+
+    found, reasons = read_replies(grid, messages, nodes, timeout, read)
+    moments = {nodes[node]: answer for node, answer in found.items()}
+    refused = {nodes[node]: reason for node, reason in reasons.items()}
     sources = ParameterSources(tuple(sorted(moments)), tuple(sorted(refused.items())))
     return _fit_if_answered(
         sources, lambda: linear_gaussian_of(dag, pooled_moments(moments, family_pairs(dag)))
     )
-
-
-def _moments(
-    reply: Message, client: str, result: FederationResult, experiment: Experiment
-) -> Moments:
-    content, limits = content_of(reply, client), experiment.limits
-    arrays = arrays_in(content, "moments", client=client, limits=limits, keys=MOMENTS_KEYS)
-    return moments_from_arrays(arrays, result.consensus.dag, result.schema, sender=client)

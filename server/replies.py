@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
-from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
+from numpy.typing import NDArray
 
+from fedbn.data.dataset import Schema
 from fedbn.errors import MessageError
-from fedbn.federation.message import ARRAY_KEYS
-from fedbn.federation.npy import Arrays, arrays_of_npy
 from fedbn.federation.reply_limits import Limits
+from fedbn.federation.schema_text import schema_to_text
+from fedbn.wire.arrays import ArrayFormat
+from fedbn.wire.npy import Arrays
+from fedbn.wire.records import RecordFormat
+from fedbn.wire.sender import said_by
 from fedbn.wording import printable
 
 LOG = logging.getLogger("fedbn.server")
@@ -21,6 +26,7 @@ FAILED = "failed"
 """The word of a site that could not do its part, whatever hindered it (`clients.door`)."""
 
 Value = TypeVar("Value", int, float, str)
+T = TypeVar("T")
 
 
 def replies_by_node(
@@ -46,6 +52,43 @@ def replies_by_node(
     return found
 
 
+def read_replies(
+    grid: Grid,
+    messages: Iterable[Message],
+    names: Mapping[int, str],
+    timeout: float | None,
+    read: Callable[[RecordDict, int], T],
+) -> tuple[dict[int, T], dict[int, str]]:
+    """What is read of the replies to these messages, and why there is nothing of the others.
+
+    Parameters
+    ----------
+    names : node id -> client name, of all that are asked.
+    read : content and node id -> a checked value; raises MessageError.
+
+    Returns
+    -------
+    Node id -> value, and node id -> reason, which names the client.
+    """
+    by_node = replies_by_node(grid, messages, timeout)
+    found: dict[int, T] = {}
+    refused: dict[int, str] = {}
+    for node, client in names.items():
+        try:
+            if node not in by_node:
+                raise MessageError(f"{client}: no reply")
+            found[node] = read(content_of(by_node[node], client), node)
+        except MessageError as error:
+            refused[node] = str(error)
+    return found, refused
+
+
+def task_record(schema: Schema, number: int, **more: str) -> ConfigRecord:
+    """What a request of round `number` is about; `more` are texts that go with it."""
+    told: dict[str, Any] = {"text": schema_to_text(schema), "hash": schema.hash, "round": number}
+    return ConfigRecord(told | {key: text for key, text in more.items() if text})
+
+
 def may_answer(reply: Message, request: Message) -> bool:
     """Whether the reply comes from the node that was asked, or is Flower's word that it is gone."""
     return reply.has_error() or reply.metadata.src_node_id == request.metadata.dst_node_id
@@ -63,20 +106,24 @@ def content_of(reply: Message, client: str) -> RecordDict:
     return reply.content
 
 
-def arrays_in(
-    content: RecordDict,
-    name: str,
-    *,
-    client: str,
-    limits: Limits,
-    keys: tuple[str, ...] = ARRAY_KEYS,
-) -> Arrays:
-    """The arrays of the record `name`; raises MessageError unless there are these within limits."""
-    record = content.get(name)
+def arrays_in(content: RecordDict, form: ArrayFormat, limits: Limits, client: str) -> Arrays:
+    """The arrays of a form in a reply; raises MessageError unless there are these within limits."""
+    record = content.get(form.name)
     if not isinstance(record, ArrayRecord):
-        raise MessageError(f"{client}: a reply must hold the arrays of {name}")
+        raise MessageError(f"{client}: a reply must hold the arrays of {form.name}")
     parts = [(key, bytes(array.data)) for key, array in record.items()]
-    return arrays_of_npy(parts, keys, limits=limits, sender=client)
+    return form.read(parts, max_bytes=limits.max_bytes, sender=client)
+
+
+def values_in(content: RecordDict, form: RecordFormat, client: str) -> Mapping[str, Any]:
+    """The values of a record in a reply; raises MessageError unless they are as it was declared."""
+    with said_by(client):
+        return form.read(content.get(form.name))
+
+
+def record_of(arrays: Mapping[str, NDArray[Any]]) -> ArrayRecord:
+    """The record of a message's arrays."""
+    return ArrayRecord({key: Array(array) for key, array in arrays.items()})
 
 
 def diagnostic(content: RecordDict, key: str, kind: type[Value]) -> Value | None:

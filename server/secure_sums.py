@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
+from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 from fedbn.arrays import Masked
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, MessageError, QuorumError
-from fedbn.federation.npy import array_of_npy
 from fedbn.federation.parameter_sources import ParameterSources
-from fedbn.federation.schema_text import schema_to_text
+from fedbn.federation.records import KEYS as KEY_RECORD
+from fedbn.federation.records import MASKED
+from fedbn.federation.reply_limits import Limits
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import (
     SecureResult,
@@ -32,12 +33,21 @@ from fedbn.federation.secure_rounds import (
     terms_of,
 )
 from fedbn.federation.settings import Experiment
-from fedbn.secure.masks import SIGNED, unmasked_sum
+from fedbn.secure.masks import unmasked_sum
 from fedbn.secure.requests import SumRequest, to_bytes
 from fedbn.secure.session import Member, Terms
+from fedbn.wire.sender import said_by
 from server.handshake import Handshake
 from server.parameters import FittedParameters, tell
-from server.replies import LOG, content_of, diagnostic, replies_by_node
+from server.replies import (
+    LOG,
+    arrays_in,
+    content_of,
+    diagnostic,
+    replies_by_node,
+    task_record,
+    values_in,
+)
 
 KEYS, SUMS = f"{MessageType.QUERY}.keys", f"{MessageType.TRAIN}.sums"
 GONE = 5
@@ -190,26 +200,15 @@ def _members(cohort: Cohort, shaken: Handshake, run: str) -> list[Member]:
     schema = shaken.state.schema
     contents = {}
     for node in cohort.clients:
-        task = ConfigRecord({"text": schema_to_text(schema), "hash": schema.hash, "round": 1})
-        task["run"] = run
-        if remark := shaken.remarks.get(node, ""):
-            task["report"] = remark
+        task = task_record(schema, 1, run=run, report=shaken.remarks.get(node, ""))
         contents[node] = RecordDict({"task": task})
     answers = cohort.ask(KEYS, contents)
     return [_member(answer, cohort.clients[node]) for node, answer in answers.items()]
 
 
 def _member(answer: RecordDict, client: str) -> Member:
-    record = answer.get("keys")
-    public = record.get("public") if isinstance(record, ConfigRecord) else None
-    if not isinstance(record, ConfigRecord) or not isinstance(public, bytes) or len(public) != 32:
-        raise QuorumError(f"{client}: the answer must hold a public key of 32 bytes")
-    name, signature = record.get("name"), record.get("signature")
-    return Member(
-        name=name if isinstance(name, str) else client,
-        public=public.hex(),
-        signature=signature.hex() if isinstance(signature, bytes) else "",
-    )
+    key = _of_all(lambda: values_in(answer, KEY_RECORD, client))
+    return Member(key.get("name", client), key["public"].hex(), key.get("signature", b"").hex())
 
 
 def _ask_masked(cohort: Cohort, data: bytes, terms: Terms) -> list[Masked]:
@@ -233,12 +232,18 @@ def _ask_masked(cohort: Cohort, data: bytes, terms: Terms) -> list[Masked]:
 
 
 def _vector(answer: RecordDict, client: str) -> Masked:
-    record = answer.get("sums")
-    array = record.get("masked") if isinstance(record, ArrayRecord) else None
+    def read() -> Masked:
+        with said_by(client):
+            arrays = arrays_in(answer, MASKED, Limits(max_bytes=MAX_BYTES), client)
+            masked: Masked = MASKED.decode(arrays)["masked"]
+            return masked
+
+    return _of_all(read)
+
+
+def _of_all(read: Callable[[], T]) -> T:
+    """What is read of an answer; what is wrong with it ends the run, as nobody may be missing."""
     try:
-        vector = array_of_npy(b"" if array is None else bytes(array.data), max_bytes=MAX_BYTES)
+        return read()
     except MessageError as error:
-        raise QuorumError(f"{client}: {error}") from None
-    if vector.dtype not in SIGNED or vector.ndim != 1:
-        raise QuorumError(f"{client}: the answer must be a masked vector")
-    return vector
+        raise QuorumError(str(error)) from None

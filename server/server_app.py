@@ -146,7 +146,7 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
     QuorumError : there are too few good replies.
     ResultsError : the state cannot be kept, or not be read to resume.
     """
-    require_private_run(experiment)
+    require_private_run(experiment.for_site)
     require_choosable(experiment)
     if experiment.consensus.aggregation != "open":
         shaken = handshake(grid, experiment, None)

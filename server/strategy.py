@@ -12,10 +12,8 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from logging import INFO, WARNING
-from typing import Any
 
 from flwr.app import (
-    Array,
     ArrayRecord,
     ConfigRecord,
     Message,
@@ -29,14 +27,21 @@ from flwr.serverapp.strategy import Strategy
 from fedbn.consensus.remarks import remarks
 from fedbn.errors import MessageError
 from fedbn.federation import rounds
-from fedbn.federation.message import StructureMessage, rungs_from_arrays, to_arrays
+from fedbn.federation.message import STRUCTURES, StructureMessage, rungs_from_arrays, to_arrays
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import Progress
 from fedbn.federation.run_remarks import run_remarks
-from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, ServerState
-from server.replies import LOG, arrays_in, content_of, diagnostic, may_answer
+from server.replies import (
+    LOG,
+    arrays_in,
+    content_of,
+    diagnostic,
+    may_answer,
+    record_of,
+    task_record,
+)
 
 
 class StructuralConsensus(Strategy):
@@ -98,10 +103,7 @@ class StructuralConsensus(Strategy):
         for node in sorted(self.clients, key=self.clients.__getitem__):
             if node not in present:
                 continue
-            text = schema_to_text(schema)
-            task = ConfigRecord({"text": text, "hash": schema.hash, "round": number})
-            if remark := self.remarks.pop(node, ""):
-                task["report"] = remark
+            task = task_record(schema, number, report=self.remarks.pop(node, ""))
             content = RecordDict({"task": task})
             if len(arrays):
                 content["consensus"] = arrays
@@ -175,7 +177,7 @@ class StructuralConsensus(Strategy):
     def _decode(self, client: str, reply: Message) -> ClientReply:
         """The reply as checked structures; raises MessageError naming client and reason."""
         content = content_of(reply, client)
-        arrays = arrays_in(content, "structures", client=client, limits=self.limits)
+        arrays = arrays_in(content, STRUCTURES, self.limits, client)
         message, left_out = rungs_from_arrays(
             arrays, self.state.schema, limits=self.limits, sender=client
         )
@@ -203,8 +205,7 @@ def consensus_arrays(state: ServerState) -> ArrayRecord:
         return ArrayRecord()
     schema, dag = state.schema, state.result.consensus.dag
     message = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
-    arrays: dict[str, Any] = to_arrays(message)
-    return ArrayRecord({key: Array(array) for key, array in arrays.items()})
+    return record_of(to_arrays(message))
 
 
 def round_metrics(state: ServerState, good: int, refused: int) -> MetricRecord:

@@ -18,7 +18,7 @@ from flwr.app import Context, Error, Message, RecordDict
 from flwr.serverapp import Grid
 from flwr.supercore.task_identity import TaskIdentity  # the one private import of fedbn
 
-from clients.site import simulating
+from simulations.sites.client_app import simulating
 
 SERVER_NODE = 1
 APP_RAISED = 2
@@ -31,8 +31,8 @@ AppSource = Callable[[], Callable[[Message, Context], Message]]
 
 
 def fedbn_app() -> Callable[[Message, Context], Message]:
-    """fedbn's own client app."""
-    from clients.client_app import app
+    """fedbn's own client app, as simulations have it."""
+    from simulations.sites.client_app import app
 
     return app
 

@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from clients.divided_table import Simulation
-from clients.local_data import simulation, with_found_cuts
 from fedbn.extras import require_installed
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config
@@ -23,6 +21,8 @@ from fedbn.graphs.dag import positions
 from fedbn.setting import require_one_of as one_of
 from server.parameters import Network
 from server.server_app import Federated, agreed_schema, federate
+from simulations.sites.divided_table import Simulation
+from simulations.sites.tables import simulation, with_found_cuts
 
 if TYPE_CHECKING:
     from fedbn.federation.parameter_sources import ParameterSources

@@ -25,6 +25,18 @@ def modules_after(statement: str) -> set[str]:
     return {name.split(".")[0] for name in json.loads(done.stdout)}
 
 
+def test_what_bundles_of_simulations_hold_imports_nothing_else_of_simulations() -> None:
+    room = ROOT / "simulations" / "sites"
+    imported = {
+        node.module
+        for path in room.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("simulations")
+    }
+    assert "simulations.sites.request" in imported
+    assert all(module.startswith("simulations.sites.") for module in imported)
+
+
 @pytest.mark.parametrize(
     "module",
     [

@@ -185,10 +185,12 @@ def schema_words(schema: Schema) -> str:
 def histogram_words(text: str) -> str:
     """What an answer to a question for histograms says, for people.
 
-    >>> histogram_words('{"age":[[3072,4],[3073,1]]}'), histogram_words('{"age":true}')
-    ('counts of the numbers of 1 column in 2 buckets', 'which 1 column holds numbers')
+    >>> histogram_words('{"columns":{"age":[[3072,4],[3073,1]]}}')
+    'counts of the numbers of 1 column in 2 buckets'
+    >>> histogram_words('{"columns":{"age":true}}')
+    'which 1 column holds numbers'
     """
-    content = json.loads(text)
+    content = json.loads(text)["columns"]
     columns = count_of(len(content), "column")
     if all(isinstance(found, bool) for found in content.values()):
         return f"which {columns} holds numbers"

@@ -31,7 +31,6 @@ count different numbers of rows, and own scores that are not those of the counts
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -41,8 +40,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import DataError, MessageError, StructureError
-from fedbn.federation.npy import Arrays, require_keys
+from fedbn.errors import MessageError
 from fedbn.networks.family_counts import (
     MAX_ROWS,
     SMALL_CELLS,
@@ -52,12 +50,14 @@ from fedbn.networks.family_counts import (
     count_families,
 )
 from fedbn.scores.family_scores import own_scores
+from fedbn.wire.arrays import ArrayFormat, Field, Mark, unpack_bits
+from fedbn.wire.npy import Arrays
+from fedbn.wire.sender import said_by
 
 __all__ = [
-    "ANSWER_KEYS",
+    "ANSWERS",
     "MAX_SITE_ROWS",
-    "REQUEST_KEYS",
-    "VERSION",
+    "REQUESTS",
     "FamilyAnswer",
     "FamilyRequest",
     "answer_from_arrays",
@@ -69,27 +69,38 @@ __all__ = [
 ]
 
 VERSION = 4
-"""Version of both forms; another one is refused."""
+"""Of both forms."""
 
 MAX_SITE_ROWS = MAX_ROWS >> 12
 """Rows of one site at most, so that no site alone can make the sum over 4,096 sites too large."""
 
-REQUEST_KEYS = ("header", "nodes", "parents", "indptr")
-ANSWER_KEYS = ("header", "given", "seen", "gaps", "cells", "own")
-
 _WIDTHS = (np.uint8, np.uint16, np.uint32, np.uint64)
-_TYPES: Mapping[str, tuple[Any, ...]] = {
-    "header": (np.uint8,),
-    "nodes": (np.int32,),
-    "parents": (np.int32,),
-    "indptr": (np.int64,),
-    "given": (np.uint8,),
-    "seen": (np.uint8,),
-    "gaps": _WIDTHS,
-    "cells": _WIDTHS,
-    "own": (np.int64,),
-}
-_HEADER_LENGTH = 2 + 32
+_WITH_OWN = Mark("mark of own scores", 2)
+
+REQUESTS = ArrayFormat(
+    "families",
+    version=VERSION,
+    about="schema",
+    marks=(_WITH_OWN,),
+    fields=(
+        Field("nodes", np.int32, ("F",), below="n"),
+        Field("parents", np.int32, ("P",), below="n"),
+        Field("indptr", np.int64, ("F + 1",), rises_to="P"),
+    ),
+)
+ANSWERS = ArrayFormat(
+    "counts",
+    version=VERSION,
+    about="request",
+    marks=(_WITH_OWN,),
+    fields=(
+        Field("given", np.uint8, ("G",)),
+        Field("seen", np.uint8, ("C",)),
+        Field("gaps", _WIDTHS, ("L",), narrow=True),
+        Field("cells", _WIDTHS, ("K",), least=1, most=MAX_ROWS, narrow=True),
+        Field("own", np.int64, ("O",)),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -104,7 +115,7 @@ class FamilyRequest:
         """SHA-256 of the request's arrays, which the answer repeats."""
         arrays = request_to_arrays(self)
         summed = hashlib.sha256()
-        for key in REQUEST_KEYS:
+        for key in REQUESTS.keys:
             data = arrays[key].tobytes()
             summed.update(len(data).to_bytes(8, "little") + data)
         return summed.digest()
@@ -129,16 +140,15 @@ def answer_request(request: FamilyRequest, dataset: Dataset, ess: float) -> Fami
 
 
 def request_to_arrays(request: FamilyRequest) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a request, in the order of REQUEST_KEYS."""
+    """The arrays of a request, as `REQUESTS` has them."""
     families = request.tables.families
-    parents = [parent for family in families for parent in family.parents]
-    header = bytes([VERSION, request.with_own]) + bytes.fromhex(request.tables.schema.hash)
-    return {
-        "header": np.frombuffer(header, dtype=np.uint8),
-        "nodes": np.array([family.node for family in families], dtype=np.int32),
-        "parents": np.array(parents, dtype=np.int32),
-        "indptr": np.cumsum([0, *(len(f.parents) for f in families)], dtype=np.int64),
-    }
+    return REQUESTS.encode(
+        bytes.fromhex(request.tables.schema.hash),
+        (request.with_own,),
+        nodes=[family.node for family in families],
+        parents=np.array([parent for family in families for parent in family.parents], np.int32),
+        indptr=np.cumsum([0, *(len(family.parents) for family in families)]),
+    )
 
 
 def request_from_arrays(arrays: Arrays, schema: Schema, *, sender: str = "server") -> FamilyRequest:
@@ -148,34 +158,30 @@ def request_from_arrays(arrays: Arrays, schema: Schema, *, sender: str = "server
     ------
     MessageError : naming the sender and the first thing that is wrong.
     """
-    try:
-        _check_types(arrays, REQUEST_KEYS)
-        with_own = _checked_header(arrays["header"], bytes.fromhex(schema.hash), "schema")
-        nodes, parents, indptr = arrays["nodes"], arrays["parents"], arrays["indptr"]
-        _check_indptr(nodes, parents, indptr)
-        bounds = pairwise(indptr.tolist())
+    with said_by(sender):
+        found = REQUESTS.decode(arrays, bytes.fromhex(schema.hash), n=schema.n)
         families = tuple(
-            Family(node, tuple(parents[first:last].tolist()))
-            for node, (first, last) in zip(nodes.tolist(), bounds, strict=True)
+            Family(node, tuple(found["parents"][first:last].tolist()))
+            for node, (first, last) in zip(
+                found["nodes"].tolist(), pairwise(found["indptr"].tolist()), strict=True
+            )
         )
-        return FamilyRequest(FamilyTables(schema, families), with_own)
-    except (MessageError, StructureError, DataError) as error:
-        raise MessageError(f"{sender}: {error}") from None
+        return FamilyRequest(FamilyTables(schema, families), bool(found.marks[_WITH_OWN.name]))
 
 
 def answer_to_arrays(request: FamilyRequest, answer: FamilyAnswer) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an answer, in the order of ANSWER_KEYS."""
-    header = bytes([VERSION, request.with_own]) + request.digest
+    """The arrays of an answer, as `ANSWERS` has them."""
     place = answer.counts.tables.place
     seen, gaps, cells = _pack(answer.counts)
-    return {
-        "header": np.frombuffer(header, dtype=np.uint8),
-        "given": np.packbits([family in place for family in request.tables.families]),
-        "seen": seen,
-        "gaps": gaps,
-        "cells": cells,
-        "own": np.array(answer.own),
-    }
+    return ANSWERS.encode(
+        request.digest,
+        (request.with_own,),
+        given=np.packbits([family in place for family in request.tables.families]),
+        seen=seen,
+        gaps=gaps,
+        cells=cells,
+        own=answer.own,
+    )
 
 
 def answer_from_arrays(
@@ -194,32 +200,18 @@ def answer_from_arrays(
     ------
     MessageError : naming the sender and the first thing that is wrong.
     """
-    try:
-        _check_types(arrays, ANSWER_KEYS)
-        with_own = _checked_header(arrays["header"], request.digest, "request")
-        if with_own != request.with_own:
+    with said_by(sender):
+        found = ANSWERS.decode(arrays, request.digest)
+        if bool(found.marks[_WITH_OWN.name]) != request.with_own:
             raise MessageError("own scores must be there if, and only if, they were asked for")
-        tables = tables_given(arrays["given"], request)
-        counts = _unpack(arrays["seen"], arrays["gaps"], arrays["cells"], tables)
+        tables = tables_given(found["given"], request)
+        counts = _unpack(found["seen"], found["gaps"], found["cells"], tables)
         if not 1 <= counts.rows <= MAX_SITE_ROWS:
             raise MessageError(
                 f"counts must be of at least 1 row and at most {MAX_SITE_ROWS}, not {counts.rows}"
             )
-        _check_own(arrays["own"], counts, request, ess)
-        return FamilyAnswer(counts, arrays["own"])
-    except (MessageError, DataError) as error:
-        raise MessageError(f"{sender}: {error}") from None
-
-
-def _check_types(arrays: Arrays, keys: tuple[str, ...]) -> None:
-    require_keys(arrays, keys)
-    for key in keys:
-        if arrays[key].dtype not in map(np.dtype, _TYPES[key]) or arrays[key].ndim != 1:
-            names = " or ".join(str(np.dtype(kind)) for kind in _TYPES[key])
-            raise MessageError(
-                f"{key} must be {names} with one axis, not {arrays[key].dtype} "
-                f"{list(arrays[key].shape)}"
-            )
+        _check_own(found["own"], counts, request, ess)
+        return FamilyAnswer(counts, found["own"])
 
 
 def _pack(
@@ -233,7 +225,7 @@ def _pack(
     bits[place[small]] = True
     gaps = np.diff(place[~small], prepend=-1) - 1
     cells = np.concatenate([counts.counts[small], counts.counts[~small]])
-    return np.packbits(bits), _narrow(gaps), _narrow(cells)
+    return np.packbits(bits), gaps, cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +278,7 @@ def tables_given(given: npt.NDArray[np.uint8], request: FamilyRequest) -> Family
     MessageError : they are others, or `given` is not of the request's length.
     """
     families = request.tables.families
-    bits = _bits("given", given, len(families), "families")
+    bits = unpack_bits("given", given, len(families), "families")
     if bits.all():
         return request.tables
     if request.with_own or not bits.any():
@@ -294,18 +286,6 @@ def tables_given(given: npt.NDArray[np.uint8], request: FamilyRequest) -> Family
         raise MessageError(f"the counts of {least} must be given, found {int(bits.sum())}")
     kept = tuple(family for family, bit in zip(families, bits.tolist(), strict=True) if bit)
     return FamilyTables(request.tables.schema, kept)
-
-
-def _bits(key: str, packed: npt.NDArray[np.uint8], size: int, what: str) -> npt.NDArray[np.bool_]:
-    """Bits that were packed; raises MessageError unless there are `size` of them."""
-    if packed.size != (size + 7) // 8:
-        raise MessageError(
-            f"{key} must have {(size + 7) // 8} bytes for {size} {what}, not {packed.size}"
-        )
-    bits = np.unpackbits(packed).astype(np.bool_)
-    if bits[size:].any():
-        raise MessageError(f"{key} must end with zeros after {size} bits")
-    return bits[:size]
 
 
 def _unpack(
@@ -316,18 +296,12 @@ def _unpack(
 ) -> FamilyCounts:
     """The counts; raises MessageError unless `_pack` would give the same bytes."""
     layout = _Layout.of(tables)
-    bits = _bits("seen", seen, layout.small_cells, "cells")
+    bits = unpack_bits("seen", seen, layout.small_cells, "cells")
     filled = int(bits.sum()) + gaps.size
     if cells.size != filled:
         raise MessageError(
             f"cells must be [{filled}], as seen says and gaps, not {list(cells.shape)}"
         )
-    largest = int(cells.max(initial=0))
-    if cells.size and (cells == 0).any():
-        raise MessageError("a cell that is named must count at least 1 row")
-    if largest > MAX_ROWS:
-        raise MessageError(f"a count must lie between 1 and {MAX_ROWS}, not {largest}")
-    _check_narrow("cells", cells)
     places = np.concatenate(
         [
             layout.places(True, np.flatnonzero(bits)),
@@ -340,55 +314,9 @@ def _unpack(
 
 def _after_gaps(gaps: npt.NDArray[Any], size: int) -> npt.NDArray[np.int64]:
     """The cells that gaps of empty ones precede; MessageError unless all are below `size`."""
-    _check_narrow("gaps", gaps)
     if int(gaps.max(initial=0)) > size or float(gaps.astype(np.float64).sum()) > size - gaps.size:
         raise MessageError(f"gaps must lead to cells below {size}")
     return np.asarray(np.cumsum(gaps.astype(np.int64) + 1) - 1)
-
-
-def _narrow(values: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    return values.astype(_narrowest(int(values.max(initial=0))))
-
-
-def _check_narrow(key: str, values: npt.NDArray[Any]) -> None:
-    largest = int(values.max(initial=0))
-    if values.dtype != _narrowest(largest):
-        raise MessageError(
-            f"{key} must be {_narrowest(largest)}, as the largest is {largest}, not {values.dtype}"
-        )
-
-
-def _narrowest(largest: int) -> np.dtype[Any]:
-    """The first of the types of counts that holds a number."""
-    return next(np.dtype(kind) for kind in _WIDTHS if largest <= np.iinfo(kind).max)
-
-
-def _checked_header(header: npt.NDArray[np.uint8], expected: bytes, what: str) -> bool:
-    """Whether own scores are concerned."""
-    if header.shape != (_HEADER_LENGTH,):
-        raise MessageError(f"header must have {_HEADER_LENGTH} bytes, not {list(header.shape)}")
-    if header[0] != VERSION:
-        raise MessageError(f"the version of counts must be {VERSION}, not {header[0]}")
-    if header[1] > 1:
-        raise MessageError(f"the mark of own scores must be 0 or 1, not {header[1]}")
-    found = header[2:].tobytes()
-    if found != expected:
-        raise MessageError(
-            f"the hash of the {what} must be {expected.hex()[:12]}..., not {found.hex()[:12]}..."
-        )
-    return bool(header[1])
-
-
-def _check_indptr(
-    nodes: npt.NDArray[np.int32], parents: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64]
-) -> None:
-    within = bool(((indptr >= 0) & (indptr <= parents.size)).all())
-    shaped = indptr.size == nodes.size + 1 and within
-    if not shaped or indptr[0] != 0 or indptr[-1] != parents.size or (np.diff(indptr) < 0).any():
-        raise MessageError(
-            f"indptr must be [{nodes.size + 1}] and rise from 0 to the number of parents, "
-            f"{parents.size}"
-        )
 
 
 def _check_own(

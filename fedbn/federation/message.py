@@ -15,15 +15,13 @@ edge being there in both directions, and the receiver takes the canonical member
 consistent extension by Dor and Tarsi with ties by name order, which depends on the class alone.
 
 The encoding is canonical: equal messages have equal bytes. Whoever receives a message trusts none
-of it: :func:`from_arrays` checks version, schema, types, shapes, index ranges, order, in-degree,
-counts and acyclicity; before it, `fedbn.federation.npy` refuses bytes that claim more than they
-hold. Column names and states travel once, as the JSON text of a Schema.
+of it: what is declared in `STRUCTURES` its codec checks (`fedbn.wire.arrays`), order, in-degree,
+counts and acyclicity :func:`from_arrays`. Column names and states travel once, as the JSON text of
+a Schema.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -32,31 +30,35 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbn.data.dataset import Schema
-from fedbn.errors import MessageError, StructureError
-from fedbn.federation.npy import Arrays, require_keys
+from fedbn.errors import MessageError
 from fedbn.federation.reply_limits import Limits
 from fedbn.graphs.dag import DAG, matrix_of_pairs
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.limits import STATUSES
+from fedbn.wire.arrays import ArrayFormat, Field, Mark
+from fedbn.wire.npy import Arrays
+from fedbn.wire.sender import said_by
 from fedbn.wording import count_of
-
-VERSION = 3
-"""Version of the format; a message of another version is refused."""
 
 FORMS = ("dag", "cpdag")
 """How structures travel; their positions are the codes on the wire."""
 
-ARRAY_KEYS = ("header", "edges", "indptr", "weights", "row_weights")
-"""The keys of a message, no more and no fewer."""
+_WEIGHTS = Field("weights", np.float64, ("B",), above=0)
+_ROW_WEIGHTS = Field("row_weights", np.float64, ("B",), least=1, ascends=True)
 
-_DTYPES: Mapping[str, Any] = {
-    "header": np.uint8,
-    "edges": np.int32,
-    "indptr": np.int64,
-    "weights": np.float64,
-    "row_weights": np.float64,
-}
-_HEADER_LENGTH = 3 + 32
+STRUCTURES = ArrayFormat(
+    "structures",
+    version=3,
+    about="schema",
+    marks=(Mark("status", len(STATUSES)), Mark("form", len(FORMS))),
+    fields=(
+        Field("edges", np.int32, ("M", 2), below="n"),
+        Field("indptr", np.int64, ("B + 1",), rises_to="M"),
+        _WEIGHTS,
+        _ROW_WEIGHTS,
+    ),
+)
+"""Structures on the wire; statuses and forms are numbered as they are listed."""
 
 
 class GraphTooLargeError(MessageError):
@@ -106,22 +108,11 @@ class StructureMessage:
         for dag in self.dags:
             if dag.names != self.names:
                 raise MessageError("every DAG of a message must be over its names, in their order")
-        for weight in self.weights:
-            if not (math.isfinite(weight) and weight > 0):
-                raise MessageError(f"a weight must be positive and finite, not {weight}")
-        _check_row_weights(self.row_weights, len(self.dags))
-
-
-def _check_row_weights(row_weights: tuple[float, ...], dags: int) -> None:
-    if len(row_weights) != dags:
-        raise MessageError(
-            f"there must be one row weight per DAG, not {len(row_weights)} of {dags}"
-        )
-    for row_weight in row_weights:
-        if not (math.isfinite(row_weight) and row_weight >= 1.0):
-            raise MessageError(f"a row weight must be at least 1 and finite, not {row_weight}")
-    if list(row_weights) != sorted(row_weights):
-        raise MessageError(f"row weights must ascend, not {list(row_weights)}")
+        sizes = {"B": len(self.dags)}
+        for field, values in ((_WEIGHTS, self.weights), (_ROW_WEIGHTS, self.row_weights)):
+            array = field.written(values)
+            field.require_shape(array, sizes)
+            field.require_values(array, sizes)
 
 
 def as_classes(message: StructureMessage) -> StructureMessage:
@@ -143,18 +134,17 @@ def as_classes(message: StructureMessage) -> StructureMessage:
 
 
 def to_arrays(message: StructureMessage) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a message, in the order of ARRAY_KEYS; see the module's docstring."""
+    """The arrays of a message, as `STRUCTURES` has them; see the module's docstring."""
     graphs = message.dags if message.form == "dag" else map(dag_to_cpdag, message.dags)
-    edges = [np.argwhere(graph.adjacency).astype(np.int32) for graph in graphs]
-    codes = [VERSION, STATUSES.index(message.status), FORMS.index(message.form)]
-    header = bytes(codes) + bytes.fromhex(message.schema_hash)
-    return {
-        "header": np.frombuffer(header, dtype=np.uint8),
-        "edges": np.ascontiguousarray(np.concatenate(edges)),
-        "indptr": np.cumsum([0, *(len(part) for part in edges)], dtype=np.int64),
-        "weights": np.array(message.weights, dtype=np.float64),
-        "row_weights": np.array(message.row_weights, dtype=np.float64),
-    }
+    edges = [np.argwhere(graph.adjacency) for graph in graphs]
+    return STRUCTURES.encode(
+        bytes.fromhex(message.schema_hash),
+        (STATUSES.index(message.status), FORMS.index(message.form)),
+        edges=np.concatenate(edges),
+        indptr=np.cumsum([0, *map(len, edges)]),
+        weights=message.weights,
+        row_weights=message.row_weights,
+    )
 
 
 def rungs_from_arrays(
@@ -177,11 +167,6 @@ def rungs_from_arrays(
         return from_arrays(arrays, schema, limits=limits, sender=sender), ()
     except GraphTooLargeError as error:
         first = error
-    try:
-        _check_shape_of_row_weights(arrays)
-        _check_row_weights(tuple(arrays["row_weights"].tolist()), arrays["weights"].size)
-    except MessageError as error:
-        raise MessageError(f"{sender}: {error}") from None
     kept, left_out = [], []
     for row_weight in np.unique(arrays["row_weights"]).tolist():
         rung = _of_class(arrays, row_weight)
@@ -201,7 +186,7 @@ def rungs_from_arrays(
 
 
 def _of_class(arrays: Arrays, row_weight: float) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of the graphs of one row weight; shapes and indptr were checked."""
+    """The arrays of the graphs of one row weight; they were decoded before."""
     indptr = arrays["indptr"]
     of = np.flatnonzero(arrays["row_weights"] == row_weight)
     parts = [arrays["edges"][indptr[b] : indptr[b + 1]] for b in of.tolist()]
@@ -235,24 +220,16 @@ def from_arrays(
     MessageError
         Naming the sender and the first thing that is wrong.
     """
-    try:
+    with said_by(sender):
         return _checked_message(arrays, schema, limits or Limits())
-    except GraphTooLargeError as error:
-        raise GraphTooLargeError(f"{sender}: {error}") from None
-    except (MessageError, StructureError) as error:
-        raise MessageError(f"{sender}: {error}") from None
 
 
 def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> StructureMessage:
-    require_keys(arrays, ARRAY_KEYS)
-    for key in ARRAY_KEYS:
-        if arrays[key].dtype != np.dtype(_DTYPES[key]):
-            raise MessageError(f"{key} must be {np.dtype(_DTYPES[key])}, not {arrays[key].dtype}")
-    status, form = _checked_header(arrays["header"], schema)
-    edges, indptr, weights = arrays["edges"], arrays["indptr"], arrays["weights"]
-    _check_sizes(edges, indptr, weights, schema.n, limits)
-    _check_shape_of_row_weights(arrays)
-    _check_edges(edges, indptr, schema.n)
+    found = STRUCTURES.decode(arrays, bytes.fromhex(schema.hash), n=schema.n)
+    form = FORMS[found.marks["form"]]
+    edges, indptr, weights = found["edges"], found["indptr"], found["weights"]
+    _check_sizes(indptr, weights.size, schema.n, limits)
+    _check_order(edges, indptr, schema.n)
     if form == "dag":
         _check_graphs(edges, indptr, schema.n, limits)
         _check_acyclic(edges, indptr, schema.n)
@@ -268,9 +245,9 @@ def _checked_message(arrays: Arrays, schema: Schema, limits: Limits) -> Structur
         schema.names,
         dags,
         tuple(weights.tolist()),
-        status,
+        STATUSES[found.marks["status"]],
         form,
-        tuple(arrays["row_weights"].tolist()),
+        tuple(found["row_weights"].tolist()),
     )
 
 
@@ -284,54 +261,15 @@ def _member(cpdag: PDAG, limits: Limits) -> DAG:
     return dag
 
 
-def _checked_header(header: npt.NDArray[np.uint8], schema: Schema) -> tuple[str, str]:
-    """Status and form."""
-    if header.shape != (_HEADER_LENGTH,):
-        raise MessageError(f"header must have {_HEADER_LENGTH} bytes, not {list(header.shape)}")
-    version, code, form, schema_hash = *map(int, header[:3]), header[3:].tobytes().hex()
-    if version != VERSION:
-        raise MessageError(f"the message version must be {VERSION}, not {version}")
-    if schema_hash != schema.hash:
+def _check_sizes(indptr: npt.NDArray[np.int64], dags: int, n: int, limits: Limits) -> None:
+    """Counts of DAGs and edges, and bytes; nothing is allocated here."""
+    if not 1 <= dags <= limits.max_dags:
+        raise MessageError(f"a message must have 1 to {limits.max_dags} DAGs, not {dags}")
+    if dags * n * n > limits.max_bytes:
         raise MessageError(
-            f"the schema hash must be {schema.hash[:12]}..., not {schema_hash[:12]}..."
-        )
-    if code >= len(STATUSES):
-        raise MessageError(f"the status code must be below {len(STATUSES)}, not {code}")
-    if form >= len(FORMS):
-        raise MessageError(f"the form must be below {len(FORMS)}, not {form}")
-    return STATUSES[code], FORMS[form]
-
-
-def _check_shape_of_row_weights(arrays: Arrays) -> None:
-    if arrays["row_weights"].shape != arrays["weights"].shape:
-        raise MessageError(f"row_weights must be [B], not {list(arrays['row_weights'].shape)}")
-
-
-def _check_sizes(
-    edges: npt.NDArray[np.int32],
-    indptr: npt.NDArray[np.int64],
-    weights: npt.NDArray[np.float64],
-    n: int,
-    limits: Limits,
-) -> None:
-    """Shapes and counts; nothing is allocated here."""
-    if weights.ndim != 1 or indptr.shape != (weights.size + 1,):
-        raise MessageError(
-            "weights must be [B] and indptr [B + 1], "
-            f"not {list(weights.shape)} and {list(indptr.shape)}"
-        )
-    if not 1 <= weights.size <= limits.max_dags:
-        raise MessageError(f"a message must have 1 to {limits.max_dags} DAGs, not {weights.size}")
-    if weights.size * n * n > limits.max_bytes:
-        raise MessageError(
-            f"{count_of(weights.size, 'DAG')} of {count_of(n, 'variable')} must fit in "
+            f"{count_of(dags, 'DAG')} of {count_of(n, 'variable')} must fit in "
             f"{limits.max_bytes} bytes"
         )
-    if edges.ndim != 2 or edges.shape[1] != 2:
-        raise MessageError(f"edges must be [M, 2], not {list(edges.shape)}")
-    within = bool(((indptr >= 0) & (indptr <= len(edges))).all())
-    if not within or indptr[0] != 0 or indptr[-1] != len(edges) or (np.diff(indptr) < 0).any():
-        raise MessageError(f"indptr must rise from 0 to the number of edges, {len(edges)}")
     largest = int(np.diff(indptr).max())
     if largest > 2 * limits.max_edges:  # a class may have each of its edges twice
         raise GraphTooLargeError(
@@ -339,15 +277,9 @@ def _check_sizes(
         )
 
 
-def _check_edges(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int) -> None:
-    """Index ranges, order and repetitions."""
-    outside = (edges < 0) | (edges >= n)
-    if outside.any():
-        raise MessageError(
-            f"an edge must join variables 0 to {n - 1}, not {int(edges[outside][0])}"
-        )
-    dag = _dag_of_edge(indptr)
-    place = (dag * n + edges[:, 0]) * n + edges[:, 1]
+def _check_order(edges: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], n: int) -> None:
+    """Order and repetitions."""
+    place = (_dag_of_edge(indptr) * n + edges[:, 0]) * n + edges[:, 1]
     if (np.diff(place) <= 0).any():
         raise MessageError("the edges of a DAG must be sorted and distinct")
 

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbn.data.dataset import Schema
-from fedbn.errors import DataError, MessageError
-from fedbn.federation.npy import Arrays, require_keys
+from fedbn.errors import MessageError
 from fedbn.graphs.dag import DAG
 from fedbn.networks.moments import Moments, family_pairs
+from fedbn.wire.arrays import ArrayFormat, Field
+from fedbn.wire.npy import Arrays
+from fedbn.wire.sender import said_by
 
-__all__ = ["MOMENTS_KEYS", "moments_from_arrays", "moments_to_arrays"]
-
-VERSION = 1
+__all__ = ["MOMENTS", "moments_from_arrays", "moments_to_arrays"]
 
 MAX_SITE_ROWS = 1 << 40
 """Rows of one site at most."""
@@ -33,17 +33,23 @@ MAX_VALUE = 1e130
 _ROUNDING = 1e-6
 """So far a correlation matrix of a site may be from one: its sums were rounded."""
 
-MOMENTS_KEYS = ("header", "rows", "means", "scatter")
+MOMENTS = ArrayFormat(
+    "moments",
+    version=1,
+    about="schema and the DAG that were asked for",
+    fields=(
+        Field("rows", np.int64, (1,), least=1, most=MAX_SITE_ROWS),
+        Field("means", np.float64, ("n",), least=-MAX_VALUE, most=MAX_VALUE),
+        Field("scatter", np.float64, ("P",), least=-(MAX_VALUE**2), most=MAX_VALUE**2),
+    ),
+)
 
 
 def moments_to_arrays(moments: Moments, dag: DAG, schema: Schema) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an answer, in the order of MOMENTS_KEYS."""
-    return {
-        "header": _header(dag, schema),
-        "rows": np.array([moments.rows], dtype=np.int64),
-        "means": np.array(moments.means),
-        "scatter": np.array(moments.scatter),
-    }
+    """The arrays of an answer, as `MOMENTS` has them."""
+    return MOMENTS.encode(
+        _digest(dag, schema), rows=[moments.rows], means=moments.means, scatter=moments.scatter
+    )
 
 
 def moments_from_arrays(arrays: Arrays, dag: DAG, schema: Schema, *, sender: str) -> Moments:
@@ -53,34 +59,12 @@ def moments_from_arrays(arrays: Arrays, dag: DAG, schema: Schema, *, sender: str
     ------
     MessageError : naming the sender and the first thing that is wrong.
     """
-    try:
-        require_keys(arrays, MOMENTS_KEYS)
-        if not np.array_equal(arrays["header"], _header(dag, schema)):
-            raise MessageError("the moments must be of the schema and the DAG that were asked for")
+    with said_by(sender):
         pairs = family_pairs(dag)
-        shapes = {"rows": (1,), "means": (dag.n,), "scatter": (len(pairs),)}
-        for key, shape in shapes.items():
-            kind = np.dtype(np.int64 if key == "rows" else np.float64)
-            if arrays[key].shape != shape or arrays[key].dtype != kind:
-                raise MessageError(f"{key} must be {kind} {list(shape)}")
-        moments = Moments(int(arrays["rows"][0]), arrays["means"], arrays["scatter"])
-        _require_bounded(moments)
+        found = MOMENTS.decode(arrays, _digest(dag, schema), n=dag.n, P=len(pairs))
+        moments = Moments(int(found["rows"][0]), found["means"], found["scatter"])
         _require_scatter(moments, dag, pairs)
         return moments
-    except (MessageError, DataError) as error:
-        raise MessageError(f"{sender}: {error}") from None
-
-
-def _require_bounded(moments: Moments) -> None:
-    if moments.rows > MAX_SITE_ROWS:
-        raise MessageError(f"rows must be at most {MAX_SITE_ROWS}, not {moments.rows}")
-    largest = np.abs(moments.means).max(initial=0.0)
-    product = np.abs(moments.scatter).max(initial=0.0)
-    if largest > MAX_VALUE or product > MAX_VALUE**2:
-        raise MessageError(
-            f"means must be at most {MAX_VALUE:g} and sums of products {MAX_VALUE**2:g}, "
-            f"not {largest:g} and {product:g}"
-        )
 
 
 def _require_scatter(moments: Moments, dag: DAG, pairs: tuple[tuple[int, int], ...]) -> None:
@@ -100,6 +84,5 @@ def _require_scatter(moments: Moments, dag: DAG, pairs: tuple[tuple[int, int], .
             raise MessageError(f"the scatter of the family of {name!r} is that of no table")
 
 
-def _header(dag: DAG, schema: Schema) -> npt.NDArray[np.uint8]:
-    digest = hashlib.sha256(bytes.fromhex(schema.hash) + dag.adjacency.tobytes()).digest()
-    return np.frombuffer(bytes([VERSION]) + digest, dtype=np.uint8)
+def _digest(dag: DAG, schema: Schema) -> bytes:
+    return hashlib.sha256(bytes.fromhex(schema.hash) + dag.adjacency.tobytes()).digest()

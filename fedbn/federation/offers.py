@@ -25,7 +25,7 @@ from typing import Any
 
 from fedbn.errors import ConfigError
 from fedbn.federation.policy import refusal
-from fedbn.federation.settings import Experiment
+from fedbn.federation.settings import SiteRun
 from fedbn.graphs.knowledge import is_text, read_knowledge
 from fedbn.learners import LEARNERS, LearnerSettings, find_learner, kind_of_score
 from fedbn.learners.table import users_of
@@ -77,32 +77,32 @@ class Offers:
         _require_named("learner", LEARNERS, asked.learner, self.learner)
         _require_named("score", SCORES, asked.score, self.score)
 
-    def take_up(self, experiment: Experiment, *, deployed: bool) -> Experiment:
-        """The run as this site does it.
+    def take_up(self, run: SiteRun, *, deployed: bool) -> LearnerSettings:
+        """The run's learner as this site has it.
 
         Parameters
         ----------
-        experiment : what the run asks for.
+        run : what it asks for.
         deployed : whether other people's runs reach this site: then a run names no file here.
 
         Raises
         ------
         PolicyError : it asks for something that is not offered.
         """
-        asked = experiment.learner
+        asked = run.learner
         _require("learner", [asked.learner], self.learner)
         _require("score", [asked.score], self.score)
         if asked.score == "bdeu":
             _require("ess", [asked.ess], self.ess)
         _require("row-weight", asked.ladder, self.row_weight)
-        _require("missing", experiment.tables.missing, self.missing)
+        _require("missing", run.tables.missing, self.missing)
         limits: dict[str, Any] = {
             "max_parents": _most("max-parents", asked.max_parents, self.max_parents),
             "seconds": _most("learner-seconds", asked.seconds, self.learner_seconds),
             "knowledge": self._knowledge(asked, deployed),
             **self._memory(asked),
         }
-        return replace(experiment, learner=replace(asked, **limits))
+        return replace(asked, **limits)
 
     def _knowledge(self, asked: LearnerSettings, deployed: bool) -> str | None:
         """What the run and the site's own file say together. In a simulation alone the run may name

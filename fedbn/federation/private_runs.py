@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 
 from fedbn.errors import ConfigError, FedbnWarning
-from fedbn.federation.settings import Experiment
+from fedbn.federation.settings import SiteRun
 from fedbn.learners.private import promise
 from fedbn.learners.settings import LearnerSettings
 from fedbn.learners.table import find_learner
@@ -24,7 +24,7 @@ def guarantee_of(settings: LearnerSettings) -> Guarantee | None:
     return promise(settings) if find_learner(settings.learner).is_private else None
 
 
-def require_private_run(experiment: Experiment) -> None:
+def require_private_run(run: SiteRun) -> None:
     """Check the settings of a run whose learner is private, and warn of weak promises; others pass.
 
     Raises
@@ -33,43 +33,43 @@ def require_private_run(experiment: Experiment) -> None:
         network that is sampled), sites would tell rows and seconds, cut points or parameters would
         be found in the tables, or there are several rounds or a row weight.
     """
-    guarantee = guarantee_of(experiment.learner)
+    guarantee = guarantee_of(run.learner)
     if guarantee is None:
         return
     for doubt in guarantee.doubts:
         warnings.warn(doubt, FedbnWarning, stacklevel=2)
-    name = experiment.learner.learner
-    if experiment.data.schema is None and experiment.data.network is None:
+    name = run.learner.learner
+    if not (run.gives_schema or run.samples):
         raise ConfigError(
             f"the private learner {name} needs a schema that is given (--schema): the states in "
             "the tables are data, too"
         )
-    if experiment.tables.discretise:
+    if run.tables.discretise:
         raise ConfigError(
             f"discretise is not for the private learner {name}: cut points found in the tables are "
             "data, too; give a schema with cut points"
         )
-    if experiment.tables.leave_out_identifiers:
+    if run.tables.leave_out_identifiers:
         raise ConfigError(
             f"leave-out-identifiers is not for the private learner {name}: which columns look like "
             "identifiers is data, too; name them (--leave-out)"
         )
-    if experiment.learner.row_weight != 1:
+    if run.learner.row_weight != 1:
         raise ConfigError(
             f"row-weight must be 1 with the private learner {name}, not "
-            f"{experiment.learner.row_weight}: every rung of a ladder would spend ε again"
+            f"{run.learner.row_weight}: every rung of a ladder would spend ε again"
         )
-    if experiment.federation.parameters != "none":
+    if run.parameters != "none":
         raise ConfigError(
             f"parameters must be none with the private learner {name}: counts are not private"
         )
-    if experiment.federation.share_diagnostics:
+    if run.share_diagnostics:
         raise ConfigError(
             f"share-diagnostics must be false with the private learner {name}: rows and seconds "
             "are data"
         )
-    if experiment.federation.rounds_limit != 1:
+    if run.rounds_limit != 1:
         raise ConfigError(
             f"rounds-limit must be 1 with the private learner {name}, not "
-            f"{experiment.federation.rounds_limit}: every round would spend ε again"
+            f"{run.rounds_limit}: every round would spend ε again"
         )

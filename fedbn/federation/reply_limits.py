@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedbn.setting import Settings, at_least, setting
+from fedbn.wire.npy import MAX_BYTES
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Limits(Settings):
     max_edges: int = setting(10_000, "Most edges of any one DAG of a reply.", at_least(0))
     max_dags: int = setting(20, "Most DAGs of one reply.", at_least(1), key="max-dags-per-reply")
     max_bytes: int = setting(
-        32 * 1024 * 1024,
+        MAX_BYTES,
         "Most bytes of one reply, and of its DAGs once decoded (one byte per pair of variables).",
         at_least(1),
     )

@@ -7,8 +7,9 @@ import unicodedata
 
 from fedbn.bounded_file import json_value
 from fedbn.data.dataset import Schema
-from fedbn.errors import MessageError, SchemaError
+from fedbn.errors import FedbnError, MessageError
 from fedbn.federation.reply_limits import Limits
+from fedbn.wire.sender import said_by
 from fedbn.wording import count_of
 
 MAX_NAME = 1000
@@ -39,22 +40,26 @@ def schema_from_text(
         characters, its hash is not `schema_hash`, or a column has more than `limits.max_states`
         states.
     """
-    max_bytes = (limits or Limits()).max_bytes
+    with said_by(sender):
+        schema = _schema(text, (limits or Limits()).max_bytes)
+        if schema.hash != schema_hash:
+            raise MessageError("the schema does not have the hash that came with it")
+        if limits is not None:
+            _require_few_states(schema, limits.max_states)
+        return schema
+
+
+def _schema(text: object, max_bytes: int) -> Schema:
+    if not isinstance(text, str) or len(text) > max_bytes:
+        raise MessageError(f"a schema must be a text of at most {max_bytes} characters")
     try:
-        if not isinstance(text, str) or len(text) > max_bytes:
-            raise MessageError(f"a schema must be a text of at most {max_bytes} characters")
         content = json_value(text)
         _require_short(content, max_bytes)
-        schema = Schema.from_dict(content)
-    except (MessageError, SchemaError) as error:
-        raise MessageError(f"{sender}: {error}") from None
+        return Schema.from_dict(content)
+    except FedbnError:
+        raise
     except (ValueError, TypeError, OverflowError):
-        raise MessageError(f"{sender}: a schema must be JSON, {{column: [states]}}") from None
-    if schema.hash != schema_hash:
-        raise MessageError(f"{sender}: the schema does not have the hash that came with it")
-    if limits is not None:
-        _require_few_states(schema, limits.max_states, sender)
-    return schema
+        raise MessageError("a schema must be JSON, {column: [states]}") from None
 
 
 def _require_short(content: object, max_bytes: int) -> None:
@@ -77,10 +82,10 @@ def _require_short(content: object, max_bytes: int) -> None:
                 )
 
 
-def _require_few_states(schema: Schema, max_states: int, sender: str) -> None:
+def _require_few_states(schema: Schema, max_states: int) -> None:
     for variable in schema.variables:
         if len(variable.states or ()) > max_states:
             raise MessageError(
-                f"{sender}: a column must have at most {count_of(max_states, 'state')}, not "
+                f"a column must have at most {count_of(max_states, 'state')}, not "
                 f"{len(variable.states or ())}"
             )

@@ -40,6 +40,7 @@ __all__ = [
     "Experiment",
     "FederationSettings",
     "OutputSettings",
+    "SiteRun",
     "all_settings",
 ]
 
@@ -298,6 +299,28 @@ class OutputSettings(Settings):
 
 
 @dataclass(frozen=True)
+class SiteRun:
+    """What a site must know of a run: nothing of where data are, of the server, or of the engine.
+
+    Attributes
+    ----------
+    learner, tables : how it learns, and how the run would have tables read.
+    contract, share_diagnostics, parameters, rounds_limit : as in `FederationSettings`.
+    gives_schema : whether the run gives the columns and states.
+    samples : whether it samples a network, which gives them, too.
+    """
+
+    learner: LearnerSettings = field(default_factory=LearnerSettings)
+    tables: TableSettings = field(default_factory=TableSettings)
+    contract: tuple[str, ...] = ()
+    share_diagnostics: bool = False
+    parameters: str = "none"
+    rounds_limit: int = 1
+    gives_schema: bool = False
+    samples: bool = False
+
+
+@dataclass(frozen=True)
 class Experiment(Settings):
     """One federated run: whose data, how it is learned, how it is fused.
 
@@ -361,6 +384,21 @@ class Experiment(Settings):
     def of(cls, **values: Any) -> Experiment:
         """An experiment from single settings and whole groups; see `change`."""
         return cls().change(**values)
+
+    @property
+    def for_site(self) -> SiteRun:
+        """What a site must know of it."""
+        rounds = self.federation
+        return SiteRun(
+            learner=self.learner,
+            tables=self.tables,
+            contract=rounds.contract,
+            share_diagnostics=rounds.share_diagnostics,
+            parameters=rounds.parameters,
+            rounds_limit=rounds.rounds_limit,
+            gives_schema=self.data.schema is not None,
+            samples=self.data.network is not None,
+        )
 
     @property
     def parameter_ess(self) -> float:

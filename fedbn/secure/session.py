@@ -21,7 +21,9 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key, load_ssh_public_key
 
+from fedbn.bounded_file import json_value
 from fedbn.errors import ConfigError, MessageError, PolicyError
+from fedbn.wire.texts import reader_of
 from fedbn.wording import count_of
 
 __all__ = [
@@ -97,14 +99,11 @@ class Terms:
     def from_text(cls, text: str) -> Terms:
         """The inverse of `to_text`; raises MessageError for anything else."""
         try:
-            content = json.loads(text)
-            content["members"] = tuple(Member(**member) for member in content["members"])
-            content["poolings"] = tuple(content["poolings"])
-            terms = cls(**content)
+            terms: Terms = reader_of(cls)(json_value(text))
             ranked = sorted(terms.members, key=lambda member: (member.name, member.public))
             whole = terms.to_text() == text and list(terms.members) == ranked
             whole = whole and all(len(key) == 32 for key in terms.roster)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except ValueError as error:
             raise MessageError(f"the terms of secure sums must be well formed: {error!r}") from None
         if not whole or terms.aggregation not in AGGREGATIONS[1:]:
             raise MessageError("the terms of secure sums must be in their canonical form")

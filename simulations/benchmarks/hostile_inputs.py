@@ -28,8 +28,7 @@ import numpy as np
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import FedbnError, FedbnWarning, MessageError
-from fedbn.federation.message import ARRAY_KEYS, from_arrays
-from fedbn.federation.npy import arrays_of_npy
+from fedbn.federation.message import STRUCTURES, from_arrays
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from simulations.benchmarks.hostile_files import FILES, make_files
 from simulations.benchmarks.hostile_messages import (
@@ -68,7 +67,8 @@ def message_outcome(number: int, rng: np.random.Generator) -> str:
         return schema_outcome(mutated_text(schema_to_text(SCHEMA), rng), rng)
     parts = mutated_message(good_message(rng), rng)
     try:
-        from_arrays(arrays_of_npy(parts.items(), ARRAY_KEYS, limits=LIMITS), SCHEMA, limits=LIMITS)
+        arrays = STRUCTURES.read(parts.items(), max_bytes=LIMITS.max_bytes)
+        from_arrays(arrays, SCHEMA, limits=LIMITS)
     except MessageError:
         return "WRONGLY REFUSED" if is_right(parts) else "refused"
     return "accepted" if is_right(parts) else "WRONGLY ACCEPTED"

@@ -115,8 +115,8 @@ def _read_kept(folder: Path) -> Checkpoint:
 
 
 def _table(site: str, checkpoint: Checkpoint) -> Dataset:
-    from clients.local_data import open_site
     from fedbn.federation.site_table import site_table
+    from simulations.sites.tables import open_site
 
     schema, settings = checkpoint.state.schema, checkpoint.experiment.tables
     path, decided = open_site(site)

@@ -71,7 +71,7 @@ def run_and_report(
         from fedbn.results.summary import summarise
         from simulations.run import run_experiment
 
-    require_private_run(experiment)
+    require_private_run(experiment.for_site)
     if ledger is not None:
         _reserve(experiment, ledger)
     target = check_results_folder(out or Path("results") / result_name(experiment))

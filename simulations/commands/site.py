@@ -72,8 +72,8 @@ def prepare(
     Another table or other decisions are a new contract, which the site's log shows: that has to be
     confirmed by --replace, for who compares answers under two contracts may find single rows.
     """
-    from clients.local_data import open_site
     from fedbn.federation.prepared_table import prepared_path, renew
+    from simulations.sites.tables import open_site
     from simulations.terminal import print_json
 
     table, decided = open_site(str(site))

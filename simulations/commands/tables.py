@@ -99,11 +99,11 @@ def check(
 
     Exit status 1 where the site's policy lets nothing leave, or its table does not fit the schema.
     """
-    from clients.local_data import open_site
     from fedbn.data.tables import read_schema
     from fedbn.federation.prepared_table import prepare
     from fedbn.federation.schema_text import schema_to_text
     from fedbn.federation.site_table import site_table
+    from simulations.sites.tables import open_site
     from simulations.terminal import print_json
 
     agreed = None if schema is None else read_schema(schema)
@@ -163,7 +163,7 @@ def _schema_or_reason(
 
     The site goes the same way where it is deployed (`clients.requirements`).
     """
-    from fedbn.federation.naming import schema_to_tell
+    from simulations.sites.naming import schema_to_tell
 
     policy, own = decided.policy, decided.schema
     try:

@@ -1,12 +1,13 @@
 """The Flower app as a folder that `flwr run` takes: the two thin apps and the run's settings.
 
-fedbn itself is not in it: every machine imports the installed package with its compiled core.
+A run whose settings name its data is a simulation, and has the package of simulated sites, too. No
+site answers such a bundle. fedbn itself is in none: every machine imports the installed package
+with its compiled core.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Any
 import clients
 import fedbn
 import server
+import simulations.sites
+from fedbn.federation.run_config import from_run_config
 
 __all__ = ["bundle_of", "write_bundle"]
 
@@ -27,26 +30,34 @@ publisher = "fedbn"
 
 [tool.flwr.app.components]
 serverapp = "server.server_app:app"
-clientapp = "clients.client_app:app"
+clientapp = "{app}"
 
 [tool.flwr.app.config]
 """
 
 
 def write_bundle(folder: Path, run_config: Mapping[str, Any]) -> None:
-    """Copy `clients` and `server` as they were imported, and write `pyproject.toml` with settings.
+    """Copy the apps' packages as they were imported, and write `pyproject.toml` with settings.
 
     Raises OSError when the folder cannot be written or has such a package already.
     """
-    for package in (clients, server):
-        shutil.copytree(
-            package.__path__[0],
-            folder / package.__name__,
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
+    packages, app = [clients, server], clients.__name__
+    if from_run_config(run_config).data.is_named:
+        packages, app = [*packages, simulations.sites], simulations.sites.__name__
+        _copy(Path(str(simulations.__file__)), folder / simulations.__name__ / "__init__.py")
+    for package in packages:
+        for file in Path(package.__path__[0]).glob("*.py"):
+            _copy(file, folder.joinpath(*package.__name__.split("."), file.name))
     lines = [f"{key} = {_toml(value)}" for key, value in run_config.items()]
-    text = _PROJECT.format(version=fedbn.__version__) + "\n".join(lines) + "\n"
+    project = _PROJECT.format(version=fedbn.__version__, app=f"{app}.client_app:app")
+    text = project + "\n".join(lines) + "\n"
     (folder / "pyproject.toml").write_text(text, encoding="utf-8")
+
+
+def _copy(file: Path, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.open("xb") as copy:
+        copy.write(file.read_bytes())
 
 
 def bundle_of(folder: Path) -> bytes:

@@ -14,18 +14,18 @@ from clients.door import REFUSED
 from fedbn.data.dataset import Schema
 from fedbn.errors import FedbnError
 from fedbn.federation.family_message import (
-    REQUEST_KEYS,
+    REQUESTS,
     FamilyAnswer,
     FamilyRequest,
     answer_from_arrays,
     request_to_arrays,
 )
-from fedbn.federation.npy import arrays_of_npy
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
+from fedbn.wire.npy import arrays_of_npy
 from simulations.in_process_grid import InProcessGrid
 
 ANSWERED = "answered"
@@ -61,7 +61,7 @@ class DeployedSite:
         """The counts of families that the site gives, and its word."""
         content = task(request.tables.schema)
         arrays = request_to_arrays(request)
-        families = {key: Array(arrays[key]) for key in REQUEST_KEYS}
+        families = {key: Array(arrays[key]) for key in REQUESTS.keys}
         content["families"] = ArrayRecord(families)
         reply = self.send(run, "query.counts", content)
         if reply.has_error():

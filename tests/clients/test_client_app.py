@@ -16,15 +16,15 @@ import fedbn
 from clients.client_app import HANDLERS
 from clients.door import FAILED, REFUSED, enter
 from clients.request import Request
-from clients.site import simulating
 from fedbn.data.dataset import Schema
-from fedbn.federation.message import ARRAY_KEYS
+from fedbn.federation.message import STRUCTURES
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import SiteFile
 from simulations.in_process_grid import InProcessGrid
+from simulations.sites.client_app import node_here, simulating
 
 ASIA = Experiment.of(network="asia", clients=2, rows=50)
 SECRET = "patient 4711"
@@ -60,7 +60,9 @@ def test_the_handshake_carries_columns_and_states_only() -> None:
 
 
 def test_other_versions_of_fedbn_are_refused_in_words() -> None:
-    same, other = ({"task": ConfigRecord({"fedbn": v})} for v in (fedbn.__version__, "9.9"))
+    same, other = (
+        {"task": ConfigRecord({"round": 0, "fedbn": v})} for v in (fedbn.__version__, "9.9")
+    )
     assert not ask("query", RecordDict(same)).has_error()
     reason = ask("query", RecordDict(other)).error.reason
     assert reason == (
@@ -72,7 +74,7 @@ def test_other_versions_of_fedbn_are_refused_in_words() -> None:
 def test_a_round_carries_structures_only() -> None:
     reply = ask("train", task(asia_schema()))
     assert set(reply.content) == {"structures"}
-    assert tuple(reply.content["structures"]) == ARRAY_KEYS
+    assert tuple(reply.content["structures"]) == STRUCTURES.keys
 
 
 def test_rows_and_seconds_travel_only_where_that_is_agreed() -> None:
@@ -122,11 +124,11 @@ def answered(category: str, answer: Callable[[Request], RecordDict], *, share: b
     known = HANDLERS.get(category, HANDLERS["query.report"])
     changed = {category: replace(known, answer=answer, needs=())}
     with simulating():
-        return enter(Message(RecordDict(), 2, category), where, HANDLERS | changed)
+        return enter(Message(RecordDict(), 2, category), where, HANDLERS | changed, node_here)
 
 
 def structures() -> ArrayRecord:
-    return ArrayRecord({key: Array(np.zeros(1)) for key in ARRAY_KEYS})
+    return ArrayRecord({key: Array(np.zeros(1)) for key in STRUCTURES.keys})
 
 
 def passes(category: str, content: RecordDict, *, share: bool) -> bool:

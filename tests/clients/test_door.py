@@ -12,12 +12,11 @@ import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from clients import request as requests
-from clients import site as sites
 from clients.client_app import HANDLERS
 from fedbn.data import tables
 from fedbn.data.dataset import Schema
 from fedbn.federation import prepared_table, site_table
-from fedbn.federation.family_message import REQUEST_KEYS, FamilyRequest, request_to_arrays
+from fedbn.federation.family_message import REQUESTS, FamilyRequest, request_to_arrays
 from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.run_config import from_run_config
@@ -26,6 +25,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
 from fedbn.networks.family_counts import Family, FamilyTables
 from simulations.run import run_experiment
+from simulations.sites import client_app as sites
 from tests.clients.deployed import ANSWERED, DeployedSite, task, word
 
 SCHEMA = Schema.categorical({name: ["0", "1"] for name in "ab"})
@@ -64,7 +64,7 @@ def content(kind: str) -> RecordDict:
     if kind == "query.counts":
         request = FamilyRequest(FamilyTables(SCHEMA, (Family(1, (0,)),)), with_own=False)
         arrays = request_to_arrays(request)
-        found["families"] = ArrayRecord({key: Array(arrays[key]) for key in REQUEST_KEYS})
+        found["families"] = ArrayRecord({key: Array(arrays[key]) for key in REQUESTS.keys})
     if kind == "query.moments":
         dag = DAG.from_edges("ab", [("a", "b")])
         sent = to_arrays(StructureMessage(SCHEMA.hash, ("a", "b"), (dag,), (1.0,), "complete"))
@@ -153,9 +153,6 @@ def test_every_kind_under_every_policy(tmp_path: Path, kind: str, name: str) -> 
     if name == "disclosure" and kind == "query.moments":
         words = ["min-cell"]
     assert said == (words[0] if words else OTHERWISE.get(kind, ANSWERED))
-
-
-READERS = ("rows_of", "site_numbers", "local_site")
 
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if name not in ("open", "default")])

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clients.local_data import simulation, with_found_cuts
 from fedbn.data.dataset import Dataset
 from fedbn.errors import FedbnWarning
 from fedbn.federation.agreement import negotiate
@@ -27,6 +26,7 @@ from fedbn.networks.json_file import network_to_json
 from fedbn.scores.family_scores import bdeu_of_counts, own_scores
 from server.server_app import federate
 from simulations.in_process_grid import InProcessGrid
+from simulations.sites.tables import simulation, with_found_cuts
 
 Row = tuple[str, ...]
 

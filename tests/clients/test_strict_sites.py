@@ -16,7 +16,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 
 from fedbn.data.dataset import Schema, Variable
 from fedbn.data.quantiles import Question
-from fedbn.federation.family_message import REQUEST_KEYS, FamilyRequest, request_to_arrays
+from fedbn.federation.family_message import REQUESTS, FamilyRequest, request_to_arrays
 from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.new_site import site_text
@@ -90,7 +90,7 @@ def message(rng: np.random.Generator) -> tuple[str, RecordDict]:
         parents = tuple(k for k in range(n) if k != node and rng.random() < 0.5)
         tables = FamilyTables(schema, (Family(node, parents),))
         arrays = request_to_arrays(FamilyRequest(tables, with_own=bool(rng.integers(2))))
-        content["families"] = ArrayRecord({key: Array(arrays[key]) for key in REQUEST_KEYS})
+        content["families"] = ArrayRecord({key: Array(arrays[key]) for key in REQUESTS.keys})
     if kind == "query.moments" or rng.random() < 0.2:
         dag = DAG.empty(schema.names)
         sent = to_arrays(StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete"))

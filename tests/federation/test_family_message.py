@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import MessageError
 from fedbn.federation.family_message import (
-    ANSWER_KEYS,
+    ANSWERS,
     MAX_SITE_ROWS,
-    REQUEST_KEYS,
+    REQUESTS,
     FamilyAnswer,
     FamilyRequest,
     answer_from_arrays,
@@ -26,7 +26,6 @@ from fedbn.federation.family_message import (
     request_from_arrays,
     request_to_arrays,
 )
-from fedbn.federation.npy import arrays_of_npy
 from fedbn.networks.family_counts import (
     MAX_ROWS,
     Family,
@@ -69,14 +68,14 @@ def int32(*values: int) -> np.ndarray:
 
 BAD_REQUESTS = {
     "a missing array": (
-        {key: request_to_arrays(REQUEST)[key] for key in REQUEST_KEYS[:3]},
+        {key: request_to_arrays(REQUEST)[key] for key in REQUESTS.keys[:3]},
         "exactly the arrays",
     ),
     "another type": (request_with(nodes=np.zeros(3)), "nodes must be int32"),
     "two axes": (request_with(parents=np.zeros((3, 1), dtype=np.int32)), "with one axis"),
-    "a short header": (request_with(header=np.zeros(3, dtype=np.uint8)), "34 bytes"),
+    "a short header": (request_with(header=np.full(3, 4, dtype=np.uint8)), "34 bytes"),
     "another version": (request_with(header=np.full(34, 9, dtype=np.uint8)), "must be 4, not 9"),
-    "no variable": (request_with(nodes=int32(0, 1, 7)), "variables 0 to 2"),
+    "no variable": (request_with(nodes=int32(0, 1, 7)), "nodes must lie between 0 and 2, not 7"),
     "its own parent": (request_with(parents=int32(0, 2, 2)), "different variables"),
     "parents that fall": (request_with(parents=int32(2, 0, 0)), "must ascend"),
     "families that fall": (
@@ -148,15 +147,18 @@ BAD_ANSWERS = {
     "seen too short": (answer_with(seen=answer_with()["seen"][:-1]), "3 bytes for 18 cells, not 2"),
     "seen too long": (answer_with(seen=np.append(answer_with()["seen"], uint8(0))), "not 4"),
     "seen past the end": (answer_with(seen=seen(*SEEN[:-1], 20)), "end with zeros after 18 bits"),
-    "an empty cell": (answer_with(cells=uint8(2, 1, 0, 1, 1, 1, 1, 1)), "at least 1 row"),
+    "an empty cell": (
+        answer_with(cells=uint8(2, 1, 0, 1, 1, 1, 1, 1)),
+        "cells must be at least 1 and at most 4503599627370496, not 0",
+    ),
     "a wide type": (answer_with(cells=np.array(CELLS, dtype=np.uint16)), "cells must be uint8, as"),
     "a count too large": (
         answer_with(cells=np.array([2**62, *CELLS[1:]], dtype=np.uint64)),
-        "between 1 and",
+        "cells must be at least 1 and at most",
     ),
     "a count that wraps": (
         answer_with(cells=np.array([2**64 - 1, *CELLS[1:]], dtype=np.uint64)),
-        "between 1 and",
+        "cells must be at least 1 and at most",
     ),
     "another number of rows": (answer_with(cells=uint8(9, *CELLS[1:])), "must count the same rows"),
     "no rows": (answer_with(seen=seen(), cells=uint8()), "at least 1 row"),
@@ -255,7 +257,7 @@ def test_counts_have_the_narrowest_type_that_holds_them(rows: int, kind: type) -
     assert arrays["cells"].dtype == kind
     assert arrays["seen"].tolist() == [0b01000000]
     parts = [(key, npy(array)) for key, array in arrays.items()]
-    arrived = arrays_of_npy(parts, ANSWER_KEYS)
+    arrived = ANSWERS.read(parts)
     assert answer_from_arrays(arrived, request, 1.0).counts == answer.counts
 
 
@@ -266,8 +268,8 @@ def npy(array: np.ndarray) -> bytes:
 
 
 def test_keys_are_the_documented_ones() -> None:
-    assert tuple(request_with()) == REQUEST_KEYS
-    assert tuple(answer_with()) == ANSWER_KEYS
+    assert tuple(request_with()) == REQUESTS.keys
+    assert tuple(answer_with()) == ANSWERS.keys
 
 
 WIDE = Schema.categorical({name: [f"{s:03d}" for s in range(150)] for name in "ab"})

@@ -1,7 +1,5 @@
 """Histograms on the wire: they come back as they went, and nothing else is believed."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -16,6 +14,7 @@ from fedbn.federation.histogram_message import (
     question_to_text,
 )
 from fedbn.federation.reply_limits import Limits
+from fedbn.wire.texts import canonical
 
 LIMITS = Limits()
 
@@ -38,43 +37,54 @@ def test_all_rounds_over_text() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[]",
-        "{",
-        3,
-        '{"round": 1}',
-        '{"round": 4, "prefixes": {"x": [0]}}',
-        '{"round": 2, "prefixes": {"x": [5000]}}',
-        '{"round": 1, "prefixes": {"x": [true]}}',
-        '{"round": 2, "prefixes": {"x": [2, 1]}}',
-    ],
-)
-def test_bad_questions_are_refused(text: object) -> None:
-    with pytest.raises(MessageError, match="^server: "):
+BAD_QUESTIONS = {
+    "[]": "must be a JSON object",
+    "{": "must be JSON",
+    "[" * 100_000: "must be JSON",
+    '{"round":0}': "version of question for histograms must be 2, not 1",
+    '{"version":3}': "must be 2, not 3",
+    '{"version":true}': "must be 2, not True",
+    '{"round":1,"version":2}': "an object with prefixes, round is expected",
+    '{"prefixes":null,"round":1,"version":2}': "must have prefixes",
+    '{"prefixes":null,"round":true,"version":2}': "a whole number from 0 to 2.62 - 1 is expected",
+    '{"prefixes":{"x":[0]},"round":4,"version":2}': "round must be 1 to 3, not 4",
+    '{"prefixes":{"x":[5000]},"round":2,"version":2}': "must ascend below 4096",
+    '{"prefixes":{"x":[true]},"round":1,"version":2}': "a list of whole numbers is expected",
+    '{"prefixes":{"x":[2,1]},"round":2,"version":2}': "must ascend",
+    '{"round":0,"prefixes":null,"version":2}': "canonical form",
+}
+
+
+@pytest.mark.parametrize("text", BAD_QUESTIONS)
+def test_bad_questions_are_refused(text: str) -> None:
+    with pytest.raises(MessageError, match=f"^server: .*{BAD_QUESTIONS[text]}"):
         question_from_text(text)
+    with pytest.raises(MessageError, match="^server: .* must be a text of at most"):
+        question_from_text(3)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        {},
-        {"x": [[7, 1]], "y": []},
-        {"x": [[7, 0]]},
-        {"x": [[7, -1]]},
-        {"x": [[7, 1.0]]},
-        {"x": [[7, True]]},
-        {"x": [[4096, 1]]},
-        {"x": [[8, 1], [7, 1]]},
-        {"x": [[7, 1], [7, 1]]},
-        {"x": [[7, 2**62]]},
-        {"x": {"7": 1}},
-    ],
-)
-def test_bad_histograms_are_refused(content: object) -> None:
+PAIRS = "pairs of a bucket asked for and a count above 0"
+BAD_HISTOGRAMS = [
+    ({}, "exactly the columns asked for"),
+    ({"x": [[7, 1]], "y": []}, "exactly the columns asked for"),
+    ({"x": [[7, 0]]}, PAIRS),
+    ({"x": [[7, -1]]}, "a whole number"),
+    ({"x": [[7, 1.0]]}, "a whole number"),
+    ({"x": [[7, True]]}, "a whole number"),
+    ({"x": [[4096, 1]]}, PAIRS),
+    ({"x": [[7, 1, 1]]}, "a list of 2 values"),
+    ({"x": [[8, 1], [7, 1]]}, "must ascend"),
+    ({"x": [[7, 1], [7, 1]]}, "must ascend"),
+    ({"x": [[7, 2**62]]}, "a whole number"),
+    ({"x": {"7": 1}}, "a list is expected"),
+]
+
+
+@pytest.mark.parametrize(("columns", "reason"), BAD_HISTOGRAMS)
+def test_bad_histograms_are_refused(columns: object, reason: str) -> None:
     question = Selection({"x": 3}).question()
-    with pytest.raises(MessageError, match="^north: "):
-        histogram_from_text(json.dumps(content), question, LIMITS, sender="north")
+    text = canonical({"columns": columns, "version": 2})
+    with pytest.raises(MessageError, match=f"^north: .*{reason}"):
+        histogram_from_text(text, question, LIMITS, sender="north")
     with pytest.raises(MessageError, match="^north: .* at most 3 characters"):
-        histogram_from_text('{"x": []}', question, Limits(max_bytes=3), sender="north")
+        histogram_from_text(text, question, Limits(max_bytes=3), sender="north")

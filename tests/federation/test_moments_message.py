@@ -36,16 +36,25 @@ def floats(*values: float) -> np.ndarray:
 
 
 BAD = {
-    "huge means": ({"means": floats(1e308, 0, 0)}, "means must be at most 1e"),
-    "huge scatter": ({"scatter": floats(1.7e308, 0, 0, 1, 0, 1.7e308)}, "sums of products 1e"),
-    "no number": ({"means": floats(np.nan, 0, 0)}, "must be finite"),
-    "many rows": ({"rows": np.array([MAX_SITE_ROWS + 1])}, "rows must be at most"),
-    "no row": ({"rows": np.array([0])}, "at least 1 row"),
+    "huge means": (
+        {"means": floats(1e308, 0, 0)},
+        "means must be .* at most 1e\\+130 and finite, not 1e\\+308",
+    ),
+    "huge scatter": (
+        {"scatter": floats(1.7e308, 0, 0, 1, 0, 1.7e308)},
+        "scatter must be .* at most 1e\\+260 and finite, not 1.7e\\+308",
+    ),
+    "no number": ({"means": floats(np.nan, 0, 0)}, "and finite, not nan"),
+    "many rows": (
+        {"rows": np.array([MAX_SITE_ROWS + 1])},
+        f"rows must be .* at most {MAX_SITE_ROWS}, not",
+    ),
+    "no row": ({"rows": np.array([0])}, "rows must be at least 1 "),
     "below 0": ({"scatter": floats(2, 0, 0, -1, 0, 4)}, "family of 'b' must not be below 0"),
     "a correlation of 2": ({"scatter": floats(1, 2, 0, 1, 0, 1)}, "family of 'c' is that of no"),
     "three that cannot be": ({"scatter": floats(1, -0.9, 0.9, 1, 0.9, 1)}, "'c' is that of no"),
     "none of its own": ({"scatter": floats(0, 5, 0, 1, 0, 1)}, "'c' is that of no table"),
-    "too few": ({"scatter": floats(1, 0, 0, 1, 0)}, r"scatter must be float64 \[6\]"),
+    "too few": ({"scatter": floats(1, 0, 0, 1, 0)}, r"scatter must be \[P\] with P = 6, not \[5\]"),
     "another type": ({"means": np.zeros(3, dtype=np.int64)}, "means must be float64"),
 }
 

@@ -91,3 +91,12 @@ def test_the_app_has_every_key_so_that_any_can_be_overridden() -> None:
 def test_wrong_settings_are_refused_with_a_hint(config: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         from_run_config(config)
+
+
+def test_a_site_knows_nothing_of_where_data_are_and_results_go() -> None:
+    paths = {"out_dir": "/srv/out", "schema": "/srv/states.json", "sites": ("/srv/a.csv",)}
+    told = Experiment.of(**paths, learner=LearnerSettings(learner="xges0"), rounds_limit=2).for_site
+    assert (told.learner.learner, told.rounds_limit, told.gives_schema) == ("xges0", 2, True)
+    assert not told.samples
+    assert "/srv" not in repr(told)
+    assert Experiment.of(network="asia").for_site.samples

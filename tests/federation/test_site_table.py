@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from clients.local_data import simulation, with_found_cuts
 from fedbn.data.inspection import inspect
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.table_settings import TableSettings
@@ -14,6 +13,7 @@ from fedbn.errors import FedbnWarning
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import SiteFile
 from fedbn.federation.site_table import site_table, without_identifiers
+from simulations.sites.tables import simulation, with_found_cuts
 
 
 def write(folder: Path, name: str, rows: int) -> Path:

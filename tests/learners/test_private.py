@@ -64,10 +64,10 @@ def test_the_noise_of_the_system_is_the_default_and_no_run_config_can_change_it(
 )
 def test_runs_that_would_say_more_are_refused(changes: dict[str, Any], words: str) -> None:
     experiment = Experiment.of(network="asia", learner=LearnerSettings(learner="dp-climb"))
-    require_private_run(experiment)
+    require_private_run(experiment.for_site)
     with pytest.raises(ConfigError, match=words):
-        require_private_run(experiment.change(**changes))
-    require_private_run(Experiment.of(rounds_limit=2))
+        require_private_run(experiment.change(**changes).for_site)
+    require_private_run(Experiment.of(rounds_limit=2).for_site)
 
 
 @pytest.mark.parametrize(

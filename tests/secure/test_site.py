@@ -187,7 +187,7 @@ def test_cuts_are_those_of_valid_operators_only() -> None:
         return replace(request, paths=(replace(first, **changes), second))
 
     done = first.deletions
-    other = replace(done[-1], given=tuple(sorted({*range(N)} - {done[-1].x, done[-1].y})))
+    other = done[-1]._replace(given=tuple(sorted({*range(N)} - {done[-1].x, done[-1].y})))
     unknown = Deletion(*((0, 1) if (done[0].x, done[0].y) != (0, 1) else (0, 2)), (3, 4, 5))
     for changed in (
         with_first(deletions=(*done[:-1], other), chain=()),
@@ -206,7 +206,7 @@ def test_orders_and_unions_of_pruned_inputs_go_on_where_the_cuts_were() -> None:
     """Other deletions than those of the cuts would ask for inputs that the path never had."""
     site, request, number = _before_pruned(OrderRequest)
     path = request.paths[0]
-    turned = replace(path[0], x=path[0].y, y=path[0].x)
+    turned = path[0]._replace(x=path[0].y, y=path[0].x)
     shorter, longer = path[:-1], (*path, path[-1])
     for changed in ((turned, *path[1:]), path[::-1], longer):
         asked = replace(request, paths=(changed, *request.paths[1:]))

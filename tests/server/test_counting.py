@@ -77,7 +77,7 @@ def test_where_too_few_answer_the_structures_choose() -> None:
 
 def test_a_site_sends_no_counts_unless_its_policy_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     timid = SiteFile(policy=SitePolicy(max_states=0, min_state_rows=0))
-    monkeypatch.setattr("clients.site.SIMULATED", timid)
+    monkeypatch.setattr("simulations.sites.client_app.SIMULATED", timid)
     result = run(COUNTS)
     assert result.choice is None
     assert {text.split(": ", 2)[2] for _, text in result.refused} == {

@@ -14,6 +14,7 @@ from fedbn.data.quantiles import uncut_remarks
 from fedbn.errors import QuorumError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
+from fedbn.wire.texts import canonical
 from server.cut_points import find_cuts
 from simulations.in_process_grid import InProcessGrid
 
@@ -39,14 +40,14 @@ def expected(sites: int) -> tuple[float, ...]:
 
 
 LIES = {
-    "no JSON": lambda _: "{",
-    "another column": lambda found: json.dumps({**found, "b": []}),
-    "a bucket not asked for": lambda found: json.dumps({**found, "age": [[1 << 60, 1]]}),
-    "a count below 0": lambda found: json.dumps({"age": [[b, -n] for b, n in found["age"]]}),
-    "nothing any more": lambda found: json.dumps({"age": []}),
-    "one number more": lambda found: json.dumps(
-        {"age": [[b, n + (k == 0)] for k, (b, n) in enumerate(found["age"])]}
-    ),
+    "no object": lambda _: [],
+    "another column": lambda found: {**found, "b": []},
+    "a bucket not asked for": lambda found: {**found, "age": [[1 << 60, 1]]},
+    "a count below 0": lambda found: {"age": [[b, -n] for b, n in found["age"]]},
+    "nothing any more": lambda found: {"age": []},
+    "one number more": lambda found: {
+        "age": [[b, n + (k == 0)] for k, (b, n) in enumerate(found["age"])]
+    },
 }
 
 
@@ -65,7 +66,8 @@ def test_a_site_whose_counts_are_wrong_has_no_say_in_the_cuts(
             record = reply.content["histogram"]
             assert isinstance(record, ConfigRecord)
             if asked > at:
-                text = LIES[case](json.loads(str(record["text"])))
+                found = json.loads(str(record["text"]))
+                text = canonical({**found, "columns": LIES[case](found["columns"])})
                 reply.content["histogram"] = ConfigRecord({"text": text})
         return reply
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clients.local_data import simulation
 from fedbn.data.dataset import Dataset
 from fedbn.federation.parameter_sources import ParameterSources, held_back_in
 from fedbn.federation.run_config import to_run_config
@@ -17,6 +16,7 @@ from fedbn.networks.network import BayesianNetwork
 from server.server_app import Federated, federate
 from simulations.in_process_grid import InProcessGrid
 from simulations.run import node_configs
+from simulations.sites.tables import simulation
 from tests.clients.deployed import prepared_nodes
 
 WANTED = {"parameters": "federated", "rows": 150, "seed": 3}

@@ -19,7 +19,6 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from flwr.app import Error, Message
 
-from clients.local_data import simulation
 from fedbn.data.tables import write_table
 from fedbn.errors import ConfigError, QuorumError
 from fedbn.federation.disclosure_log import read_log
@@ -36,6 +35,7 @@ from server.secure_sums import KEYS, SUMS
 from server.server_app import federate, run_and_write
 from simulations.in_process_grid import InProcessGrid
 from simulations.run import node_configs, run_experiment
+from simulations.sites.tables import simulation
 from tests.clients.deployed import prepared_nodes
 
 OPEN = Experiment.of(network="asia", rows=300, clients=3, engine="in-process", seed=4)

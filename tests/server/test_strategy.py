@@ -115,9 +115,19 @@ BAD_ROUNDS: dict[str, tuple[Lie, str]] = {
         values("edges", lambda e: ([[0, 1], [1, 0], *combinations(range(2, 8), 2)])[: len(e)]),
         "no directed cycle",
     ),
-    "an index out of range": (values("edges", lambda e: e + 7), "variables 0 to 7"),
-    "another schema": (values("header", lambda h: h[::-1]), "version must be 3"),
-    "a weight of its own": (values("weights", lambda w: w * np.inf), "positive and finite"),
+    "an index out of range": (
+        values("edges", lambda e: e + 7),
+        "edges must lie between 0 and 7, not 10",
+    ),
+    "an older version": (
+        values("header", lambda h: [2, *h[1:]]),
+        "version of structures must be 3, not 2",
+    ),
+    "another schema": (
+        values("header", lambda h: h[[0, 1, 2, *range(34, 2, -1)]]),
+        "the schema must",
+    ),
+    "a weight of its own": (values("weights", lambda w: w * np.inf), "above 0 and finite, not inf"),
     "no structures": (instead(structures=None), "arrays of structures"),
     "a metric in their place": (instead(structures=MetricRecord({"x": 1})), "arrays of structures"),
 }
@@ -153,7 +163,7 @@ def test_limits_are_those_of_the_run() -> None:
 BAD_HANDSHAKES: dict[str, tuple[Lie, str]] = {
     "it raised": (failed, "RuntimeError: it broke"),
     "it is silent": (lambda reply: None, "no reply"),
-    "no schema": (instead(schema=None), "must hold a schema"),
+    "no schema": (instead(schema=None), "must be a record 'schema'"),
     "not a schema": (
         instead(schema=ConfigRecord({"text": "[]", "hash": "x"})),
         "{column: [states]}",

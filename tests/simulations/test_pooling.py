@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from clients.local_data import simulation
 from fedbn.errors import ConfigError, NetworkError
 from fedbn.federation.settings import Experiment
 from fedbn.networks.catalog import load_network
@@ -18,6 +17,7 @@ from simulations.cli import app
 from simulations.pooled import share_closed
 from simulations.pooling.criteria import criteria, criteria_section
 from simulations.pooling.shares import way_share
+from simulations.sites.tables import simulation
 
 
 def simulated(tmp_path: Path, *options: str) -> dict:

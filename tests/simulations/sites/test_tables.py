@@ -7,15 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clients.divided_table import SAMPLE_STREAM
-from clients.local_data import local_site, simulation, site_files
-from clients.site import simulating
 from fedbn.data.dataset import Dataset
 from fedbn.errors import ConfigError, DataError, FedbnWarning, QuorumError, SchemaError
 from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
 from fedbn.networks.catalog import load_network
 from simulations.run import run_experiment
+from simulations.sites.divided_table import SAMPLE_STREAM
+from simulations.sites.tables import local_site, simulation, site_files
 
 
 def tables_of(experiment: Experiment) -> list[Dataset]:
@@ -44,8 +43,7 @@ def test_a_client_makes_the_very_table_that_the_simulation_knows(
     experiment = ASIA.change(partition=partition, partition_column="smoke", sizes=sizes)
     sites = simulation(experiment).sites
     for i, site in enumerate(sites):
-        with simulating():
-            own = local_site(experiment, {"partition-id": i, "num-partitions": len(sites)})
+        own = local_site(experiment, {"partition-id": i, "num-partitions": len(sites)})
         assert (own.label, own.dataset) == (site.label, site.dataset)
 
 
@@ -100,8 +98,7 @@ def test_sites_keep_their_names_and_share_the_held_out_rows(tmp_path: Path) -> N
     assert [site.dataset.n_rows for site in made.sites] == [17, 18]
     assert made.held_out is not None
     assert made.held_out.n_rows == 5
-    with simulating():
-        own = local_site(Experiment.of(sites=files, test_rows=5), {"partition-id": 1})
+    own = local_site(Experiment.of(sites=files, test_rows=5), {"partition-id": 1})
     assert own.dataset == made.sites[1].dataset
 
 
@@ -165,9 +162,9 @@ def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
         tables_of(
             Experiment.of(table=csv(tmp_path / "t.csv", "a,b\n" + "1,2\n2,1\n" * 50), clients=101)
         )
-    with pytest.raises(ConfigError, match="data-path"):
-        local_site(Experiment(), {})
-    with simulating(), pytest.raises(ConfigError, match="below 4, the number of clients, not 4"):
+    with pytest.raises(ConfigError, match="must name its data"):
+        local_site(Experiment(), {"partition-id": 0})
+    with pytest.raises(ConfigError, match="below 4, the number of clients, not 4"):
         local_site(ASIA, {"partition-id": 4})
     with pytest.raises(ConfigError, match="needs data"):
         simulation(Experiment())

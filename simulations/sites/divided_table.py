@@ -14,6 +14,7 @@ from typing import cast
 
 import numpy as np
 
+from clients.site import Site
 from fedbn.arrays import Indices
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Dataset, Kind
@@ -37,23 +38,13 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import with_parameters_around
 
-__all__ = ["Simulation", "Site", "divide", "read_prepared", "stamp_of", "without_held_out"]
+__all__ = ["Simulation", "divide", "read_prepared", "stamp_of", "without_held_out"]
 
 LOG = logging.getLogger("fedbn.client")
 
 SAMPLE_STREAM, PARTITION_STREAM, HELD_OUT_STREAM = 1, 2, 3
 SITE_STREAM = 5
 """What the seed is combined with, so that the rows do not depend on how they are divided."""
-
-
-@dataclass(frozen=True)
-class Site:
-    """A client's table, the name that it goes by where it tells one (else empty), and how many
-    rows of the table were left out, as a cell was missing."""
-
-    label: str
-    dataset: Dataset
-    rows_dropped: int = 0
 
 
 @dataclass(frozen=True)

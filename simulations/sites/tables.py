@@ -1,11 +1,8 @@
-"""Where this client's table is.
+"""Where the tables of a simulation are.
 
-In a deployment the node's own configuration says so (`data-path`) and the run config has no say: no
-run can make a site read another file. In a simulation (`clients.site.is_simulated`), where Flower
-numbers the nodes (`partition-id`), the run config does: the client is the partition-id-th part of a
-sampled or given table, or reads the partition-id-th of the sites' files. A part depends on the
-settings and the seed alone, so that any process of any engine makes the same bytes without a table
-being sent.
+Flower numbers its nodes (`partition-id`): a node is the partition-id-th part of a sampled or given
+table, or reads the partition-id-th of the sites' files. A part depends on the settings and the seed
+alone, so that any process of any engine makes the same bytes without a table being sent.
 """
 
 from __future__ import annotations
@@ -19,15 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.divided_table import (
-    Simulation,
-    Site,
-    divide,
-    read_prepared,
-    stamp_of,
-    without_held_out,
-)
-from clients.site import is_simulated, site_file
+from clients.site import Site
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Dataset, union_schema
 from fedbn.data.identifiers import identifying_columns
@@ -42,11 +31,18 @@ from fedbn.federation.site_table import (
     tables_with_cuts,
     without_identifiers,
 )
+from simulations.sites.divided_table import (
+    Simulation,
+    divide,
+    read_prepared,
+    stamp_of,
+    without_held_out,
+)
 
 
 def partition_id(node_config: Mapping[str, Any]) -> int:
-    """Which part this node is; 0 in a deployment, where a node has its own table."""
-    return int(node_config.get("partition-id", 0))
+    """Which part this node is."""
+    return int(node_config["partition-id"])
 
 
 def own_table(
@@ -58,8 +54,6 @@ def own_table(
     ------
     ConfigError : the site's file is wrong, or there are fewer tables than nodes.
     """
-    if not is_simulated(node_config):
-        return str(node_config["data-path"]), site_file(node_config)
     files, index = site_files(experiment), partition_id(node_config)
     if not files:
         return None
@@ -83,15 +77,10 @@ def local_site(
     Raises
     ------
     ConfigError
-        Neither the node's configuration nor, in a simulation, the run's names data; there are fewer
-        parts than nodes; or the site's file is wrong.
+        The run names no data, there are fewer parts than nodes, or a site's file is wrong.
     DataError, NetworkError, SchemaError
         The data cannot be read, made or mapped.
     """
-    if not is_simulated(node_config):
-        path, decided = str(node_config["data-path"]), site_file(node_config)
-        found = read_prepared(experiment, path, decided, cuts)
-        return Site(decided.name or "", found.dataset, found.rows_dropped)
     index = partition_id(node_config)
     files = site_files(experiment)
     if files:

@@ -11,10 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbn.errors import MessageError
-from fedbn.federation.reply_limits import Limits
+from fedbn.wire.sender import said_by
+
+__all__ = ["MAX_BYTES", "Arrays", "array_of_npy", "arrays_of_npy", "require_keys"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 """Arrays by key."""
+
+MAX_BYTES = 32 * 1024 * 1024
+"""Bytes of one message at most, unless its reader says otherwise."""
 
 _KINDS = (np.uint8, np.uint16, np.uint32, np.uint64, np.int32, np.int64, np.float64)
 _NPY_MAGIC = b"\x93NUMPY\x01\x00"
@@ -25,7 +30,7 @@ _NPY_HEADER = re.compile(
 _NPY_TYPES = {np.dtype(kind).str for kind in _KINDS}
 
 
-def array_of_npy(data: bytes, *, max_bytes: int | None = None) -> npt.NDArray[Any]:
+def array_of_npy(data: bytes, *, max_bytes: int = MAX_BYTES) -> npt.NDArray[Any]:
     """Read the bytes of a `.npy` file (format 1.0) whose claims are not trusted.
 
     Unlike `numpy.load`, which allocates what the header claims before it looks at the data, this
@@ -33,19 +38,16 @@ def array_of_npy(data: bytes, *, max_bytes: int | None = None) -> npt.NDArray[An
 
     Parameters
     ----------
-    data : bytes
-        The whole file.
-    max_bytes : int or None
-        The largest length accepted; None for that of the default Limits.
+    data : the whole file.
+    max_bytes : the largest length accepted.
 
     Raises
     ------
     MessageError
         The bytes are too many, truncated, or not a plain array of one of the agreed types.
     """
-    allowed = Limits().max_bytes if max_bytes is None else max_bytes
-    if len(data) > allowed:
-        raise MessageError(f"an array must have at most {allowed} bytes, not {len(data)}")
+    if len(data) > max_bytes:
+        raise MessageError(f"an array must have at most {max_bytes} bytes, not {len(data)}")
     if not data.startswith(_NPY_MAGIC) or len(data) < 10:
         raise MessageError("an array must start with the header of a .npy file")
     start = 10 + int.from_bytes(data[8:10], "little")
@@ -62,24 +64,21 @@ def arrays_of_npy(
     parts: Iterable[tuple[str, bytes]],
     keys: tuple[str, ...],
     *,
-    limits: Limits | None = None,
+    max_bytes: int = MAX_BYTES,
     sender: str = "message",
 ) -> dict[str, npt.NDArray[Any]]:
     """Read the arrays of a message from their untrusted `.npy` bytes, keys first.
 
-    Raises MessageError, naming the sender, unless the keys are `keys`, the bytes together
-    keep the limit and each array is as :func:`array_of_npy` wants it.
+    Raises MessageError, naming the sender, unless the keys are `keys`, the bytes together are at
+    most `max_bytes` and each array is as :func:`array_of_npy` wants it.
     """
-    max_bytes = (limits or Limits()).max_bytes
-    try:
+    with said_by(sender):
         given = dict(parts)
         require_keys(given, keys)
         total = sum(len(data) for data in given.values())
         if total > max_bytes:
             raise MessageError(f"a message must have at most {max_bytes} bytes, not {total}")
         return {key: array_of_npy(given[key], max_bytes=max_bytes) for key in keys}
-    except MessageError as error:
-        raise MessageError(f"{sender}: {error}") from None
 
 
 def require_keys(given: Mapping[str, object], keys: tuple[str, ...]) -> None:

@@ -1,0 +1,27 @@
+"""Whose words are refused: errors about another party's message begin with its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fedbn.errors import FedbnError, MessageError
+
+__all__ = ["said_by"]
+
+
+@contextmanager
+def said_by(sender: str) -> Iterator[None]:
+    """Inside, whatever is wrong becomes a MessageError that names the sender.
+
+    >>> with said_by("north"):
+    ...     raise MessageError("rows must be [1], not [2]")
+    Traceback (most recent call last):
+        ...
+    fedbn.errors.MessageError: north: rows must be [1], not [2]
+    """
+    try:
+        yield
+    except FedbnError as error:
+        kind = type(error) if isinstance(error, MessageError) else MessageError
+        raise kind(f"{sender}: {error}") from None

@@ -1,0 +1,117 @@
+"""What is asked of a node of a simulation: the run's settings say how its table is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from flwr.app import Context, Message
+
+from clients.request import Node, Request
+from clients.requests import agreed_of, cuts_of
+from clients.site import Site
+from fedbn.data.cuts import Cuts
+from fedbn.data.dataset import Schema
+from fedbn.data.quantiles import Question, histogram
+from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
+from fedbn.federation.rounds import site_rng
+from fedbn.federation.settings import Experiment
+from fedbn.federation.site_table import many_numbers, require_admitted
+from fedbn.learners import LearnerSettings, kind_of_score
+from fedbn.networks.family_counts import FamilyCounts
+from simulations.sites.naming import schema_to_tell
+from simulations.sites.tables import local_numbers, local_site, own_table, partition_id
+
+__all__ = ["SimulatedNode", "SimulatedRequest"]
+
+
+@dataclass(frozen=True)
+class SimulatedRequest(Request):
+    """A request without a contract: who simulates has all the tables.
+
+    `experiment` are all of the run's settings, which say where the tables are.
+    """
+
+    experiment: Experiment = field(default_factory=Experiment)
+
+    @cached_property
+    def learner(self) -> LearnerSettings:
+        """The learner within the site's offers; a private one's noise is of the run's seed."""
+        offered = self.site.offers.take_up(self.run, deployed=False)
+        return offered if self.guarantee is None else replace(offered, noise="seeded")
+
+    def rng(self) -> np.random.Generator:
+        """Of the run's seed, the node and the round."""
+        part = partition_id(self.context.node_config)
+        return site_rng(self.experiment.seed, part, self.task.round)
+
+    def require_offers(self) -> None:
+        """A simulation may run any learner that is installed."""
+        self.site.policy.require_kind(kind_of_score(self.run.learner.score))
+        _ = self.learner
+
+    def require_admitted(self) -> None:
+        """The table's header and its number of lines are looked at."""
+        own = own_table(self.experiment, self.context.node_config)
+        if own is not None:
+            require_admitted(own[0], self.run.tables, own[1])
+
+    def require_contract(self) -> None:
+        """There is none."""
+
+    def require_question(self) -> None:
+        """Whatever is asked."""
+
+    def require_schema(self, schema: Schema) -> None:
+        """The policy's columns are the only bound."""
+        self.site.policy.require_schema(schema)
+
+    def require_own_schema(self) -> None:
+        """The run's is enough."""
+
+    def require_peers(self) -> None:
+        """All sites are here."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table, which is read."""
+        return self.table().dataset.n_rows
+
+    def describe(self) -> tuple[Schema, str]:
+        """The schema that the run's settings make of the table."""
+        site, policy = self.table(cuts_of(self.message)), self.site.policy
+        agreed = agreed_of(self.message)
+        return schema_to_tell(site.dataset, policy, own=self.site.schema, agreed=agreed), site.label
+
+    def histogram(self, question: Question | None) -> str:
+        """The answer of the table as the run wants it read."""
+        numbers = local_numbers(self.experiment, self.context.node_config)
+        if question is None:
+            return kinds_to_text(many_numbers(numbers))
+        return histogram_to_text(histogram(question, numbers))
+
+    def table(self, cuts: Mapping[str, Cuts] | None = None) -> Site:
+        """The site's table as the run wants it read, with these cut points."""
+        site = local_site(self.experiment, self.context.node_config, cuts)
+        self.site.policy.require_table(site.dataset)
+        return site
+
+    def enter_counts(self, told: Callable[[], FamilyCounts]) -> None:
+        """Nothing is kept."""
+
+    def enter_moments(self) -> None:
+        """Nothing is kept."""
+
+
+@dataclass(frozen=True)
+class SimulatedNode(Node):
+    """A node of a simulation, with the settings that say which site it is."""
+
+    experiment: Experiment
+
+    def request(self, message: Message, context: Context) -> Request:
+        """The request that a message is."""
+        run = self.experiment.for_site
+        return SimulatedRequest(message, context, self.site, run, experiment=self.experiment)
