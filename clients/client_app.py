@@ -250,10 +250,10 @@ def learner_rng(request: Request, number: int) -> np.random.Generator:
 def diagnostics(request: Request, site: Site, seconds: float) -> ConfigRecord:
     """What a site may tell about itself, where that is agreed."""
     rule = request.site.policy.rule
-    rows = rule.rows(site.dataset.n_rows)
-    record = ConfigRecord({"rows": rows, "seconds": seconds})
-    if site.rows_dropped >= max(rule.least, 1):
-        record["rows_dropped"] = rule.rows(site.rows_dropped)
+    record = ConfigRecord({"seconds": seconds})
+    for key, rows in (("rows", site.dataset.n_rows), ("rows_dropped", site.rows_dropped)):
+        if rows >= max(rule.least, 1):
+            record[key] = rule.rows(rows)
     if site.label:
         record["label"] = site.label
     return record
