@@ -6,6 +6,8 @@
     query.moments -> record "moments": rows, means, sums of products of a DAG's families
     query.counts  -> record "counts": the arrays of a FamilyAnswer
     train         -> record "structures": the arrays of a StructureMessage
+    query.cut_keys -> record "keys", of masked histograms
+    query.cut_sums -> record "sums": {masked}
     query.keys    -> record "keys": {public[, name, signature]}, of secure sums
     train.sums    -> record "sums": {masked}
 
@@ -50,6 +52,7 @@ from clients.records import (
 )
 from clients.request import Request
 from clients.requests import (
+    CUT_SUMS,
     agreed_of,
     consensus_of,
     cuts_of,
@@ -58,6 +61,7 @@ from clients.requests import (
     report_of,
     task_of,
 )
+from clients.secure_cuts import cut_key, masked_cuts
 from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
 from fedbn.errors import MessageError
 from fedbn.federation.message import StructureMessage, to_arrays
@@ -70,6 +74,16 @@ def tell_histogram(request: Request) -> RecordDict:
     """Tell which columns hold numbers, or how many of them are in which bucket."""
     text = histogram_text(request, question_of(request.message))
     return RecordDict({"histogram": ConfigRecord({"text": text})})
+
+
+def cut_keys(request: Request) -> RecordDict:
+    """Tell a public key for masked histograms."""
+    return RecordDict({"keys": cut_key(request)})
+
+
+def cut_sums(request: Request) -> RecordDict:
+    """Answer a request for a sum of histograms, masked."""
+    return RecordDict({"sums": ArrayRecord({"masked": Array(masked_cuts(request))})})
 
 
 def describe(request: Request) -> RecordDict:
@@ -171,14 +185,17 @@ def sums(request: Request) -> RecordDict:
 _ALLOWED = (need.within_offers, need.same_contract, need.table_may_take_part)
 _LEARNING = (*_ALLOWED, need.private_learner, need.same_schema)
 _EXACT = (need.public_learner, need.counts, *_ALLOWED, need.open_answers, need.same_schema)
+_CUTS = (need.public_learner, need.histograms, need.peers, need.within_offers)
 
 HANDLERS: Mapping[str, Handler] = {
     "query.histogram": Handler(
         tell_histogram,
         "histogram",
         is_text,
-        (need.public_learner, need.histograms, need.open_answers, need.within_offers),
+        (need.public_learner, need.histograms, need.open_counts, need.within_offers),
     ),
+    "query.cut_keys": Handler(cut_keys, "keys", is_key, _CUTS),
+    CUT_SUMS: Handler(cut_sums, "sums", is_masked, _CUTS, masked=True),
     "query": Handler(
         describe,
         "schema",

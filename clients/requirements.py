@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from clients.local_data import own_table
 from clients.request import Request
-from clients.requests import agreed_of, cuts_of, require_version, task_of
+from clients.requests import agreed_of, cuts_of, question_of, require_version, task_of
 from fedbn.federation.policy import refusal
 from fedbn.federation.private_runs import require_private_run
 from fedbn.federation.site_table import require_admitted
@@ -22,6 +22,7 @@ __all__ = [
     "histograms",
     "known_question",
     "open_answers",
+    "open_counts",
     "peers",
     "private_learner",
     "public_learner",
@@ -90,6 +91,12 @@ def same_schema(request: Request) -> None:
 def open_answers(request: Request) -> None:
     """The site answers in the open."""
     request.site.policy.require_open()
+
+
+def open_counts(request: Request) -> None:
+    """The site counts its numbers in the open; which columns hold some it tells in any case."""
+    if question_of(request.message) is not None:
+        request.site.policy.require_open()
 
 
 def peers(request: Request) -> None:

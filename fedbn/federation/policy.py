@@ -356,6 +356,11 @@ class SitePolicy:
         if small:
             raise refusal("min-cell", f"{count_of(small, 'count')} from 1 to {least - 1}")
 
+    @property
+    def fewest_numbers(self) -> int:
+        """Fewest numbers of a bucket of a histogram that is told."""
+        return max(self.rule.least, self.min_state_rows)
+
     def require_histograms(self) -> None:
         """Raise PolicyError unless counts of a column's numbers may leave."""
         if self.max_epsilon is not None:

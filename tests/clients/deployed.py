@@ -7,6 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from numpy.typing import NDArray
 
@@ -79,6 +86,23 @@ def prepared_nodes(folder: Path, names: Iterable[str]) -> list[dict[str, str]]:
             renew(table, read_site_file(file), confirmed=True)
         nodes.append({"data-path": str(table), "policy": str(file)})
     return nodes
+
+
+def known_to_each_other(folder: Path, names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Name -> the first lines and the last ones of a site's file, with identities made here."""
+    identities = {name: Ed25519PrivateKey.generate() for name in names}
+    lines = {
+        name: key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+        for name, key in identities.items()
+    }
+    found = {}
+    for name, key in identities.items():
+        private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+        (folder / f"{name}.identity").write_bytes(private)
+        peers = "".join(f'{p} = "{line}"\n' for p, line in lines.items() if p != name)
+        first = f'name = "{name}"\nidentity-key = "{name}.identity"\n'
+        found[name] = (first, f"[peers]\n{peers}")
+    return found
 
 
 def task(schema: Schema, number: int = 1) -> RecordDict:
