@@ -144,7 +144,7 @@ def tell_moments(request: Request) -> RecordDict:
     policy.require_cells(np.array([site.dataset.n_rows]))
     if request.contract is not None:
         contract, path = request.contract, counted_beside(request.log)
-        enter_moments(path, contract.hash, contract.digest, contract.rows, policy.rule.least)
+        enter_moments(path, contract.digest, contract.rows, policy.rule.least)
     table = site.dataset.with_schema(schema)
     found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, schema)
     return RecordDict({"moments": ArrayRecord({key: Array(each) for key, each in found.items()})})

@@ -25,7 +25,7 @@ from clients.request import Request, request_of
 from clients.requirements import Requirement
 from clients.site import decisions_of_node
 from fedbn.errors import ContractError, FedbnError, MessageError, PolicyError, VersionError
-from fedbn.federation.disclosure_log import reserve_answer
+from fedbn.federation.answer_budget import reserve_answer
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import SiteFile
 

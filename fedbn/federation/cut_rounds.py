@@ -16,20 +16,17 @@ that was told has as many numbers in the next round, and each count that leaves 
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.preparation import FEWEST_ROWS
 from fedbn.data.quantiles import BITS, ROUNDS, Histogram, Question, ordered_bits
-from fedbn.errors import ResultsError
+from fedbn.federation.kept_lines import enter_lines
 from fedbn.federation.policy import refusal
-from fedbn.locked_file import lock
 
 __all__ = ["MAX_BUCKETS", "answer_question", "askable", "rounds_beside", "thin_out", "told_counts"]
 
@@ -108,28 +105,16 @@ def thin_out(numbers: NDArray[np.float64], most: int | None) -> NDArray[np.float
 
 def _enter(path: Path, question: Question, caps: Mapping[str, int | None]) -> None:
     """Write down what every column is asked; raises PolicyError unless it may be."""
-    try:
-        with path.open("ab+", buffering=0) as file:
-            lock(file.fileno())
-            os.chmod(path, 0o600)
-            known = [json_value(line) for line in read_bounded(path).splitlines()]
-            asked = {(name, number, tuple(found), most) for name, number, found, most in known}
-            new = []
-            for name, prefixes in question.prefixes.items():
-                entry = (name, question.round, prefixes, caps[name])
-                if entry not in asked:
-                    _require_next(name, question.round, [each[:2] for each in asked])
-                    new.append(json.dumps(entry) + "\n")
-            data = "".join(new).encode("utf-8")
-            if file.write(data) != len(data):
-                raise ResultsError(f"{path} cannot be written: no space left")
-            os.fsync(file.fileno())
-    except (ValueError, TypeError) as error:
-        raise ResultsError(f"{path} must hold [column, round, buckets, most]: {error}") from None
-    except OSError as error:
-        if isinstance(error, ResultsError):
-            raise
-        raise ResultsError(f"{path} cannot be used: {error.strerror or error}") from None
+
+    def new(known: Sequence[Any]) -> Iterable[Any]:
+        asked = {(name, number, tuple(found), most) for name, number, found, most in known}
+        for name, prefixes in question.prefixes.items():
+            entry = (name, question.round, prefixes, caps[name])
+            if entry not in asked:
+                _require_next(name, question.round, [each[:2] for each in asked])
+                yield entry
+
+    enter_lines(path, new, word="histograms", holds="[column, round, buckets, most]")
 
 
 def _require_next(name: str, number: int, asked: Sequence[tuple[str, int]]) -> None:
