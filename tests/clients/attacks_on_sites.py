@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from flwr.app import ConfigRecord, Context, Message, RecordDict
+from flwr.app import ConfigRecord, Message, RecordDict
 
 from fedbn.data.dataset import Schema, Variable
 from fedbn.data.quantiles import ROUNDS, Question
@@ -31,8 +31,14 @@ from fedbn.secure.masks import SIGNED, Key, mask, pair_keys, request_digest
 from fedbn.secure.requests import VoteRequest, to_bytes
 from fedbn.secure.session import Member, Terms
 from fedbn.secure.words import word_of
+from simulations.benchmarks.sites.deployed_site import (
+    ANSWERED,
+    DeployedSite,
+    RunAtSite,
+    task,
+    word,
+)
 from simulations.in_process_grid import InProcessGrid
-from tests.clients.deployed import ANSWERED, DeployedSite, task, word
 
 HISTOGRAM = "query.histogram"
 SMOKE = Variable("smoke", ("no", "yes"))
@@ -190,30 +196,10 @@ def answers_at_once(site: DeployedSite, count: int) -> list[str]:
         return list(pool.map(ask, grids))
 
 
-class InProcessGridOf:
-    """One node's messages of one run, whose state Flower keeps between them."""
-
-    def __init__(self, site: DeployedSite, run: Experiment) -> None:
-        self.grid = InProcessGrid(to_run_config(run), [site.node])
-
-    def send(self, kind: str, content: RecordDict) -> Message:
-        (node,) = self.grid.get_node_ids()
-        (reply,) = self.grid.send_and_receive([Message(content, node, kind)])
-        return reply
-
-    def next_run(self, run: Experiment) -> None:
-        """The same series of runs with other settings, as Flower keeps a node's state."""
-        (node,) = self.grid.get_node_ids()
-        before = self.grid._contexts[node]
-        self.grid._contexts[node] = Context(
-            before.run_id + 1, node, before.node_config, before.state, to_run_config(run)
-        )
-
-
 def moral_graph_of(site: DeployedSite, schema: Schema) -> str:
     """Attack 5: the word, or the site's own votes, when all other keys are the server's."""
     run = Experiment.of(aggregation="moral-votes")
-    grid = InProcessGridOf(site, run)
+    grid = RunAtSite(site, run)
     begin = task(schema)
     begin["task"]["run"] = "7"
     reply = grid.send("query.keys", begin)

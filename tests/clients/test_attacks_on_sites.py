@@ -23,8 +23,8 @@ from fedbn.learners import LearnerSettings
 from fedbn.learners.private import promise
 from fedbn.networks.family_counts import Family, FamilyTables
 from fedbn.privacy.ledger import Ledger
+from simulations.benchmarks.sites.deployed_site import ANSWERED, DeployedSite, RunAtSite, task, word
 from tests.clients.attacks_on_sites import (
-    InProcessGridOf,
     answers_at_once,
     buckets,
     groups_by_failures,
@@ -36,7 +36,6 @@ from tests.clients.attacks_on_sites import (
     told_kinds,
     words_of_forms,
 )
-from tests.clients.deployed import ANSWERED, DeployedSite, task, word
 from tests.clients.guide_files import FIRST_DECISIONS, FIRST_SITE, decisions_now
 
 pytestmark = pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning")
@@ -265,7 +264,7 @@ def test_a_private_answer_is_not_sent_again_under_another_run_s_epsilon(tmp_path
         )
         for epsilon in (1.0, 0.01)
     ]
-    series = InProcessGridOf(site, runs[0])
+    series = RunAtSite(site, runs[0])
     first = series.send("train", task(schema))
     series.next_run(runs[1])
     second = series.send("train", task(schema))

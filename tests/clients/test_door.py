@@ -25,8 +25,8 @@ from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
 from fedbn.networks.family_counts import Family, FamilyTables
+from simulations.benchmarks.sites.deployed_site import ANSWERED, DeployedSite, task, word
 from simulations.run import run_experiment
-from tests.clients.deployed import ANSWERED, DeployedSite, task, word
 
 SCHEMA = Schema.categorical({name: ["0", "1"] for name in "ab"})
 OPEN = "counts = true\nhistograms = true\nmin-cohort = 1\n"

@@ -18,6 +18,7 @@ from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 from fedbn.learners import LearnerSettings
+from simulations.benchmarks.sites.deployed_site import ANSWERED, DeployedSite, arrays_of, task, word
 from tests.clients.attacks_on_sites import (
     answers_at_once,
     groups_by_failures,
@@ -28,7 +29,6 @@ from tests.clients.attacks_on_sites import (
     states_by_cuts,
     words_of_forms,
 )
-from tests.clients.deployed import ANSWERED, DeployedSite, arrays_of, task, word
 
 pytestmark = pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning")
 

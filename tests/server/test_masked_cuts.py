@@ -37,8 +37,9 @@ from fedbn.federation.settings import Experiment
 from fedbn.secure.masks import Key
 from fedbn.secure.session import Member
 from server.cut_points import find_cuts
+from simulations.benchmarks.sites.deployed_site import word
 from simulations.in_process_grid import InProcessGrid
-from tests.clients.deployed import known_to_each_other, word
+from tests.clients.deployed import known_to_each_other
 
 PLAN = Experiment.of(discretise=("age:4",), aggregation="secure-sums", connect_seconds=0.0)
 NAMES = ("east", "north", "south")
