@@ -222,7 +222,7 @@ def _sums(rng: np.random.Generator) -> Dialogue:
         data = to_bytes(request, terms.session, number)
         reply = yield "train.sums", _sum_content(data, terms, number)
         if not reply.has_error() and not isinstance(request, UnionRequest):
-            found.append(_unmasked(reply, data, terms, own, word_of(request, n, 3, 1)))
+            found.append(_unmask(reply, data, terms, own, word_of(request, n, 3, 1)))
     return found
 
 
@@ -244,7 +244,7 @@ def _sum_content(data: bytes, terms: Terms, number: int) -> RecordDict:
     return RecordDict({"task": ConfigRecord({"run": "7", "round": number}), "sums": sums})
 
 
-def _unmasked(
+def _unmask(
     reply: Message, data: bytes, terms: Terms, own: Sequence[Key], words: type[np.unsignedinteger]
 ) -> list[int]:
     """What the site added to a sum, seen by whoever has all other keys."""
@@ -271,7 +271,7 @@ DIALOGUES: Sequence[Callable[[np.random.Generator], Dialogue]] = (
 )
 
 
-def told(reply: Message) -> tuple[Any, ...]:
+def words_of(reply: Message) -> tuple[Any, ...]:
     """All that is in a reply; of structures that there are some, of what is drawn its form."""
     if reply.has_error():
         return (word(reply),)
@@ -295,7 +295,7 @@ def hear(site: DeployedSite, run: Experiment, dialogue: Dialogue) -> tuple[Told,
         kind, content = next(dialogue)
         while True:
             reply = at_site.send(kind, content)
-            answers.append((kind, *told(reply)))
+            answers.append((kind, *words_of(reply)))
             kind, content = dialogue.send(reply)
     except StopIteration as end:
         return answers, end.value
