@@ -67,6 +67,12 @@ def found_cuts(
         return find_cuts(grid, grid.get_node_ids(), PLAN, None)["age"]
 
 
+def quartiles(tables: Sequence[NDArray[np.float64]]) -> tuple[float, ...]:
+    """By the definition, of all numbers together."""
+    pooled = np.concatenate(tables)
+    return tuple(np.quantile(pooled, [0.25, 0.5, 0.75], method="inverted_cdf").tolist())
+
+
 def test_cuts_are_those_of_all_numbers_and_no_histogram_is_seen(tmp_path: Path) -> None:
     seen: list[tuple[int, bytes]] = []
 
@@ -79,8 +85,7 @@ def test_cuts_are_those_of_all_numbers_and_no_histogram_is_seen(tmp_path: Path) 
 
     tables = [AGES, AGES + 1.0, AGES - 1.0]
     cuts = found_cuts(tmp_path, tables, watch)
-    assert cuts == tuple(np.quantile(np.concatenate(tables), [0.25, 0.5, 0.75],
-                                     method="inverted_cdf").tolist())  # fmt: skip
+    assert cuts == quartiles(tables)
     assert len(seen) == 12
     for _, vector in seen:
         zeros = vector.count(b"\0") / len(vector)
@@ -230,3 +235,16 @@ def test_only_the_four_requests_of_the_terms_in_their_order() -> None:
         assert refused.value.args[0] == "query"
     with pytest.raises(PolicyError, match="another run"):
         allow(to_bytes(sizes, bytes(32), 1), NOTHING_ASKED, terms)
+
+
+def test_simulated_sites_answer_under_masks_too(tmp_path: Path) -> None:
+    files = []
+    tables = [AGES, AGES + 1.0, AGES - 1.0]
+    for name, ages in zip(NAMES, tables, strict=True):
+        files.append(str(tmp_path / f"{name}.csv"))
+        Path(files[-1]).write_text("age,b\n" + "".join(f"{age},x\n" for age in ages.tolist()))
+    plan = PLAN.change(sites=tuple(files))
+    nodes = [{"partition-id": k, "num-partitions": 3} for k in range(3)]
+    with InProcessGrid(to_run_config(plan), nodes) as grid:
+        found = find_cuts(grid, grid.get_node_ids(), plan, None)
+    assert found == {"age": quartiles(tables)}
