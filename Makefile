@@ -12,7 +12,9 @@ CORE := $(shell find core -name '*.[ch]pp')
 BUILD_NEEDS := scikit-build-core nanobind cmake ninja \
   $(if $(shell command -v c++ || command -v g++ || command -v clang++),,ziglang)
 
-.PHONY: demo test check lint docs install browser core sanitize clean
+TOOLS := build/tools/bin
+
+.PHONY: demo test check lint docs install browser core sanitize lock bom clean
 
 install: .venv/installed
 
@@ -52,6 +54,24 @@ sanitize: .venv/tools
 	  ASAN_OPTIONS=detect_leaks=0:handle_segv=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	  PYTHONPATH=$$(echo $(CURDIR)/.venv/lib/python3*/site-packages):$(CURDIR) \
 	  $(BIN)/python -S -m pytest -p no:cacheprovider -m "not slow" $(SANITIZED)
+
+# What is installed where fedbn is deployed, with the hashes of all files of all platforms: for
+# constraints.txt as it is. What was locked is not read, so that the same files give the same lines.
+LOCK := deploy/requirements.lock
+lock: build/tools/bin/uv
+	@printf '%s\n' scikit-build-core nanobind cmake ninja | $(TOOLS)/uv pip compile --quiet \
+	  --generate-hashes --no-header --no-annotate --python-version 3.11 --no-emit-index-url \
+	  --constraint constraints.txt --extra exact pyproject.toml - > build/tools/lock
+	@mv build/tools/lock $(LOCK)
+
+# The bill of materials of a deployment, in CycloneDX, from the lock.
+bom: build/tools/bin/uv
+	$(TOOLS)/cyclonedx-py requirements $(LOCK) --pyproject pyproject.toml --output-reproducible \
+	  --of JSON -o build/fedbn.cdx.json
+
+build/tools/bin/uv:
+	@$(SAY) "installing tools" sh -c "$(PYTHON) -m venv build/tools && $(TOOLS)/python -m pip install \
+	  --quiet uv==0.13.9 cyclonedx-bom==7.5.0"
 
 demo: install
 	$(BIN)/fedbn simulate --config simulations/demo.toml --out results/demo

@@ -6,6 +6,8 @@
     query.moments -> record "moments": rows, means, sums of products of a DAG's families
     query.counts  -> record "counts": the arrays of a FamilyAnswer
     train         -> record "structures": the arrays of a StructureMessage
+    query.cut_keys -> record "keys", of masked histograms
+    query.cut_sums -> record "sums": {masked}
     query.keys    -> record "keys": {public[, name, signature]}, of secure sums
     train.sums    -> record "sums": {masked}
 
@@ -31,23 +33,40 @@ from clients.door import Handler, enter
 from clients.private_runs import keep_structures, kept_structures, reserve_epsilon
 from clients.records import record_of
 from clients.request import Node, Request, node_of
-from clients.requests import consensus_of, families_of_request, question_of, report_of
+from clients.requests import CUT_SUMS, consensus_of, families_of_request, question_of, report_of
+from clients.secure_cuts import cut_key, masked_cuts
 from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
 from clients.site import Site
 from fedbn.errors import MessageError
 from fedbn.federation.family_message import ANSWERS
+from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
 from fedbn.federation.moments_message import MOMENTS
 from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
+from fedbn.federation.site_table import many_numbers
 
 LOG = logging.getLogger("fedbn.client")
 
 
 def tell_histogram(request: Request) -> RecordDict:
     """Tell which columns hold numbers, or how many of them are in which bucket."""
-    text = request.histogram(question_of(request.message))
+    question = question_of(request.message)
+    if question is None:
+        text = kinds_to_text(many_numbers(request.numbers()))
+    else:
+        text = histogram_to_text(request.histogram(question))
     return RecordDict({"histogram": ConfigRecord({"text": text})})
+
+
+def cut_keys(request: Request) -> RecordDict:
+    """Tell a public key for masked histograms."""
+    return RecordDict({"keys": cut_key(request)})
+
+
+def cut_sums(request: Request) -> RecordDict:
+    """Answer a request for a sum of histograms, masked."""
+    return RecordDict({"sums": record_of(MASKED.encode(masked=masked_cuts(request)))})
 
 
 def describe(request: Request) -> RecordDict:
@@ -136,13 +155,16 @@ def sums(request: Request) -> RecordDict:
 _ALLOWED = (need.within_offers, need.same_contract, need.table_may_take_part)
 _LEARNING = (*_ALLOWED, need.private_learner, need.same_schema)
 _EXACT = (need.public_learner, need.counts, *_ALLOWED, need.open_answers, need.same_schema)
+_CUTS = (need.public_learner, need.histograms, need.peers, need.within_offers)
 
 HANDLERS: Mapping[str, Handler] = {
     "query.histogram": Handler(
         tell_histogram,
         HISTOGRAM,
-        (need.public_learner, need.histograms, need.open_answers, need.within_offers),
+        (need.public_learner, need.histograms, need.open_counts, need.within_offers),
     ),
+    "query.cut_keys": Handler(cut_keys, KEYS, _CUTS),
+    CUT_SUMS: Handler(cut_sums, MASKED, _CUTS, masked=True),
     "query": Handler(
         describe,
         SCHEMA,
@@ -209,10 +231,10 @@ def _agreed_table(request: Request) -> Site:
 def diagnostics(request: Request, site: Site, seconds: float) -> ConfigRecord:
     """What a site may tell about itself, where that is agreed."""
     rule = request.site.policy.rule
-    rows = rule.rows(site.dataset.n_rows)
-    record = ConfigRecord({"rows": rows, "seconds": seconds})
-    if site.rows_dropped >= max(rule.least, 1):
-        record["rows_dropped"] = rule.rows(site.rows_dropped)
+    record = ConfigRecord({"seconds": seconds})
+    for key, rows in (("rows", site.dataset.n_rows), ("rows_dropped", site.rows_dropped)):
+        if rows >= max(rule.least, 1):
+            record[key] = rule.rows(rows)
     if site.label:
         record["label"] = site.label
     return record

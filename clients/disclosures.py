@@ -13,7 +13,7 @@ import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message
 
 from clients.records import arrays_in
-from clients.requests import families_of_request, round_of, sum_of, task_of
+from clients.requests import CUT_SUMS, families_of_request, round_of, sum_of, task_of
 from fedbn.federation.disclosure import (
     Content,
     Disclosure,
@@ -25,6 +25,7 @@ from fedbn.federation.disclosure import (
 from fedbn.federation.disclosure_log import append, keep_copy
 from fedbn.federation.message import STRUCTURES
 from fedbn.federation.schema_text import schema_from_text
+from fedbn.federation.secure_cuts import cut_words
 from fedbn.federation.site_file import SiteFile
 
 BUNDLE = "FEDBN_BUNDLE_SHA256"
@@ -82,6 +83,13 @@ def _states(reply: Message) -> Mapping[str, Any]:
     return schema_from_text(record["text"], record["hash"]).to_dict()
 
 
+def _sum_words(message: Message) -> str:
+    """What a masked sum is of."""
+    if message.metadata.message_type == CUT_SUMS:
+        return cut_words(sum_of(message).data)
+    return sum_of(message).words
+
+
 def moments_words(record: ArrayRecord) -> str:
     """What an answer with moments says, for people."""
     means, scatter = (record[key].numpy().size for key in ("means", "scatter"))
@@ -127,7 +135,7 @@ def _words(message: Message, reply: Message, spent: Sequence[str]) -> str:
         parts.append("public key of this run")
     if isinstance(masked := content.get("sums"), ArrayRecord):
         integers = masked["masked"].shape[0]
-        parts.append(f"share of a masked sum: {integers} integers, {sum_of(message).words}")
+        parts.append(f"share of a masked sum: {integers} integers, {_sum_words(message)}")
     if "receipt" in content:
         parts.append("receipt of a report")
     if "diagnostics" in content:

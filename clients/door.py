@@ -23,7 +23,7 @@ from clients.private_runs import spent_words
 from clients.request import Node, Request, node_of
 from clients.requirements import Requirement
 from fedbn.errors import ContractError, FedbnError, MessageError, PolicyError, VersionError
-from fedbn.federation.disclosure_log import reserve_answer
+from fedbn.federation.answer_budget import reserve_answer
 from fedbn.federation.records import DIAGNOSTICS
 from fedbn.wire.arrays import ArrayFormat
 from fedbn.wire.records import RecordFormat

@@ -13,25 +13,25 @@ from pathlib import Path
 
 import numpy as np
 from flwr.app import Context, Message
+from numpy.typing import NDArray
 
 from clients.requests import Task, agreed_of, cuts_of, task_of
 from clients.site import Site, site_file
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Schema
-from fedbn.data.quantiles import Question
+from fedbn.data.quantiles import Histogram, Question
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ContractError
 from fedbn.federation.contract import Contract
 from fedbn.federation.counted import counted_beside, enter_counts, enter_moments, tables_of
 from fedbn.federation.cut_rounds import answer_question, askable, rounds_beside
-from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.policy import refusal
 from fedbn.federation.prepared_table import contract_of, prepared_path, rows_of
 from fedbn.federation.private_runs import guarantee_of
 from fedbn.federation.run_config import from_run_config
 from fedbn.federation.settings import SiteRun
 from fedbn.federation.site_file import SiteFile
-from fedbn.federation.site_table import many_numbers, require_admitted, site_numbers
+from fedbn.federation.site_table import require_admitted, site_numbers
 from fedbn.learners import LearnerSettings, kind_of_score
 from fedbn.networks.family_counts import FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
@@ -148,19 +148,18 @@ class Request:
         """The schema that the site tells, and its label; no cell is read."""
         return self.agreed.schema, self.site.name or ""
 
-    def histogram(self, question: Question | None) -> str:
-        """The answer to a question of a round, or, without one, which columns hold numbers.
+    def numbers(self) -> Mapping[str, NDArray[np.float64]]:
+        """Column -> its numbers, of those that may be asked for.
 
         The table is read as the site's own file says, before there is a contract.
         """
-        path, site = self._path, self.site
-        require_admitted(path, TableSettings(), site)
-        numbers = askable(site_numbers(path, TableSettings(), site))
-        if question is None:
-            return kinds_to_text(many_numbers(numbers))
-        least = max(site.policy.rule.least, site.policy.min_state_rows)
-        rounds = rounds_beside(self._log)
-        return histogram_to_text(answer_question(rounds, question, numbers, least))
+        require_admitted(self._path, TableSettings(), self.site)
+        return askable(site_numbers(self._path, TableSettings(), self.site))
+
+    def histogram(self, question: Question, most: Mapping[str, int] | None = None) -> Histogram:
+        """The answer to a question of a round, over at most so many numbers of each column."""
+        rounds, least = rounds_beside(self._log), self.site.policy.fewest_numbers
+        return answer_question(rounds, question, self.numbers(), least, most)
 
     def table(self, cuts: Mapping[str, Cuts] | None = None) -> Site:
         """The site's prepared table. Here, and nowhere before, cells are looked at.
@@ -179,7 +178,7 @@ class Request:
         """Write down that moments are to be told; PolicyError as above."""
         contract, least = self.agreed, self.site.policy.rule.least
         path = counted_beside(self._log)
-        enter_moments(path, contract.hash, contract.digest, contract.rows, least)
+        enter_moments(path, contract.digest, contract.rows, least)
 
     @property
     def _path(self) -> str:

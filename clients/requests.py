@@ -40,6 +40,9 @@ SERVER = "server"
 MAX_REPORT = 2000
 """Characters of the server's report that are shown here."""
 
+CUT_SUMS = "query.cut_sums"
+"""The kind of a request for a masked sum of histograms."""
+
 
 @dataclass(frozen=True)
 class Task:

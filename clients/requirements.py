@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clients.request import Request
-from clients.requests import require_version
+from clients.requests import question_of, require_version
 from fedbn.federation.policy import refusal
 from fedbn.federation.private_runs import require_private_run
 
@@ -19,6 +19,7 @@ __all__ = [
     "histograms",
     "known_question",
     "open_answers",
+    "open_counts",
     "peers",
     "private_learner",
     "public_learner",
@@ -65,6 +66,12 @@ def same_schema(request: Request) -> None:
 def open_answers(request: Request) -> None:
     """The site answers in the open."""
     request.site.policy.require_open()
+
+
+def open_counts(request: Request) -> None:
+    """The site counts its numbers in the open; which columns hold some it tells in any case."""
+    if question_of(request.message) is not None:
+        request.site.policy.require_open()
 
 
 def peers(request: Request) -> None:

@@ -57,10 +57,14 @@ def begin_sums(request: Request, structures: StructureMessage) -> None:
 
 
 def own_key(request: Request) -> ConfigRecord:
-    """The public key as it leaves: with the site's name, where it has one, and its signature."""
-    session, rules = _session(request.context), request.site
-    run, key = str(session["run"]), Key(_bytes(session["private"]))
-    record = ConfigRecord({"public": key.public})
+    """The public key of the run as it leaves."""
+    session = _session(request.context)
+    return signed_record(request, str(session["run"]), Key(_bytes(session["private"])))
+
+
+def signed_record(request: Request, run: str, key: Key) -> ConfigRecord:
+    """A public key with the site's name, where it has one, and its signature."""
+    rules, record = request.site, ConfigRecord({"public": key.public})
     if rules.name is not None:
         record["name"] = rules.name
     if rules.identity_key is not None:
@@ -114,10 +118,22 @@ def _count(asked: CountRequest, request: Request) -> Ints:
 
 def _look_at(terms: Terms, request: Request, site: Site) -> None:
     """Refuse terms of another run, or company that this site does not want."""
-    session, rules = _session(request.context), request.site
+    session = _session(request.context)
     if terms.run != session["run"] or terms.schema != session["hash"]:
         raise PolicyError("query", "the terms are those of another run")
-    limit, peers, public = rules.policy.min_cohort, rules.peers, site.key.public
+    require_company(request, terms, site.key.public)
+
+
+def require_company(request: Request, terms: Terms, public: bytes) -> None:
+    """Refuse company that this site does not want, by its rules and its past.
+
+    Parameters
+    ----------
+    request, terms : what is asked, and the terms that came with it.
+    public : this site's key of the run.
+    """
+    rules = request.site
+    limit, peers = rules.policy.min_cohort, rules.peers
     if rules.cohorts is None:
         require_cohort(terms, public, min_cohort=limit, peers=peers)
     else:

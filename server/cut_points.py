@@ -3,6 +3,7 @@
 The rounds themselves are `fedbn.data.quantiles`; here its questions become messages, and the
 replies checked histograms. A site that refuses has no say in where the cuts are, nor has one whose
 answers are wrong or not of the same numbers in all rounds: then the rounds begin anew without it.
+Where the run has secure sums, the rounds are under masks (`server.masked_cuts`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from fedbn.federation.histogram_message import (
 from fedbn.federation.records import HISTOGRAM as FORM
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.settings import Experiment
+from server.masked_cuts import masked_selection
 from server.replies import LOG, read_replies, values_in
 
 HISTOGRAM = f"{MessageType.QUERY}.histogram"
@@ -69,7 +71,10 @@ def find_cuts(
     wanted = wanted_intervals(tables.intervals, kinds, given)
     for remark in uncut_remarks(tables.intervals, kinds, given):
         LOG.warning("%s", remark)
-    state = _select(grid, set(found), Selection(wanted), limits, timeout)
+    if experiment.consensus.aggregation == "open":
+        state = _select(grid, set(found), Selection(wanted), limits, timeout)
+    else:
+        state = masked_selection(grid, found, Selection(wanted), experiment, timeout)
     for remark in state.remarks():
         LOG.warning("%s", remark)
     LOG.info("cut points, for the sites' contracts: %s", " ".join(cuts_text(state.cuts())))

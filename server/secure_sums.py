@@ -73,7 +73,7 @@ class Cohort:
 
     grid: Grid
     clients: Mapping[int, str]
-    timeout: float
+    timeout: float | None
     retries: int
     rounds: int = 0
     up: int = 0
@@ -185,7 +185,7 @@ def _drive(search: Generator[SumRequest, Any, T], cohort: Cohort, terms: Terms) 
         while True:
             data = to_bytes(request, terms.session, cohort.rounds)
             try:
-                sums = unmasked_sum(_ask_masked(cohort, data, terms))
+                sums = unmasked_sum(ask_masked(cohort, data, terms))
             except QuorumError as error:
                 request = search.throw(error)
             else:
@@ -202,7 +202,12 @@ def _members(cohort: Cohort, shaken: Handshake, run: str) -> list[Member]:
     for node in cohort.clients:
         task = task_record(schema, 1, run=run, report=shaken.remarks.get(node, ""))
         contents[node] = RecordDict({"task": task})
-    answers = cohort.ask(KEYS, contents)
+    return members_of(cohort, KEYS, contents)
+
+
+def members_of(cohort: Cohort, kind: str, contents: Mapping[int, RecordDict]) -> list[Member]:
+    """The public keys of all sites that were asked for them by messages of a kind."""
+    answers = cohort.ask(kind, contents)
     return [_member(answer, cohort.clients[node]) for node, answer in answers.items()]
 
 
@@ -211,7 +216,7 @@ def _member(answer: RecordDict, client: str) -> Member:
     return Member(key.get("name", client), key["public"].hex(), key.get("signature", b"").hex())
 
 
-def _ask_masked(cohort: Cohort, data: bytes, terms: Terms) -> list[Masked]:
+def ask_masked(cohort: Cohort, data: bytes, terms: Terms, kind: str = SUMS) -> list[Masked]:
     """The masked vectors of all sites for a request; the first comes with the terms."""
     question: dict[str, Any] = {"request": data}
     if cohort.rounds == 1:
@@ -219,7 +224,7 @@ def _ask_masked(cohort: Cohort, data: bytes, terms: Terms) -> list[Masked]:
     record = ConfigRecord(question)
     task = ConfigRecord({"round": cohort.rounds})
     content = RecordDict({"task": task, "sums": record})
-    answers = cohort.ask(SUMS, dict.fromkeys(cohort.clients, content))
+    answers = cohort.ask(kind, dict.fromkeys(cohort.clients, content))
     parts = []
     for node in sorted(answers):
         parts.append(_vector(answers[node], cohort.clients[node]))

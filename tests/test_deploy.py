@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ import yaml
 from flwr.supercore.cli.flower_superexec import _parse_args as superexec
 from flwr.superlink.cli.flower_superlink import _parse_args_run_superlink as superlink
 from flwr.supernode.cli.flower_supernode import _parse_args_run_supernode as supernode
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from simulations.cli import app
 from simulations.deployment.keys import make_keys
@@ -101,14 +104,24 @@ def test_every_file_that_is_mounted_comes_from_fedbn_keys(tmp_path: Path) -> Non
             assert Path(name).name in made
 
 
+def compose_arguments() -> set[str]:
+    """The arguments of images that the compose files pass on."""
+    builds = [service.get("build", {}) for _, _, service in SERVICES]
+    return {each.partition("=")[0] for build in builds for each in build.get("args", ())}
+
+
 @pytest.mark.parametrize("file", sorted(DEPLOY.glob("Dockerfile*")))
 def test_an_image_runs_as_nobody_and_holds_no_key(file: Path) -> None:
     lines = re.sub(r"\\\n", " ", file.read_text()).splitlines()
     steps = [line.split(maxsplit=1) for line in lines if line and not line.startswith(("#", " "))]
-    assert {word for word, _ in steps} <= {"FROM", "RUN", "COPY", "ENV", "USER", "WORKDIR", "CMD"}
+    words = {"FROM", "RUN", "COPY", "ENV", "USER", "WORKDIR", "CMD", "ARG"}
+    assert {word for word, _ in steps} <= words
     users = [rest for word, rest in steps if word == "USER"]
     assert [int(user) for user in users if int(user) > 0] == [int(user) for user in users] != []
+    given = dict(rest.split("=") for word, rest in steps if word == "ARG")
+    assert all(name in compose_arguments() for name in given)
     bases = [rest.split()[0] for word, rest in steps if word == "FROM"]
+    bases = [given.get(base.strip("${}"), base) for base in bases]
     stages = {rest.split()[-1] for word, rest in steps if word == "FROM" and " AS " in rest}
     assert all(base in stages or ":" in base for base in bases)
     for word, rest in steps:
@@ -145,3 +158,40 @@ def test_systemd_knows_every_line_of_the_units() -> None:
     )
     said = [line for line in done.stderr.splitlines() if "is not executable" not in line]
     assert said == []
+
+
+# --- What is installed --------------------------------------------------------------------------
+
+
+def pins(text: str) -> dict[str, str]:
+    """Package, as pip compares names, -> version."""
+    lines = [line.partition(" ")[0] for line in text.splitlines() if re.match("[A-Za-z0-9]", line)]
+    found = dict(line.split("==") for line in lines)
+    return {canonicalize_name(name): version for name, version in found.items()}
+
+
+def test_the_lock_has_hashes_and_the_versions_that_were_tested() -> None:
+    lock = (DEPLOY / "requirements.lock").read_text()
+    entries = re.split(r"\n(?=[A-Za-z0-9])", lock.strip())
+    for entry in entries:
+        first, *hashes = [line.strip(" \\") for line in entry.splitlines()]
+        assert re.fullmatch(r"[A-Za-z0-9._-]+==[^ ;]+( ; [^\\]+)?", first), first
+        assert hashes
+        assert all(re.fullmatch("--hash=sha256:[0-9a-f]{64}", each) for each in hashes), first
+    locked, tested = pins(lock), pins((DEPLOY.parent / "constraints.txt").read_text())
+    assert locked.items() <= tested.items()
+
+
+def test_the_lock_has_all_that_fedbn_needs_where_it_is_deployed() -> None:
+    project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())
+    wanted = [
+        *project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"]["exact"],
+        *project["build-system"]["requires"],
+    ]
+    locked = pins((DEPLOY / "requirements.lock").read_text())
+    for requirement in map(Requirement, wanted):
+        assert locked[canonicalize_name(requirement.name)] in requirement.specifier
+    dockerfile = (DEPLOY / "Dockerfile").read_text()
+    assert "--require-hashes -r requirements.lock" in dockerfile
+    assert re.findall("pip install .*", dockerfile)[1].endswith("--no-deps --no-build-isolation .")

@@ -2,9 +2,10 @@
 
 Under one contract all counts are of the same rows, in the same cells, and any two of them agree.
 Under two contracts they need not: another cut point, a table with one more row. So the site keeps
-every table that it told (`NAME.counted`, beside its log, for nobody else to read), and
-refuses a question under another contract where a count, or a sum of counts up to a cut point, would
-differ from one that it told before by 1 to one less than `least`.
+every table that it told (`NAME.counted`, beside its log, for nobody else to read; of a table its
+cells above 0, of a column its states once), and refuses a question under another contract where a
+count, or a sum of counts up to a cut point, would differ from one that it told before by 1 to one
+less than `least`. Where the file is full nothing new is counted (`fedbn.federation.kept_lines`).
 
 A question is compared with all earlier ones over every set of columns that both have, the empty
 one, which is the number of rows, among them. What would be too much to compare is refused, or held
@@ -14,10 +15,8 @@ and what others know.
 
 from __future__ import annotations
 
-import json
 import math
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
@@ -26,15 +25,13 @@ from typing import Any
 import numpy as np
 
 from fedbn.arrays import Ints
-from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.schema import MISSING_STATE, Schema, Variable
-from fedbn.errors import ResultsError
+from fedbn.federation.kept_lines import enter_lines
 from fedbn.federation.policy import refusal
 from fedbn.federation.small_counts import COMPARED_CELLS
-from fedbn.locked_file import lock
 from fedbn.networks.family_counts import FamilyCounts
 
-__all__ = ["Counted", "counted_beside", "enter_counts", "enter_moments", "tables_of"]
+__all__ = ["Counted", "counted_beside", "enter_counts", "enter_moments", "read_tables", "tables_of"]
 
 
 COMPARED_PAIRS = 20_000_000
@@ -69,24 +66,6 @@ class Counted:
         return Counted(
             self.contract, Schema(tuple(kept)) if kept else None, self.cells.sum(axis=away)
         )
-
-    def to_line(self, kind: str = "counts") -> str:
-        """The line of the file."""
-        content = {
-            "kind": kind,
-            "contract": self.contract,
-            "schema": None if self.schema is None else self.schema.to_dict(),
-            "cells": self.cells.ravel().tolist(),
-        }
-        return json.dumps(content, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Counted:
-        """The inverse; raises ValueError, KeyError or TypeError."""
-        schema = None if content["schema"] is None else Schema.from_dict(content["schema"])
-        shape = () if schema is None else tuple(schema.cardinalities.tolist())
-        cells = np.array(content["cells"], dtype=np.int64).reshape(shape)
-        return cls(str(content["contract"]), schema, cells)
 
     def differs_by_few(self, other: Counted, least: int) -> bool:
         """Whether some count here and there, over any columns, differ by 1 to `least` - 1."""
@@ -159,60 +138,82 @@ def tables_of(counts: FamilyCounts, contract: str) -> list[Counted]:
 def enter_counts(path: Path, tables: Sequence[Counted], least: int) -> None:
     """Compare tables that are to be told with all that were, and write them down first.
 
+    A table over columns that an earlier one of its contract has, too, is not written again.
+
     Raises
     ------
-    PolicyError : "min-cell", one differs from an earlier one by fewer than `least` rows.
+    PolicyError : "min-cell", one differs from an earlier one by fewer than `least` rows; "counts",
+        the file is full.
     ResultsError : the file cannot be read or written.
     """
 
-    def new(known: Sequence[Mapping[str, Any]]) -> Iterable[str]:
-        earlier = [Counted.from_content(each) for each in known if each["kind"] == "counts"]
-        told = {(each.contract, each.names) for each in earlier}
+    def new(known: Sequence[Any]) -> Iterable[Any]:
+        columns, earlier = read_tables(known)
         for table in tables:
             others = [each for each in earlier if each.contract != table.contract]
             if any(table.differs_by_few(before, least) for before in others):
                 words = f"counts of {', '.join(table.names)} differ from earlier ones by few rows"
                 raise refusal("min-cell", words)
-            if (table.contract, table.names) not in told:
-                yield table.to_line()
+        told = [(each.contract, {*each.names}) for each in earlier]
+        for table in sorted(tables, key=lambda each: -len(each.names)):
+            own = {*table.names}
+            if not any(table.contract == other and own <= names for other, names in told):
+                told.append((table.contract, own))
+                yield from _to_lines(table, columns)
 
-    _enter(path, new)
+    enter_lines(path, new, word="counts", holds="what was counted")
 
 
-def enter_moments(path: Path, contract: str, digest: str, rows: int, least: int) -> None:
+def _to_lines(table: Counted, columns: list[Variable]) -> Iterable[Any]:
+    """The lines of a table: its columns, where none has them yet, and its cells above 0."""
+    assert table.schema is not None
+    for variable in table.schema.variables:
+        if variable not in columns:
+            columns.append(variable)
+            yield {"column": Schema((variable,)).to_dict()}
+    cells = table.cells.ravel()
+    places = np.flatnonzero(cells)
+    yield {
+        "contract": table.contract,
+        "over": [columns.index(variable) for variable in table.schema.variables],
+        "gaps": np.diff(places, prepend=0).tolist(),
+        "counts": cells[places].tolist(),
+    }
+
+
+def read_tables(known: Sequence[Any]) -> tuple[list[Variable], list[Counted]]:
+    """The columns in the order of their lines, and the tables; raises ValueError or KeyError."""
+    columns: list[Variable] = []
+    found = []
+    for line in known:
+        if "column" in line:
+            columns += Schema.from_dict(line["column"]).variables
+        elif "over" in line:
+            schema = Schema(tuple(columns[k] for k in line["over"]))
+            shape = tuple(schema.cardinalities.tolist())
+            cells = np.zeros(math.prod(shape), dtype=np.int64)
+            cells[np.cumsum(line["gaps"], dtype=np.int64)] = line["counts"]
+            found.append(Counted(str(line["contract"]), schema, cells.reshape(shape)))
+        elif not {"digest", "rows"} <= line.keys():
+            raise ValueError(f"{line!r:.60} is none of it")
+    return columns, found
+
+
+def enter_moments(path: Path, digest: str, rows: int, least: int) -> None:
     """The same for moments, which have no cells: of other rows there must be `least` more or fewer.
 
     Parameters
     ----------
-    path, contract, least : as for `enter_counts`.
+    path, least : as for `enter_counts`, which says what is raised.
     digest, rows : of the table.
     """
 
-    def new(known: Sequence[Mapping[str, Any]]) -> Iterable[str]:
-        earlier = [each for each in known if each["kind"] != "counts"]
-        for each in earlier:
-            if each["kind"] != digest and abs(each["cells"][0] - rows) < least:
-                raise refusal("min-cell", "moments of a table that differs by few rows were told")
-        if all(each["kind"] != digest for each in earlier):
-            yield Counted(contract, None, np.array(rows)).to_line(kind=digest)
+    def new(known: Sequence[Any]) -> Iterable[Any]:
+        read_tables(known)
+        earlier = {each["digest"]: each["rows"] for each in known if "digest" in each}
+        if any(here != digest and abs(told - rows) < least for here, told in earlier.items()):
+            raise refusal("min-cell", "moments of a table that differs by few rows were told")
+        if digest not in earlier:
+            yield {"digest": digest, "rows": rows}
 
-    _enter(path, new)
-
-
-def _enter(path: Path, new: Any) -> None:
-    """Write the lines that `new` makes of those there are, under the file's lock."""
-    try:
-        with path.open("ab+", buffering=0) as file:
-            lock(file.fileno())
-            os.chmod(path, 0o600)
-            lines = list(new([json_value(line) for line in read_bounded(path).splitlines()]))
-            data = "".join(lines).encode("utf-8")
-            if file.write(data) != len(data):
-                raise ResultsError(f"{path} cannot be written: no space left")
-            os.fsync(file.fileno())
-    except (ValueError, KeyError, TypeError) as error:
-        raise ResultsError(f"{path} must hold what was counted, line by line: {error}") from None
-    except OSError as error:
-        if isinstance(error, ResultsError):
-            raise
-        raise ResultsError(f"{path} cannot be used: {error.strerror or error}") from None
+    enter_lines(path, new, word="counts", holds="what was counted")

@@ -16,22 +16,19 @@ that was told has as many numbers in the next round, and each count that leaves 
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.preparation import FEWEST_ROWS
 from fedbn.data.quantiles import BITS, ROUNDS, Histogram, Question, ordered_bits
-from fedbn.errors import ResultsError
+from fedbn.federation.kept_lines import enter_lines
 from fedbn.federation.policy import refusal
-from fedbn.locked_file import lock
 
-__all__ = ["MAX_BUCKETS", "answer_question", "askable", "rounds_beside", "told_counts"]
+__all__ = ["MAX_BUCKETS", "answer_question", "askable", "rounds_beside", "thin_out", "told_counts"]
 
 MAX_BUCKETS = 19
 """Buckets of one column that a round may ask for: those of the cut points of 20 intervals."""
@@ -61,7 +58,13 @@ def _identifies(numbers: NDArray[np.float64]) -> bool:
     return whole and len(numbers) >= FEWEST_ROWS and distinct > DIFFERENT * len(numbers)
 
 
-def answer_question(path: Path, question: Question, numbers: Numbers, least: int) -> Histogram:
+def answer_question(
+    path: Path,
+    question: Question,
+    numbers: Numbers,
+    least: int,
+    most: Mapping[str, int] | None = None,
+) -> Histogram:
     """The answer to a question that follows from the rounds so far; it is written down first.
 
     Parameters
@@ -70,48 +73,48 @@ def answer_question(path: Path, question: Question, numbers: Numbers, least: int
     question : of the server.
     numbers : column -> finite numbers, of those that may be asked for.
     least : fewest numbers of a bucket that is told.
+    most : column -> how many of its numbers count, under masks; see `thin_out`.
 
     Raises
     ------
     PolicyError : "histograms", it does not follow, or a column is not one to be asked for.
     ResultsError : the file cannot be read or written.
     """
+    caps = dict.fromkeys(question.prefixes, None) if most is None else most
     for name, prefixes in question.prefixes.items():
-        if name not in numbers or len(numbers[name]) < least:
+        if name not in numbers or min(len(numbers[name]), caps[name] or least) < least:
             raise refusal("histograms", f"column {name!r} is none to be asked for")
         if len(prefixes) > MAX_BUCKETS:
             raise refusal("histograms", f"{len(prefixes)} buckets of {name!r} at once")
     counts = {
-        name: told_counts(numbers[name], question.round, prefixes, least)
+        name: told_counts(thin_out(numbers[name], caps[name]), question.round, prefixes, least)
         for name, prefixes in question.prefixes.items()
     }
-    _enter(path, question)
+    _enter(path, question, caps)
     return Histogram(counts)
 
 
-def _enter(path: Path, question: Question) -> None:
+def thin_out(numbers: NDArray[np.float64], most: int | None) -> NDArray[np.float64]:
+    """At most so many of the numbers: those in the middle of as many equal parts, by rank."""
+    if most is None or len(numbers) <= most:
+        return numbers
+    places = (2 * np.arange(most, dtype=np.int64) + 1) * len(numbers) // (2 * most)
+    kept: NDArray[np.float64] = np.sort(numbers)[places]
+    return kept
+
+
+def _enter(path: Path, question: Question, caps: Mapping[str, int | None]) -> None:
     """Write down what every column is asked; raises PolicyError unless it may be."""
-    try:
-        with path.open("ab+", buffering=0) as file:
-            lock(file.fileno())
-            os.chmod(path, 0o600)
-            known = [json_value(line) for line in read_bounded(path).splitlines()]
-            asked = {(name, number, tuple(prefixes)) for name, number, prefixes in known}
-            new = []
-            for name, prefixes in question.prefixes.items():
-                if (name, question.round, prefixes) not in asked:
-                    _require_next(name, question.round, [each[:2] for each in asked])
-                    new.append(json.dumps([name, question.round, prefixes]) + "\n")
-            data = "".join(new).encode("utf-8")
-            if file.write(data) != len(data):
-                raise ResultsError(f"{path} cannot be written: no space left")
-            os.fsync(file.fileno())
-    except (ValueError, TypeError) as error:
-        raise ResultsError(f"{path} must hold [column, round, buckets]: {error}") from None
-    except OSError as error:
-        if isinstance(error, ResultsError):
-            raise
-        raise ResultsError(f"{path} cannot be used: {error.strerror or error}") from None
+
+    def new(known: Sequence[Any]) -> Iterable[Any]:
+        asked = {(name, number, tuple(found), most) for name, number, found, most in known}
+        for name, prefixes in question.prefixes.items():
+            entry = (name, question.round, prefixes, caps[name])
+            if entry not in asked:
+                _require_next(name, question.round, [each[:2] for each in asked])
+                yield entry
+
+    enter_lines(path, new, word="histograms", holds="[column, round, buckets, most]")
 
 
 def _require_next(name: str, number: int, asked: Sequence[tuple[str, int]]) -> None:

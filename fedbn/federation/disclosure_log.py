@@ -20,10 +20,10 @@ import os
 import stat
 import warnings
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from fedbn.bounded_file import json_value, read_bounded
@@ -35,12 +35,11 @@ from fedbn.whole_file import replace_file
 __all__ = [
     "Log",
     "append",
-    "budget_of",
     "head_of",
     "keep_copy",
     "log_beside",
+    "open_locked",
     "read_log",
-    "reserve_answer",
 ]
 
 START = "0" * 64
@@ -84,7 +83,7 @@ def append(path: str | Path, entry: Disclosure) -> Disclosure:
     ResultsError : that fails; then the message must not leave.
     """
     try:
-        with _lock(path) as file:
+        with open_locked(path) as file:
             lines = _lines(_content(path, file))
             before = _sha256(lines[-1]) if lines else START
             placed = replace(entry, number=len(lines) + 1, previous=before)
@@ -120,63 +119,6 @@ def keep_copy(path: str | Path, entry: Disclosure, content: Content) -> None:
         replace_file(file, json.dumps(values, indent=1) + "\n", mode=0o600)
     except OSError as error:
         raise _unwritable(file, error.strerror or str(error)) from None
-
-
-def budget_of(path: str | Path) -> Path:
-    """Where the answers are counted that a log is about."""
-    return Path(path).with_name(f"{Path(path).name}.budget")
-
-
-def reserve_answer(
-    path: str | Path, run: str, kind: str, now: datetime, allow: Callable[[int, int], None]
-) -> None:
-    """Count an answer before it is made, under the log's lock.
-
-    A process that ends before it has answered has spent the answer all the same. A line says when,
-    for which run, and which kind of message.
-
-    Parameters
-    ----------
-    path : of the log.
-    run, kind, now : of the message that is to be answered.
-    allow : told how many answers of this kind were reserved for the run and in the last 24 hours;
-        raises PolicyError where that is enough.
-
-    Raises
-    ------
-    ResultsError : the budget cannot be read or written.
-    PolicyError : as `allow`; nothing is written.
-    """
-    place = budget_of(path)
-    try:
-        with _lock(path) as log:
-            if not stat.S_ISREG(os.fstat(log).st_mode):
-                raise _unwritable(path, "it must be a file, for answers are counted beside it")
-            _reserve(place, run, kind, now, allow)
-    except (ValueError, TypeError) as error:
-        raise ResultsError(f"{place} must hold [time, run, kind] in every line: {error}") from None
-    except OSError as error:
-        if isinstance(error, ResultsError):
-            raise
-        raise _unwritable(place, error.strerror or str(error)) from None
-
-
-def _reserve(
-    place: Path, run: str, kind: str, now: datetime, allow: Callable[[int, int], None]
-) -> None:
-    since = now - timedelta(days=1)
-    with _lock(place) as file:
-        known = [json_value(line) for line in _lines(_content(place, file))]
-        same = [(when, whose) for when, whose, what in known if what == kind]
-        allow(
-            sum(whose == run for _, whose in same),
-            sum(datetime.fromisoformat(when) > since for when, _ in same),
-        )
-        line = json.dumps([now.isoformat(timespec="seconds"), run, kind]).encode("utf-8")
-        data = (b"\n" if last_byte(file) not in b"\n" else b"") + line + b"\n"
-        if os.write(file, data) != len(data):
-            raise _unwritable(place, "no space left")
-        os.fsync(file)
 
 
 def read_log(path: str | Path) -> Log:
@@ -260,8 +202,8 @@ def _content(path: str | Path, file: int) -> bytes:
 
 
 @contextmanager
-def _lock(path: str | Path) -> Iterator[int]:
-    """The log open for appending, locked until the end, and for nobody else to read."""
+def open_locked(path: str | Path) -> Iterator[int]:
+    """A file open for appending, locked until the end, and for nobody else to read."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         lock(file)

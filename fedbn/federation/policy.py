@@ -283,11 +283,12 @@ class SitePolicy:
         """Raise PolicyError for a promise that promises hardly anything, unless the site wants it.
 
         Beyond ε = MAX_EPSILON an answer may tell any row; with δ of 1 / rows or more, publishing a
-        row that is drawn at random would be as private.
+        row that is drawn at random would be as private. The rows are taken as the next power of
+        two: a refusal is free, and by many values of δ it would tell the very number.
         """
         if self.weak_privacy:
             return
-        if guarantee.epsilon > MAX_EPSILON or guarantee.delta * rows >= 1:
+        if guarantee.epsilon > MAX_EPSILON or guarantee.delta * (1 << (rows - 1).bit_length()) >= 1:
             words = f"{guarantee.words} in {count_of(rows, 'row')}; weak-privacy = true allows it"
             raise refusal("max-epsilon", words)
 
@@ -355,6 +356,11 @@ class SitePolicy:
         small = int(((cells > 0) & (cells < least)).sum())
         if small:
             raise refusal("min-cell", f"{count_of(small, 'count')} from 1 to {least - 1}")
+
+    @property
+    def fewest_numbers(self) -> int:
+        """Fewest numbers of a bucket of a histogram that is told."""
+        return max(self.rule.least, self.min_state_rows)
 
     def require_histograms(self) -> None:
         """Raise PolicyError unless counts of a column's numbers may leave."""

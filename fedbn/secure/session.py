@@ -28,6 +28,7 @@ from fedbn.wording import count_of
 
 __all__ = [
     "AGGREGATIONS",
+    "CUT_POINTS",
     "Member",
     "Terms",
     "identity_key",
@@ -38,6 +39,9 @@ __all__ = [
 
 AGGREGATIONS = ("open", "secure-sums", "moral-votes")
 """Structures in the open; MCBNC on masked sums; moral votes alone, in one masked sum."""
+
+CUT_POINTS = "cut-points"
+"""What terms say that are about histograms, before there are structures."""
 
 LABEL = b"fedbn secure sums 1"
 IDENTITY = b"fedbn key of a run\n"
@@ -59,8 +63,8 @@ class Terms:
     Attributes
     ----------
     run : its id.
-    schema : hash of the agreed schema.
-    aggregation : "secure-sums" or "moral-votes".
+    schema : hash of the agreed schema; of the columns, where cut points are to be found.
+    aggregation : "secure-sums", "moral-votes" or "cut-points".
     units : what the weights of every site's DAGs sum to; 1 where each has one DAG.
     k_max, quorum : as in `secure_path`.
     poolings : "mean", "clip": one path each.
@@ -105,7 +109,7 @@ class Terms:
             whole = whole and all(len(key) == 32 for key in terms.roster)
         except ValueError as error:
             raise MessageError(f"the terms of secure sums must be well formed: {error!r}") from None
-        if not whole or terms.aggregation not in AGGREGATIONS[1:]:
+        if not whole or terms.aggregation not in (*AGGREGATIONS[1:], CUT_POINTS):
             raise MessageError("the terms of secure sums must be in their canonical form")
         return terms
 

@@ -2,8 +2,8 @@
 
 Ten sites count the families of the network that their rows were sampled from, and give what the
 rule lets leave; the tables are made of the sums. `given` is the share of (site, family) that was
-given, `lacking` how many draws had a family that no site gave, and so no parameters; `cost` are the
-nats per row that the other draws lose by the rule.
+given, `lacking` the share of families that no site gave. A run ends without parameters then; here
+such a family has equal probabilities, and `cost` are the nats per row that are lost by the rule.
 
     python -m simulations.benchmarks.small_counts
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import typer
 
-from fedbn.errors import NetworkError, PolicyError
+from fedbn.errors import PolicyError
 from fedbn.federation.policy import SitePolicy
 from fedbn.federation.small_counts import RULES
 from fedbn.networks.catalog import load_network
@@ -27,8 +27,10 @@ NETWORKS = ("asia", "sachs", "child")
 ROWS = (500, 5_000, 50_000)
 
 
-def compare(network: BayesianNetwork, rows: int, seed: int) -> dict[str, tuple[float, float]]:
-    """Rule -> log-likelihood per row (NaN without parameters) and the share of families given."""
+def compare(
+    network: BayesianNetwork, rows: int, seed: int
+) -> dict[str, tuple[float, float, float]]:
+    """Rule -> log-likelihood per row, the share of families given, and that of those lacking."""
     rng = np.random.default_rng([seed, rows])
     families = families_of([network.dag])
     counts = [count_families(network.sample(rows, rng), families) for _ in range(SITES)]
@@ -37,11 +39,10 @@ def compare(network: BayesianNetwork, rows: int, seed: int) -> dict[str, tuple[f
     for rule in RULES:
         told = [each for each in (_give(site, rule) for site in counts) if each is not None]
         given = sum(len(each.tables.families) for each in told) / (SITES * len(families))
-        try:
-            fitted = parameters_of_sites(network.dag, told, ESS) if told else None
-        except NetworkError:
-            fitted = None
-        found[rule] = (np.nan if fitted is None else log_likelihood(fitted, test), given)
+        known = {family for each in told for family in each.tables.families}
+        nobody = [_nothing(counts[0].of([each])) for each in families if each not in known]
+        fitted = parameters_of_sites(network.dag, [*told, *nobody], ESS)
+        found[rule] = (log_likelihood(fitted, test), given, len(nobody) / len(families))
     return found
 
 
@@ -50,6 +51,12 @@ def _give(counts: FamilyCounts, rule: str) -> FamilyCounts | None:
         return SitePolicy(disclosure=rule).permit_counts(counts, compared=False)
     except PolicyError:
         return None
+
+
+def _nothing(counts: FamilyCounts) -> FamilyCounts:
+    """The counts of a family in a table without rows."""
+    empty = np.empty(0, dtype=np.int64)
+    return FamilyCounts(counts.tables, empty, empty)
 
 
 def main() -> None:
@@ -62,11 +69,9 @@ def main() -> None:
         for rows in ROWS:
             draws = [compare(network, rows, seed) for seed in range(DRAWS)]
             for rule in [each for each in RULES if each != "none"]:
-                costs = np.array([draw["none"][0] - draw[rule][0] for draw in draws])
-                given = np.mean([draw[rule][1] for draw in draws])
-                lacking = int(np.isnan(costs).sum())
-                cost = "" if lacking == DRAWS else f"{np.nanmean(costs):.5f}"
-                print(f"| {name} | {rows} | {rule} | {cost} | {given:.0%} | {lacking} of {DRAWS} |")
+                cost = np.mean([draw["none"][0] - draw[rule][0] for draw in draws])
+                given, lacking = (np.mean([draw[rule][k] for draw in draws]) for k in (1, 2))
+                print(f"| {name} | {rows} | {rule} | {cost:z.4f} | {given:.0%} | {lacking:.0%} |")
 
 
 if __name__ == "__main__":

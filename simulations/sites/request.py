@@ -8,17 +8,18 @@ from functools import cached_property
 
 import numpy as np
 from flwr.app import Context, Message
+from numpy.typing import NDArray
 
 from clients.request import Node, Request
 from clients.requests import agreed_of, cuts_of
 from clients.site import Site
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Schema
-from fedbn.data.quantiles import Question, histogram
-from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
+from fedbn.data.quantiles import Histogram, Question, histogram
+from fedbn.federation.cut_rounds import thin_out
 from fedbn.federation.rounds import site_rng
 from fedbn.federation.settings import Experiment
-from fedbn.federation.site_table import many_numbers, require_admitted
+from fedbn.federation.site_table import require_admitted
 from fedbn.learners import LearnerSettings, kind_of_score
 from fedbn.networks.family_counts import FamilyCounts
 from simulations.sites.naming import schema_to_tell
@@ -85,12 +86,16 @@ class SimulatedRequest(Request):
         agreed = agreed_of(self.message)
         return schema_to_tell(site.dataset, policy, own=self.site.schema, agreed=agreed), site.label
 
-    def histogram(self, question: Question | None) -> str:
-        """The answer of the table as the run wants it read."""
-        numbers = local_numbers(self.experiment, self.context.node_config)
-        if question is None:
-            return kinds_to_text(many_numbers(numbers))
-        return histogram_to_text(histogram(question, numbers))
+    def numbers(self) -> Mapping[str, NDArray[np.float64]]:
+        """The numbers of the table as the run wants it read."""
+        return local_numbers(self.experiment, self.context.node_config)
+
+    def histogram(self, question: Question, most: Mapping[str, int] | None = None) -> Histogram:
+        """The answer of the table; whatever is asked."""
+        numbers = self.numbers()
+        if most is not None:
+            numbers = {name: thin_out(numbers[name], many) for name, many in most.items()}
+        return histogram(question, numbers)
 
     def table(self, cuts: Mapping[str, Cuts] | None = None) -> Site:
         """The site's table as the run wants it read, with these cut points."""

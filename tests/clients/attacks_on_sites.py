@@ -27,10 +27,21 @@ from fedbn.federation.schema_text import schema_from_text
 from fedbn.federation.settings import Experiment
 from fedbn.learners import LearnerSettings
 from fedbn.networks.family_counts import Family, FamilyTables
+from fedbn.secure.masks import SIGNED, Key, mask, pair_keys, request_digest
+from fedbn.secure.requests import VoteRequest, to_bytes
+from fedbn.secure.session import Member, Terms
+from fedbn.secure.words import word_of
+from simulations.benchmarks.sites.deployed_site import (
+    ANSWERED,
+    DeployedSite,
+    RunAtSite,
+    task,
+    word,
+)
 from simulations.in_process_grid import InProcessGrid
-from tests.clients.deployed import ANSWERED, DeployedSite, task, word
 
 HISTOGRAM = "query.histogram"
+SMOKE = Variable("smoke", ("no", "yes"))
 BITS = 36
 """Of a number's 64, as the three rounds of a histogram tell them."""
 
@@ -121,41 +132,54 @@ def words_of_forms(site: DeployedSite) -> set[str]:
     return {word(site.send(Experiment.of(**form), "query")) for form in forms}
 
 
-def groups_by_failures(site: DeployedSite, groups: Sequence[str]) -> dict[str, str]:
+def groups_by_failures(
+    site: DeployedSite,
+    groups: Sequence[str],
+    column: str = "group",
+    other: tuple[str, str] = ("hiv", "no"),
+) -> dict[str, str]:
     """Attack 3: the word about each group, whose rows alone are left, under a schema without yes.
 
-    A private learner with an ε beyond the site's limit: nothing is spent.
+    A private learner with an ε beyond the site's limit: nothing is spent. The groups are states of
+    `column`; of the other column the schema has one state alone.
     """
     words = {}
     for group in groups:
-        others = tuple(other for other in groups if other != group)
+        others = tuple(each for each in groups if each != group)
         run = Experiment.of(
             schema="states.json",
             learner=LearnerSettings(learner="dp-ges", epsilon=5.0),
             missing=others,
             missing_cells="drop-rows",
         )
-        schema = Schema.categorical({"group": [group], "hiv": ["no"]})
+        schema = Schema.categorical({column: [group], other[0]: [other[1]]})
         words[group] = word(site.send(run, "train", task(schema)))
     return words
 
 
-def states_by_cuts(site: DeployedSite, cuts: Sequence[tuple[float, float]]) -> list[set[str]]:
-    """Attack 4: states of smoke of those between two cut points, by two counts of one family."""
+def states_by_cuts(
+    site: DeployedSite,
+    cuts: Sequence[tuple[float, float]],
+    number: str = "age",
+    column: Variable = SMOKE,
+) -> list[set[str]]:
+    """Attack 4: states of those between two cut points of a number, by two counts of one family."""
     found = []
     for low, high in cuts:
         tables = []
         for cut in (low, high):
-            schema = Schema((Variable.cut("age", [cut]), Variable("smoke", ("no", "yes"))))
-            request = FamilyRequest(FamilyTables(schema, (Family(1, (0,)),)), with_own=False)
+            schema = Schema((Variable.cut(number, [cut]), column))
+            family = Family(schema.names.index(column.name), (schema.names.index(number),))
+            request = FamilyRequest(FamilyTables(schema, (family,)), with_own=False)
             answer, said = site.counts(Experiment(), request)
             if answer is None:
                 assert said != ANSWERED
                 break
-            tables.append(answer.counts.table(Family(1, (0,))))
+            tables.append(answer.counts.table(family))
         if len(tables) == 2:
             more = tables[1][0] - tables[0][0]
-            found.append({state for state, rows in zip(("no", "yes"), more, strict=True) if rows})
+            pairs = zip(column.states or (), more, strict=True)
+            found.append({state for state, rows in pairs if rows})
     return found
 
 
@@ -170,3 +194,33 @@ def answers_at_once(site: DeployedSite, count: int) -> list[str]:
 
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(ask, grids))
+
+
+def moral_graph_of(site: DeployedSite, schema: Schema) -> str:
+    """Attack 5: the word, or the site's own votes, when all other keys are the server's."""
+    run = Experiment.of(aggregation="moral-votes")
+    grid = RunAtSite(site, run)
+    begin = task(schema)
+    begin["task"]["run"] = "7"
+    reply = grid.send("query.keys", begin)
+    if reply.has_error():
+        return word(reply)
+    own = reply.content["keys"]["public"]
+    keys = [Key.generate() for _ in range(4)]
+    members = [Member("north", own.hex())]
+    members += [Member(f"z{i}", key.public.hex()) for i, key in enumerate(keys)]
+    members.sort(key=lambda member: (member.name, member.public))
+    terms = Terms("7", schema.hash, "moral-votes", 1, 10, 1, (), tuple(members))
+    request = VoteRequest(None, classes=False)
+    data = to_bytes(request, terms.session, 1)
+    asked = ConfigRecord({"request": data, "terms": terms.to_text()})
+    reply = grid.send("train.sums", RecordDict({"sums": asked, "task": begin["task"]}))
+    if reply.has_error():
+        return word(reply)
+    total = reply.content["sums"]["masked"].numpy()
+    words = word_of(request, schema.n, 5, 1)
+    for key in keys:
+        pairs = pair_keys(key, terms.roster, terms.session)
+        zeros = np.zeros(total.shape, dtype=np.int64)
+        total = total + mask(zeros, pairs, request_digest(data), words)
+    return " ".join(map(str, total.view(SIGNED[total.dtype]).tolist()))

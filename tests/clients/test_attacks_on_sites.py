@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from fedbn.data.dataset import Schema, Variable
 from fedbn.errors import MessageError
@@ -17,21 +17,18 @@ from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.new_site import site_text
-from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
 from fedbn.learners.private import promise
 from fedbn.networks.family_counts import Family, FamilyTables
 from fedbn.privacy.ledger import Ledger
-from fedbn.secure.masks import Key, mask, pair_keys, request_digest
-from fedbn.secure.requests import VoteRequest, to_bytes
-from fedbn.secure.session import Member, Terms
-from fedbn.secure.words import word_of
+from simulations.benchmarks.sites.deployed_site import ANSWERED, DeployedSite, RunAtSite, task, word
 from tests.clients.attacks_on_sites import (
     answers_at_once,
     buckets,
     groups_by_failures,
+    moral_graph_of,
     numbers_by_histograms,
     rows_by_differences,
     rows_by_skipped_lines,
@@ -39,7 +36,6 @@ from tests.clients.attacks_on_sites import (
     told_kinds,
     words_of_forms,
 )
-from tests.clients.deployed import ANSWERED, DeployedSite, task, word
 from tests.clients.guide_files import FIRST_DECISIONS, FIRST_SITE, decisions_now
 
 pytestmark = pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning")
@@ -230,59 +226,6 @@ def test_under_secure_sums_moments_do_not_leave_in_the_open(tmp_path: Path) -> N
     assert word(site.send(run, "query.moments", content)) == "secure-sums"
 
 
-def moral_graph_of(site: DeployedSite) -> str:
-    """Attack 5: the word, or the site's own votes, when all other keys are the server's."""
-    run = Experiment.of(aggregation="moral-votes")
-    schema = Schema.categorical({name: ["0", "1"] for name in "abc"})
-    grid = InProcessGridOf(site, run)
-    begin = task(schema)
-    begin["task"]["run"] = "7"
-    reply = grid.send("query.keys", begin)
-    if reply.has_error():
-        return word(reply)
-    own = reply.content["keys"]["public"]
-    keys = [Key.generate() for _ in range(4)]
-    members = [Member("north", own.hex())]
-    members += [Member(f"z{i}", key.public.hex()) for i, key in enumerate(keys)]
-    members.sort(key=lambda member: (member.name, member.public))
-    terms = Terms("7", schema.hash, "moral-votes", 1, 10, 1, (), tuple(members))
-    request = VoteRequest(None, classes=False)
-    data = to_bytes(request, terms.session, 1)
-    asked = ConfigRecord({"request": data, "terms": terms.to_text()})
-    reply = grid.send("train.sums", RecordDict({"sums": asked, "task": begin["task"]}))
-    if reply.has_error():
-        return word(reply)
-    total = reply.content["sums"]["masked"].numpy()
-    words = word_of(request, 3, 5, 1)
-    for key in keys:
-        pairs = pair_keys(key, terms.roster, terms.session)
-        zeros = np.zeros(total.shape, dtype=np.int64)
-        total = total + mask(zeros, pairs, request_digest(data), words)
-    return " ".join(map(str, total.tolist()))
-
-
-class InProcessGridOf:
-    """One node's messages of one run, whose state Flower keeps between them."""
-
-    def __init__(self, site: DeployedSite, run: Experiment) -> None:
-        from simulations.in_process_grid import InProcessGrid
-
-        self.grid = InProcessGrid(to_run_config(run), [site.node])
-
-    def send(self, kind: str, content: RecordDict) -> Message:
-        (node,) = self.grid.get_node_ids()
-        (reply,) = self.grid.send_and_receive([Message(content, node, kind)])
-        return reply
-
-    def next_run(self, run: Experiment) -> None:
-        """The same series of runs with other settings, as Flower keeps a node's state."""
-        (node,) = self.grid.get_node_ids()
-        before = self.grid._contexts[node]
-        self.grid._contexts[node] = Context(
-            before.run_id + 1, node, before.node_config, before.state, to_run_config(run)
-        )
-
-
 def related(rows: int = 400) -> str:
     rng = np.random.default_rng(8)
     a = rng.integers(0, 2, rows)
@@ -293,7 +236,8 @@ def related(rows: int = 400) -> str:
 
 def test_keys_of_the_server_s_own_are_no_sites(tmp_path: Path) -> None:
     site = DeployedSite(tmp_path, related(), SECURE)
-    assert moral_graph_of(site) == "min-cohort"
+    schema = Schema.categorical({name: ["0", "1"] for name in "abc"})
+    assert moral_graph_of(site, schema) == "min-cohort"
 
 
 def test_messages_that_arrive_together_share_one_budget(tmp_path: Path) -> None:
@@ -320,7 +264,7 @@ def test_a_private_answer_is_not_sent_again_under_another_run_s_epsilon(tmp_path
         )
         for epsilon in (1.0, 0.01)
     ]
-    series = InProcessGridOf(site, runs[0])
+    series = RunAtSite(site, runs[0])
     first = series.send("train", task(schema))
     series.next_run(runs[1])
     second = series.send("train", task(schema))

@@ -151,6 +151,22 @@ def test_diagnostics_need_the_site_as_well_as_the_run(tmp_path: Path) -> None:
     assert site.log[-1].words.endswith("; label and rows and seconds")
 
 
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("min-cell = 41", None),
+        ("min-cell = 40", 40),
+        ("disclosure = 'pcornet'", 40),
+        ("disclosure = 'opensafely'", 40),
+        ("min-cell = 41\ndisclosure = 'opensafely'", None),
+    ],
+)
+def test_few_rows_are_not_told(tmp_path: Path, rule: str, told: int | None) -> None:
+    policy = f"[policy]\ndiagnostics = true\n{rule}\n"
+    found = Site(tmp_path, policy, share_diagnostics=True).train().content["diagnostics"]
+    assert (found.get("rows"), found.get("rows_dropped")) == (told, None)
+
+
 def test_no_run_makes_a_deployed_site_read_another_table(tmp_path: Path) -> None:
     site = Site(tmp_path, table=str(tmp_path / "another.csv"), clients=1)
     (tmp_path / "another.csv").write_text("x,y\n1,2\n")

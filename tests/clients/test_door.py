@@ -24,9 +24,9 @@ from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
 from fedbn.networks.family_counts import Family, FamilyTables
+from simulations.benchmarks.sites.deployed_site import ANSWERED, DeployedSite, task, word
 from simulations.run import run_experiment
 from simulations.sites import client_app as sites
-from tests.clients.deployed import ANSWERED, DeployedSite, task, word
 
 SCHEMA = Schema.categorical({name: ["0", "1"] for name in "ab"})
 OPEN = "counts = true\nhistograms = true\nmin-cohort = 1\n"
@@ -69,20 +69,22 @@ def content(kind: str) -> RecordDict:
         dag = DAG.from_edges("ab", [("a", "b")])
         sent = to_arrays(StructureMessage(SCHEMA.hash, ("a", "b"), (dag,), (1.0,), "complete"))
         found["consensus"] = ArrayRecord({key: Array(array) for key, array in sent.items()})
-    if kind == "query.keys":
+    if kind in ("query.keys", "query.cut_keys"):
         found["task"]["run"] = "7"
-    if kind == "train.sums":
+    if kind in SUMS:
         found["sums"] = ConfigRecord({"request": b"{}"})
     return found
 
 
+SUMS = {"train.sums", "query.cut_sums"}
+HISTOGRAMS = {"query.histogram", "query.cut_keys", "query.cut_sums"}
 EXACT = {"query.counts", "query.moments"}
 STRUCTURES = {"train", "query.keys"}
 COLUMNS = {"query", *STRUCTURES, *EXACT}
 
 POLICIES: dict[str, tuple[str, Experiment, dict[str, set[str]]]] = {
     "open": (OPEN, Experiment(), {}),
-    "default": ("", Experiment(), {"counts": EXACT, "histograms": {"query.histogram"}}),
+    "default": ("", Experiment(), {"counts": EXACT, "histograms": HISTOGRAMS}),
     "min-rows": (
         OPEN + "min-rows = 201\n",
         Experiment(),
@@ -96,26 +98,26 @@ POLICIES: dict[str, tuple[str, Experiment, dict[str, set[str]]]] = {
     "kind": (
         OPEN + "kind = 'gaussian'\n",
         Experiment(),
-        {"kind": {*COLUMNS, "query.histogram"}},
+        {"kind": {*COLUMNS, *HISTOGRAMS}},
     ),
     "secure-sums": (
         OPEN + "secure-sums = true\n",
         Experiment(),
         {
-            "secure-sums": {"train", "query.histogram", *EXACT},
-            "min-cohort": {"query.keys", "train.sums"},
+            "secure-sums": {"train", *EXACT},
+            "min-cohort": {"query.keys", "query.cut_keys", *SUMS},
         },
     ),
     "max-epsilon": (
         OPEN + "max-epsilon = 9\n",
         Experiment(),
-        {"max-epsilon": {"query.histogram", *EXACT, *STRUCTURES, "query"}},
+        {"max-epsilon": {*HISTOGRAMS, *EXACT, *STRUCTURES, "query"}},
     ),
-    "a private run": (OPEN, PRIVATE, {"max-epsilon": {"query.histogram", *EXACT}}),
+    "a private run": (OPEN, PRIVATE, {"max-epsilon": {*HISTOGRAMS, *EXACT}}),
     "a private run beyond": (
         OPEN + "max-epsilon = 0.1\n",
         PRIVATE,
-        {"max-epsilon": {"query.histogram", *EXACT, *STRUCTURES}},
+        {"max-epsilon": {*HISTOGRAMS, *EXACT, *STRUCTURES}},
     ),
     "another contract": (
         OPEN,
@@ -132,14 +134,14 @@ POLICIES: dict[str, tuple[str, Experiment, dict[str, set[str]]]] = {
     "max-messages": (
         OPEN + "max-messages = 0\n",
         Experiment(),
-        {"max-messages": set(HANDLERS) - {"train.sums"}},
+        {"max-messages": set(HANDLERS) - SUMS},
     ),
-    "max-sums": (OPEN + "max-sums = 0\n", Experiment(), {"max-messages": {"train.sums"}}),
+    "max-sums": (OPEN + "max-sums = 0\n", Experiment(), {"max-messages": SUMS}),
 }
 """Name -> policy, run, and word -> kinds that are refused with it."""
 
 OTHERWISE = {
-    "train.sums": "query",  # before the key of the run
+    **dict.fromkeys(SUMS, "query"),  # before the key of the run
     "query.moments": "failed",  # of categories
 }
 

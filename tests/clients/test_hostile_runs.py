@@ -18,7 +18,7 @@ from fedbn.data.dataset import Schema
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
-from tests.clients.deployed import DeployedSite as Deployed
+from simulations.benchmarks.sites.deployed_site import DeployedSite as Deployed
 
 pytestmark = pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning")
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -11,13 +14,16 @@ from flwr.app import ConfigRecord, Message, RecordDict
 
 from clients.door import FAILED
 from fedbn.data.dataset import Schema
+from fedbn.errors import ContractError, DataError, VersionError
 from fedbn.federation.disclosure_log import read_log
+from fedbn.federation.policy import refusal
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
 from fedbn.learners import LearnerSettings
+from fedbn.learners.private import promise
 from fedbn.privacy.ledger import Ledger
 from simulations.in_process_grid import InProcessGrid
 
@@ -120,4 +126,110 @@ def test_a_run_that_is_not_as_a_private_one_must_be_is_refused_by_the_site(tmp_p
     several = RUN.change(rounds_limit=2)
     site = SiteNode(tmp_path, 'schema = "states.json"', several)
     assert words(site.ask("query")) == words(site.ask("train")) == FAILED
+    assert not site.ledger.exists()
+
+
+# --- Promises that promise little, and failures after the charge ---------------------------------
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "means_something"),
+    [
+        (10.0, 1e-6, True),
+        (10.01, 1e-6, False),
+        (1.0, 1 / 513, True),  # of 400 rows, which count as 512
+        (1.0, 1 / 512, False),
+        (1.0, 0.01, False),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning")
+def test_weak_privacy_needs_the_site_s_consent(
+    tmp_path: Path,
+    epsilon: float,
+    delta: float,
+    means_something: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    private = LearnerSettings(learner="dp-ges", epsilon=epsilon, delta=delta)
+    run = Experiment.of(schema="states.json", learner=private)
+    file = 'schema = "states.json"\n'
+    site = SiteNode(tmp_path, f"{file}[policy]\nweak-privacy = true\n", run)
+    structures(site.ask("train"))
+    assert len(Ledger.read(site.ledger).entries) == 1
+    site.ledger.unlink()
+    site = SiteNode(tmp_path, file, run)
+    if means_something:
+        structures(site.ask("train"))
+        assert len(Ledger.read(site.ledger).entries) == 1
+        return
+    monkeypatch.setattr("clients.request.rows_of", None)  # no cell is read
+    assert words(site.ask("train")).endswith("policy: max-epsilon")
+    assert not site.ledger.exists()
+
+
+@pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning")
+def test_an_epsilon_that_the_site_allows_is_no_consent_to_weak_privacy(tmp_path: Path) -> None:
+    run = Experiment.of(schema="states.json", learner=replace(PRIVATE, epsilon=11.0))
+    site = SiteNode(tmp_path, 'schema = "states.json"\n[policy]\nmax-epsilon = 99\n', run)
+    assert words(site.ask("train")).endswith("policy: max-epsilon")
+    assert not site.ledger.exists()
+
+
+def _raise(error: Exception) -> Callable[..., NoReturn]:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    return fail
+
+
+FAILURES = {
+    "a bug": ("fedbn.federation.rounds.client_round", ValueError("row 17 is 'Meyer'")),
+    "no memory": ("fedbn.federation.rounds.client_round", MemoryError()),
+    "an error of ours": ("fedbn.federation.rounds.client_round", DataError("state 'ill'")),
+    "a refusal": ("fedbn.federation.rounds.client_round", refusal("states", "column 'a'")),
+    "another version": ("fedbn.federation.rounds.client_round", VersionError("0.1 and 0.2")),
+    "the rows are gone": ("clients.request.rows_of", ContractError("cannot read it")),
+    "the answer is not kept": ("clients.client_app.keep_structures", OSError("disk full")),
+    "the reply is not agreed": ("clients.client_app.to_arrays", TypeError("no arrays")),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_what_fails_after_the_charge_is_one_word_and_stays_charged(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, error = FAILURES[name]
+    site = SiteNode(tmp_path, 'schema = "states.json"')
+    monkeypatch.setattr(place, _raise(error))
+    replies = [site.ask("train"), site.ask("train")]
+    assert [(reply.error.code, words(reply)) for reply in replies] == [(2, FAILED)] * 2
+    charged = Ledger.read(site.ledger).entries
+    assert len(charged) >= 1
+    assert charged[-1].spent_rho == pytest.approx(len(charged) * promise(PRIVATE).rho)
+
+
+@pytest.mark.parametrize("limit", ["max-in-degree = 0", "max-dags = 0"])
+def test_a_limit_on_what_was_drawn_is_no_word_of_its_own(tmp_path: Path, limit: str) -> None:
+    """A table whose columns are one: dp-ges with much ε joins them."""
+    generous = Experiment.of(schema="states.json", learner=replace(PRIVATE, epsilon=10.0))
+    site = SiteNode(tmp_path, f'schema = "states.json"\n[policy]\n{limit}\n', generous)
+    lines = ["a,b,c\n", *(f"{k % 2},{k % 2},{k % 2}\n" for k in range(400))]
+    site.table.write_text("".join(lines))
+    renew(site.table, read_site_file(tmp_path / "site.toml"), confirmed=True)
+    assert words(site.ask("train")) == FAILED
+    assert len(Ledger.read(site.ledger).entries) == 1
+
+
+@pytest.mark.filterwarnings("ignore::fedbn.errors.FedbnWarning")
+@pytest.mark.parametrize(
+    "change",
+    [{"leave_out_identifiers": True}, {"missing_cells": "drop-rows"}, {"discretise": ("a:2",)}],
+    ids=str,
+)
+def test_what_looks_into_cells_is_refused_before_the_charge(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    site = SiteNode(tmp_path, 'schema = "states.json"', RUN.change(**change))
+    for kind in ("query", "train"):
+        assert words(site.ask(kind)) in (FAILED, "refused by this site's policy: contract")
     assert not site.ledger.exists()

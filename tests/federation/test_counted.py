@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from fedbn.data.cuts import interval_codes
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.errors import PolicyError, ResultsError
+from fedbn.federation import counted, kept_lines
 from fedbn.federation.counted import (
     Counted,
     counted_beside,
@@ -73,7 +75,7 @@ def test_one_person_between_two_cut_points(tmp_path: Path) -> None:
     assert not refused(path, tables(rows, [40.0], "1"))
     assert refused(path, tables(rows, [41.0], "2"))
     assert not refused(path, tables(rows, [70.0], "2"))
-    assert len(path.read_text().splitlines()) == 2
+    assert len(path.read_text().splitlines()) == 5  # three columns, two tables
 
 
 def test_a_table_with_one_more_row_and_with_another_row(tmp_path: Path) -> None:
@@ -100,12 +102,12 @@ def test_two_columns_that_share_one(tmp_path: Path) -> None:
 
 def test_moments_of_a_table_that_differs_by_few_rows(tmp_path: Path) -> None:
     path = counted_beside(tmp_path / "t.csv")
-    enter_moments(path, "1", "aa", 100, LEAST)
-    enter_moments(path, "2", "aa", 100, LEAST)
+    enter_moments(path, "aa", 100, LEAST)
+    enter_moments(path, "aa", 100, LEAST)
     for rows in (100, 101, 96):
         with pytest.raises(PolicyError, match="differs by few rows"):
-            enter_moments(path, "3", "bb", rows, LEAST)
-    enter_moments(path, "3", "bb", 105, LEAST)
+            enter_moments(path, "bb", rows, LEAST)
+    enter_moments(path, "bb", 105, LEAST)
 
 
 def test_a_file_that_cannot_be_read_stops_the_site(tmp_path: Path) -> None:
@@ -147,3 +149,55 @@ def test_a_table_too_large_to_be_compared_leaves_only_where_nothing_is_compared(
     with pytest.raises(PolicyError, match="not compared"):
         careful.permit_counts(counts, compared=True)
     assert not refused(tmp_path / "counted", tables_of(counts.of([large]), "1"))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(rows_of, cut_points), min_size=1, max_size=4))
+def test_what_was_told_is_read_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, told: list[tuple[list[Row], list[float]]]
+) -> None:
+    path = tmp_path_factory.mktemp("counted") / "counted"
+    kept = []
+    for number, (rows, cuts) in enumerate(told):
+        found = tables(rows, cuts, str(number))
+        enter_counts(path, found, 1)
+        kept += found
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    _, read = counted.read_tables(lines)
+    assert [(each.contract, each.schema, each.cells.tolist()) for each in read] == [
+        (each.contract, each.schema, each.cells.tolist()) for each in kept
+    ]
+
+
+def test_a_marginal_table_of_one_that_was_told_takes_no_room(tmp_path: Path) -> None:
+    path, rows = tmp_path / "counted", [(float(k), "y" if k % 3 else "n") for k in range(90)]
+    (both,) = tables(rows, [40.0], "1")
+    enter_counts(path, [both.over(["b"]), both], LEAST)
+    size = path.stat().st_size
+    enter_counts(path, [both.over(["age"])], LEAST)
+    assert path.stat().st_size == size
+    (other,) = tables([*rows, (3.0, "n")], [40.0], "2")
+    assert refused(path, [other.over(["b"])])
+
+
+def test_a_large_table_with_few_cells_takes_little_room(tmp_path: Path) -> None:
+    path = tmp_path / "counted"
+    enter_counts(path, wide([float(k) for k in range(45)], "1", 3), LEAST)
+    assert path.stat().st_size < 8_000  # 97,336 cells, of which one is above 0
+
+
+def test_where_there_is_no_room_nothing_new_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, rows = tmp_path / "counted", [(float(k), "y" if k % 3 else "n") for k in range(90)]
+    known, other = tables(rows, [40.0], "1"), tables(rows, [70.0], "2")
+    enter_counts(path, known, LEAST)
+    monkeypatch.setattr(kept_lines, "MAX_KEPT", path.stat().st_size + 20)
+    content = path.read_bytes()
+    for enter in (lambda: enter_counts(path, other, LEAST),
+                  lambda: enter_moments(path, "aa", 100, LEAST)):  # fmt: skip
+        with pytest.raises(PolicyError, match="is full") as refusal:
+            enter()
+        assert refusal.value.args[0] == "counts"
+    assert path.read_bytes() == content
+    enter_counts(path, known, LEAST)

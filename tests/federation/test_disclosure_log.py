@@ -6,20 +6,18 @@ import json
 import stat
 from base64 import b64decode
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from fedbn.errors import FedbnWarning, PolicyError, ResultsError
+from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.federation.disclosure import Content, Disclosure
 from fedbn.federation.disclosure_log import (
     append,
-    budget_of,
     head_of,
     keep_copy,
     read_log,
-    reserve_answer,
 )
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -132,34 +130,3 @@ def test_what_cannot_be_written_or_read_is_said(tmp_path: Path) -> None:
         append("/dev/full", entry())
     with pytest.raises(ResultsError, match="cannot read"):
         read_log(tmp_path / "nowhere.jsonl")
-
-
-def test_answers_are_counted_by_run_and_by_day_and_kind(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    seen: list[tuple[int, int]] = []
-
-    def count(run: int, day: int) -> None:
-        seen.append((run, day))
-
-    asked = [("7", "answer", 0), ("7", "sum", 0), ("7", "answer", 1)]
-    asked += [("8", "answer", 2), ("7", "answer", 48), ("7", "sum", 49)]
-    for run, kind, hours in asked:
-        reserve_answer(log, run, kind, NOON + timedelta(hours=hours), count)
-    assert seen == [(0, 0), (0, 0), (1, 1), (0, 2), (2, 0), (1, 0)]
-
-
-def test_what_is_refused_is_not_reserved(tmp_path: Path) -> None:
-    def refuse(run: int, day: int) -> None:
-        raise PolicyError("max-messages", f"{run} and {day}")
-
-    log = tmp_path / "log.jsonl"
-    for _ in range(2):
-        with pytest.raises(PolicyError, match="0 and 0"):
-            reserve_answer(log, "7", "answer", NOON, refuse)
-
-
-def test_a_budget_that_cannot_be_read_stops_the_site(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    budget_of(log).write_text('["2026-05-04", "7"]\n')
-    with pytest.raises(ResultsError, match="must hold"):
-        reserve_answer(log, "7", "answer", NOON, lambda run, day: None)

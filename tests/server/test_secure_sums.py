@@ -10,13 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-)
 from flwr.app import Error, Message
 
 from fedbn.data.tables import write_table
@@ -36,7 +29,7 @@ from server.server_app import federate, run_and_write
 from simulations.in_process_grid import InProcessGrid
 from simulations.run import node_configs, run_experiment
 from simulations.sites.tables import simulation
-from tests.clients.deployed import prepared_nodes
+from tests.clients.deployed import known_to_each_other, prepared_nodes
 
 OPEN = Experiment.of(network="asia", rows=300, clients=3, engine="in-process", seed=4)
 SUMMED = OPEN.change(aggregation="secure-sums")
@@ -171,23 +164,14 @@ def test_the_server_never_holds_a_structure_or_an_unmasked_vector(
 
 def deployed(folder: Path, names: tuple[str, ...], **policy: Any) -> list[dict[str, str]]:
     """Node configs of sites that know each other by signed keys."""
-    identities = {name: Ed25519PrivateKey.generate() for name in names}
-    lines = {
-        name: key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
-        for name, key in identities.items()
-    }
+    known = known_to_each_other(folder, names)
     sites = simulation(OPEN.change(clients=len(names))).sites
-    for (name, key), site in zip(identities.items(), sites, strict=True):
+    limits = "".join(f"{key.replace('_', '-')} = {value}\n" for key, value in policy.items())
+    for (name, (first, last)), site in zip(known.items(), sites, strict=True):
         write_table(site.dataset, folder / f"{name}.csv")
-        private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
-        (folder / f"{name}.identity").write_bytes(private)
-        peers = "".join(f'{p} = "{line}"\n' for p, line in lines.items() if p != name)
-        limits = "".join(f"{key.replace('_', '-')} = {value}\n" for key, value in policy.items())
-        (folder / f"{name}.toml").write_text(
-            f'name = "{name}"\nidentity-key = "{name}.identity"\n'
-            f"[policy]\nmin-state-rows = 0\n{limits}[peers]\n{peers}"
-        )
-    return prepared_nodes(folder, identities)
+        text = f"{first}[policy]\nmin-state-rows = 0\n{limits}{last}"
+        (folder / f"{name}.toml").write_text(text)
+    return prepared_nodes(folder, names)
 
 
 def run_deployed(

@@ -1,0 +1,74 @@
+"""Cut points by sums under masks: no site's histogram is seen.
+
+Every site that says which of its columns hold numbers must answer all that follows, or the run
+ends: nothing of a sum can be read without one of them.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+
+from flwr.app import ConfigRecord, MessageType, RecordDict
+from flwr.serverapp import Grid
+
+from fedbn.arrays import Ints
+from fedbn.data.quantiles import Histogram, Selection
+from fedbn.errors import MessageError, QuorumError
+from fedbn.federation.secure_cuts import (
+    BucketRequest,
+    CutSumRequest,
+    SizeRequest,
+    counts_of,
+    cut_terms,
+    most_of,
+    to_bytes,
+)
+from fedbn.federation.settings import Experiment
+from fedbn.secure.masks import unmasked_sum
+from fedbn.secure.session import Terms
+from server.secure_sums import Cohort, ask_masked, members_of
+
+__all__ = ["masked_selection"]
+
+CUT_KEYS, CUT_SUMS = f"{MessageType.QUERY}.cut_keys", f"{MessageType.QUERY}.cut_sums"
+
+
+def masked_selection(
+    grid: Grid,
+    nodes: Iterable[int],
+    begin: Selection,
+    experiment: Experiment,
+    timeout: float | None,
+) -> Selection:
+    """All rounds of a selection, by sums over these nodes.
+
+    Raises
+    ------
+    QuorumError : a node does not answer or refuses, or a sum cannot be one of histograms.
+    DataError : nobody has numbers of a column.
+    """
+    clients = {node: f"node {node}" for node in nodes}
+    cohort = Cohort(grid, clients, timeout, experiment.consensus.sum_retries)
+    run, columns = secrets.token_hex(16), tuple(sorted(begin.wanted))
+    task = RecordDict({"task": ConfigRecord({"run": run})})
+    members = members_of(cohort, CUT_KEYS, dict.fromkeys(clients, task))
+    terms, sites = cut_terms(run, columns, members), len(members)
+    sizes = SizeRequest(columns)
+    try:
+        most = most_of(sizes, _sum_of(cohort, sizes, terms), sites)
+        state, before = begin, None
+        while not state.done:
+            asked = BucketRequest(state.question(), most)
+            total: Histogram = counts_of(asked, _sum_of(cohort, asked, terms), sites, before)
+            state, before = state.after(total), total
+    except MessageError as error:
+        raise QuorumError(
+            f"cut points under masks: {error}; some site is wrong, and nobody can say which"
+        ) from None
+    return state
+
+
+def _sum_of(cohort: Cohort, request: CutSumRequest, terms: Terms) -> Ints:
+    data = to_bytes(request, terms.session, cohort.rounds)
+    return unmasked_sum(ask_masked(cohort, data, terms, CUT_SUMS))
