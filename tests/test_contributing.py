@@ -62,5 +62,5 @@ def test_its_commands_are_targets() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     targets = re.findall(r"^make (\w+)", text, flags=re.MULTILINE)
-    assert targets == ["check", "test", "docs", "core", "sanitize"]
+    assert targets == ["check", "test", "docs", "core", "lock", "bom", "sanitize"]
     assert all(f"\n{target}:" in makefile for target in targets)

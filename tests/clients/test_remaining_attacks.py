@@ -23,11 +23,11 @@ def _quiet() -> Iterator[None]:
 @pytest.mark.parametrize("name", [attack.run.__name__ for attack in ATTACKS[:-1]])
 def test_the_attacks_that_docs_name_and_no_others_know_the_state(name: str) -> None:
     (attack,) = (each for each in ATTACKS if each.run.__name__ == name)
-    known, right = known_share(attack, 150, 3, 7)
+    known, right = known_share(attack, 150, 2, 7)
     assert (known, right) == ((1, 1) if name in REMAINING else (0, 0))
 
 
 @pytest.mark.slow
 def test_what_a_structure_tells_of_one_row_more_is_right() -> None:
-    known, right = known_share(ATTACKS[-1], 120, 3, 7)
+    known, right = known_share(ATTACKS[-1], 120, 2, 7)
     assert right == (1 if known else 0)

@@ -63,10 +63,9 @@ def all_told(
 
 
 @pytest.fixture(autouse=True)
-def _no_clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No second differs; figures, of structures alone, are drawn in one case."""
-    if "pcornet" not in request.node.name:
-        monkeypatch.setattr(plots, "write_figures", lambda *_: None)
+def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No second differs; figures, of structures alone, are not drawn."""
+    monkeypatch.setattr(plots, "write_figures", lambda *_: None)
     for name in ("process_time", "perf_counter", "monotonic", "time"):
         monkeypatch.setattr(time, name, lambda: 0.0)
 
