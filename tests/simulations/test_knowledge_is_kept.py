@@ -113,7 +113,8 @@ def fused(case, names, sites, known, rng) -> Iterator[DAG]:
     yield fb.fuse(sites, knowledge=known, fusion=method, seed=case).dag
     replies = [ClientReply(site, (dag,), (1.0,), "complete") for site, dag in sites.items()]
     schema = Schema.categorical(dict.fromkeys(names, "01"))
-    rule = ConsensusSettings(known=known, groups="auto" if case % 2 else "no", k_max=k_max)
+    groups = "auto" if case % 2 else "no"
+    rule = ConsensusSettings(known=known, groups=groups, k_max=k_max, max_edges_ratio=None)
     state = server_round(ServerState(schema, len(replies)), replies, (), rule)
     if len(sites) > 1:
         after = update_clients(state, rule, removed=["s0"])
