@@ -44,12 +44,14 @@ def inputs_that_keep(
     kind: str, names: tuple[str, ...], known: Knowledge, rng: np.random.Generator
 ) -> Iterator[DAG]:
     """DAGs without end that keep the knowledge: changes of one of them, or any."""
-    base = None
+    base: DAG | None = None
     while True:
         most = len(names) * (len(names) - 1) // 2
         edges = int(rng.integers(min(len(names), most), min(2 * len(names), most) + 1))
-        near = kind == "alike" and base is not None
-        drawn = perturb(base, 3, rng=rng) if near else random_dag(names, edges=edges, rng=rng)
+        if kind == "alike" and base is not None:
+            drawn = perturb(base, 3, rng=rng)
+        else:
+            drawn = random_dag(names, edges=edges, rng=rng)
         try:
             kept = known.with_required(drawn)
         except ConfigError:  # a cycle with the required edges
