@@ -187,7 +187,7 @@ def choose_among(
     """
     elected = tuple(_elected_states(path, votes)) if compare_votes or path.cut_short else ()
     eligible = [*states, *elected] if theta is None else _at(states, theta)
-    chosen = _preferred(eligible, max_treewidth)
+    chosen = _choose_within(eligible, max_treewidth)
     if path.cut_short or chosen in elected:
         states = (*states, *elected)
     bound = lower_bound(votes)
@@ -205,11 +205,11 @@ def choose_among(
         complete=path.complete,
     )
     if theta is None and max_treewidth is not None and chosen != min(eligible, key=preference):
-        return _lowered(consensus, votes, path.knowledge, max_treewidth)
+        return _lower(consensus, votes, path.knowledge, max_treewidth)
     return consensus
 
 
-def _preferred(states: Sequence[PathState], max_treewidth: int | None) -> PathState:
+def _choose_within(states: Sequence[PathState], max_treewidth: int | None) -> PathState:
     """The preferred of the states within the bound."""
     if max_treewidth is None:
         return min(states, key=preference)
@@ -224,7 +224,7 @@ def _preferred(states: Sequence[PathState], max_treewidth: int | None) -> PathSt
     )
 
 
-def _lowered(
+def _lower(
     consensus: Consensus, votes: Votes, knowledge: Knowledge | None, max_treewidth: int
 ) -> Consensus:
     """The consensus after changes of single edges, within the bound, that lower the mean SMHD."""
