@@ -55,6 +55,7 @@ max-parents = 5                 # at most; also for runs without a limit; so for
 learner-seconds = 600
 memory-mb = 2048
 knowledge = "knowledge.json"    # this site's own, kept besides what the run says
+run-knowledge = false           # and the run may say nothing of its own
 
 [columns]                       # own column = agreed column
 Raucher = "smoke"

@@ -187,6 +187,8 @@ def test_a_site_keeps_its_own_knowledge_besides_the_run_s(tmp_path: Path) -> Non
         edges[told] = reply.content["structures"]["edges"].numpy().tolist()
     assert [len(found) for found in edges.values()] == [1, 0, 1]
     assert site.word(Experiment.of(knowledge='{"required": [["a", "b"]]}')) == "offers"
+    firm = DeployedSite(tmp_path, related(40), "[offers]\nrun-knowledge = false\n")
+    assert firm.word(Experiment.of(knowledge='{"tiers": [["b"], ["a"]]}')) == "offers"
 
 
 def related(rows: int) -> str:
