@@ -118,7 +118,7 @@ void fusion(nb::module_& m) {
     m.def(
         "descend_to_median",
         [](const Bits& parents, const Array<std::int64_t, 2>& gain, const std::optional<Bits>& forbidden,
-           const std::optional<Bits>& required) {
+           const std::optional<Bits>& required, int max_width) {
             Dag dag = dag_of(parents);
             const Knowledge known = knowledge_of(dag.n(), forbidden, required);
             require(keeps(dag.pa, known), "the descent must start from a DAG that keeps the knowledge");
@@ -129,12 +129,12 @@ void fusion(nb::module_& m) {
             require_summable({gain.data(), gain.size()}, gain.size(), "gains");
             {
                 nb::gil_scoped_release released;
-                descend_to_median(dag, {gain.data(), gain.size()}, known);
+                descend_to_median(dag, {gain.data(), gain.size()}, known, max_width);
             }
             return to_numpy(dag.pa);
         },
         "parents"_a.noconvert(), "gain"_a.noconvert(), "forbidden"_a.noconvert() = nb::none(),
-        "required"_a.noconvert() = nb::none());
+        "required"_a.noconvert() = nb::none(), "max_width"_a = -1);
 }
 
 }  // namespace fedbn::bindings

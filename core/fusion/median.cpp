@@ -1,5 +1,8 @@
 #include "fusion/median.hpp"
 
+#include <algorithm>
+
+#include "graphs/elimination.hpp"
 #include "interrupt.hpp"
 
 namespace fedbn {
@@ -8,8 +11,8 @@ namespace {
 
 class Descent {
 public:
-    Descent(Dag& dag, std::span<const std::int64_t> gain, const Knowledge& known)
-        : dag_(dag), gain_(gain), known_(known), n_(dag.n()), reasons_(std::size_t(n_) * n_) {
+    Descent(Dag& dag, std::span<const std::int64_t> gain, const Knowledge& known, int max_width)
+        : dag_(dag), gain_(gain), known_(known), max_width_(max_width), n_(dag.n()), reasons_(std::size_t(n_) * n_) {
         for (int y = 0; y < n_; ++y) {
             const NodeSet parents = dag.pa[y];
             dag_.pa[y].clear();
@@ -22,6 +25,16 @@ public:
 
 private:
     enum class Change { add, remove, reverse };
+    struct Move {
+        std::int64_t sum;
+        int x, y;
+        Change change;
+    };
+
+    std::vector<Move> moves();
+    void apply(const Move& move);
+    void undo(const Move& move);
+    bool is_within() const;
 
     int& reasons(int x, int y) { return reasons_[std::size_t(x) * n_ + y]; }
     std::int64_t gain(int x, int y) const { return gain_[std::size_t(x) * n_ + y]; }
@@ -56,17 +69,17 @@ private:
     Dag& dag_;
     std::span<const std::int64_t> gain_;
     const Knowledge& known_;
+    int max_width_;  // below 0: any
     int n_;
     std::vector<int> reasons_;  // how often a pair is joined: by an edge, or by a common child
 };
 
-bool Descent::step() {
+/// The changes that lower the sum, in the order (x, y), deletion before reversal.
+std::vector<Descent::Move> Descent::moves() {
     const auto ancestors = ancestors_of(dag_);
-    std::int64_t best = 0;
-    int best_x = -1, best_y = -1;
-    Change change = Change::add;
+    std::vector<Move> found;
     const auto consider = [&](std::int64_t sum, int x, int y, Change kind) {
-        if (sum < best) best = sum, best_x = x, best_y = y, change = kind;
+        if (sum < 0) found.push_back({sum, x, y, kind});
     };
     for (int x = 0; x < n_; ++x) {
         notice_interrupt();
@@ -84,17 +97,46 @@ bool Descent::step() {
             }
         }
     }
-    if (best_x < 0) return false;
-    if (change != Change::add) toggle(best_x, best_y, -1);
-    if (change == Change::add) toggle(best_x, best_y, 1);
-    if (change == Change::reverse) toggle(best_y, best_x, 1);
-    return true;
+    return found;
+}
+
+void Descent::apply(const Move& move) {
+    if (move.change != Change::add) toggle(move.x, move.y, -1);
+    if (move.change == Change::add) toggle(move.x, move.y, 1);
+    if (move.change == Change::reverse) toggle(move.y, move.x, 1);
+}
+
+void Descent::undo(const Move& move) {
+    if (move.change == Change::reverse) toggle(move.y, move.x, -1);
+    if (move.change == Change::add) toggle(move.x, move.y, -1);
+    if (move.change != Change::add) toggle(move.x, move.y, 1);
+}
+
+/// Whether one of two elimination orders of the moral graph is within the bound.
+bool Descent::is_within() const {
+    if (max_width_ < 0) return true;
+    NodeSets moral(n_, n_);
+    for (int x = 0; x < n_; ++x)
+        for (int y = 0; y < n_; ++y)
+            if (x != y && reasons_[std::size_t(x) * n_ + y] > 0) moral[x].insert(y);
+    return fill_order(moral).width <= max_width_ || order_width(moral, cardinality_order(moral)) <= max_width_;
+}
+
+bool Descent::step() {
+    auto found = moves();
+    std::ranges::stable_sort(found, {}, &Move::sum);
+    for (const Move& move : found) {
+        apply(move);
+        if (is_within()) return true;
+        undo(move);
+    }
+    return false;
 }
 
 }  // namespace
 
-void descend_to_median(Dag& dag, std::span<const std::int64_t> gain, const Knowledge& known) {
-    Descent descent(dag, gain, known);
+void descend_to_median(Dag& dag, std::span<const std::int64_t> gain, const Knowledge& known, int max_width) {
+    Descent descent(dag, gain, known, max_width);
     while (descent.step()) {
     }
 }

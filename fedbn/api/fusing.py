@@ -139,6 +139,7 @@ def fuse(
     seconds: float | None = None,
     seed: int | None = None,
     knowledge: Knowledge | Mapping[str, Any] | str | Path | None = None,
+    max_treewidth: int | None = None,
 ) -> Fused:
     """Fuse one structure per site, by MCBNC unless another fusion is asked for.
 
@@ -155,6 +156,7 @@ def fuse(
     seed : break ties at random; by name without it.
     knowledge : what the consensus keeps: a mapping with any of required, forbidden and tiers, or a
         file of them.
+    max_treewidth : the most that `dag_treewidth` of the consensus may be.
 
     Raises
     ------
@@ -192,6 +194,7 @@ def fuse(
             k_max=k_max,
             quorum=quorum,
             seconds=seconds,
+            max_treewidth=max_treewidth,
             known=None if knowledge is None else knowledge_of(knowledge),
         )
         _, path, consensus = fuse_weighted(

@@ -321,7 +321,10 @@ def _with_way_out(
     its way from one to the next."""
     spans = [max(costs) - min(costs) for costs in ([cost for cost, _ in of] for of in useful)]
     dear = 1.0 + math.fsum(spans)
-    fixed = {node for node, of in enumerate(useful) if all(parents for _, parents in of)}
+    fixed = {family.node for family in state.uncounted}
+    if state.knowledge is not None:
+        needing = state.knowledge.required_matrix(state.dag.names).any(axis=0)
+        fixed |= set(np.flatnonzero(needing).tolist())
     return [[*of, (dear, ())] if node in fixed else of for node, of in enumerate(useful)]
 
 

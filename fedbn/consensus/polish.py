@@ -32,16 +32,17 @@ class Polished:
     gap: Fraction
 
 
-def polish(consensus: Consensus, path: McbncPath) -> Polished:
+def polish(consensus: Consensus, path: McbncPath, max_treewidth: int | None = None) -> Polished:
     """The local optimum of the mean SMHD that greedy descent reaches from `consensus`.
 
     Parameters
     ----------
     consensus : chosen on `path`.
     path : gives the inputs and their weights.
+    max_treewidth : the bound that the consensus keeps, if there is one.
     """
     known = path.knowledge
-    lowest = descend_to_median(path.inputs, consensus.dag, known)
+    lowest = descend_to_median(path.inputs, consensus.dag, known, max_treewidth)
     dag = nearest_member(lowest, votes_of(path.inputs), known)
     after = mean_smhd(dag, path.inputs.dags, path.inputs.weights)
     return Polished(

@@ -41,13 +41,14 @@ def select_among(
     paths: Sequence[McbncPath],
     reading: Reading = "best",
     theta: Fraction | float | str | None = None,
+    max_treewidth: int | None = None,
 ) -> tuple[McbncPath, Consensus]:
     """The path that holds the preferred state, and the consensus on it.
 
     Parameters
     ----------
     paths : at least one, of the same inputs, as from `mcbnc_paths`.
-    reading, theta : see `select_consensus`.
+    reading, theta, max_treewidth : see `select_consensus`.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def select_among(
     >>> path.pooling, consensus.dag.edges
     ('mean', (('a', 'b'),))
     """
-    return prefer(paths, lambda path: select_consensus(path, reading, theta))
+    return prefer(paths, lambda path: select_consensus(path, reading, theta, max_treewidth))
 
 
 def prefer(paths: Sequence[P], choose: Callable[[P], Consensus]) -> tuple[P, Consensus]:

@@ -18,12 +18,16 @@ edges that a majority of their weight joins, and those above the threshold of `a
 costs nothing, and no hostile input can lead it away as it can a path; taken is it only where it is
 strictly nearer to the inputs than every state. A path that was cut short by its limit of time or
 memory may have got hardly below G+, so there it competes in every reading.
+
+Under a bound on the treewidth only structures within it compete. Where that excludes the one that
+would be taken otherwise, single edges are then changed within the bound while that lowers the mean
+SMHD: the path deletes the least supported edges, not those that make a graph wide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -33,11 +37,14 @@ from numpy.typing import NDArray
 
 from fedbn.consensus.directions import nearest_member
 from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling, as_threshold
-from fedbn.consensus.votes import Votes, lower_bound, missing_pairs, votes_of
+from fedbn.consensus.votes import Votes, lower_bound, mean_smhd_by_votes, missing_pairs, votes_of
 from fedbn.errors import ConfigError
+from fedbn.fusion.median import descend_by_votes
 from fedbn.fusion.union import precedence_of
 from fedbn.graphs.averaging import averaged_dag
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
+from fedbn.graphs.treewidth import dag_treewidth
 
 __all__ = [
     "READINGS",
@@ -130,6 +137,7 @@ def select_consensus(
     path: McbncPath,
     reading: Reading = "best",
     theta: Fraction | float | str | None = None,
+    max_treewidth: int | None = None,
 ) -> Consensus:
     """The state of smallest mean SMHD to the inputs, or the state at a given θ.
 
@@ -139,17 +147,21 @@ def select_consensus(
         vote, if that is nearer.
     reading : "search", "refusion", or "best" of both.
     theta : use the state at this threshold; chosen after the search by default.
+    max_treewidth : `dag_treewidth` of the consensus is at most this.
 
     Raises
     ------
-    ConfigError : the reading is unknown or θ is no number >= 0.
+    ConfigError : the reading is unknown, θ is no number >= 0, or no state is within the bound.
     """
     if reading not in READINGS:
         raise ConfigError(f"reading must be one of {', '.join(READINGS)}, got {reading!r}")
     wanted = None if theta is None else as_threshold(theta)
     votes = votes_of(path.inputs)
     states = path_states(path, reading, votes)
-    return choose_among(path, states, votes, wanted, compare_votes=reading == "best")
+    compare = reading == "best"
+    return choose_among(
+        path, states, votes, wanted, compare_votes=compare, max_treewidth=max_treewidth
+    )
 
 
 def choose_among(
@@ -159,6 +171,7 @@ def choose_among(
     theta: Fraction | None = None,
     *,
     compare_votes: bool = True,
+    max_treewidth: int | None = None,
 ) -> Consensus:
     """The consensus on a path, by the votes of its inputs.
 
@@ -170,14 +183,15 @@ def choose_among(
     theta : take the state at this threshold.
     compare_votes : whether what the votes elect competes, too; it always does where the path was
         cut short.
+    max_treewidth : see `select_consensus`, also for what is raised.
     """
     elected = tuple(_elected_states(path, votes)) if compare_votes or path.cut_short else ()
-    eligible = (*states, *elected) if theta is None else _at(states, theta)
-    chosen = min(eligible, key=preference)
+    eligible = [*states, *elected] if theta is None else _at(states, theta)
+    chosen = _choose_within(eligible, max_treewidth)
     if path.cut_short or chosen in elected:
         states = (*states, *elected)
     bound = lower_bound(votes)
-    return Consensus(
+    consensus = Consensus(
         dag=nearest_member(chosen.dag, votes, path.knowledge),
         theta=chosen.theta,
         reading=chosen.reading,
@@ -189,6 +203,41 @@ def choose_among(
         state=chosen,
         states=states,
         complete=path.complete,
+    )
+    if theta is None and max_treewidth is not None and chosen != min(eligible, key=preference):
+        return _lower(consensus, votes, path.knowledge, max_treewidth)
+    return consensus
+
+
+def _choose_within(states: Sequence[PathState], max_treewidth: int | None) -> PathState:
+    """The preferred of the states within the bound."""
+    if max_treewidth is None:
+        return min(states, key=preference)
+    widths = []
+    for state in sorted(states, key=preference):
+        widths.append(dag_treewidth(state.dag))
+        if widths[-1] <= max_treewidth:
+            return state
+    raise ConfigError(
+        f"no structure that was compared has a treewidth of at most {max_treewidth}: the least is "
+        f"{min(widths)} (a given theta, required edges or a short time budget can be the cause)"
+    )
+
+
+def _lower(
+    consensus: Consensus, votes: Votes, knowledge: Knowledge | None, max_treewidth: int
+) -> Consensus:
+    """The consensus after changes of single edges, within the bound, that lower the mean SMHD."""
+    given = votes.moral, votes.total, knowledge
+    lowest = descend_by_votes(consensus.dag, *given, max_treewidth)
+    dag = nearest_member(lowest, votes, knowledge)
+    distance = mean_smhd_by_votes(dag, votes)
+    return replace(
+        consensus,
+        dag=dag,
+        mean_smhd=distance,
+        gap=distance - consensus.lower_bound,
+        missing_pairs=missing_pairs(dag, votes),
     )
 
 

@@ -201,7 +201,8 @@ def _result(
         path = path_from_dict(content["path"], rule.known)
         if path.names != schema.names:
             raise ValueError("the path must be over the columns of the schema")
-        consensus = select_consensus(path, cast(Reading, experiment.consensus.reading))
+        reading = cast(Reading, rule.reading)
+        consensus = select_consensus(path, reading, max_treewidth=rule.max_treewidth)
         classes = (FusedClass(row_weight, (path,), path, consensus),)
     taken = next(fused for fused in classes if fused.row_weight == row_weight)
     result = FederationResult(

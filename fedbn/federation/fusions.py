@@ -24,10 +24,12 @@ from fedbn.data.table import show
 from fedbn.errors import ConfigError, FedbnError, PluginError
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.baselines import BASELINES, Baseline
+from fedbn.fusion.genetic import genetic_inputs, genetic_union
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.known import brought_to
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.learners.plugins import checked_dag, require_parameters
 from fedbn.own_settings import with_own
 from fedbn.registry import Registry, origin_of
@@ -135,11 +137,24 @@ def fuse_weighted(
     if known is not None and isinstance(made, DAG):
         made = brought_to(made, known)
     if not isinstance(made, DAG):
-        return made, *select_among(made, cast(Reading, settings.reading), theta)
+        reading = cast(Reading, settings.reading)
+        return made, *select_among(made, reading, theta, settings.max_treewidth)
+    if settings.max_treewidth is not None:
+        _require_width(made, settings)
     if theta is not None:
         raise ConfigError(f"the fusion {settings.fusion!r} gives one structure, without any θ")
     path = _path_of(made, call)
     return (path,), path, replace(select_consensus(path, "search"), dag=made, complete=True)
+
+
+def _require_width(dag: DAG, settings: ConsensusSettings) -> None:
+    """Refuse what a fusion made without heed of the bound."""
+    width, most = dag_treewidth(dag), settings.max_treewidth
+    if most is not None and width > most:
+        raise ConfigError(
+            f"the fusion {settings.fusion!r} gave a structure of treewidth {width}, above "
+            f"max-treewidth {most}: use mcbnc, or a genetic fusion"
+        )
 
 
 def _with_own(settings: ConsensusSettings, fusion: Fusion) -> ConsensusSettings:
@@ -202,6 +217,10 @@ def _mcbnc(call: FusionCall) -> Made:
 
 def _baseline(baseline: Baseline, call: FusionCall) -> Made:
     rng = np.random.default_rng(0) if call.rng is None else call.rng
+    most = call.settings.max_treewidth
+    if most is not None and baseline in (genetic_inputs, genetic_union):
+        bounded = cast(Callable[..., DAG], baseline)
+        return bounded(call.dags, call.weights, rng, max_treewidth=max(1, most))
     return baseline(call.dags, call.weights, rng)
 
 

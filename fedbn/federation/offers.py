@@ -10,6 +10,7 @@
     memory-mb = 2048                    # the same
     missing = ["NA"]                    # the only tokens, besides the site's own
     knowledge = "knowledge.json"        # the site's own file; what the run knows is kept, too
+    run-knowledge = false               # unless the run may bring none
 
 Every setting that a run may vary is a question that it may put to the table. So a run that asks for
 anything else is refused, with one word. A learner or score that is not fedbn's own runs at a
@@ -44,6 +45,7 @@ class Offers:
     learner, score, ess, row_weight, missing : what a run may choose among.
     max_parents, learner_seconds, memory_mb : the most that it may ask for.
     knowledge : path of the background knowledge with which the site learns.
+    run_knowledge : whether a run may bring knowledge of its own.
     """
 
     learner: tuple[str, ...] | None = None
@@ -55,6 +57,7 @@ class Offers:
     learner_seconds: float | None = None
     memory_mb: float | None = None
     knowledge: Path | None = None
+    run_knowledge: bool = True
 
     def __post_init__(self) -> None:
         for name in self.learner or ():
@@ -108,6 +111,8 @@ class Offers:
         """What the run and the site's own file say together. In a simulation alone the run may name
         a file. A learner that has no use for it learns without, and the server keeps the run's."""
         told, used = asked.knowledge, asked.learner in users_of("knowledge")
+        if told is not None and is_text(told) and not self.run_knowledge:
+            raise refusal("offers", "the run brings knowledge of its own")
         if self.knowledge is not None:
             if not used:
                 words = f"the learner {asked.learner!r} has no use for this site's knowledge"
@@ -149,7 +154,7 @@ def offers_from(content: Mapping[str, Any], folder: Path) -> Offers:
         name = key.replace("-", "_")
         if name == "knowledge":
             values[name] = folder / value
-        elif name in ("max_parents", "learner_seconds", "memory_mb"):
+        elif name in ("max_parents", "learner_seconds", "memory_mb", "run_knowledge"):
             values[name] = value
         else:
             listed = tuple(value) if isinstance(value, list) else (value,)

@@ -20,11 +20,13 @@ from fedbn.consensus.pooling import Robust, poolings_of
 from fedbn.consensus.threshold import Consensus, Reading
 from fedbn.consensus.votes import Votes, lower_bound, mean_smhd_by_votes
 from fedbn.data.dataset import Schema
+from fedbn.errors import ConfigError
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.fusion.median import descend_by_votes
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
+from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.secure.path import SecureBranch, SecurePath, secure_path, secure_votes
 from fedbn.secure.requests import SumRequest
 from fedbn.secure.selection import secure_consensus
@@ -186,10 +188,12 @@ def result_of(
     path, branch = None, None
     consensus: Consensus | VotedConsensus
     if isinstance(found, Votes):
-        votes, consensus = found, voted_consensus(found, settings.known)
+        votes = found
+        consensus = voted_consensus(found, settings.known, settings.max_treewidth)
     else:
         path, votes = found, found.votes
-        branch, consensus = secure_consensus(found, cast(Reading, settings.reading))
+        reading = cast(Reading, settings.reading)
+        branch, consensus = secure_consensus(found, reading, None, settings.max_treewidth)
     return SecureResult(
         schema=schema,
         clients=tuple(member.name for member in terms.members),
@@ -203,13 +207,20 @@ def result_of(
     )
 
 
-def voted_consensus(votes: Votes, knowledge: Knowledge | None = None) -> VotedConsensus:
+def voted_consensus(
+    votes: Votes, knowledge: Knowledge | None = None, max_treewidth: int | None = None
+) -> VotedConsensus:
     """The DAG that greedy descent on the mean SMHD reaches from the graph without edges but the
     required ones."""
     start = DAG.empty(votes.names)
     if knowledge is not None:
         start = knowledge.with_required(start)
-    dag = descend_by_votes(start, votes.moral, votes.total, knowledge)
+    dag = descend_by_votes(start, votes.moral, votes.total, knowledge, max_treewidth)
+    if max_treewidth is not None and dag_treewidth(dag) > max_treewidth:
+        raise ConfigError(
+            f"the required edges alone have a treewidth of {dag_treewidth(dag)}, above "
+            f"max-treewidth {max_treewidth}"
+        )
     mean, bound = mean_smhd_by_votes(dag, votes), lower_bound(votes)
     return VotedConsensus(dag, mean, bound, mean - bound, knowledge)
 

@@ -178,6 +178,13 @@ class ConsensusSettings(Settings):
         "sites with rare arcs of their own.",
         at_least(1),
     )
+    max_treewidth: int | None = setting(
+        None,
+        "Largest treewidth of the consensus, so that exact inference stays possible: θ is chosen "
+        "among the structures within it, which then gain edges that fit.",
+        at_least(0),
+        shown="no limit",
+    )
     min_replies: int = setting(1, "The run fails with fewer good replies in a round.", at_least(1))
     min_fraction: float = setting(
         0.5, "The run fails with a smaller share of good replies in a round.", between(0, 1)
@@ -227,6 +234,11 @@ class ConsensusSettings(Settings):
         if self.aggregation != "open" and self.fusion != "mcbnc":
             raise ConfigError(
                 f"sums are fused by mcbnc; the fusion {self.fusion!r} needs structures"
+            )
+        if self.max_treewidth is not None and self.choose != "smhd":
+            raise ConfigError(
+                f"max-treewidth is for choose = smhd, not for {self.choose}: counts choose "
+                "families, whatever width they make together"
             )
         if self.fusion != "mcbnc" and self.choose != "smhd":
             raise ConfigError(

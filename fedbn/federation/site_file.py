@@ -149,6 +149,7 @@ _OFFERS: Mapping[str, type | tuple[type, ...]] = {
     "learner-seconds": float,
     "memory-mb": float,
     "knowledge": str,
+    "run-knowledge": bool,
 }
 
 

@@ -47,26 +47,40 @@ def median_dag(
     return descend_to_median(inputs, DAG.empty(inputs.names) if start is None else start)
 
 
-def descend_to_median(inputs: MergedInputs, start: DAG, knowledge: Knowledge | None = None) -> DAG:
-    """`median_dag` of merged inputs from a start that keeps the knowledge; names sorted as text."""
+def descend_to_median(
+    inputs: MergedInputs,
+    start: DAG,
+    knowledge: Knowledge | None = None,
+    max_treewidth: int | None = None,
+) -> DAG:
+    """`median_dag` of merged inputs by changes that keep the knowledge, as the start does, and the
+    bound of `descend_by_votes`; names sorted as text."""
     n = len(inputs.names)
     votes = np.zeros((n, n), dtype=np.int64)
     for dag, weight in zip(inputs.dags, inputs.weights, strict=True):
         votes += weight * moral_graph(dag)
-    return descend_by_votes(start.reorder(inputs.names), votes, inputs.total, knowledge)
+    begun = start.reorder(inputs.names)
+    return descend_by_votes(begun, votes, inputs.total, knowledge, max_treewidth)
 
 
 def descend_by_votes(
-    start: DAG, votes: NDArray[np.int64], total: int, knowledge: Knowledge | None = None
+    start: DAG,
+    votes: NDArray[np.int64],
+    total: int,
+    knowledge: Knowledge | None = None,
+    max_treewidth: int | None = None,
 ) -> DAG:
     """`descend_to_median` from what it needs of the inputs: votes on moral edges, and their weight.
 
     start : names sorted as text; keeps the knowledge. votes : int64 [n, n], symmetric: c_e.
     total : W.
+    max_treewidth : no change leads to a DAG of which `dag_treewidth` is above this.
     """
     from fedbn._core import fusion
     from fedbn.graphs.bits import pack, unpack
 
     known = {} if knowledge is None else knowledge.bits(start.names)
-    parents = fusion.descend_to_median(pack(start.adjacency.T), total - 2 * votes, **known)
+    width = -1 if max_treewidth is None else max_treewidth
+    gain = total - 2 * votes
+    parents = fusion.descend_to_median(pack(start.adjacency.T), gain, max_width=width, **known)
     return DAG(start.names, unpack(parents, start.n).T)

@@ -252,7 +252,7 @@ def read_knowledge(source: str | Path) -> Knowledge:
         edges are named.
     """
     if isinstance(source, str) and is_text(source):
-        path, content = "the knowledge", _parsed(source, "the knowledge", is_toml=False)
+        path, content = "the knowledge", _parse(source, "the knowledge", is_toml=False)
     else:
         path, content = str(source), _content(Path(source))
     known = [field.name for field in fields(Knowledge)]
@@ -302,10 +302,10 @@ def _content(path: Path) -> Any:
         raise ConfigError(
             f"cannot read the background knowledge {path}: {reason_of(error)}"
         ) from error
-    return _parsed(text, str(path), is_toml=path.suffix == ".toml")
+    return _parse(text, str(path), is_toml=path.suffix == ".toml")
 
 
-def _parsed(text: str, source: str, *, is_toml: bool) -> Any:
+def _parse(text: str, source: str, *, is_toml: bool) -> Any:
     try:
         return tomllib.loads(text) if is_toml else json_value(text)
     except (ValueError, RecursionError) as error:  # of TOML, of JSON

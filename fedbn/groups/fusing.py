@@ -31,6 +31,7 @@ class GroupFusion:
     seconds: float | None = None
     theta: str | None = None
     known: Knowledge | None = None
+    max_treewidth: int | None = None
 
     def __call__(self, structures: Sequence[SiteStructures]) -> DAG:
         """The consensus of some sites, names sorted. Raises what these two raise."""
@@ -53,4 +54,4 @@ class GroupFusion:
             seconds=self.seconds,
             knowledge=self.known,
         )
-        return select_among(paths, self.reading, self.theta)[1].dag
+        return select_among(paths, self.reading, self.theta, self.max_treewidth)[1].dag

@@ -77,6 +77,7 @@ def with_groups(outcome: Outcome, settings: ConsensusSettings) -> Outcome:
         settings.quorum,
         settings.seconds,
         known=settings.known,
+        max_treewidth=settings.max_treewidth,
     )
     return replace(outcome, grouping=grouping_of(outcome, settings.groups, fusion))
 

@@ -13,18 +13,21 @@ __all__ = ["secure_consensus"]
 
 
 def secure_consensus(
-    path: SecurePath, reading: Reading = "best", theta: Fraction | float | str | None = None
+    path: SecurePath,
+    reading: Reading = "best",
+    theta: Fraction | float | str | None = None,
+    max_treewidth: int | None = None,
 ) -> tuple[SecureBranch, Consensus]:
     """The branch that holds the preferred state, and the consensus on it.
 
     Parameters
     ----------
     path : from `secure_path`.
-    reading, theta : as in `consensus.threshold.select_consensus`.
+    reading, theta, max_treewidth : as in `consensus.threshold.select_consensus`.
 
     Raises
     ------
-    ConfigError : θ is no number >= 0.
+    ConfigError : θ is no number >= 0, or no state is within the bound.
     """
     wanted = None if theta is None else as_threshold(theta)
 
@@ -32,6 +35,13 @@ def secure_consensus(
         fusions = branch.fusions
         fused = None if reading == "search" or fusions is None else fusions
         states = states_of(branch, reading, fused, path.votes)
-        return choose_among(branch, states, path.votes, wanted, compare_votes=reading == "best")
+        return choose_among(
+            branch,
+            states,
+            path.votes,
+            wanted,
+            compare_votes=reading == "best",
+            max_treewidth=max_treewidth,
+        )
 
     return prefer(path.branches, choose)

@@ -90,6 +90,14 @@ def fuse(
             "auto knows what is due to fewer rows, and finds more.",
         ),
     ] = None,
+    max_treewidth: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            show_default="no limit",
+            help="Largest treewidth of the consensus, so that exact inference stays possible.",
+        ),
+    ] = None,
     knowledge: KnowledgeFile = None,
     polish: Annotated[
         bool,
@@ -143,6 +151,7 @@ def fuse(
         groups_file=groups_file,
         site_rows=site_rows,
         knowledge=knowledge,
+        max_treewidth=max_treewidth,
         polish=polish,
         seed=seed,
         random_ties=random_ties,

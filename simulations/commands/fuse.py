@@ -132,10 +132,10 @@ def _search(
             progress=lambda done, total: tell("deleting edges", done, total),
             knowledge=options.known,
         )
-    path, consensus = select_among(paths, options.reading, options.theta)
+    path, consensus = select_among(paths, options.reading, options.theta, options.max_treewidth)
     if not options.polish:
         return path, consensus, None
-    better = polish(consensus, path)
+    better = polish(consensus, path, options.max_treewidth)
     polished = replace(
         consensus,
         dag=better.dag,
@@ -179,6 +179,7 @@ def _with_groups(outcome: Outcome, options: FuseOptions) -> Outcome:
         options.seconds,
         options.theta,
         options.known,
+        options.max_treewidth,
     )
     given = None if options.groups_file is None else read_groups(options.groups_file)
     return replace(outcome, grouping=grouping_of(outcome, options.groups, fusion, given))

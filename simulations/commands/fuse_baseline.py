@@ -39,12 +39,14 @@ def fuse_by_baseline(inputs: Sequence[NamedDAG], options: FuseOptions, truth: DA
     _check(options)
     dags, weights = [e.dag for e in inputs], [e.weight for e in inputs]
     began = time.process_time()
-    rule = ConsensusSettings(fusion=options.method, known=options.known)
+    rule = ConsensusSettings(
+        fusion=options.method, known=options.known, max_treewidth=options.max_treewidth
+    )
     rng = np.random.default_rng(options.seed)
     dag = fuse_weighted(dags, weights, rule, rng)[2].dag
     merged = merge_inputs(dags, weights)
     if options.polish:
-        dag = descend_to_median(merged, dag, options.known)
+        dag = descend_to_median(merged, dag, options.known, options.max_treewidth)
     seconds = time.process_time() - began
     content = _facts(dag, merged, options, truth)
     content |= {"seconds": seconds, "startup_seconds": began}

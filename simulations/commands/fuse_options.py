@@ -40,6 +40,7 @@ class FuseOptions:
     groups_file: Path | None = None
     site_rows: str | None = None
     knowledge: Path | None = None
+    max_treewidth: int | None = None
 
     @cached_property
     def known(self) -> Knowledge | None:
@@ -98,6 +99,7 @@ def settings_of(options: FuseOptions) -> dict[str, Any]:
         "robust",
         "polish",
         "groups",
+        "max_treewidth",
     )
     told = {name.replace("_", "-"): getattr(options, name) for name in names}
     return told if options.known is None else told | {"knowledge": options.known.text}

@@ -54,7 +54,8 @@ missing = ["NA"]                # the only tokens of missing cells that a run ma
 max-parents = 5                 # at most; also for runs without a limit; so for the next two
 learner-seconds = 600
 memory-mb = 2048
-knowledge = "knowledge.json"    # this site's own; never a file that a run names
+knowledge = "knowledge.json"    # this site's own, kept besides what the run says
+run-knowledge = false           # and the run may say nothing of its own
 
 [columns]                       # own column = agreed column
 Raucher = "smoke"

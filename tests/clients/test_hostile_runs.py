@@ -178,6 +178,19 @@ def test_knowledge_is_never_read_from_the_runs_path(tmp_path: Path) -> None:
         assert reply.content["structures"]["edges"].numpy().tolist() == []
 
 
+def test_a_site_keeps_its_own_knowledge_besides_the_run_s(tmp_path: Path) -> None:
+    (tmp_path / "own.json").write_text('{"forbidden": [["a", "b"]]}')
+    site = DeployedSite(tmp_path, related(40), "[offers]\nknowledge = 'own.json'\n")
+    edges = {}
+    for told in (None, '{"forbidden": [["b", "a"]]}', '{"tiers": [["b"], ["a"]]}'):
+        reply = site.ask(Experiment.of(knowledge=told), "train", Schema.categorical(PAIR))
+        edges[told] = reply.content["structures"]["edges"].numpy().tolist()
+    assert [len(found) for found in edges.values()] == [1, 0, 1]
+    assert site.word(Experiment.of(knowledge='{"required": [["a", "b"]]}')) == "offers"
+    firm = DeployedSite(tmp_path, related(40), "[offers]\nrun-knowledge = false\n")
+    assert firm.word(Experiment.of(knowledge='{"tiers": [["b"], ["a"]]}')) == "offers"
+
+
 def related(rows: int) -> str:
     """Two columns that are nearly the same."""
     return "a,b\n" + "".join(f"{i % 2},{i % 2 if i > 5 else 0}\n" for i in range(rows))

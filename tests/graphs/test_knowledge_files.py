@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fedbn.errors import ConfigError
-from fedbn.graphs.knowledge import Knowledge, read_knowledge
+from fedbn.graphs.knowledge import Knowledge, is_text, knowledge_of, read_knowledge
 
 
 def test_json_and_toml_say_the_same(tmp_path: Path) -> None:
@@ -49,3 +49,28 @@ def test_other_files_are_refused(tmp_path: Path, text: str, reason: str) -> None
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read the background knowledge"):
         read_knowledge(tmp_path / "none.json")
+
+
+def test_text_is_read_back() -> None:
+    known = Knowledge((("a", "b"),), (("é", '"'),), (("a",), ("b", "c")))
+    assert is_text(known.text)
+    assert read_knowledge(known.text) == known
+    assert knowledge_of(known) is known
+    assert knowledge_of({"required": [("a", "b")]}) == Knowledge((("a", "b"),))
+    with pytest.raises(ConfigError, match="the knowledge is not JSON"):
+        read_knowledge("{")
+    with pytest.raises(ConfigError, match="no keys but required"):
+        knowledge_of({"require": []})
+    with pytest.raises(ConfigError, match="knowledge must be lists of names"):
+        knowledge_of({"tiers": [{1}]})
+
+
+def test_two_say_more_than_one() -> None:
+    tiers = Knowledge(tiers=(("a",), ("b", "c")))
+    other = Knowledge((("b", "c"),), tiers=(("b",), ("c",)))
+    both = tiers.and_also(other)
+    assert both.tiers == tiers.tiers
+    assert both.required == (("b", "c"),)
+    assert both.forbidden == (("c", "b"),)
+    with pytest.raises(ConfigError, match="b -> a is required, but the tiers put a first"):
+        tiers.and_also(Knowledge((("b", "a"),)))

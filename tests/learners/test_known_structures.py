@@ -24,7 +24,7 @@ from tests import naive
 from tests.naive_knowledge import keeps
 from tests.strategies import knowledge_of
 
-CASES = int(os.environ.get("FEDBN_TWIN_CASES", "25"))
+CASES = int(os.environ.get("FEDBN_TWIN_CASES", "15"))
 EVERY = naive.all_dags(4)
 NAMES = EVERY[0].names
 

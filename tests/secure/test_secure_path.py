@@ -28,7 +28,7 @@ from fedbn.secure.requests import SumRequest
 from fedbn.secure.selection import secure_consensus
 from fedbn.secure.site import begin
 from simulations.benchmarks.secure_sums import cohort, masked_run
-from tests.strategies import dag_lists, dags
+from tests.strategies import dag_lists, dags, knowledge_of
 
 Own = tuple[list[DAG], list[int]]
 
@@ -64,6 +64,24 @@ def require_equal_choice(
         if entry.name in ("state", "states"):
             mine, other = ([told(s) for s in np.atleast_1d(x)] for x in (mine, other))
         assert mine == other, entry.name
+
+
+@given(dag_lists(min_nodes=2, max_nodes=5, max_dags=4), st.sampled_from([0, 3]), st.data())
+@settings(max_examples=25, deadline=None)
+def test_knowledge_is_kept_as_in_the_open_run(dags: list[DAG], look_ahead: int, data) -> None:
+    """Where no pair is forbidden in one direction alone, with the same result."""
+    names = dags[0].names
+    knowledge = data.draw(knowledge_of(None, names))
+    search = secure_path(names, len(dags), 1, look_ahead=look_ahead, knowledge=knowledge)
+    path = driven(search, [([dag], [1]) for dag in dags])
+    branch, consensus = secure_consensus(path)
+    made = [branch.union, consensus.dag, *(state.dag for state in consensus.states)]
+    assert not any(knowledge.breaches(dag) for dag in made)
+    alone = [(a, b) for a, b in knowledge.forbidden if (b, a) not in knowledge.forbidden]
+    if not alone:
+        plain = mcbnc_paths(dags, knowledge=knowledge)
+        assert [b.steps for b in path.branches] == [other.steps for other in plain]
+        require_equal_choice((branch, consensus), select_among(plain))
 
 
 def told(state: PathState) -> list[Any]:

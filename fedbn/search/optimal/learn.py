@@ -190,7 +190,7 @@ def _keeping(
         listing.families.among(score.names, used.tolist()), knowledge, score,
         max_parents=limits.max_parents, varying=used.tolist(),
     )  # fmt: skip
-    found = _solved(with_way_out(families), listing, method, limits, rng)
+    found = _solve_families(with_way_out(families), listing, method, limits, rng)
     proof = f"{found.proof}; among the DAGs that keep the knowledge"
     found = replace(found, met=found.met | met, proof=proof)
     adjacency = _adjacency(found.parents)
@@ -305,10 +305,10 @@ def _list_all(
     listing = parent_sets(
         score, max_parents=limits.max_parents, memory=limits.bytes, seconds=limits.left
     )
-    return _solved(listing.families, listing, method, limits, rng)
+    return _solve_families(listing.families, listing, method, limits, rng)
 
 
-def _solved(
+def _solve_families(
     families: Families,
     listing: ParentSetSearch,
     method: str,
