@@ -81,7 +81,7 @@ class Field:
         kinds = self.kinds if isinstance(self.kinds, tuple) else (self.kinds,)
         return tuple(map(np.dtype, kinds))
 
-    def written(self, values: Any) -> Array:
+    def write(self, values: Any) -> Array:
         """The array that is sent."""
         array = np.asarray(values)
         if self.narrow:
@@ -214,7 +214,7 @@ class ArrayFormat:
         marks : in the order in which they are declared.
         **values : of every field, as anything that makes an array of its type and shape.
         """
-        found = {each.name: each.written(values[each.name]) for each in self.fields}
+        found = {each.name: each.write(values[each.name]) for each in self.fields}
         if self.version is None:
             return found
         header = bytes([self.version, *marks]) + digest
