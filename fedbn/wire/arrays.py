@@ -27,14 +27,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fedbn.arrays import Array, Bools
 from fedbn.errors import MessageError
 from fedbn.wire.npy import MAX_BYTES, Arrays, arrays_of_npy, require_keys
 
 __all__ = ["HEADER", "ArrayFormat", "Field", "Mark", "Received", "unpack_bits"]
-
-Array = npt.NDArray[Any]
 
 HEADER = "header"
 DIGEST = 32
@@ -284,7 +282,7 @@ class ArrayFormat:
         return values
 
 
-def unpack_bits(name: str, packed: Array, size: int, what: str) -> npt.NDArray[np.bool_]:
+def unpack_bits(name: str, packed: Array, size: int, what: str) -> Bools:
     """The `size` bits of an array uint8 [size / 8], the highest of a byte first.
 
     Raises
