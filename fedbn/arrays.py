@@ -3,11 +3,14 @@
 Shapes stand where an array is used, in docstrings.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bits", "Bools", "Codes", "Floats", "Indices", "Ints", "Ints32", "Masked"]
+__all__ = ["Array", "Bits", "Bools", "Codes", "Floats", "Indices", "Ints", "Ints32", "Masked"]
 
+Array = NDArray[Any]  # of any kind: what a message may hold
 Bits = NDArray[np.uint64]  # 64-bit words: sets of nodes, inputs or bytes, one bit a member
 Bools = NDArray[np.bool_]  # adjacency matrices and choices of rows
 Codes = NDArray[np.int32]  # states of categorical variables, numbered from 0

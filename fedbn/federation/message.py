@@ -110,7 +110,7 @@ class StructureMessage:
                 raise MessageError("every DAG of a message must be over its names, in their order")
         sizes = {"B": len(self.dags)}
         for field, values in ((_WEIGHTS, self.weights), (_ROW_WEIGHTS, self.row_weights)):
-            array = field.written(values)
+            array = field.write(values)
             field.require_shape(array, sizes)
             field.require_values(array, sizes)
 

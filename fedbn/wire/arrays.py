@@ -27,14 +27,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fedbn.arrays import Array, Bools
 from fedbn.errors import MessageError
 from fedbn.wire.npy import MAX_BYTES, Arrays, arrays_of_npy, require_keys
 
 __all__ = ["HEADER", "ArrayFormat", "Field", "Mark", "Received", "unpack_bits"]
-
-Array = npt.NDArray[Any]
 
 HEADER = "header"
 DIGEST = 32
@@ -81,7 +79,7 @@ class Field:
         kinds = self.kinds if isinstance(self.kinds, tuple) else (self.kinds,)
         return tuple(map(np.dtype, kinds))
 
-    def written(self, values: Any) -> Array:
+    def write(self, values: Any) -> Array:
         """The array that is sent."""
         array = np.asarray(values)
         if self.narrow:
@@ -214,7 +212,7 @@ class ArrayFormat:
         marks : in the order in which they are declared.
         **values : of every field, as anything that makes an array of its type and shape.
         """
-        found = {each.name: each.written(values[each.name]) for each in self.fields}
+        found = {each.name: each.write(values[each.name]) for each in self.fields}
         if self.version is None:
             return found
         header = bytes([self.version, *marks]) + digest
@@ -284,7 +282,7 @@ class ArrayFormat:
         return values
 
 
-def unpack_bits(name: str, packed: Array, size: int, what: str) -> npt.NDArray[np.bool_]:
+def unpack_bits(name: str, packed: Array, size: int, what: str) -> Bools:
     """The `size` bits of an array uint8 [size / 8], the highest of a byte first.
 
     Raises

@@ -89,6 +89,8 @@ def app_folder(
     """Write the Flower app that `flwr run` takes, with the settings of a deployed run.
 
     Where the data are is no setting of a deployed run: each site's SuperNode says it by itself.
+    With --set network, table or sites it is the app of a simulation, for fedbn flower-run, which
+    no deployed site answers.
     """
     from fedbn.federation.run_config import to_run_config
     from simulations.deployment.pin import bundle_digest

@@ -19,7 +19,11 @@ import server
 import simulations.sites
 from fedbn.federation.run_config import from_run_config
 
-__all__ = ["bundle_of", "write_bundle"]
+__all__ = ["SIMULATED_APP", "bundle_of", "write_bundle"]
+
+DEPLOYED_APP = f"{clients.__name__}.client_app:app"
+SIMULATED_APP = f"{simulations.sites.__name__}.client_app:app"
+"""The client apps that a bundle may name: of deployed sites, and of a simulation."""
 
 _PROJECT = """[project]
 name = "fedbn-run"
@@ -41,15 +45,15 @@ def write_bundle(folder: Path, run_config: Mapping[str, Any]) -> None:
 
     Raises OSError when the folder cannot be written or has such a package already.
     """
-    packages, app = [clients, server], clients.__name__
+    packages, app = [clients, server], DEPLOYED_APP
     if from_run_config(run_config).data.is_named:
-        packages, app = [*packages, simulations.sites], simulations.sites.__name__
+        packages, app = [*packages, simulations.sites], SIMULATED_APP
         _copy(Path(str(simulations.__file__)), folder / simulations.__name__ / "__init__.py")
     for package in packages:
         for file in Path(package.__path__[0]).glob("*.py"):
             _copy(file, folder.joinpath(*package.__name__.split("."), file.name))
     lines = [f"{key} = {_toml(value)}" for key, value in run_config.items()]
-    project = _PROJECT.format(version=fedbn.__version__, app=f"{app}.client_app:app")
+    project = _PROJECT.format(version=fedbn.__version__, app=app)
     text = project + "\n".join(lines) + "\n"
     (folder / "pyproject.toml").write_text(text, encoding="utf-8")
 

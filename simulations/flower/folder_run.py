@@ -21,6 +21,7 @@ from fedbn.extras import require_installed
 from fedbn.federation.run_config import from_run_config
 from fedbn.federation.settings import Experiment
 from server.server_app import simulated_clients
+from simulations.flower.bundle import SIMULATED_APP
 from simulations.flower.processes import app_log, require_running, run_status, submit, tail
 from simulations.flower.run import SUPERLINK, Runtime, superlink
 
@@ -36,17 +37,25 @@ def settings_of(folder: Path, overrides: Mapping[str, Any]) -> Experiment:
 
     Raises
     ------
-    ConfigError : it is no folder of fedbn's app, or a setting is not as it must be.
+    ConfigError : it is no folder of fedbn's app, a setting is not as it must be, or data are to be
+        simulated by the app of deployed sites.
     """
     file = folder / "pyproject.toml"
     try:
         content = tomllib.loads(read_bounded(file, MAX_SETTINGS).decode("utf-8"))
-        config = content["tool"]["flwr"]["app"]["config"]
+        app = content["tool"]["flwr"]["app"]
+        config, clientapp = app["config"], app["components"]["clientapp"]
     except OSError as error:
         raise ConfigError(f"cannot read {file}: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError):
         raise ConfigError(f"{file} must have a [tool.flwr.app.config], see fedbn app") from None
-    return from_run_config({**config, **overrides})
+    experiment = from_run_config({**config, **overrides})
+    if experiment.data.is_named and clientapp != SIMULATED_APP:
+        raise ConfigError(
+            f"{folder} was written for deployed sites, its client app is {clientapp}: say to fedbn "
+            "app which data are simulated"
+        )
+    return experiment
 
 
 def nodes_of(experiment: Experiment, wanted: int | None) -> int:

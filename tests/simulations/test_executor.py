@@ -23,6 +23,7 @@ from fedbn.federation.site_file import read_site_file
 from simulations.deployment.executor import answer, serve, site_config
 from simulations.deployment.pin import bundle_digest, refusal_of
 from simulations.flower.bundle import bundle_of, write_bundle
+from simulations.flower.folder_run import settings_of
 
 NOT_OURS = f"the bundle's client app is not that of this site's fedbn {fedbn.__version__}"
 UNREADABLE = "the bundle cannot be read"
@@ -57,6 +58,20 @@ def test_a_bundle_with_the_installed_app_is_taken(
 ) -> None:
     assert refusal_of(bundle_of(app)) == ""
     assert refusal_of(changed("pyproject.toml", "rounds-limit = 2", "rounds-limit = 3")) == ""
+
+
+def test_the_bundle_of_a_simulation_has_its_nodes_and_is_refused(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "app", to_run_config(Experiment.of(network="asia")))
+    bundle = bundle_of(tmp_path / "app")
+    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+        rooms = {Path(name).parent.as_posix() for name in archive.namelist() if name[-3:] == ".py"}
+    assert rooms == {"clients", "server", "simulations", "simulations/sites"}
+    assert refusal_of(bundle) == "the bundle's client app must be clients.client_app:app"
+    config = {"network": "asia"}
+    assert settings_of(tmp_path / "app", config).data.network == "asia"
+    write_bundle(tmp_path / "deployed", to_run_config(Experiment()))
+    with pytest.raises(ConfigError, match="was written for deployed sites"):
+        settings_of(tmp_path / "deployed", config)
 
 
 @pytest.mark.parametrize(
