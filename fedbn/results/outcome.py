@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import dag_to_cpdag
 
 if TYPE_CHECKING:
     from fedbn.consensus.path import DeletionPath
@@ -159,6 +160,26 @@ class Outcome:
         for dag, share in zip(self.dags, self.shares, strict=True):
             votes += float(share) * (dag.adjacency | dag.adjacency.T)
         return votes / total
+
+    def joining(self, a: str, b: str) -> int | None:
+        """How many clients have a structure that joins two variables; None under secure sums."""
+        if self.votes is not None:
+            return None
+        i, j = (self.consensus.dag.names.index(name) for name in (a, b))
+        return sum(
+            any(dag.adjacency[i, j] or dag.adjacency[j, i] for dag in client.dags)
+            for client in self.clients
+        )
+
+    @cached_property
+    def agreeing(self) -> int | None:
+        """How many clients sent nothing but the consensus, or DAGs that are equivalent to it."""
+        if self.votes is not None:
+            return None
+        wanted = dag_to_cpdag(self.consensus.dag)
+        return sum(
+            all(dag_to_cpdag(dag) == wanted for dag in client.dags) for client in self.clients
+        )
 
     def edge_support(self, edges: Sequence[Edge]) -> dict[Edge, float]:
         """The share of the inputs that join each of `edges`, in either direction."""

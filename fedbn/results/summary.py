@@ -19,10 +19,14 @@ __all__ = ["Summary", "summarise"]
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures that say what happened; None where gold or the inputs are unknown."""
+    """The figures that say what happened; None where gold or the inputs are unknown.
+
+    `agreeing` are the clients that sent nothing but the consensus, or DAGs equivalent to it.
+    """
 
     clients: int
     refused: int
+    agreeing: int | None
     inputs: int
     inputs_edges: float | None
     inputs_to_gold: float | None
@@ -68,6 +72,7 @@ def summarise(outcome: Outcome) -> Summary:
     return Summary(
         clients=len(outcome.clients) or len(outcome.cohort),
         refused=len(outcome.refused),
+        agreeing=outcome.agreeing,
         inputs=len(outcome.dags),
         inputs_edges=mean(lambda dag: dag.n_edges),
         inputs_to_gold=None if gold is None else mean(lambda dag: smhd(dag, gold)),

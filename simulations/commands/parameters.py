@@ -84,6 +84,7 @@ def _write(
     network: BayesianNetwork | LinearGaussianNetwork, weighted: str | None, results: Path
 ) -> None:
     """The network, the report with it, and the text of AVERAGE_FILE if there is one."""
+    from fedbn.results.dictionary import write_readme
     from fedbn.results.page.files import CONTENT_FILE, refresh_parameters
     from fedbn.results.report import forget_held_back, write_network
 
@@ -94,6 +95,7 @@ def _write(
             refresh_parameters(results, network)
         if weighted is not None:
             write_whole(results / AVERAGE_FILE, weighted)
+        write_readme(results)
     except OSError as error:
         raise ResultsError(f"cannot write to {results}: {error.strerror or error}") from None
 

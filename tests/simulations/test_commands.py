@@ -86,8 +86,8 @@ def test_learn_gives_the_class(fedbn: Fedbn, table: Path, tmp_path: Path) -> Non
 def test_learn_prints_edges_alone_on_standard_output(fedbn: Fedbn, table: Path) -> None:
     ran = fedbn("learn", table, "--score", "bic")
     lines = ran.out.splitlines()
-    assert lines[0] == "parent,child"
-    assert all(line.count(",") == 1 for line in lines)
+    assert lines[0] == "parent,child,directed"
+    assert {line.split(",")[2] for line in lines[1:]} == {"compelled", "open"}
     assert "2000 rows, 8 columns" in ran.err
     assert fedbn("learn", table, "--score", "bic", "--quiet").err == ""
 
