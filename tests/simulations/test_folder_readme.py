@@ -13,6 +13,7 @@ from tests.simulations.conftest import Fedbn
 
 SIMULATED = ("--network", "asia", "--clients", 3, "--rows", 500, "--engine", "in-process")
 SUMS = ("--aggregation", "secure-sums", "-q")
+VOTES = ("--aggregation", "moral-votes", "-q")
 
 
 def told(folder: Path) -> dict[str, list[str]]:
@@ -48,7 +49,7 @@ def test_every_kind_of_run(fedbn: Fedbn, tmp_path: Path) -> None:
         "baseline": ("fuse", dag, dag, "--method", "vote", "-q"),
         "simulated": ("simulate", *SIMULATED, "--row-weight", "ladder", "--choose", "counts", "-q"),
         "sums": ("simulate", *SIMULATED, *SUMS),
-        "votes": ("simulate", *SIMULATED, *SUMS, "--set", "sums=moral-votes"),
+        "votes": ("simulate", *SIMULATED, *VOTES),
     }
     for name, arguments in runs.items():
         folder = tmp_path / name
