@@ -225,6 +225,7 @@ app.command(
         "fedbn query results/alarm --ask CVP --given-file cases.csv --out answers.csv",
         "fedbn query a.json b.json --weights 3,1 --ask CVP",
         "fedbn query results/alarm --most-probable --given CVP=LOW",
+        "fedbn query asia --ask dysp --do smoke=yes --versus smoke=no --class",
     ),
 )(with_quiet(query))
 app.command(
