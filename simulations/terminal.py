@@ -94,6 +94,8 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
         table.add_row(
             f"{held_out} on held-out rows", readable(s.inputs_held_out), "", readable(s.held_out)
         )
+    if s.log_likelihood is not None:
+        table.add_row("log-likelihood of a held-out row", "", "", f"{s.log_likelihood:.3f}")
     if s.refused:
         table.add_row("replies refused", readable(s.refused), "", "")
     if not s.complete:
@@ -116,6 +118,12 @@ def _add_gold(table: Table, s: Summary) -> None:
             readable(s.fusion_shd_to_gold),
             readable(s.shd_to_gold),
         )
+        table.add_row(
+            "SID to the gold network", readable(s.inputs_sid_to_gold), "", readable(s.sid_to_gold)
+        )
+        right = (s.orientation_precision or 0.0, s.orientation_recall or 0.0)
+        told = " / ".join(f"{100 * share:.0f} %" for share in right)
+        table.add_row("  directions: precision / recall", "", "", told)
     if s.pooled_to_gold is not None:
         table.add_row("  GES on all rows pooled: SMHD", "", "", readable(s.pooled_to_gold))
     if s.closed is not None:

@@ -54,7 +54,8 @@ FILES = {
 DIRECTED = {
     "parent": "where the arrow starts",
     "child": "where it ends",
-    "directed": "compelled: so in every network of the class; open: some have it turned round",
+    "directed": "compelled: so in every network of the class; by knowledge: so in every one that "
+    "keeps what is known; open: some have it turned round",
 }
 SUPPORT = "weighted share of the structures that join the two, in whatever direction"
 

@@ -70,6 +70,7 @@ class Outcome:
     path, consensus : as the fusion gave them.
     gold : the true DAG, where known.
     held_out, held_out_name : score of the consensus on the held-out rows, and which score it is.
+    log_likelihood : of a held-out row under the consensus with its parameters, mean.
     refused : (client, reason) of replies that were not used.
     votes, cohort : under secure sums, the summed votes of the sites, and their names.
     lone_states : (client, column, state) of the states that one site alone has.
@@ -84,6 +85,7 @@ class Outcome:
     gold: DAG | None = None
     held_out: float | None = None
     held_out_name: str = "bdeu"
+    log_likelihood: float | None = None
     refused: tuple[tuple[str, str], ...] = ()
     votes: Votes | None = None
     cohort: tuple[str, ...] = ()

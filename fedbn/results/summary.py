@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from fedbn.consensus.remarks import remarks
 from fedbn.consensus.votes import mean_smhd_by_votes
+from fedbn.graphs.adjustment import orientations, sid
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 from fedbn.graphs.distances import mean_smhd, shd, smhd
@@ -22,6 +23,7 @@ class Summary:
     """The figures that say what happened; None where gold or the inputs are unknown.
 
     `agreeing` are the clients that sent nothing but the consensus, or DAGs equivalent to it.
+    `log_likelihood` is the mean of the held-out rows under the consensus and its parameters.
     """
 
     clients: int
@@ -46,8 +48,13 @@ class Summary:
     gap: Fraction
     smhd_to_gold: int | None
     shd_to_gold: int | None
+    inputs_sid_to_gold: float | None
+    sid_to_gold: int | None
+    orientation_precision: float | None
+    orientation_recall: float | None
     inputs_held_out: float | None
     held_out: float | None
+    log_likelihood: float | None
     complete: bool
     remarks: tuple[str, ...]
     pooled_edges: int | None
@@ -62,6 +69,8 @@ def summarise(outcome: Outcome) -> Summary:
     pooled = outcome.pooled
     known, total = bool(outcome.clients), sum(outcome.shares)
     scored = [client.held_out for client in outcome.clients if client.held_out is not None]
+
+    right = None if gold is None else orientations(consensus.dag, gold)
 
     def mean(value: Callable[[DAG], int]) -> float | None:
         if not known:
@@ -92,8 +101,13 @@ def summarise(outcome: Outcome) -> Summary:
         gap=consensus.mean_smhd - consensus.lower_bound,
         smhd_to_gold=None if gold is None else smhd(consensus.dag, gold),
         shd_to_gold=None if gold is None else shd(consensus.dag, gold),
+        inputs_sid_to_gold=None if gold is None else mean(lambda dag: sid(dag, gold)),
+        sid_to_gold=None if gold is None else sid(consensus.dag, gold),
+        orientation_precision=None if right is None else right.precision,
+        orientation_recall=None if right is None else right.recall,
         inputs_held_out=sum(scored) / len(scored) if scored else None,
         held_out=outcome.held_out,
+        log_likelihood=outcome.log_likelihood,
         complete=consensus.complete,
         remarks=(*remarks(outcome.path, consensus), *outcome.remarks),
         pooled_edges=None if pooled is None else pooled.dag.n_edges,

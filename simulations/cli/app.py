@@ -22,11 +22,12 @@ from simulations.cli.credible import credible
 from simulations.cli.federations import report, simulate
 from simulations.cli.networks import networks, sample
 from simulations.cli.sites import site
-from simulations.cli.structures import compare, fuse
+from simulations.cli.structures import fuse
 from simulations.cli.studies import reproduce
 from simulations.cli.tables import audit, learn
 from simulations.commands.bootstrap import bootstrap
 from simulations.commands.budget import budget
+from simulations.commands.compare import compare
 from simulations.commands.parameters import parameters
 from simulations.commands.query import query
 from simulations.commands.tables import check, inspect, schema
@@ -176,8 +177,9 @@ app.command(
     epilog=examples(
         "fedbn compare consensus.json alarm",
         "fedbn compare learned.csv true.bif --nodes age,smoking,cancer --json",
+        "fedbn compare results/alarm alarm --test-rows held-out.csv",
     )
-)(compare)
+)(with_quiet(compare))
 app.command(epilog=examples("fedbn networks", "fedbn networks --network-dir bifs --json"))(networks)
 app.command(
     epilog=examples(

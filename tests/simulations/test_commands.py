@@ -68,7 +68,7 @@ def test_learn_finds_most_of_asia(fedbn: Fedbn, table: Path, tmp_path: Path) -> 
     assert {"nodes", "edges", "score", "seconds", "startup_seconds"} <= set(content)
     assert content["score"] < 0
     distances = fedbn("compare", out, "asia", "--json").json
-    assert list(distances) == ["smhd", "shd", "precision", "recall", "f1"]
+    assert list(distances)[:5] == ["smhd", "shd", "precision", "recall", "f1"]
     assert distances["shd"] <= 5
 
 
@@ -118,7 +118,8 @@ def test_warnings_are_one_line_too(fedbn: Fedbn, tmp_path: Path) -> None:
 
 def test_compare_reads_files_and_names(fedbn: Fedbn, tmp_path: Path) -> None:
     same = fedbn("compare", "asia", "asia", "--json").json
-    assert same == {"smhd": 0, "shd": 0, "precision": 1.0, "recall": 1.0, "f1": 1.0}
+    assert set(same.values()) == {0, 1.0}
+    assert (same["smhd"], same["sid"], same["f1"]) == (0, 0, 1.0)
     edges = tmp_path / "edges.csv"
     edges.write_text("a,c\nb,c\n")
     chain = tmp_path / "chain.txt"
