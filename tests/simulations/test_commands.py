@@ -126,7 +126,7 @@ def test_compare_reads_files_and_names(fedbn: Fedbn, tmp_path: Path) -> None:
     chain.write_text("nodes a,b,c\ndag one\na,c\nc,b\n")
     distances = fedbn("compare", edges, chain, "--nodes", "a,b,c", "--json").json
     assert (distances["smhd"], distances["shd"]) == (1, 2)
-    assert "f1" in fedbn("compare", "asia", "asia").out
+    assert "F1" in fedbn("compare", "asia", "asia").out
     assert "missing" in fedbn("compare", "asia", "cancer").error
     assert "did you mean 'alarm'" in fedbn("compare", "alram", "asia").error
     assert "nowhere.json" in fedbn("compare", "nowhere.json", "asia").error
