@@ -14,6 +14,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnError, FedbnWarning
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -89,6 +90,8 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     table.add_row("  no DAG can be below", "", "", readable(s.lower_bound))
     table.add_row("  gap", "", "", readable(s.gap))
     _add_source(table, s)
+    inclusion = f"{readable(s.inclusion_threshold)}: {count_of(s.edges_above_it, 'edge')}"
+    table.add_row("  bnlearn's threshold of support", "", "", inclusion)
     table.add_row("treewidth at most", "", "", readable(s.treewidth))
     if s.held_out is not None:
         table.add_row(

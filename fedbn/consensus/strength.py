@@ -8,15 +8,17 @@ one structure each.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["SURENESS", "fit_sureness", "site_interval", "sureness"]
+from fedbn.arrays import Floats
 
-SURENESS = (0.3914, 1.411, 0.4447)
-"""Constant, slope, and what more sites are worth: fitted to the part "tuning" of the study."""
+__all__ = ["SURENESS", "Seen", "fit_sureness", "site_interval", "sureness"]
+
+SURENESS = (2.998, 1.343, 0.2315, -0.8945)
+"""a, b, c, d of `sureness`: fitted to the part "tuning" of the study."""
 
 
 def site_interval(joining: int, sites: int, level: float = 0.95) -> tuple[float, float]:
@@ -34,40 +36,53 @@ def site_interval(joining: int, sites: int, level: float = 0.95) -> tuple[float,
     return float(found.low), float(found.high)
 
 
-def sureness(joining: int, sites: int, numbers: Sequence[float] = SURENESS) -> float:
+def sureness(joining: int, sites: int, frequent: int, numbers: Sequence[float] = SURENESS) -> float:
     """The probability that a pair which this many of the sites join is an edge.
 
-    The log odds are a + b l + c ln(sites) with l the log odds of (joining + 1/2) / (sites + 1).
+    Its log odds are a + b l + c ln(sites) + d ln(1 + frequent), l the log odds of
+    (joining + 1/2) / (sites + 1). The more pairs a federation joins often, the more it joins by
+    chance: one site's word says less of a large network.
 
     Parameters
     ----------
     joining : from 1 to `sites`.
-    numbers : a, b, c.
+    frequent : pairs that at least half of the sites join.
+    numbers : a, b, c, d.
     """
-    a, b, c = numbers
-    log_odds = math.log((joining + 0.5) / (sites - joining + 0.5))
-    return 1 / (1 + math.exp(-(a + b * log_odds + c * math.log(sites))))
+    features = _features(np.array([[joining, sites, frequent]], dtype=np.float64))
+    return float(1 / (1 + np.exp(-(features @ np.array(numbers))[0])))
 
 
-def fit_sureness(seen: Sequence[tuple[int, int, int, int]]) -> tuple[float, float, float]:
-    """The numbers of largest likelihood, to four digits.
+class Seen(NamedTuple):
+    """Pairs of one federation that so many of its sites join, and how many of them are edges."""
 
-    Parameters
-    ----------
-    seen : (joining, sites, pairs, how many of them are edges).
-    """
+    joining: int
+    sites: int
+    frequent: int
+    pairs: int
+    edges: int
+    weight: float = 1.0
+
+
+def fit_sureness(seen: Sequence[Seen]) -> tuple[float, ...]:
+    """The numbers of largest likelihood, every pair counting by its weight; to four digits."""
     from scipy.optimize import minimize
     from scipy.special import expit
 
     table = np.array(seen, dtype=np.float64)
-    k, n, pairs, edges = table.T
-    design = np.stack([np.ones(len(table)), np.log((k + 0.5) / (n - k + 0.5)), np.log(n)], axis=1)
+    design, (pairs, edges, weight) = _features(table), table[:, 3:].T
 
-    def loss(numbers: np.ndarray) -> tuple[float, np.ndarray]:
+    def loss(numbers: Floats) -> tuple[float, Floats]:
         score = design @ numbers
-        value = np.sum(pairs * np.logaddexp(0, score) - edges * score)
-        return float(value), design.T @ (pairs * expit(score) - edges)
+        value = weight * (pairs * np.logaddexp(0, score) - edges * score)
+        return float(value.sum()), design.T @ (weight * (pairs * expit(score) - edges))
 
-    found = minimize(loss, np.zeros(3), jac=True, method="BFGS").x
-    a, b, c = (float(f"{number:.4g}") for number in found)
-    return a, b, c
+    found = minimize(loss, np.zeros(design.shape[1]), jac=True, method="BFGS").x
+    return tuple(float(f"{number:.4g}") for number in found)
+
+
+def _features(table: Floats) -> Floats:
+    """[rows, 4] of joining, sites and frequent pairs."""
+    joining, sites, frequent = table[:, :3].T
+    log_odds = np.log((joining + 0.5) / (sites - joining + 0.5))
+    return np.stack([np.ones(len(table)), log_odds, np.log(sites), np.log1p(frequent)], axis=1)

@@ -12,6 +12,7 @@ and an older result is replaced in one step. A folder that fedbn did not write i
     path.csv       one row per state of the path and reading
     clients.csv    one row per client; not under secure sums, where nobody knows their structures
     edges.csv      one row per pair of variables that somebody joins: who, when it goes; likewise
+    strengths.csv  one row per pair that a site joins: how sure it is; likewise
     groups.csv, differences.csv, groups/   where groups were asked for (`fedbn.results.groups`)
     run.json       settings, seed, versions, timings, the figures of the summary
     figures/       PNG and SVG
@@ -59,6 +60,7 @@ from fedbn.results.rows import (
     edge_rows,
     path_rows,
 )
+from fedbn.results.strengths import StrengthRow, strength_rows
 from fedbn.results.summary import Summary, summarise
 from fedbn.results.written_rows import rows_text
 from fedbn.whole_file import write_whole
@@ -200,6 +202,8 @@ def write_results(
         if outcome.votes is None:
             _write_table(place / "clients.csv", ClientRow, clients)
             _write_table(place / "edges.csv", EdgeRow, edge_rows(outcome))
+            strengths = strength_rows(outcome, record.get("settings") or {})
+            _write_table(place / "strengths.csv", StrengthRow, strengths)
         record = record | _write_groups(outcome, place)
         told = {"sites": summary.clients, "rows": _all_rows(clients), **record}
         _write_run(place / "run.json", told, summary, outcome.refused, outcome.lone_states)

@@ -14,6 +14,7 @@ from fedbn.graphs.directions import directed_words
 from fedbn.graphs.distances import mean_smhd, shd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.results.outcome import Outcome
+from fedbn.results.strengths import elected
 
 __all__ = ["Summary", "summarise"]
 
@@ -23,7 +24,9 @@ class Summary:
     """The figures that say what happened; None where gold or the inputs are unknown.
 
     `agreeing` are the clients that sent nothing but the consensus, or DAGs equivalent to it.
-    `log_likelihood` is the mean of the held-out rows under the consensus and its parameters.
+    `inclusion_threshold` is bnlearn's, of the supports, beside MCBNC's θ; `edges_above_it` are the
+    edges of the vote with it. `log_likelihood` is the mean of the held-out rows under the consensus
+    and its parameters.
     """
 
     clients: int
@@ -40,6 +43,8 @@ class Summary:
     reading: str
     pooling: str
     theta: Fraction | None
+    inclusion_threshold: Fraction
+    edges_above_it: int
     edges: int
     open_directions: int
     treewidth: int
@@ -72,6 +77,8 @@ def summarise(outcome: Outcome) -> Summary:
 
     right = None if gold is None else orientations(consensus.dag, gold)
 
+    threshold, above = elected(outcome)
+
     def mean(value: Callable[[DAG], int]) -> float | None:
         if not known:
             return None
@@ -93,6 +100,8 @@ def summarise(outcome: Outcome) -> Summary:
         reading=consensus.reading,
         pooling=consensus.pooling,
         theta=consensus.theta,
+        inclusion_threshold=threshold,
+        edges_above_it=above.n_edges,
         edges=consensus.dag.n_edges,
         open_directions=list(directed_words(consensus.dag).values()).count("open"),
         treewidth=dag_treewidth(consensus.dag),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fedbn.consensus.strength import SURENESS, fit_sureness, sureness
+from fedbn.consensus.strength import SURENESS, Seen, fit_sureness, sureness
 from simulations.study import Row
 from simulations.study_report import Section
 
@@ -40,24 +40,31 @@ def sections(part: str, rows: Sequence[Row]) -> list[Section]:
     return found
 
 
-def _seen(rows: Sequence[Row]) -> Iterator[tuple[int, int, int, int]]:
-    """(joining, sites, pairs, edges) of all rows."""
+def _seen(rows: Sequence[Row]) -> Iterator[Seen]:
+    """The pairs of all rows; a network counts by the square root of its pairs."""
+    totals: dict[str, int] = {}
+    for row in rows:
+        found = (pairs for sites in row["sites"] for _, pairs, _ in row[f"of_{sites}"])
+        totals[row["network"]] = totals.get(row["network"], 0) + sum(found)
     for row in rows:
         for sites in row["sites"]:
-            for joining, pairs, edges in row[f"of_{sites}"]:
+            counts = row[f"of_{sites}"]
+            frequent = sum(pairs for joining, pairs, _ in counts if 2 * joining >= sites)
+            weight = totals[row["network"]] ** -0.5 if totals[row["network"]] else 1.0
+            for joining, pairs, edges in counts:
                 if pairs:
-                    yield joining, sites, pairs, edges
+                    yield Seen(joining, sites, frequent, pairs, edges, weight)
 
 
 def bins(rows: Sequence[Row]) -> list[Bin]:
     """The pairs of the rows by stated probability; bins without a pair are left out."""
     totals = [[0.0, 0.0, 0.0] for _ in range(WIDTH)]
-    for joining, sites, pairs, edges in _seen(rows):
-        stated = sureness(joining, sites)
+    for each in _seen(rows):
+        stated = sureness(each.joining, each.sites, each.frequent)
         total = totals[min(int(stated * WIDTH), WIDTH - 1)]
-        total[0] += pairs
-        total[1] += pairs * stated
-        total[2] += edges
+        total[0] += each.pairs
+        total[1] += each.pairs * stated
+        total[2] += each.edges
     return [Bin(int(n), 100 * s / n, 100 * t / n) for n, s, t in totals if n]
 
 

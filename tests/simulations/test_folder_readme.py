@@ -47,7 +47,6 @@ def test_every_kind_of_run(fedbn: Fedbn, tmp_path: Path) -> None:
     runs = {
         "groups": ("fuse", dag, dag, "--groups", "auto", "-q"),
         "baseline": ("fuse", dag, dag, "--method", "vote", "-q"),
-        "simulated": ("simulate", *SIMULATED, "--row-weight", "ladder", "--choose", "counts", "-q"),
         "sums": ("simulate", *SIMULATED, *SUMS),
         "votes": ("simulate", *SIMULATED, *VOTES),
     }
