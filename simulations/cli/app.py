@@ -28,6 +28,7 @@ from simulations.cli.tables import audit, learn
 from simulations.commands.bootstrap import bootstrap
 from simulations.commands.budget import budget
 from simulations.commands.compare import compare
+from simulations.commands.convert import convert
 from simulations.commands.parameters import parameters
 from simulations.commands.query import query
 from simulations.commands.tables import check, inspect, schema
@@ -180,6 +181,12 @@ app.command(
         "fedbn compare results/alarm alarm --test-rows held-out.csv",
     )
 )(with_quiet(compare))
+app.command(
+    epilog=examples(
+        "fedbn convert results/alarm alarm.xdsl",
+        "fedbn convert from-hugin.net network.bif",
+    )
+)(with_quiet(convert))
 app.command(epilog=examples("fedbn networks", "fedbn networks --network-dir bifs --json"))(networks)
 app.command(
     epilog=examples(
