@@ -20,7 +20,7 @@ from fedbn import __version__
 from fedbn.errors import FedbnError
 from simulations.cli.credible import credible
 from simulations.cli.federations import report, simulate
-from simulations.cli.networks import networks, sample
+from simulations.cli.networks import networks
 from simulations.cli.sites import site
 from simulations.cli.structures import fuse
 from simulations.cli.studies import reproduce
@@ -31,6 +31,7 @@ from simulations.commands.compare import compare
 from simulations.commands.convert import convert
 from simulations.commands.parameters import parameters
 from simulations.commands.query import query
+from simulations.commands.sample import sample
 from simulations.commands.tables import check, inspect, schema
 from simulations.deployment.commands import (
     app_folder,
@@ -172,6 +173,7 @@ app.command(
     epilog=examples(
         "fedbn sample alarm --rows 5000 --out alarm.csv",
         "fedbn sample my-network.bif --rows 100 --seed 7",
+        "fedbn sample results/north --rows 5000 --table north.csv --epsilon 1 --out north-like.csv",
     )
 )(sample)
 app.command(

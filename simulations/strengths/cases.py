@@ -25,6 +25,6 @@ def cases(part: str, settings: dict[str, Any], seeds: int | None = None) -> Iter
                 "part": part,
                 "network": network,
                 "rows": rows,
-                "sites": list(study["sites"]),
+                "sites": list(settings[part]["sites"]),
                 "seed": seed,
             }
