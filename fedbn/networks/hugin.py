@@ -38,12 +38,12 @@ def hugin_text(network: BayesianNetwork) -> str:
         parents = [said.names[parent] for parent in said.dag.parents(node)]
         sizes = [len(said.schema.states[parent]) for parent in said.dag.parents(node)]
         head = f"{name} | {' '.join(parents)}" if parents else name
-        data = _nested(said.cpts[node].tolist(), sizes)
+        data = _in_brackets(said.cpts[node].tolist(), sizes)
         lines += [f"potential ({head})", "{", f"  data = {data};", "}"]
     return "\n".join(lines) + "\n"
 
 
-def _nested(rows: list[list[float]], sizes: list[int]) -> str:
+def _in_brackets(rows: list[list[float]], sizes: list[int]) -> str:
     """The rows in one pair of brackets per parent."""
     parts = [f"({' '.join(map(repr, row))})" for row in rows]
     for size in reversed(sizes):
@@ -94,7 +94,7 @@ class _Reader:
         self.states[name] = []
         for key, values in self._attributes(name):
             if key == "states":
-                self.states[name] = [_unquoted(v) for v in values if v not in "()"]
+                self.states[name] = [_without_quotes(v) for v in values if v not in "()"]
 
     def _potential(self) -> None:
         self._expect("(", "potential")
@@ -143,6 +143,6 @@ class _Reader:
         return NetworkError(f"{self.source}: {words}")
 
 
-def _unquoted(token: str) -> str:
+def _without_quotes(token: str) -> str:
     quoted = len(token) > 1 and token.startswith('"') and token.endswith('"')
     return token[1:-1] if quoted else token

@@ -117,7 +117,6 @@ COLUMNS = {
         "credible": "mean share of a site's credible structures, where sites sent them",
         "posterior": "share of the sites' structures, weighted by counts of all rows "
         "(`fedbn parameters --average`)",
-        "sure": "calibrated probability that the pair is an edge (alike sites, GES with BDeu)",
     },
     "clients.csv": {
         "client": "the site's name in this run",

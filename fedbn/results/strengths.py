@@ -15,7 +15,7 @@ import numpy as np
 
 from fedbn.arrays import Floats
 from fedbn.bounded_file import read_bounded
-from fedbn.consensus.strength import site_interval, sureness
+from fedbn.consensus.strength import site_interval
 from fedbn.consensus.votes import Votes, votes_of
 from fedbn.errors import ResultsError
 from fedbn.fusion.inputs import merge_inputs
@@ -26,7 +26,7 @@ from fedbn.results.rows import edge_rows
 from fedbn.spreadsheet import read_cell
 from fedbn.whole_file import write_whole
 
-__all__ = ["FILE", "StrengthRow", "elected", "is_calibrated", "strength_rows", "write_posterior"]
+__all__ = ["FILE", "StrengthRow", "strength_rows", "vote_above_threshold", "write_posterior"]
 
 FILE = "strengths.csv"
 
@@ -38,7 +38,7 @@ class StrengthRow:
     `sites` of `of` sites have a structure that joins it; `low` and `high` are the exact 95 %
     interval of that share. `bootstrap` and `credible` are the mean share within the sites that sent
     resampled, or credible, structures. `posterior` is the share by counts of all sites' rows, see
-    `fedbn parameters --average`. `sure` is the calibrated probability that the pair is an edge.
+    `fedbn parameters --average`.
     """
 
     parent: str
@@ -52,30 +52,14 @@ class StrengthRow:
     bootstrap: float | None
     credible: float | None
     posterior: float | None
-    sure: float | None
-
-
-def is_calibrated(outcome: Outcome, settings: Mapping[str, Any]) -> bool:
-    """Whether `sureness` was calibrated for such a run: alike sites, GES, BDeu, one structure each.
-
-    settings : of the run, as `run.json` has them.
-    """
-    usual = settings.get("learner") == "ges" and settings.get("score") == "bdeu"
-    plain = settings.get("row-weight") in (None, "1", 1, 1.0)
-    alike = outcome.grouping is None or outcome.grouping.count == 1
-    one_each = all(len(client.dags) == 1 for client in outcome.clients)
-    return usual and plain and alike and one_each
 
 
 def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[StrengthRow, ...]:
     """One row per pair that a structure joins, as in edges.csv; no votes instead of structures."""
-    known = is_calibrated(outcome, settings)
     learner, sites = settings.get("learner"), len(outcome.clients)
     shares, names = _shares_within(outcome), outcome.consensus.dag.names
-    edges = edge_rows(outcome)
-    frequent = sum(2 * len(edge.supporters) >= sites for edge in edges)
     rows = []
-    for edge in edges:
+    for edge in edge_rows(outcome):
         joining = len(edge.supporters)
         if not joining:
             continue
@@ -94,7 +78,6 @@ def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[Streng
                 bootstrap=share if learner == "bootstrap" else None,
                 credible=share if learner == "credible" else None,
                 posterior=None,
-                sure=sureness(joining, sites, frequent) if known else None,
             )
         )
     return tuple(rows)
@@ -111,7 +94,7 @@ def _shares_within(outcome: Outcome) -> Floats:
     return found / len(outcome.clients)
 
 
-def elected(outcome: Outcome) -> tuple[Fraction, DAG]:
+def vote_above_threshold(outcome: Outcome) -> tuple[Fraction, DAG]:
     """bnlearn's `inclusion.threshold` of the supports, and the DAG of the edges above it."""
     votes = outcome.votes or _votes(outcome)
     found = significance_threshold(votes.arcs, votes.total)

@@ -14,7 +14,7 @@ from fedbn.graphs.directions import directed_words
 from fedbn.graphs.distances import mean_smhd, shd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.results.outcome import Outcome
-from fedbn.results.strengths import elected
+from fedbn.results.strengths import vote_above_threshold
 
 __all__ = ["Summary", "summarise"]
 
@@ -77,7 +77,7 @@ def summarise(outcome: Outcome) -> Summary:
 
     right = None if gold is None else orientations(consensus.dag, gold)
 
-    threshold, above = elected(outcome)
+    threshold, above = vote_above_threshold(outcome)
 
     def mean(value: Callable[[DAG], int]) -> float | None:
         if not known:

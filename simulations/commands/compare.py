@@ -81,11 +81,11 @@ def compare(
     if as_json:
         print_json(content)
     else:
-        told = [(WORDS[key], _told(value)) for key, value in content.items()]
+        told = [(WORDS[key], _value_text(value)) for key, value in content.items()]
         print_table(rows_table(("ruler", "value"), told))
 
 
-def _told(value: float) -> str:
+def _value_text(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.4f}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fedbn.consensus.strength import SURENESS, Seen, fit_sureness, sureness
+from simulations.strengths.sureness import SURENESS, Seen, fit_sureness, sureness
 from simulations.study import Row
 from simulations.study_report import Section
 

@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from fedbn.consensus.strength import sureness
 from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.results.outcome import Client
 from fedbn.results.report import write_results
-from fedbn.results.strengths import is_calibrated, strength_rows, write_posterior
+from fedbn.results.strengths import strength_rows, write_posterior
 from fedbn.results.summary import summarise
 from tests import naive
 from tests.results.test_consensus_rows import outcome_of
@@ -38,10 +37,8 @@ def test_every_pair_that_a_site_joins(inputs: list[DAG]) -> None:
         if count[i, j]
     }
     assert {pair: row.sites for pair, row in rows.items()} == wanted
-    frequent = sum(2 * int(k) >= len(inputs) for k in wanted.values())
     for row in rows.values():
         assert row.of == len(inputs)
-        assert row.sure == sureness(row.sites, row.of, frequent)
         assert row.bootstrap is row.credible is row.posterior is None
     supports = [int(count[i, j]) for i in range(len(names)) for j in range(i)]
     half = [each for each in supports if 2 * each <= len(inputs)]
@@ -49,7 +46,7 @@ def test_every_pair_that_a_site_joins(inputs: list[DAG]) -> None:
     assert summarise(outcome).inclusion_threshold == expected
 
 
-def test_shares_within_sites_and_who_is_calibrated() -> None:
+def test_shares_within_sites() -> None:
     chain, short = DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("abc", ["ab"])
     outcome = outcome_of([chain, chain, short], [1, 2])
     both = Client("s1", (chain, short), (Fraction(3, 4), Fraction(1, 4)))
@@ -57,12 +54,7 @@ def test_shares_within_sites_and_who_is_calibrated() -> None:
     rows = {(r.parent, r.child): r for r in strength_rows(outcome, {"learner": "bootstrap"})}
     assert rows["a", "b"].bootstrap == 1.0
     assert next(r for r in rows.values() if {r.parent, r.child} == {"b", "c"}).bootstrap == 0.875
-    assert all(row.sure is None and row.credible is None for row in rows.values())
-    assert not is_calibrated(outcome, GES)
-    single = outcome_of([chain, short], [1, 1])
-    assert is_calibrated(single, GES)
-    for other in ({"learner": "dp-ges"}, {"score": "bic"}, {"row-weight": "ladder"}):
-        assert not is_calibrated(single, {**GES, **other})
+    assert all(row.credible is None for row in rows.values())
 
 
 @pytest.mark.slow

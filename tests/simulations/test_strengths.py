@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedbn.consensus.strength import sureness
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
 from simulations.strengths.report import bins, deviation, sections
 from simulations.strengths.runs import STUDY, run_case
+from simulations.strengths.sureness import SURENESS, Seen, fit_sureness, sureness
 from tests import naive
 
 CASE = {"part": "shown", "network": "asia", "rows": 300, "sites": [2, 3], "seed": 1}
@@ -49,3 +49,23 @@ def test_bins_and_deviations_by_hand() -> None:
     few = low._replace(pairs=29)
     assert deviation([few, high], weighted=False) == pytest.approx(far[1])
     assert len(sections("tuning", rows)) == 3
+
+
+def test_more_sites_make_an_edge_surer_and_a_larger_network_less_sure() -> None:
+    for sites in (2, 5, 10, 40):
+        said = [sureness(k, sites, 20) for k in range(1, sites + 1)]
+        assert said == sorted(said)
+        assert 0 < said[0] < said[-1] < 1
+        assert sureness(1, sites, 200) < said[0]
+
+
+def test_the_fit_finds_the_numbers_that_made_the_pairs() -> None:
+    numbers = (0.5, 1.5, 0.25, -0.5)
+    seen = [
+        Seen(k, n, frequent, 10**7, round(10**7 * sureness(k, n, frequent, numbers)), weight)
+        for n in (3, 5, 10)
+        for frequent, weight in ((5, 1.0), (50, 0.25))
+        for k in range(1, n + 1)
+    ]
+    np.testing.assert_allclose(fit_sureness(seen), numbers, atol=1e-3)
+    assert len(SURENESS) == len(numbers)
