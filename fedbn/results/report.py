@@ -320,10 +320,12 @@ def _write_structures(
 ) -> None:
     _write_table(place / "consensus.csv", ConsensusRow, rows)
     support = {(r.parent, r.child): r.support for r in rows if r.support is not None}
+    directed = {(r.parent, r.child): r.directed for r in rows}
     for suffix in CLASS_SUFFIXES:
         try:
             if suffix != ".csv":
-                write_structure(dag, place / f"consensus{suffix}", support=support)
+                file = place / f"consensus{suffix}"
+                write_structure(dag, file, support=support, directed=directed)
             write_class(dag_to_cpdag(dag), place / f"consensus.cpdag{suffix}")
         except ResultsError as error:
             warnings.warn(f"consensus{suffix} is left out: {error}", FedbnWarning, stacklevel=3)

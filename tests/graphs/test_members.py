@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.errors import StructureError
@@ -15,6 +15,7 @@ from tests import naive
 from tests.strategies import dags
 
 
+@settings(max_examples=40)
 @given(dags(min_nodes=1, max_nodes=4), st.data())
 def test_every_combination_of_parents_has_one_member(dag: DAG, data: st.DataObject) -> None:
     nodes = data.draw(st.lists(st.integers(0, dag.n - 1), min_size=1, max_size=2, unique=True))
@@ -40,6 +41,7 @@ def fixed(known: PDAG, everything: list[DAG], data: st.DataObject) -> tuple[PDAG
     return PDAG(known.names, adjacency), [each for each in everything if each.adjacency[i, j]]
 
 
+@settings(max_examples=40)
 @given(dags(min_nodes=1, max_nodes=4))
 def test_the_way_to_every_member_reverses_covered_edges_alone(dag: DAG) -> None:
     for member in naive.members(dag):

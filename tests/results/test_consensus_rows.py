@@ -33,7 +33,7 @@ def outcome_of(inputs: list[DAG], sizes: list[int]) -> Outcome:
     return Outcome(tuple(clients), path, select_consensus(path))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(dag_lists(min_nodes=2, max_nodes=4, max_dags=4), st.booleans())
 def test_the_table_as_pandas_reads_it(inputs: list[DAG], together: bool) -> None:
     sizes = [len(inputs)] if together else [1] * len(inputs)
@@ -58,6 +58,7 @@ def test_the_table_as_pandas_reads_it(inputs: list[DAG], together: bool) -> None
         assert other["theta_decimal"] == (None if pd.isna(row.theta) else row.theta)
 
 
+@settings(max_examples=20)
 @given(dag_lists(min_nodes=2, max_nodes=4, max_dags=3))
 def test_sites_agree_only_where_they_do(inputs: list[DAG]) -> None:
     outcome = outcome_of(inputs, [1] * len(inputs))

@@ -23,7 +23,7 @@ from tests.strategies import dag_lists
 GES = {"learner": "ges", "score": "bdeu"}
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(dag_lists(min_nodes=2, max_nodes=4, max_dags=4))
 def test_every_pair_that_a_site_joins(inputs: list[DAG]) -> None:
     outcome = outcome_of(inputs, [1] * len(inputs))
