@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fedbn.graphs.pdag import PDAG
     from fedbn.inference.averaging import average_query
     from fedbn.inference.gaussian import query_gaussian
+    from fedbn.inference.interventions import query_do, range_over_class
     from fedbn.inference.queries import most_probable, query
     from fedbn.learners.settings import LearnerSettings
     from fedbn.networks.catalog import load_network
@@ -58,7 +59,9 @@ __all__ = [
     "load_network",
     "most_probable",
     "query",
+    "query_do",
     "query_gaussian",
+    "range_over_class",
     "read_results",
     "read_table",
     "register_fusion",
@@ -97,7 +100,9 @@ _HOMES = {
     "average_query": "inference.averaging",
     "most_probable": "inference.queries",
     "query": "inference.queries",
+    "query_do": "inference.interventions",
     "query_gaussian": "inference.gaussian",
+    "range_over_class": "inference.interventions",
 }
 """Public name -> the module that has it."""
 

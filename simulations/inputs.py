@@ -85,7 +85,7 @@ def _label(found: Sequence[NamedDAG]) -> tuple[NamedDAG, ...]:
 def one_structure(
     text: str, *, nodes: Sequence[str] | None = None, network_dir: Path | None = None
 ) -> DAG:
-    """The DAG of a structure file that holds one, or of a network by its name.
+    """The DAG of a structure file that holds one, of a results folder, or of a network by its name.
 
     Raises
     ------
@@ -93,6 +93,8 @@ def one_structure(
     NetworkError : there is neither such a file nor such a network.
     """
     path = Path(text)
+    if (path / "run.json").is_file():
+        path /= "consensus.json"
     if not path.is_file() and path.suffix not in (".json", ".csv", ".txt", ".gz"):
         from fedbn.networks.catalog import load_network
 

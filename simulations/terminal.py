@@ -14,6 +14,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnError, FedbnWarning
+from fedbn.wording import count_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -89,11 +90,15 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     table.add_row("  no DAG can be below", "", "", readable(s.lower_bound))
     table.add_row("  gap", "", "", readable(s.gap))
     _add_source(table, s)
+    inclusion = f"{readable(s.inclusion_threshold)}: {count_of(s.edges_above_it, 'edge')}"
+    table.add_row("  bnlearn's threshold of support", "", "", inclusion)
     table.add_row("treewidth at most", "", "", readable(s.treewidth))
     if s.held_out is not None:
         table.add_row(
             f"{held_out} on held-out rows", readable(s.inputs_held_out), "", readable(s.held_out)
         )
+    if s.log_likelihood is not None:
+        table.add_row("log-likelihood of a held-out row", "", "", f"{s.log_likelihood:.3f}")
     if s.refused:
         table.add_row("replies refused", readable(s.refused), "", "")
     if not s.complete:
@@ -116,6 +121,12 @@ def _add_gold(table: Table, s: Summary) -> None:
             readable(s.fusion_shd_to_gold),
             readable(s.shd_to_gold),
         )
+        table.add_row(
+            "SID to the gold network", readable(s.inputs_sid_to_gold), "", readable(s.sid_to_gold)
+        )
+        right = (s.orientation_precision or 0.0, s.orientation_recall or 0.0)
+        told = " / ".join(f"{100 * share:.0f} %" for share in right)
+        table.add_row("  directions: precision / recall", "", "", told)
     if s.pooled_to_gold is not None:
         table.add_row("  GES on all rows pooled: SMHD", "", "", readable(s.pooled_to_gold))
     if s.closed is not None:

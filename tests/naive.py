@@ -86,6 +86,25 @@ def d_separated(dag: DAG, x: int, y: int, given: set[int]) -> bool:
     return not extend([x])
 
 
+def reaches(dag: DAG, x: int, y: int) -> bool:
+    """A directed path leads from x to y."""
+    return bool((np.linalg.matrix_power(np.eye(dag.n) + dag.adjacency, dag.n) > 0)[x, y])
+
+
+def is_adjustment_set(dag: DAG, x: int, y: int, given: set[int]) -> bool:
+    """Adjusting for `given` yields the effect of x on y (Shpitser, VanderWeele, Robins 2010).
+
+    Nothing in it comes after a node of a causal path, and it blocks all other paths: x and y are
+    separated where the first edges of causal paths are cut.
+    """
+    causal = {v for v in range(dag.n) if v != x and reaches(dag, x, v) and reaches(dag, v, y)}
+    if any(reaches(dag, v, z) for v in causal for z in given):
+        return False
+    cut = dag.adjacency.copy()
+    cut[x, sorted(causal)] = False
+    return d_separated(DAG(dag.names, cut), x, y, given)
+
+
 def moral_graph(dag: DAG) -> np.ndarray:
     """Adjacent, or with a common child."""
     out = skeleton(dag).copy()

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 from scipy.stats import multivariate_normal
 
+from fedbn.graphs.dag import DAG
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork
 
@@ -40,6 +41,57 @@ def joint_with(network: BayesianNetwork, name: str, given: Mapping[str, str]) ->
         if given.items() <= case.items():
             found[case[name]] += p
     return found
+
+
+def after_setting(
+    network: BayesianNetwork, do: Mapping[str, str], parents: Mapping[str, tuple[str, ...]]
+) -> Iterator[tuple[dict[str, str], float]]:
+    """P(case | do) = P(case) / P(set ones | their parents), with such parents, case by case."""
+    whole = list(joint(network))
+    for case, p in whole:
+        if do.items() <= case.items():
+            for name in do:
+                above = {each: case[each] for each in parents[name]}
+                with_it = above | {name: case[name]}
+                p *= sum(q for other, q in whole if above.items() <= other.items())
+                p /= sum(q for other, q in whole if with_it.items() <= other.items())
+            yield case, p
+
+
+def posterior_after(
+    network: BayesianNetwork,
+    name: str,
+    do: Mapping[str, str],
+    given: Mapping[str, str],
+    parents: Mapping[str, tuple[str, ...]],
+) -> dict[str, float]:
+    """State of `name` -> P(name = state | do, given)."""
+    found = dict.fromkeys(network.schema.states[network.names.index(name)], 0.0)
+    for case, p in after_setting(network, do, parents):
+        if given.items() <= case.items():
+            found[case[name]] += p
+    total = sum(found.values())
+    return {state: p / total for state, p in found.items()}
+
+
+def normal_after(
+    network: LinearGaussianNetwork, name: str, do: Mapping[str, float], dag: DAG
+) -> tuple[float, float]:
+    """Mean and variance of `name` after setting some: a new regression per family of the DAG."""
+    mean, covariance, _ = conditional_normal(network, {})
+    n = dag.n
+    weights, constant, noise = np.zeros((n, n)), np.zeros(n), np.zeros(n)
+    for v, each in enumerate(dag.names):
+        if each in do:
+            constant[v] = do[each]
+            continue
+        above = list(dag.parents(v))
+        weights[above, v] = np.linalg.solve(covariance[np.ix_(above, above)], covariance[above, v])
+        constant[v] = mean[v] - weights[above, v] @ mean[above]
+        noise[v] = covariance[v, v] - weights[above, v] @ covariance[above, v]
+    spread = np.linalg.inv(np.eye(n) - weights.T)
+    v = dag.names.index(name)
+    return float((spread @ constant)[v]), float((spread @ np.diag(noise) @ spread.T)[v, v])
 
 
 def conditional_normal(

@@ -3,7 +3,8 @@
 An edge is compelled when every DAG of the class has it in this direction, and open when some have
 it in the other. No score that is equal for equivalent DAGs, and no data without interventions, say
 anything of an open direction. Where background knowledge is kept, an edge that is open without it
-may have one direction in all members that keep it: then it is directed by knowledge.
+may have one direction in all members that keep it: then it is directed by knowledge. `ARROWS` says
+so to whoever reads a result.
 """
 
 from __future__ import annotations
@@ -16,16 +17,30 @@ from pathlib import Path
 
 from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.drawn import require_xml_names
+from fedbn.graphs.drawn import dot_id, require_xml_names
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import class_of
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 
-__all__ = ["CLASS_SUFFIXES", "class_text", "directed_words", "directions_line", "write_class"]
+__all__ = [
+    "ARROWS",
+    "CLASS_SUFFIXES",
+    "class_text",
+    "directed_words",
+    "directions_line",
+    "write_class",
+]
 
 Edge = tuple[str, str]
+
+ARROWS = (
+    "An arrow marked compelled points the same way in every network that says the same of the "
+    "data, one marked open could as well be turned round, and neither says what causes what unless "
+    "you know that no common cause is missing."
+)
+"""What an arrow means, and what it does not."""
 
 
 def directed_words(dag: DAG, knowledge: Knowledge | None = None) -> dict[Edge, str]:
@@ -138,8 +153,6 @@ def _graphml(cpdag: PDAG) -> str:
 
 
 def _dot(cpdag: PDAG) -> str:
-    from fedbn.graphs.writing import dot_id
-
     lines = ["digraph cpdag {", "  rankdir=TB;", "  node [shape=box, style=rounded];"]
     lines += [f"  {dot_id(name)};" for name in cpdag.names]
     for one, other, word in _mark(cpdag):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from fedbn.errors import ResultsError, StructureError
 from fedbn.graphs.dag import DAG
 
-__all__ = ["dag_of_text", "require_xml_names"]
+__all__ = ["dag_of_text", "dot_id", "require_xml_names"]
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ID = r'"(?:[^"\\]|\\.)*"|[\w.-]+'
@@ -23,6 +23,12 @@ def require_xml_names(names: Iterable[str]) -> None:
     for name in names:
         if _NOT_XML.search(name):
             raise ResultsError(f"GraphML cannot hold the name {name!r}; use .json or .csv")
+
+
+def dot_id(name: str) -> str:
+    """A name as DOT quotes it."""
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def dag_of_text(text: str, suffix: str) -> DAG:

@@ -2,15 +2,27 @@
 
 from fedbn.inference.averaging import average_query
 from fedbn.inference.gaussian import GaussianAnswer, average_gaussian, query_gaussian
+from fedbn.inference.interventions import (
+    EffectRange,
+    effect_between,
+    query_do,
+    range_over_class,
+    set_in,
+)
 from fedbn.inference.queries import Answer, Explanation, most_probable, query
 
 __all__ = [
     "Answer",
+    "EffectRange",
     "Explanation",
     "GaussianAnswer",
     "average_gaussian",
     "average_query",
+    "effect_between",
     "most_probable",
     "query",
+    "query_do",
     "query_gaussian",
+    "range_over_class",
+    "set_in",
 ]

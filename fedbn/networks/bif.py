@@ -9,13 +9,11 @@ would mangle in silence:
 - there are no quotes, so characters that end a word for some reader of BIF become "_", and what
   would be read as a number gets one in front (pyAgrum is the strictest reader known);
 
-and a warning says what was renamed.
+and a warning says what was renamed (`fedbn.networks.plain_words`).
 """
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -23,21 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.errors import FedbnWarning, NetworkError
+from fedbn.errors import NetworkError
 from fedbn.networks.bif_grammar import network_from_bif
 from fedbn.networks.json_file import read_text
 from fedbn.networks.network import BayesianNetwork, ConditionalTable
+from fedbn.networks.plain_words import WORD, with_words
 from fedbn.whole_file import write_whole
-from fedbn.wording import count_of
 
 __all__ = ["bif_text", "from_pgmpy", "read_bif", "to_pgmpy", "write_bif"]
-
-_SIGNS = (("<=", "le_"), (">=", "ge_"), ("<", "lt_"), (">", "gt_"))
-"""So that "<=50K" and ">50K" stay apart for whoever reads them."""
-
-_NOT_IN_A_WORD = re.compile(r"[^A-Za-z0-9_.-]")
-_WORD = re.compile(r"(?![0-9]+[eE])(?:[A-Za-z_]|[0-9]+[A-Za-z_])[A-Za-z0-9_.-]*|-?[0-9]+")
-"""What pgmpy, pyAgrum and bnlearn read as one word without quotes."""
 
 
 def read_bif(path: str | Path) -> BayesianNetwork:
@@ -57,7 +48,7 @@ def bif_text(network: BayesianNetwork) -> str:
     -----
     FedbnWarning : a name or state had to be renamed (see the module's docstring).
     """
-    said = _with_bif_words(network)
+    said = with_words(network, "BIF", WORD)
     nodes = sorted(range(said.dag.n), key=said.names.__getitem__)
     variables = (_variable(said, node) for node in nodes)
     return "".join(("network unknown {\n}\n", *variables, *(_table(said, node) for node in nodes)))
@@ -143,63 +134,3 @@ def _refuse_case_twins(names: Sequence[str]) -> None:
                 f"variables {twin!r} and {name!r} differ in case only, "
                 "which pgmpy cannot tell apart"
             )
-
-
-def _with_bif_words(network: BayesianNetwork) -> BayesianNetwork:
-    """The network itself, or one with names and states that BIF can carry, with a warning."""
-    names = _words(network.names)
-    states = [_words(texts) for texts in network.schema.states]
-    renamed = [
-        f"{old!r} -> {new!r}"
-        for olds, news in zip(
-            (network.names, *network.schema.states), (names, *states), strict=True
-        )
-        for old, new in zip(olds, news, strict=True)
-        if old != new
-    ]
-    if not renamed:
-        return network
-    shown = ", ".join(renamed[:4]) + (", ..." if len(renamed) > 4 else "")
-    warnings.warn(
-        f"{count_of(len(renamed), 'name')} cannot be written in BIF; changed: {shown}",
-        FedbnWarning,
-        stacklevel=4,
-    )
-    return BayesianNetwork.from_tables(
-        {
-            names[node]: ConditionalTable(
-                tuple(states[node]),
-                tuple(names[parent] for parent in network.dag.parents(node)),
-                network.cpts[node],
-            )
-            for node in range(network.dag.n)
-        }
-    )
-
-
-def _words(texts: Sequence[str]) -> list[str]:
-    """Words without BIF's punctuation, no two equal without regard to case."""
-    taken = {text.lower() for text in texts if _WORD.fullmatch(text)}
-    words: list[str] = []
-    used: set[str] = set()
-    for text in texts:
-        word = base = _as_word(text)
-        count = 2
-        while word.lower() in used or (word != text and word.lower() in taken):
-            word = f"{base}_{count}"
-            count += 1
-        used.add(word.lower())
-        words.append(word)
-    return words
-
-
-def _as_word(text: str) -> str:
-    """The text, or the nearest word.
-
-    >>> [_as_word(text) for text in ("1: (-inf, 30]", "<=50K", "0-3", "1e5", "10th", "7")]
-    ['1___-inf__30_', 'le_50K', '_0-3', '_1e5', '10th', '7']
-    """
-    for sign, word in _SIGNS:
-        text = text.replace(sign, word)
-    word = _NOT_IN_A_WORD.sub("_", text)
-    return word if _WORD.fullmatch(word) else f"_{word}"

@@ -11,8 +11,9 @@ import numpy as np
 
 from fedbn.errors import NetworkError, SchemaError, StructureError, did_you_mean
 from fedbn.graphs.random import random_dag
-from fedbn.networks.bif import from_pgmpy, read_bif
-from fedbn.networks.json_file import network_from_json, read_json_network
+from fedbn.networks.bif import from_pgmpy
+from fedbn.networks.formats import READERS, SUFFIXES
+from fedbn.networks.json_file import network_from_json
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import (
@@ -47,9 +48,6 @@ PGMPY_NAMES = (
     "water",
 )
 """Networks of the repository that are too large to embed; the installed pgmpy has their files."""
-
-SUFFIXES = (".bif", ".bif.gz", ".json", ".json.gz")
-"""Files that hold a network."""
 
 MAX_RANDOM_NODES = 10_000
 
@@ -160,17 +158,15 @@ def load_network(name_or_path: str | Path, network_dir: str | Path | None = None
 
 
 def read_network(path: str | Path) -> Network:
-    """The network of a BIF or JSON file, plain or gzipped.
+    """The network of a BIF, JSON, XMLBIF, GeNIe or Hugin file, plain or gzipped.
 
     Raises
     ------
     NetworkError : there is no such path, it does not end like a network file, or it is none.
     """
-    name = str(path).lower()
-    if name.endswith(SUFFIXES[:2]):
-        return read_bif(path)
-    if name.endswith(SUFFIXES[2:]):
-        return read_json_network(path)
+    reader = READERS.get(Path(str(path).lower().removesuffix(".gz")).suffix)
+    if reader is not None:
+        return reader(path)
     missing = "" if Path(path).exists() else " does not exist"
     raise NetworkError(f"{path}{missing}: a network file must end in {', '.join(SUFFIXES)}")
 

@@ -2,46 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import csv
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
 from textwrap import wrap
 
-__all__ = ["COLUMNS", "FILE", "FILES", "folder_readme"]
+from fedbn.graphs.directions import ARROWS
+from fedbn.whole_file import write_whole
+
+__all__ = ["COLUMNS", "FILE", "FILES", "folder_readme", "write_readme"]
 
 FILE = "README.txt"
 
 FILES = {
     "report.html": "the report: open it in a browser; it asks nothing of any other machine",
     "report.json": "what the report shows; `fedbn report FOLDER --public` makes one without sites",
-    "consensus.csv": "the edges of the consensus: from, to, support",
+    "report-public.html": "the report without sites, rare edges and parameters",
+    "README.txt": "this text",
+    "consensus.csv": "the edges of the consensus, one row each",
     "consensus.json": "nodes and edges of the consensus",
     "consensus.graphml": "the consensus for programs that draw graphs",
-    "consensus.dot": "the consensus for Graphviz",
+    "consensus.dot": "the consensus for Graphviz; an edge with an open direction is dashed",
     "consensus.bif": "the consensus with its tables, for other programs; numbers are rounded",
-    "consensus.cpdag.csv": "its class: from, to, directed (compelled, by knowledge or open)",
+    "consensus.cpdag.csv": "its equivalence class under the knowledge, one row per edge",
     "consensus.cpdag.json": "its equivalence class",
     "consensus.cpdag.graphml": "its equivalence class",
     "consensus.cpdag.dot": "its equivalence class; an open edge has no arrowhead",
     "network.json": "the consensus with its parameters, exact",
+    "average.json": "all structures of the sites with weights and parameters, for query --average",
     "path.csv": "one row per state of the path",
     "claims.csv": "independences claimed because knowledge parts a pair, against some site",
     "clients.csv": "one row per site",
     "edges.csv": "one row per pair of variables that somebody joins",
+    "strengths.csv": "one row per pair of variables that a site joins: how sure it is",
     "groups.csv": "one row per site: its group",
     "differences.csv": "one row per pair of variables in which two groups differ",
-    "groups/core.csv": "the edges that the consensuses of all groups share (also .json)",
-    "groups/group-1.csv": "the consensus of the first group; likewise the others (also .json)",
+    "groups/core.csv": "the edges that the consensuses of all groups share",
+    "groups/core.json": "the same, with all nodes",
+    "groups/group-*.csv": "the edges of this group's consensus",
+    "groups/group-*.json": "this group's consensus",
     "run.json": "settings, seed, versions, seconds, hashes of input files, the figures of the run",
     "schema.json": "the agreed columns and their states",
     "state.json": "what `fedbn update` needs",
     "sums.json": "what the secure sums cost",
     "learned.txt": "what the server learned, in sentences",
-    "figures/smhd.png": "mean SMHD to the sites over θ (also .svg)",
-    "figures/complexity.png": "edges and treewidth over θ (also .svg)",
-    "figures/consensus.png": "the consensus drawn as in the report (also .svg)",
+    "figures/smhd.*": "mean SMHD to the sites over θ",
+    "figures/complexity.*": "edges and treewidth over θ",
+    "figures/consensus.*": "the consensus drawn as in the report",
 }
-"""What each file is."""
+"""What each file is; a `*` stands for what tells several of a kind apart."""
+
+DIRECTED = {
+    "parent": "where the arrow starts",
+    "child": "where it ends",
+    "directed": "compelled: so in every network of the class; by knowledge: so in every one that "
+    "keeps what is known; open: some have it turned round",
+}
+SUPPORT = "weighted share of the structures that join the two, in whatever direction"
 
 COLUMNS = {
+    "consensus.csv": {
+        **DIRECTED,
+        "support": SUPPORT,
+        "sites": "sites with a structure that joins them; empty where nobody knows",
+        "of": "sites in all",
+        "theta": "θ above which the path has the pair no more; empty if it never removes it",
+    },
+    "consensus.cpdag.csv": {
+        "from": "one variable",
+        "to": "the other",
+        "directed": "compelled: from -> to in every network of the class; open: in some",
+    },
+    "groups/core.csv": {**DIRECTED, "support": SUPPORT},
+    "groups/group-*.csv": {**DIRECTED, "support": f"{SUPPORT}, of this group's sites"},
     "path.csv": {
         "reading": "how the state became a network: search, refusion, vote",
         "theta": "threshold θ as an exact fraction; empty for the unrestricted fusion G+",
@@ -64,7 +98,7 @@ COLUMNS = {
     "edges.csv": {
         "parent": "one variable",
         "child": "the other",
-        "support": "weighted share of the structures that join the two",
+        "support": SUPPORT,
         "same": "sites with an edge in this direction",
         "reversed": "sites with an edge in the other direction",
         "theta": "θ at which the pair goes, as a fraction; empty if the path never removes it",
@@ -76,6 +110,20 @@ COLUMNS = {
         "directed": "compelled, by knowledge or open, for edges of the consensus",
         "status": "against the gold network: true, reversed, extra, missing",
         "supporters": "the sites, with semicolons; in a name \\; and \\\\",
+    },
+    "strengths.csv": {
+        "parent": "one variable",
+        "child": "the other",
+        "in_consensus": "whether the consensus joins them, in this direction",
+        "directed": "as in consensus.csv",
+        "sites": "sites with a structure that joins them",
+        "of": "sites in all",
+        "low": "lower end of the exact 95 % interval (Clopper-Pearson) of that share",
+        "high": "upper end",
+        "bootstrap": "mean share of a site's resampled structures, where sites sent them",
+        "credible": "mean share of a site's credible structures, where sites sent them",
+        "posterior": "share of the sites' structures, weighted by counts of all rows "
+        "(`fedbn parameters --average`)",
     },
     "clients.csv": {
         "client": "the site's name in this run",
@@ -117,15 +165,41 @@ COLUMNS = {
 """What each column is."""
 
 
-def folder_readme(names: Iterable[str]) -> str:
-    """The text for a folder with these files, names relative to it."""
-    there = set(names)
-    lines = ["Results of fedbn. Open report.html first.", ""]
-    for name, words in FILES.items():
-        if name in there:
+def write_readme(folder: Path) -> None:
+    """Describe a results folder as it is now.
+
+    Raises
+    ------
+    ResultsError : the text cannot be written.
+    """
+    there = [path for path in folder.rglob("*") if path.is_file()]
+    headers = {path.relative_to(folder).as_posix(): _header(path) for path in there}
+    write_whole(folder / FILE, folder_readme({**headers, FILE: ()}))
+
+
+def _header(path: Path) -> Sequence[str]:
+    """The columns of a CSV file; none of another."""
+    if path.suffix != ".csv":
+        return ()
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file), [])
+
+
+def folder_readme(headers: Mapping[str, Sequence[str]]) -> str:
+    """The text for a folder with these files; of others than fedbn's own it says nothing.
+
+    Parameters
+    ----------
+    headers : file, relative to the folder -> the columns of a table, nothing for another file.
+    """
+    lines = ["Results of fedbn. Open report.html first.", "", *wrap(ARROWS, 100), ""]
+    for pattern, words in FILES.items():
+        meanings = COLUMNS.get(pattern, {})
+        for name in sorted(name for name in headers if fnmatchcase(name, pattern)):
             lines += _entry(name, words, "")
-            for column, meaning in COLUMNS.get(name, {}).items():
-                lines += _entry(column, meaning, "    ")
+            for column in headers[name]:
+                if column in meanings:
+                    lines += _entry(column, meanings[column], "    ")
     lines += ["", "Nothing here is a time but the seconds in run.json and clients.csv."]
     return "\n".join(lines) + "\n"
 

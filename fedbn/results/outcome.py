@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import dag_to_cpdag
 
 if TYPE_CHECKING:
     from fedbn.consensus.claims import Claim
@@ -70,6 +71,7 @@ class Outcome:
     path, consensus : as the fusion gave them.
     gold : the true DAG, where known.
     held_out, held_out_name : score of the consensus on the held-out rows, and which score it is.
+    log_likelihood : of a held-out row under the consensus with its parameters, mean.
     refused : (client, reason) of replies that were not used.
     votes, cohort : under secure sums, the summed votes of the sites, and their names.
     lone_states : (client, column, state) of the states that one site alone has.
@@ -84,6 +86,7 @@ class Outcome:
     gold: DAG | None = None
     held_out: float | None = None
     held_out_name: str = "bdeu"
+    log_likelihood: float | None = None
     refused: tuple[tuple[str, str], ...] = ()
     votes: Votes | None = None
     cohort: tuple[str, ...] = ()
@@ -171,6 +174,26 @@ class Outcome:
         for dag, share in zip(self.dags, self.shares, strict=True):
             votes += float(share) * (dag.adjacency | dag.adjacency.T)
         return votes / total
+
+    def joining(self, a: str, b: str) -> int | None:
+        """How many clients have a structure that joins two variables; None under secure sums."""
+        if self.votes is not None:
+            return None
+        i, j = (self.consensus.dag.names.index(name) for name in (a, b))
+        return sum(
+            any(dag.adjacency[i, j] or dag.adjacency[j, i] for dag in client.dags)
+            for client in self.clients
+        )
+
+    @cached_property
+    def agreeing(self) -> int | None:
+        """How many clients sent nothing but the consensus, or DAGs that are equivalent to it."""
+        if self.votes is not None:
+            return None
+        wanted = dag_to_cpdag(self.consensus.dag)
+        return sum(
+            all(dag_to_cpdag(dag) == wanted for dag in client.dags) for client in self.clients
+        )
 
     def edge_support(self, edges: Sequence[Edge]) -> dict[Edge, float]:
         """The share of the inputs that join each of `edges`, in either direction."""

@@ -5,13 +5,15 @@ and an older result is replaced in one step. A folder that fedbn did not write i
 
     report.html    the report, one file to open or to mail; report.json is what it shows
     README.txt     what every file and every column is
-    consensus.csv .json .graphml .dot [.bif]   the consensus (BIF only where its tables are known)
+    consensus.csv .json .graphml .dot [.bif]   the consensus (BIF only where its tables are known);
+        the CSV says of every edge whether its direction is determined, and who joins the pair
     consensus.cpdag.csv .json .graphml .dot    its equivalence class: directions determined
     network.json   the consensus with its parameters, exact, where they are known
     path.csv       one row per state of the path and reading
     clients.csv    one row per client; not under secure sums, where nobody knows their structures
     claims.csv     independences claimed because knowledge parts a pair, against some input
     edges.csv      one row per pair of variables that somebody joins: who, when it goes; likewise
+    strengths.csv  one row per pair that a site joins: how sure it is; likewise
     groups.csv, differences.csv, groups/   where groups were asked for (`fedbn.results.groups`)
     run.json       settings, seed, versions, timings, the figures of the summary
     figures/       PNG and SVG
@@ -23,7 +25,6 @@ path in it: the folder can be sent.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import os
@@ -32,7 +33,6 @@ import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,22 +40,32 @@ from fedbn.bounded_file import json_value, read_bounded
 from fedbn.consensus.claims import Claim
 from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.directions import write_class
+from fedbn.graphs.directions import CLASS_SUFFIXES, write_class
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import class_of
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.differences import Difference
-from fedbn.results.dictionary import FILE as README_FILE
-from fedbn.results.dictionary import folder_readme
+from fedbn.results.dictionary import write_readme
 from fedbn.results.groups import SiteRow, groups_facts, site_rows
 from fedbn.results.groups import write_structures as write_group_structures
 from fedbn.results.outcome import Outcome
 from fedbn.results.page.content import report_content, voted_content
 from fedbn.results.page.files import write_page
 from fedbn.results.record import fractions_told, sendable
-from fedbn.results.rows import ClientRow, EdgeRow, PathRow, client_rows, edge_rows, path_rows
+from fedbn.results.rows import (
+    ClientRow,
+    ConsensusRow,
+    EdgeRow,
+    PathRow,
+    bare_rows,
+    client_rows,
+    consensus_rows,
+    edge_rows,
+    path_rows,
+)
+from fedbn.results.strengths import StrengthRow, strength_rows
 from fedbn.results.summary import Summary, summarise
-from fedbn.spreadsheet import written_cells
+from fedbn.results.written_rows import rows_text
 from fedbn.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -188,7 +198,7 @@ def write_results(
     with results_folder(folder) as place:
         dag = outcome.consensus.dag
         known = outcome.path.knowledge
-        _write_structures(dag, outcome.edge_support(dag.edges), place, network, known)
+        _write_structures(dag, consensus_rows(outcome), place, network, known)
         if known is not None:
             _write_table(place / "claims.csv", Claim, outcome.claims)
         rows = path_rows(outcome)
@@ -198,6 +208,8 @@ def write_results(
         if outcome.votes is None:
             _write_table(place / "clients.csv", ClientRow, clients)
             _write_table(place / "edges.csv", EdgeRow, edge_rows(outcome))
+            strengths = strength_rows(outcome, record.get("settings") or {})
+            _write_table(place / "strengths.csv", StrengthRow, strengths)
         record = record | _write_groups(outcome, place)
         told = {"sites": summary.clients, "rows": _all_rows(clients), **record}
         _write_run(place / "run.json", told, summary, outcome.refused, outcome.lone_states)
@@ -207,7 +219,7 @@ def write_results(
 
             write_figures(outcome, rows, summary, place / "figures")
         _write_page(place, lambda: report_content(outcome, record, network, _hashes(place)))
-        _write_readme(place)
+        write_readme(place)
     return Path(folder).expanduser().resolve()
 
 
@@ -231,7 +243,7 @@ def write_voted(
     """
     record = sendable(run)
     with results_folder(folder) as place:
-        _write_structures(dag, None, place, network, knowledge)
+        _write_structures(dag, bare_rows(dag, knowledge), place, network, knowledge)
         _write_run(place / "run.json", record, summary, refused)
         _write_texts(place, more)
         _write_page(
@@ -240,7 +252,7 @@ def write_voted(
                 dag, record, summary, refused, network, _hashes(place), missing, knowledge
             ),
         )
-        _write_readme(place)
+        write_readme(place)
     return Path(folder).expanduser().resolve()
 
 
@@ -280,11 +292,6 @@ def _write_page(place: Path, content: Callable[[], Mapping[str, Any]]) -> None:
         warnings.warn(f"the report could not be made: {error!r}", FedbnWarning, stacklevel=3)
 
 
-def _write_readme(place: Path) -> None:
-    names = [str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()]
-    (place / README_FILE).write_bytes(folder_readme(names).encode("utf-8"))
-
-
 def write_network(network: Network, place: Path) -> None:
     """network.json, exact, and consensus.bif where there are tables, into a folder."""
     from fedbn.networks.bif import write_bif
@@ -317,14 +324,19 @@ def forget_held_back(folder: Path) -> None:
 
 def _write_structures(
     dag: DAG,
-    support: Mapping[tuple[str, str], float] | None,
+    rows: Sequence[ConsensusRow],
     place: Path,
     network: Network | None,
     knowledge: Knowledge | None,
 ) -> None:
-    for suffix in (".csv", ".json", ".graphml", ".dot"):
+    _write_table(place / "consensus.csv", ConsensusRow, rows)
+    support = {(r.parent, r.child): r.support for r in rows if r.support is not None}
+    directed = {(r.parent, r.child): r.directed for r in rows}
+    for suffix in CLASS_SUFFIXES:
         try:
-            write_structure(dag, place / f"consensus{suffix}", support=support)
+            if suffix != ".csv":
+                file = place / f"consensus{suffix}"
+                write_structure(dag, file, support=support, directed=directed)
             write_class(class_of(dag, knowledge), place / f"consensus.cpdag{suffix}")
         except ResultsError as error:
             warnings.warn(f"consensus{suffix} is left out: {error}", FedbnWarning, stacklevel=3)
@@ -333,24 +345,7 @@ def _write_structures(
 
 
 def _write_table(path: Path, row_type: type, rows: Sequence[Any]) -> None:
-    columns = [column.name for column in fields(row_type)]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        for row in rows:
-            writer.writerow([_cell(getattr(row, column)) for column in columns])
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        value = ";".join(text.replace("\\", "\\\\").replace(";", "\\;") for text in value)
-    if isinstance(value, str):
-        return str(*written_cells([value]))
-    return repr(value) if isinstance(value, float) else str(value)
+    path.write_bytes(rows_text(row_type, rows).encode("utf-8"))
 
 
 def _write_run(

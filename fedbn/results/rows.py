@@ -18,12 +18,16 @@ from fedbn.results.outcome import Outcome
 
 if TYPE_CHECKING:
     from fedbn.consensus.path import DeletionPath
+    from fedbn.graphs.knowledge import Knowledge
 
 __all__ = [
     "ClientRow",
+    "ConsensusRow",
     "EdgeRow",
     "PathRow",
+    "bare_rows",
     "client_rows",
+    "consensus_rows",
     "edge_rows",
     "edge_status",
     "path_rows",
@@ -145,6 +149,51 @@ def edge_rows(outcome: Outcome) -> tuple[EdgeRow, ...]:
             )
         )
     return tuple(sorted(rows, key=lambda row: (row.parent, row.child)))
+
+
+@dataclass(frozen=True)
+class ConsensusRow:
+    """One edge of the consensus; None where it is not known.
+
+    `directed` is a word of `fedbn.graphs.directions`; `support` the weighted share of the
+    structures that join the pair; `sites` the number of sites with a structure that does, `of` so
+    many; `theta` the θ above which the path has the pair no more, a decimal, because a spreadsheet
+    reads 1/3 as a date.
+    """
+
+    parent: str
+    child: str
+    directed: str
+    support: float | None = None
+    sites: int | None = None
+    of: int | None = None
+    theta: float | None = None
+
+
+def consensus_rows(outcome: Outcome) -> tuple[ConsensusRow, ...]:
+    """One row per edge of the consensus, in its order.
+
+    Under secure sums nobody knows how many sites join a pair.
+    """
+    dag = outcome.consensus.dag
+    deleted = {frozenset((step.x, step.y)): float(step.theta) for step in outcome.path.steps}
+    support = outcome.edge_support(dag.edges)
+    return tuple(
+        ConsensusRow(
+            *edge,
+            directed,
+            support=support[edge],
+            sites=outcome.joining(*edge),
+            of=len(outcome.clients) or len(outcome.cohort),
+            theta=deleted.get(frozenset(edge)),
+        )
+        for edge, directed in directed_words(dag, outcome.path.knowledge).items()
+    )
+
+
+def bare_rows(dag: DAG, knowledge: Knowledge | None = None) -> tuple[ConsensusRow, ...]:
+    """The rows of a consensus of which nothing but its edges is known."""
+    return tuple(ConsensusRow(*edge, word) for edge, word in directed_words(dag, knowledge).items())
 
 
 def _joined_pairs(outcome: Outcome, union: DAG) -> Iterator[tuple[int, int]]:

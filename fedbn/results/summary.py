@@ -8,21 +8,30 @@ from fractions import Fraction
 
 from fedbn.consensus.remarks import remarks
 from fedbn.consensus.votes import mean_smhd_by_votes
+from fedbn.graphs.adjustment import orientations, sid
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
 from fedbn.graphs.distances import mean_smhd, shd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.results.outcome import Outcome
+from fedbn.results.strengths import vote_above_threshold
 
 __all__ = ["Summary", "summarise"]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures that say what happened; None where gold or the inputs are unknown."""
+    """The figures that say what happened; None where gold or the inputs are unknown.
+
+    `agreeing` are the clients that sent nothing but the consensus, or DAGs equivalent to it.
+    `inclusion_threshold` is bnlearn's, of the supports, beside MCBNC's θ; `edges_above_it` are the
+    edges of the vote with it. `log_likelihood` is the mean of the held-out rows under the consensus
+    and its parameters.
+    """
 
     clients: int
     refused: int
+    agreeing: int | None
     inputs: int
     inputs_edges: float | None
     inputs_to_gold: float | None
@@ -34,6 +43,8 @@ class Summary:
     reading: str
     pooling: str
     theta: Fraction | None
+    inclusion_threshold: Fraction
+    edges_above_it: int
     edges: int
     open_directions: int
     treewidth: int
@@ -42,8 +53,13 @@ class Summary:
     gap: Fraction
     smhd_to_gold: int | None
     shd_to_gold: int | None
+    inputs_sid_to_gold: float | None
+    sid_to_gold: int | None
+    orientation_precision: float | None
+    orientation_recall: float | None
     inputs_held_out: float | None
     held_out: float | None
+    log_likelihood: float | None
     complete: bool
     remarks: tuple[str, ...]
     pooled_edges: int | None
@@ -59,6 +75,10 @@ def summarise(outcome: Outcome) -> Summary:
     known, total = bool(outcome.clients), sum(outcome.shares)
     scored = [client.held_out for client in outcome.clients if client.held_out is not None]
 
+    right = None if gold is None else orientations(consensus.dag, gold)
+
+    threshold, above = vote_above_threshold(outcome)
+
     def mean(value: Callable[[DAG], int]) -> float | None:
         if not known:
             return None
@@ -68,6 +88,7 @@ def summarise(outcome: Outcome) -> Summary:
     return Summary(
         clients=len(outcome.clients) or len(outcome.cohort),
         refused=len(outcome.refused),
+        agreeing=outcome.agreeing,
         inputs=len(outcome.dags),
         inputs_edges=mean(lambda dag: dag.n_edges),
         inputs_to_gold=None if gold is None else mean(lambda dag: smhd(dag, gold)),
@@ -79,6 +100,8 @@ def summarise(outcome: Outcome) -> Summary:
         reading=consensus.reading,
         pooling=consensus.pooling,
         theta=consensus.theta,
+        inclusion_threshold=threshold,
+        edges_above_it=above.n_edges,
         edges=consensus.dag.n_edges,
         open_directions=_open_directions(outcome),
         treewidth=dag_treewidth(consensus.dag),
@@ -87,8 +110,13 @@ def summarise(outcome: Outcome) -> Summary:
         gap=consensus.mean_smhd - consensus.lower_bound,
         smhd_to_gold=None if gold is None else smhd(consensus.dag, gold),
         shd_to_gold=None if gold is None else shd(consensus.dag, gold),
+        inputs_sid_to_gold=None if gold is None else mean(lambda dag: sid(dag, gold)),
+        sid_to_gold=None if gold is None else sid(consensus.dag, gold),
+        orientation_precision=None if right is None else right.precision,
+        orientation_recall=None if right is None else right.recall,
         inputs_held_out=sum(scored) / len(scored) if scored else None,
         held_out=outcome.held_out,
+        log_likelihood=outcome.log_likelihood,
         complete=consensus.complete,
         remarks=(*remarks(outcome.path, consensus), *outcome.remarks),
         pooled_edges=None if pooled is None else pooled.dag.n_edges,

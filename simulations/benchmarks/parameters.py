@@ -26,19 +26,10 @@ from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
 from fedbn.networks.family_counts import count_families, families_of
 from fedbn.networks.fitting import fit_parameters, parameters_of
-from fedbn.networks.network import BayesianNetwork, configuration_index
+from fedbn.networks.likelihood import log_likelihood
+from fedbn.networks.network import BayesianNetwork
 
 TEST_ROWS = 10_000
-
-
-def log_likelihood(network: BayesianNetwork, rows: Dataset) -> float:
-    """Mean natural logarithm of a row's probability."""
-    sizes, total = network.schema.cardinalities, np.zeros(rows.n_rows)
-    for node in range(network.dag.n):
-        parents = list(network.dag.parents(node))
-        row = configuration_index(rows.codes[:, parents], sizes[parents])
-        total += np.log(network.cpts[node][row, rows.codes[:, node]])
-    return float(total.mean())
 
 
 def compare(name: str, rows: int, sites: int, seed: int, ess: float) -> dict[str, Any]:

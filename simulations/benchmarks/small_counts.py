@@ -19,8 +19,9 @@ from fedbn.federation.small_counts import RULES
 from fedbn.networks.catalog import load_network
 from fedbn.networks.family_counts import FamilyCounts, count_families, families_of
 from fedbn.networks.fitting import parameters_of_sites
+from fedbn.networks.likelihood import log_likelihood
 from fedbn.networks.network import BayesianNetwork
-from simulations.benchmarks.parameters import TEST_ROWS, log_likelihood
+from simulations.benchmarks.parameters import TEST_ROWS
 
 SITES, ESS, DRAWS = 10, 10.0, 5
 NETWORKS = ("asia", "sachs", "child")

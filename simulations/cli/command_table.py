@@ -110,20 +110,29 @@ COMMANDS = (
         ),
     ),
     Command(
-        "simulations.cli.networks",
+        "simulations.commands.sample",
         "sample",
         (
             "fedbn sample alarm --rows 5000 --out alarm.csv",
             "fedbn sample my-network.bif --rows 100 --seed 7",
+            "fedbn sample results/north --table north.csv --epsilon 1 --out north-like.csv",
         ),
     ),
     Command(
-        "simulations.cli.structures",
+        "simulations.commands.compare",
         "compare",
         (
             "fedbn compare consensus.json alarm",
             "fedbn compare learned.csv true.bif --nodes age,smoking,cancer --json",
+            "fedbn compare results/alarm alarm --test-rows held-out.csv",
         ),
+        quiet=True,
+    ),
+    Command(
+        "simulations.commands.convert",
+        "convert",
+        ("fedbn convert results/alarm alarm.xdsl", "fedbn convert from-hugin.net network.bif"),
+        quiet=True,
     ),
     Command(
         "simulations.cli.networks",
@@ -202,6 +211,7 @@ COMMANDS = (
             "fedbn query results/alarm --ask CVP --given-file cases.csv --out answers.csv",
             "fedbn query a.json b.json --weights 3,1 --ask CVP",
             "fedbn query results/alarm --most-probable --given CVP=LOW",
+            "fedbn query asia --ask dysp --do smoke=yes --versus smoke=no --class",
         ),
         quiet=True,
         several=True,

@@ -1,4 +1,4 @@
-"""What is typed of structures that are there: fuse many, compare two."""
+"""What is typed of structures that are there: fuse many."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from simulations.options import Json, KnowledgeFile, NetworkDir, Quiet, Seed, with_quiet
+from simulations.options import Json, KnowledgeFile, Quiet, Seed
 from simulations.progress import starting
 
-__all__ = ["compare", "fuse"]
+__all__ = ["fuse"]
 
 
 def fuse(
@@ -163,36 +163,3 @@ def fuse(
         files=tuple(files),
     )
     fuse_and_report(inputs, options, gold)
-
-
-@with_quiet
-def compare(
-    structure: Annotated[str, typer.Argument(help="A DAG file, or a network's name.")],
-    truth: Annotated[str, typer.Argument(help="What it is compared with: the same.")],
-    nodes: Annotated[
-        str | None, typer.Option(help="The variables of edge lists: a,b,c or a file with names.")
-    ] = None,
-    network_dir: NetworkDir = None,
-    as_json: Json = False,
-) -> None:
-    """Compare two structures: SMHD, SHD, precision, recall and F1 against the second."""
-    from fedbn.graphs.distances import precision_recall_f1, shd, smhd
-    from fedbn.graphs.files import read_nodes
-    from simulations.inputs import one_structure
-    from simulations.terminal import print_json, print_table, rows_table
-
-    names = None if nodes is None else read_nodes(nodes)
-    ours = one_structure(structure, nodes=names, network_dir=network_dir)
-    theirs = one_structure(truth, nodes=names, network_dir=network_dir)
-    accuracy = precision_recall_f1(ours, theirs)
-    content = {
-        "smhd": smhd(ours, theirs),
-        "shd": shd(ours, theirs),
-        "precision": accuracy.precision,
-        "recall": accuracy.recall,
-        "f1": accuracy.f1,
-    }
-    if as_json:
-        print_json(content)
-    else:
-        print_table(rows_table(tuple(content), [tuple(content.values())]))

@@ -11,6 +11,7 @@ from simulations.mcbnc_aaai26.reproduce import reproduce_mcbnc
 from simulations.options import examples
 from simulations.pooling.reproduce import reproduce_pooling
 from simulations.privacy.reproduce import reproduce_privacy
+from simulations.strengths.reproduce import reproduce_strengths
 
 __all__ = ["reproduce"]
 
@@ -56,3 +57,10 @@ reproduce.command(
         "fedbn reproduce groups --part alike --seeds 3 --out results/groups",
     ),
 )(reproduce_groups)
+reproduce.command(
+    "strengths",
+    epilog=examples(
+        "fedbn reproduce strengths --smoke --out results/strengths-smoke",
+        "fedbn reproduce strengths --part shown --out results/strengths",
+    ),
+)(reproduce_strengths)

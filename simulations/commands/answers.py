@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from fedbn.whole_file import write_whole
 from fedbn.wording import count_of, printable, reason_of
 
 if TYPE_CHECKING:
+    from fedbn.graphs.dag import DAG
     from fedbn.inference import Answer, GaussianAnswer
     from fedbn.networks.linear_gaussian import LinearGaussianNetwork
     from fedbn.networks.network import BayesianNetwork
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AVERAGE_FILE",
     "answers_to",
+    "held_back_among",
     "print_answers",
     "print_difference",
     "print_most_probable",
@@ -98,16 +100,26 @@ def warn_of_held_back(
     ------
     ResultsError : `source` is a folder whose run.json says what is held back in another form.
     """
+    names = network.dag.names
+    wanted = {*(ask or names), *(name for case in cases for name in case)}
+    for words in held_back_words(held_back_among(source, network.dag, wanted)):
+        warnings.warn(f"{words}; the answer depends on that", FedbnWarning, stacklevel=2)
+
+
+def held_back_among(source: str, dag: DAG, wanted: Iterable[str]) -> dict[str, Sequence[str]]:
+    """Variables whose tables these depend on and are without rows -> the sites of these rows.
+
+    Raises
+    ------
+    ResultsError : as `warn_of_held_back`.
+    """
     folder = Path(source)
     found = held_back_in(_run_of(folder), str(folder / "run.json")) if folder.is_dir() else {}
     if not found:
-        return
-    names = network.dag.names
-    wanted = {*(ask or names), *(name for case in cases for name in case)}
-    needed = ancestral_set(network.dag, [i for i, name in enumerate(names) if name in wanted])
-    concerned = {name: found[name] for i, name in enumerate(names) if needed[i] and name in found}
-    for words in held_back_words(concerned):
-        warnings.warn(f"{words}; the answer depends on that", FedbnWarning, stacklevel=2)
+        return {}
+    names = set(wanted)
+    needed = ancestral_set(dag, [i for i, name in enumerate(dag.names) if name in names])
+    return {name: found[name] for i, name in enumerate(dag.names) if needed[i] and name in found}
 
 
 def read_weighted(source: str) -> tuple[list[Network], list[float]]:

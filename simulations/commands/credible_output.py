@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fedbn.errors import ResultsError
-from fedbn.graphs.writing import dot_id
+from fedbn.graphs.drawn import dot_id
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 from fedbn.wording import count_of, reason_of

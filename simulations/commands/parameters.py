@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,7 +69,7 @@ def parameters(
             notify.count(done, len(sites))
         notify("counting")
         network = _fit(checkpoint, tables)
-        weighted = _weigh(checkpoint, tables) if average else None
+        weighted = _weigh(checkpoint, tables) if average else []
         notify("writing network and report")
         _write(network, weighted, results)
     rows = sum(table.n_rows for table in tables)
@@ -81,19 +82,27 @@ def parameters(
 
 
 def _write(
-    network: BayesianNetwork | LinearGaussianNetwork, weighted: str | None, results: Path
+    network: BayesianNetwork | LinearGaussianNetwork,
+    weighted: Sequence[tuple[BayesianNetwork, float]],
+    results: Path,
 ) -> None:
-    """The network, the report with it, and the text of AVERAGE_FILE if there is one."""
+    """The network, the report with it, and AVERAGE_FILE and strengths if there are weights."""
+    from fedbn.networks.json_file import weighted_to_json
+    from fedbn.results.dictionary import write_readme
     from fedbn.results.page.files import CONTENT_FILE, refresh_parameters
     from fedbn.results.report import forget_held_back, write_network
+    from fedbn.results.strengths import write_posterior
 
     try:
         write_network(network, results)
         forget_held_back(results)
         if (results / CONTENT_FILE).exists():
             refresh_parameters(results, network)
-        if weighted is not None:
-            write_whole(results / AVERAGE_FILE, weighted)
+        if weighted:
+            networks, weights = zip(*weighted, strict=True)
+            write_whole(results / AVERAGE_FILE, weighted_to_json(networks, weights))
+            write_posterior(results, [(each.dag, weight) for each, weight in weighted])
+        write_readme(results)
     except OSError as error:
         raise ResultsError(f"cannot write to {results}: {error.strerror or error}") from None
 
@@ -152,12 +161,11 @@ def _fit(checkpoint: Checkpoint, tables: list[Dataset]) -> BayesianNetwork | Lin
     return linear_gaussian_of(dag, pooled_moments(moments, pairs))
 
 
-def _weigh(checkpoint: Checkpoint, tables: list[Dataset]) -> str:
-    """The text of AVERAGE_FILE: the sites' structures, weighted by summed counts."""
+def _weigh(checkpoint: Checkpoint, tables: list[Dataset]) -> list[tuple[BayesianNetwork, float]]:
+    """The sites' structures with parameters, weighted by summed counts."""
     from fedbn.choice.averaging import structures_of_classes, weights_of_structures
     from fedbn.networks.family_counts import count_families, families_of
     from fedbn.networks.fitting import parameters_of
-    from fedbn.networks.json_file import weighted_to_json
 
     result, experiment = checkpoint.state.result, checkpoint.experiment
     assert result is not None
@@ -170,5 +178,5 @@ def _weigh(checkpoint: Checkpoint, tables: list[Dataset]) -> str:
     total = functools.reduce(operator.add, (count_families(each, families) for each in tables))
     weights = weights_of_structures(dags, total, experiment.learner.ess)
     pairs = [(dag, weight) for dag, weight in zip(dags, weights, strict=True) if weight > 0]
-    networks = [parameters_of(dag, total, experiment.parameter_ess) for dag, _ in pairs]
-    return weighted_to_json(networks, [weight for _, weight in pairs])
+    ess = experiment.parameter_ess
+    return [(parameters_of(dag, total, ess), weight) for dag, weight in pairs]

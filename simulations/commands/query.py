@@ -25,6 +25,7 @@ from simulations.commands.answers import (
     warn_of_held_back,
     write_answers,
 )
+from simulations.commands.interventions import Intervention, answer_intervention
 from simulations.options import Json
 
 __all__ = ["query"]
@@ -43,6 +44,26 @@ def query(
     given: Annotated[
         list[str] | None, typer.Option(help="What was observed: --given X=a Y=b.")
     ] = None,
+    do: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What is set, not observed: --do X=a. What is --given is observed afterwards."
+        ),
+    ] = None,
+    versus: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Differences from setting the variables of --do to other values: --versus X=b; "
+            "of numbers the average effect."
+        ),
+    ] = None,
+    over_class: Annotated[
+        bool,
+        typer.Option(
+            "--class",
+            help="With --do: the range over all networks that say the same of the data, too.",
+        ),
+    ] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Ask for every variable that is not observed.")
     ] = False,
@@ -76,7 +97,8 @@ def query(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write case, variable, state, probability (or quantity, value) to this CSV file."
+            help="Write case, variable, state, probability (or quantity, value) to this CSV file; "
+            "with --do case, variable, key, value, least, greatest."
         ),
     ] = None,
     as_json: Json = False,
@@ -86,7 +108,14 @@ def query(
     Prints the probability of every state of every variable asked for, given what was observed.
     Of a linear-Gaussian network: mean and variance, given observed numbers. Several networks are
     averaged by their weights times how probable each finds the evidence.
+
+    --do cuts the arrows into what is set, and so takes every arrow for cause and effect; with
+    --class also the least and greatest answer of all networks in the equivalence class.
     """
+    if (versus or over_class) and not do:
+        raise ConfigError("--versus and --class go with --do")
+    if do and (explain or average or weights is not None or len(networks) > 1):
+        raise ConfigError("--do is for one network, with --ask or --all")
     if explain == bool(everything or ask):
         raise ConfigError("say what to ask: --ask X Y, --all or --most-probable, one of them")
     if explain and (len(networks) > 1 or average or out is not None):
@@ -96,12 +125,28 @@ def query(
     if out is not None:
         require_writable(out)
     read = [read_network(source) for source in networks]
-    observed = _parse_evidence(given or [])
+    observed = _parse_values(given or [], "--given")
     cases = [observed] if given_file is None else list(read_cases(given_file, observed))
     if given_file is not None:
         names = {name for network in read for name in network.dag.names}
         _require_variables(given_file, cases, names)
     many = given_file is not None
+    if do:
+        asked = Intervention(
+            _parse_values(do, "--do"), _parse_values(versus or [], "--versus"), over_class
+        )
+        answer_intervention(
+            networks[0],
+            read[0],
+            asked,
+            ask,
+            cases,
+            max_cells=max_cells,
+            out=out,
+            as_json=as_json,
+            many=many,
+        )
+        return
     for source, network in zip(networks, read, strict=True):
         warn_of_held_back(source, network, None if explain else ask, cases)
     if explain:
@@ -121,14 +166,14 @@ def query(
         print_difference(answers, alone, len(read))
 
 
-def _parse_evidence(given: Sequence[str]) -> dict[str, str]:
+def _parse_values(given: Sequence[str], option: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in given:
         name, equals, state = text.partition("=")
         if not (name and equals and state):
-            raise ConfigError(f"--given must be variable=state, not {text!r}")
+            raise ConfigError(f"{option} must be variable=state, not {text!r}")
         if found.setdefault(name, state) != state:
-            raise ConfigError(f"--given: {name!r} cannot be both {found[name]!r} and {state!r}")
+            raise ConfigError(f"{option}: {name!r} cannot be both {found[name]!r} and {state!r}")
     return found
 
 

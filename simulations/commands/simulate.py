@@ -166,9 +166,13 @@ def _extra(outcome: Outcome, target: Path, experiment: Experiment) -> dict[str, 
         "fusion_to_gold": summary.fusion_to_gold,
         "smhd_to_gold": summary.smhd_to_gold,
         "shd_to_gold": summary.shd_to_gold,
+        "sid_to_gold": summary.sid_to_gold,
+        "orientation_precision": summary.orientation_precision,
+        "orientation_recall": summary.orientation_recall,
         "privacy": promise_of(experiment),
         "held_out": summary.held_out,
         "inputs_held_out": summary.inputs_held_out,
+        "log_likelihood": summary.log_likelihood,
     }
 
 

@@ -57,6 +57,7 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
     """The outcome with scores of the consensus and of every client's DAGs on held-out rows."""
     if run.simulation.held_out is None:
         return outcome
+    from fedbn.networks.likelihood import log_likelihood
     from fedbn.scores import make_score, total_score
 
     name, ess = experiment.learner.score, experiment.learner.ess
@@ -69,11 +70,16 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
         )
         return replace(client, held_out=total / float(sum(client.shares)))
 
+    fits = None
+    if run.network is not None:
+        rows = run.simulation.held_out.with_schema(run.network.schema)
+        fits = log_likelihood(run.network, rows, "the held-out rows")
     return replace(
         outcome,
         clients=tuple(add_score(client) for client in outcome.clients),
         held_out=total_score(score, outcome.consensus.dag),
         held_out_name=name,
+        log_likelihood=fits,
     )
 
 

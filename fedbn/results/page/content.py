@@ -32,8 +32,16 @@ from fedbn.results.placement import (
     printable_name,
 )
 from fedbn.results.record import repeat_line
-from fedbn.results.rows import client_rows, edge_rows, edge_status
+from fedbn.results.rows import (
+    ConsensusRow,
+    bare_rows,
+    client_rows,
+    consensus_rows,
+    edge_rows,
+    edge_status,
+)
 from fedbn.results.summary import Summary, summarise
+from fedbn.results.written_rows import rows_text
 
 if TYPE_CHECKING:
     from fedbn.networks.linear_gaussian import LinearGaussianNetwork
@@ -87,6 +95,7 @@ def report_content(
         "lone_states": [list(map(printable_name, triple)) for triple in outcome.lone_states],
         "gold": _gold(summary),
         "pooled": _pooled_reference(outcome),
+        "consensus": rows_text(ConsensusRow, consensus_rows(outcome)),
         **_groups(outcome),
     }
     return content | _tail(run, dag, network, hashes)
@@ -132,6 +141,7 @@ def voted_content(
         "remarks": [],
         "lone_states": [],
         "gold": None,
+        "consensus": rows_text(ConsensusRow, bare_rows(dag)),
     }
     return content | _tail(run, dag, network, hashes)
 
@@ -170,7 +180,6 @@ def _tail(
         "inputs": list(run.get("inputs") or ()),
         "hashes": own | dict(hashes or {}),
         "command": repeat_line(run),
-        "consensus": structure_text(dag, ".csv"),
     }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import ResultsError
+from fedbn.results.dictionary import write_readme
 from fedbn.results.page.content import FORMAT
 from fedbn.results.page.html import page_html
 from fedbn.results.page.parameters import told_parameters
@@ -74,6 +75,8 @@ def write_report(folder: Path, out: Path | None = None, *, public: bool = False)
         words = " ".join(repr(error).split())[:200]
         raise ResultsError(f"{folder / CONTENT_FILE} is not as fedbn wrote it: {words}") from None
     write_whole(file, page)
+    if file.parent == folder:
+        write_readme(folder)
     return file
 
 

@@ -16,6 +16,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
+from fedbn.graphs.directions import ARROWS
 from fedbn.results.page.groups import groups_section
 from fedbn.results.page.svg import curve_svg, legend, network_svg
 from fedbn.results.page.tables import edge_table, page_table, parameter_tables, site_table
@@ -173,7 +174,7 @@ def _network(content: Mapping[str, Any]) -> str:
     return _section(
         "network",
         "Network",
-        f"<p>{wider}An arrowhead stands only where the direction is determined.</p>"
+        f"<p>{wider}An arrowhead stands only where the direction is determined. {ARROWS}</p>"
         f"{_keys(content, gold)}{tools}</p>"
         f'<div class="stage"><div class="drawing" tabindex="0" role="region" '
         f'aria-label="Drawing of the network">{network_svg(content)}</div>'

@@ -9,13 +9,12 @@ they are of all sites together.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from fedbn.spreadsheet import written_cells
+from fedbn.results.rows import ConsensusRow
+from fedbn.results.written_rows import rows_text
 
 __all__ = ["LEAST", "public_content"]
 
@@ -86,16 +85,16 @@ def _without(reading: Mapping[str, Any], place: Mapping[int, int]) -> dict[str, 
 
 def _edges_of(content: Mapping[str, Any], kept: Sequence[int]) -> str:
     """consensus.csv without its rare edges; names are printable ones."""
-    from fedbn.results.page.states import BACKWARD, NONE
+    from fedbn.results.page.states import BACKWARD, NONE, OPEN
     from fedbn.results.page.svg import codes_at
+    from fedbn.results.page.tables import fraction
 
-    codes = codes_at(content, *content["chosen"])
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("from", "to", "support"))
+    codes, rows = codes_at(content, *content["chosen"]), []
     for k in kept:
-        i, j, support = content["pairs"][k][:3]
+        i, j, support, theta = content["pairs"][k][:4]
         if codes[k] != NONE:
             ends = (j, i) if codes[k] == BACKWARD else (i, j)
-            writer.writerow(written_cells((*(content["names"][v] for v in ends), support)))
-    return out.getvalue()
+            directed = "open" if codes[k] == OPEN else "compelled"
+            parent, child = (content["names"][v] for v in ends)
+            rows.append(ConsensusRow(parent, child, directed, support, theta=fraction(theta)))
+    return rows_text(ConsensusRow, rows)

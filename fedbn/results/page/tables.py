@@ -76,7 +76,7 @@ def _edge_row(names: Sequence[str], row: Sequence[Any], code: int) -> list[Any]:
     i, j, support, theta, psi = row[:5]
     if code == BACKWARD:
         i, j = j, i
-    direction = "open" if code == OPEN else "determined"
+    direction = "open" if code == OPEN else "compelled"
     return [names[i], names[j], direction, support, theta, fraction(theta), psi, fraction(psi)]
 
 

@@ -30,9 +30,8 @@ def sentences(facts: Mapping[str, Any], dag: DAG, run: Mapping[str, Any]) -> lis
     clients, opened = int(facts.get("clients", 0)), facts.get("open_directions")
     if opened is None:
         opened = list(directed_words(dag).values()).count("open")
-    who = f"{count_of(clients, 'site')} agreed on" if clients else "The inputs give"
     found = [
-        f"{who} a network of {count_of(dag.n, 'variable')} and "
+        f"{_whose(clients, facts.get('agreeing'))} a network of {count_of(dag.n, 'variable')} and "
         f"{count_of(dag.n_edges, 'edge')}{_open_words(opened, dag.n_edges)}.",
         _certificate(float(facts["mean_smhd"]), float(facts["lower_bound"])),
     ]
@@ -43,6 +42,15 @@ def sentences(facts: Mapping[str, Any], dag: DAG, run: Mapping[str, Any]) -> lis
         words_of = privacy.get("words") or "differentially private"
         found.append(f"The structures of the sites are {words_of}.")
     return found
+
+
+def _whose(clients: int, agreeing: int | None) -> str:
+    """The beginning of the first sentence: sites agree only where all sent this very class."""
+    if not clients:
+        return "The inputs give"
+    if agreeing == clients > 1:
+        return f"{count_of(clients, 'site')} agree on"
+    return f"The consensus of {count_of(clients, 'site')} is"
 
 
 def _open_words(opened: int, edges: int) -> str:

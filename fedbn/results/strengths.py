@@ -1,0 +1,136 @@
+"""How sure every pair of variables is: one table of all that a run knows of its edges."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedbn.arrays import Floats
+from fedbn.bounded_file import read_bounded
+from fedbn.consensus.strength import site_interval
+from fedbn.consensus.votes import Votes, votes_of
+from fedbn.errors import ResultsError
+from fedbn.fusion.inputs import merge_inputs
+from fedbn.graphs.averaging import averaged_dag, significance_threshold
+from fedbn.graphs.dag import DAG
+from fedbn.results.outcome import Outcome
+from fedbn.results.rows import edge_rows
+from fedbn.spreadsheet import read_cell
+from fedbn.whole_file import write_whole
+
+__all__ = ["FILE", "StrengthRow", "strength_rows", "vote_above_threshold", "write_posterior"]
+
+FILE = "strengths.csv"
+
+
+@dataclass(frozen=True)
+class StrengthRow:
+    """One pair that a structure joins; None where a measure is not known.
+
+    `sites` of `of` sites have a structure that joins it; `low` and `high` are the exact 95 %
+    interval of that share. `bootstrap` and `credible` are the mean share within the sites that sent
+    resampled, or credible, structures. `posterior` is the share by counts of all sites' rows, see
+    `fedbn parameters --average`.
+    """
+
+    parent: str
+    child: str
+    in_consensus: bool
+    directed: str
+    sites: int
+    of: int
+    low: float
+    high: float
+    bootstrap: float | None
+    credible: float | None
+    posterior: float | None
+
+
+def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[StrengthRow, ...]:
+    """One row per pair that a structure joins, as in edges.csv; no votes instead of structures."""
+    learner, sites = settings.get("learner"), len(outcome.clients)
+    shares, names = _shares_within(outcome), outcome.consensus.dag.names
+    rows = []
+    for edge in edge_rows(outcome):
+        joining = len(edge.supporters)
+        if not joining:
+            continue
+        low, high = site_interval(joining, sites)
+        share = float(shares[names.index(edge.parent), names.index(edge.child)])
+        rows.append(
+            StrengthRow(
+                parent=edge.parent,
+                child=edge.child,
+                in_consensus=edge.in_consensus,
+                directed=edge.directed,
+                sites=joining,
+                of=sites,
+                low=low,
+                high=high,
+                bootstrap=share if learner == "bootstrap" else None,
+                credible=share if learner == "credible" else None,
+                posterior=None,
+            )
+        )
+    return tuple(rows)
+
+
+def _shares_within(outcome: Outcome) -> Floats:
+    """[n, n]: the mean over sites of the weighted share of its own structures that join a pair."""
+    n = outcome.consensus.dag.n
+    found = np.zeros((n, n))
+    for client in outcome.clients:
+        total = sum(client.shares)
+        for dag, share in zip(client.dags, client.shares, strict=True):
+            found += float(share / total) * (dag.adjacency | dag.adjacency.T)
+    return found / len(outcome.clients)
+
+
+def vote_above_threshold(outcome: Outcome) -> tuple[Fraction, DAG]:
+    """bnlearn's `inclusion.threshold` of the supports, and the DAG of the edges above it."""
+    votes = outcome.votes or _votes(outcome)
+    found = significance_threshold(votes.arcs, votes.total)
+    return found, averaged_dag(votes.names, votes.arcs, votes.total)
+
+
+def write_posterior(folder: Path, weighted: Sequence[tuple[DAG, float]]) -> None:
+    """Fill the column `posterior` of a folder's strengths.csv, if there is one.
+
+    Parameters
+    ----------
+    weighted : structures with weights that sum to 1.
+
+    Raises
+    ------
+    ResultsError : the file is not as fedbn wrote it, or cannot be written.
+    """
+    file = folder / FILE
+    if not file.is_file():
+        return
+    header, *rows = csv.reader(io.StringIO(read_bounded(file).decode("utf-8"), newline=""))
+    if header != [column.name for column in fields(StrengthRow)]:
+        raise ResultsError(f"{file} is not as fedbn wrote it: its columns are {header}")
+    at = header.index("posterior")
+    for row in rows:
+        a, b = (read_cell(cell) for cell in row[:2])
+        row[at] = repr(math.fsum(w for dag, w in weighted if _joins(dag, a, b)))
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([header, *rows])
+    write_whole(file, out.getvalue())
+
+
+def _joins(dag: DAG, a: str, b: str) -> bool:
+    i, j = dag.names.index(a), dag.names.index(b)
+    return bool(dag.adjacency[i, j] or dag.adjacency[j, i])
+
+
+def _votes(outcome: Outcome) -> Votes:
+    return votes_of(merge_inputs(outcome.dags, outcome.shares))

@@ -1,0 +1,1 @@
+"""The study of strengths: of edges said to be so sure, how many are true."""

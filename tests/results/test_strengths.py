@@ -1,0 +1,71 @@
+"""strengths.csv against what is counted by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+from fedbn.errors import ResultsError
+from fedbn.graphs.dag import DAG
+from fedbn.results.outcome import Client
+from fedbn.results.report import write_results
+from fedbn.results.strengths import strength_rows, write_posterior
+from fedbn.results.summary import summarise
+from tests import naive
+from tests.results.test_consensus_rows import outcome_of
+from tests.strategies import dag_lists
+
+GES = {"learner": "ges", "score": "bdeu"}
+
+
+@settings(max_examples=20)
+@given(dag_lists(min_nodes=2, max_nodes=4, max_dags=4))
+def test_every_pair_that_a_site_joins(inputs: list[DAG]) -> None:
+    outcome = outcome_of(inputs, [1] * len(inputs))
+    rows = {frozenset((row.parent, row.child)): row for row in strength_rows(outcome, GES)}
+    names = outcome.consensus.dag.names
+    count = sum(naive.skeleton(dag.reorder(names)).astype(int) for dag in inputs)
+    wanted = {
+        frozenset((names[i], names[j])): count[i, j]
+        for i in range(len(names))
+        for j in range(i)
+        if count[i, j]
+    }
+    assert {pair: row.sites for pair, row in rows.items()} == wanted
+    for row in rows.values():
+        assert row.of == len(inputs)
+        assert row.bootstrap is row.credible is row.posterior is None
+    supports = [int(count[i, j]) for i in range(len(names)) for j in range(i)]
+    half = [each for each in supports if 2 * each <= len(inputs)]
+    expected = Fraction(max(half) if half else min(supports), len(inputs))
+    assert summarise(outcome).inclusion_threshold == expected
+
+
+def test_shares_within_sites() -> None:
+    chain, short = DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("abc", ["ab"])
+    outcome = outcome_of([chain, chain, short], [1, 2])
+    both = Client("s1", (chain, short), (Fraction(3, 4), Fraction(1, 4)))
+    outcome = replace(outcome, clients=(outcome.clients[0], both))
+    rows = {(r.parent, r.child): r for r in strength_rows(outcome, {"learner": "bootstrap"})}
+    assert rows["a", "b"].bootstrap == 1.0
+    assert next(r for r in rows.values() if {r.parent, r.child} == {"b", "c"}).bootstrap == 0.875
+    assert all(row.credible is None for row in rows.values())
+
+
+@pytest.mark.slow
+def test_the_posterior_is_filled_in_later(tmp_path: Path) -> None:
+    chain = DAG.from_edges(("=a", "b", "c"), [("=a", "b"), ("b", "c")])
+    short = DAG.from_edges(("=a", "b", "c"), [("=a", "b")])
+    out = write_results(outcome_of([chain, short], [1, 1]), tmp_path / "o", run={}, figures=False)
+    write_posterior(out, [(chain, 0.25), (short, 0.75)])
+    table = pd.read_csv(out / "strengths.csv")
+    found = {frozenset((r.parent, r.child)): r.posterior for r in table.itertuples()}
+    assert found == {frozenset(("'=a", "b")): 1.0, frozenset(("b", "c")): 0.25}
+    (out / "strengths.csv").write_text("x\n1\n")
+    with pytest.raises(ResultsError, match="is not as fedbn wrote it"):
+        write_posterior(out, [(chain, 1.0)])
