@@ -128,7 +128,13 @@ def run_and_write(grid: Grid, experiment: Experiment, run_id: int = 0) -> None:
     LOG.info("the results of run %s are in %s", run_id, folder)
 
 
-def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = None) -> Federated:
+def federate(
+    grid: Grid,
+    experiment: Experiment,
+    *,
+    progress: Progress | None = None,
+    name: str | None = None,
+) -> Federated:
     """Handshake, rounds, result.
 
     Parameters
@@ -136,6 +142,7 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
     grid : where the clients are.
     experiment : the settings.
     progress : of the fusion.
+    name : of the run under secure sums, as `secure_federation` has it.
 
     Raises
     ------
@@ -151,7 +158,7 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
     if experiment.consensus.aggregation != "open":
         shaken = handshake(grid, experiment, None)
         timeout = experiment.federation.reply_seconds or DAY
-        summed, fitted, seconds = secure_federation(grid, shaken, experiment, timeout)
+        summed, fitted, seconds = secure_federation(grid, shaken, experiment, timeout, name)
         told = (fitted.network, fitted.sources) if fitted is not None else (None, None)
         return Federated(summed, seconds, *told)
     with hold(experiment):

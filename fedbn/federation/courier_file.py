@@ -160,12 +160,9 @@ class Sealed:
     digest: str
     data: bytes
 
-    def require_signed(self, key: PublicKey, owner: str) -> None:
-        """Raise MessageError unless `owner`, whose key it is, wrote it like this."""
-        if not is_signed(key, self.signature, _signed(self.kind, self.body)):
-            raise MessageError(
-                f"{self.source} is not as {owner} signed it: it was changed, or another key signed"
-            )
+    def is_by(self, key: PublicKey) -> bool:
+        """Whether the owner of the key wrote it like this."""
+        return is_signed(key, self.signature, _signed(self.kind, self.body))
 
 
 def seal(kind: str, body: bytes, signer: Signer) -> bytes:

@@ -9,7 +9,6 @@ that its SuperNode would have; the server has the public half.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import ip_address
@@ -37,7 +36,17 @@ from fedbn.bounded_file import MAX_SETTINGS, read_bounded
 from fedbn.errors import ConfigError, MessageError
 from fedbn.wording import reason_of
 
-__all__ = ["Authority", "Signer", "fingerprint", "public_key", "server_signer", "site_signer"]
+__all__ = [
+    "Authority",
+    "PublicKey",
+    "Signer",
+    "fingerprint",
+    "is_signed",
+    "public_key",
+    "public_line",
+    "server_signer",
+    "site_signer",
+]
 
 PublicKey = EllipticCurvePublicKey
 
@@ -117,14 +126,24 @@ def site_signer(path: Path) -> Signer:
     return Signer(_private(key, path))
 
 
-def public_key(path: Path) -> PublicKey:
-    """A site's NAME.pub; raises ConfigError."""
+def public_line(path: Path) -> str:
+    """The line of a site's NAME.pub; raises ConfigError unless it is an EC public key."""
+    line = _read(path).decode("utf-8", "replace").strip()
     try:
-        key: Any = load_ssh_public_key(_read(path))
+        public_key(line)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return line
+
+
+def public_key(line: str) -> PublicKey:
+    """The key of such a line; raises ConfigError."""
+    try:
+        key: Any = load_ssh_public_key(line.encode("utf-8"))
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, PublicKey):
-        raise ConfigError(f"{path} must be an EC public key in OpenSSH's format, a site's NAME.pub")
+        raise ConfigError("a site's public key must be an EC key in OpenSSH's format")
     return key
 
 

@@ -18,6 +18,7 @@ from typer.main import get_command_name
 
 from fedbn import __version__
 from fedbn.errors import FedbnError
+from simulations.cli.couriers import courier
 from simulations.cli.credible import credible
 from simulations.cli.federations import report, simulate
 from simulations.cli.networks import networks, sample
@@ -235,6 +236,7 @@ app.command(
     ),
 )(with_quiet(keys))
 app.add_typer(site, rich_help_panel=SITES)
+app.add_typer(courier, rich_help_panel=SITES)
 app.command(
     "app",
     rich_help_panel=SITES,
