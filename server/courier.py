@@ -1,70 +1,36 @@
-"""A grid whose messages are files that people carry, for sites without a network.
+"""Grids whose messages are files that people carry, for sites without a network.
 
 The rounds of the server do not know: `CourierGrid` gives them the replies that have come, and where
 one is missing it writes the request and ends the round by `AwaitedError`. The run goes on by
 beginning anew (`fedbn.federation.courier_run`): what was answered is answered from what is kept,
 and a round that was finished comes from the checkpoint. So no message depends on anything but the
 settings, their seed, and the kept replies.
+
+`JoinedGrid` has Flower's nodes and such sites in one run. It lives as long as the server app, and
+looks for replies of both kinds.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from flwr.app import Error, Message, RecordDict
+from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
-import fedbn
-from fedbn.errors import ConfigError, MessageError, ResultsError
-from fedbn.federation.courier_file import (
-    CourierReply,
-    CourierRequest,
-    Sealed,
-    open_sealed,
-    reply_in,
-    seal,
-)
-from fedbn.federation.courier_keys import Signer, fingerprint, public_key, server_signer
-from fedbn.federation.courier_run import (
-    ANSWERED,
-    AWAITED,
-    TOLD,
-    WITHOUT,
-    Asked,
-    CourierRun,
-    question_of,
-    read_run,
-)
-from fedbn.locked_file import lock
-from fedbn.whole_file import replace_file
-from fedbn.wording import reason_of
-from server.courier_records import flower_records, plain_records
-from server.handshake import REPORT
+from fedbn.errors import ConfigError, MessageError
+from fedbn.federation.courier_run import ANSWERED, AWAITED, Asked
+from fedbn.federation.settings import Experiment
+from server.courier_folder import ONE_WAY, CourierFolder, begin_folder, new_run, open_folder
+from server.replies import LOG
 
-__all__ = [
-    "FILE",
-    "AwaitedError",
-    "CourierFolder",
-    "CourierGrid",
-    "RoundDoneError",
-    "begin_folder",
-    "open_folder",
-]
+__all__ = ["AwaitedError", "CourierGrid", "JoinedGrid", "RoundDoneError", "with_couriers"]
 
-FILE = "courier.json"
-"""The run, in its folder."""
-
-FIRST_NODE = 2
-"""Sites are numbered from here in the order of their names, as nodes of a simulation are."""
-
-ONE_WAY = (REPORT,)
-"""Kinds of messages that a site is only told: nobody waits for the receipt."""
+LIVE_DAYS = 90
+"""How long sites keep a run that has nodes, too."""
 
 
 class AwaitedError(Exception):
@@ -73,168 +39,6 @@ class AwaitedError(Exception):
 
 class RoundDoneError(Exception):
     """A round was finished in this process: what comes next is asked from the checkpoint."""
-
-
-class CourierFolder:
-    """The files of a run, at the server.
-
-    Attributes
-    ----------
-    path : the folder.
-    run : what is asked; every change is on disk before the method ends.
-    """
-
-    def __init__(self, path: Path, run: CourierRun, signer: Signer) -> None:
-        self.path = path
-        self.run = run
-        self._signer = signer
-
-    @property
-    def nodes(self) -> Mapping[int, str]:
-        """Node id -> site."""
-        return dict(enumerate(sorted(self.run.sites), start=FIRST_NODE))
-
-    def keep(self, run: CourierRun) -> None:
-        """Write the run; raises ResultsError."""
-        _write(self.path / FILE, run.to_text().encode("utf-8"))
-        self.run = run
-
-    def ask(self, messages: Sequence[tuple[str, Message]]) -> None:
-        """Write the requests to sites that have not been asked this; all get one number."""
-        number, run = self.run.next_number(), self.run
-        for site, message in messages:
-            records, kind = plain_records(message.content), message.metadata.message_type
-            question = question_of(kind, records)
-            if run.find(site, question) is not None:
-                continue
-            request = CourierRequest(
-                run=run.run,
-                number=number,
-                site=site,
-                key=fingerprint(public_key(run.sites[site])),
-                kind=kind,
-                fedbn=run.fedbn,
-                until=run.until,
-                settings=run.settings,
-                records=records,
-            )
-            data = seal("request", request.to_body(), self._signer)
-            state = TOLD if kind in ONE_WAY else AWAITED
-            digest = hashlib.sha256(data).hexdigest()
-            asked = Asked(number, site, kind, question, digest, state=state)
-            _write(self.request_file(asked), data)
-            run = run.ask(asked)
-        if run != self.run:
-            self.keep(run)
-
-    def request_file(self, asked: Asked) -> Path:
-        """Where a request is, as long as it is awaited."""
-        return self.path / "requests" / f"{asked.name}.request.fedbn"
-
-    def known(self, site: str, message: Message) -> Asked | None:
-        """The question that a message to a site is, if it was asked."""
-        records, kind = plain_records(message.content), message.metadata.message_type
-        return self.run.find(site, question_of(kind, records))
-
-    def reply_to(self, message: Message, asked: Asked) -> Message:
-        """The kept reply to a message, as Flower would bring it."""
-        reply = self._read(open_sealed(self._kept(asked), "reply"))
-        if reply.records is None:
-            return Message(Error(reply.code, reply.reason), reply_to=message)
-        return Message(flower_records(reply.records), reply_to=message)
-
-    def take(self, files: Iterable[Path]) -> list[Asked]:
-        """Take replies; returns the questions that they answer.
-
-        All are looked at before the first is taken. A file that was taken before is passed over.
-
-        Raises
-        ------
-        MessageError : a file is torn or changed, signed by another key, or answers nothing that
-            this run has asked and still waits for.
-        ResultsError : one cannot be kept.
-        """
-        found: dict[str, tuple[Asked, Sealed]] = {}
-        for file in files:
-            sealed = open_sealed(file, "reply")
-            asked = self._question(sealed, self._read(sealed))
-            if asked.state in (AWAITED, TOLD) and asked.name not in found:
-                found[asked.name] = asked, sealed
-            elif asked.name in found and found[asked.name][1].digest != sealed.digest:
-                raise MessageError(
-                    f"{file} and {found[asked.name][1].source} are two replies of {asked.site} to "
-                    f"one request: take one of them away"
-                )
-        for asked, sealed in found.values():
-            _write(self._kept(asked), sealed.data)
-            self.keep(self.run.settle(asked, ANSWERED, sealed.digest))
-            self._put_away(asked)
-        return [asked for asked, _ in found.values()]
-
-    def go_without(self, sites: Iterable[str]) -> None:
-        """Wait no longer for what sites are asked now; raises ConfigError if they are not."""
-        before, run = self.run.awaited, self.run
-        for site in sites:
-            run = run.give_up(site)
-        self.keep(run)
-        for asked in before:
-            if asked not in run.awaited:
-                self._put_away(asked)
-
-    def finish(self, results: Path) -> None:
-        """Say where the results are."""
-        self.keep(replace(self.run, results=str(results)))
-
-    def waiting_files(self) -> list[Path]:
-        """The files in the folder of replies."""
-        folder = self.path / "replies"
-        try:
-            return sorted(each for each in folder.iterdir() if not each.name.startswith("."))
-        except OSError as error:
-            raise ResultsError(f"cannot read {folder}: {reason_of(error)}") from None
-
-    def _read(self, sealed: Sealed) -> CourierReply:
-        """The reply of a file that one of the sites has signed; raises MessageError."""
-        keys = self.run.sites.items()
-        owner = next((site for site, line in keys if sealed.is_by(public_key(line))), None)
-        if owner is None:
-            raise MessageError(
-                f"{sealed.source} is not as a site of this run signed it: it was changed, or the "
-                "key is another one"
-            )
-        reply = reply_in(sealed)
-        if reply.site != owner:
-            raise MessageError(f"{sealed.source} says {reply.site!r}, but {owner} signed it")
-        return reply
-
-    def _question(self, sealed: Sealed, reply: CourierReply) -> Asked:
-        """The question that a reply answers; raises MessageError."""
-        if reply.run != self.run.run:
-            raise MessageError(f"{sealed.source} is of run {reply.run}, this is run {self.run.run}")
-        asked = self.run.request_to(reply.site, reply.number)
-        if asked is None or asked.request != reply.request:
-            raise MessageError(
-                f"{sealed.source} answers another request {reply.number} than this run has sent to "
-                f"{reply.site}"
-            )
-        if asked.state == WITHOUT:
-            raise MessageError(
-                f"{sealed.source} came too late: the run went on without {reply.site}'s reply to "
-                f"request {reply.number}"
-            )
-        if asked.state == ANSWERED and asked.reply != sealed.digest:
-            raise MessageError(
-                f"{sealed.source} is a second reply of {reply.site} to request {reply.number}: the "
-                "first counts"
-            )
-        return asked
-
-    def _kept(self, asked: Asked) -> Path:
-        return self.path / "kept" / f"{asked.name}.reply.fedbn"
-
-    def _put_away(self, asked: Asked) -> None:
-        with suppress(OSError):
-            self.request_file(asked).unlink()
 
 
 class CourierGrid(Grid):
@@ -286,7 +90,7 @@ class CourierGrid(Grid):
             assert asked is not None
             message.metadata.__dict__["_message_id"] = asked.name  # Flower's SuperLink does so
             self._sent[asked.name] = message
-            waits = asked.state != WITHOUT and asked.kind not in ONE_WAY
+            waits = asked.state in (AWAITED, ANSWERED) and asked.kind not in ONE_WAY
             ids.append(asked.name if waits else "")
         return ids
 
@@ -313,51 +117,124 @@ class CourierGrid(Grid):
             raise AwaitedError
         return replies
 
+    def give_up_others(self, messages: Iterable[Message]) -> None:
+        """Wait no longer for anything but what these messages ask."""
+        asked = [self._known(message) for message in messages]
+        late = [each for each in self._folder.run.awaited if each not in asked]
+        self._folder.give_up(late)
+
     def _known(self, message: Message) -> Asked | None:
         site = self._folder.nodes[message.metadata.dst_node_id]
         return self._folder.known(site, message)
 
 
-def begin_folder(path: Path, run: CourierRun) -> None:
-    """Make the folder of a run; raises ConfigError if there is one, ResultsError."""
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise ConfigError(f"{path} must be a new folder or an empty one")
-    server_signer(Path(run.keys))
-    try:
-        for name in ("requests", "replies", "kept"):
-            (path / name).mkdir(parents=True)
-    except OSError as error:
-        raise ResultsError(f"cannot make {path}: {reason_of(error)}") from None
-    _write(path / FILE, run.to_text().encode("utf-8"))
+class JoinedGrid(Grid):
+    """Flower's nodes and sites by courier in one run.
+
+    Every look for replies takes the new files of the folder of replies; a wrong one is named in the
+    log, once. What a site was asked before is late as soon as something else is asked.
+
+    Parameters
+    ----------
+    grid : that of the nodes.
+    folder : of the run's files.
+    """
+
+    def __init__(self, grid: Grid, folder: CourierFolder) -> None:
+        self._nodes = grid
+        self._folder = folder
+        self._couriers = CourierGrid(folder)
+        self._seen: set[tuple[str, tuple[int, int] | None]] = set()
+        self._by_file: set[str] = set()
+
+    def get_node_ids(self) -> Iterable[int]:
+        """The connected nodes, and all sites by courier."""
+        return [*self._couriers.get_node_ids(), *self._nodes.get_node_ids()]
+
+    def set_run(self, run: Any) -> None:
+        """As the nodes' grid does."""
+        self._nodes.set_run(run)
+
+    @property
+    def run(self) -> Any:
+        """As the nodes' grid has it."""
+        return self._nodes.run
+
+    def create_message(
+        self,
+        content: RecordDict,
+        message_type: str,
+        dst_node_id: int,
+        group_id: str,
+        ttl: float | None = None,
+    ) -> Message:
+        """As the nodes' grid does."""
+        return self._nodes.create_message(content, message_type, dst_node_id, group_id, ttl)
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        """Send to the nodes, and write the files of the others."""
+        sent = list(messages)
+        files = [each for each in sent if each.metadata.dst_node_id in self._folder.nodes]
+        self._couriers.give_up_others(files)
+        ids = list(self._couriers.push_messages(files))
+        self._by_file.update(ids)
+        for asked in self._folder.run.awaited:
+            LOG.info("to be carried: %s", self._folder.request_file(asked))
+        others = [each for each in sent if each.metadata.dst_node_id not in self._folder.nodes]
+        pushed, written = iter(list(self._nodes.push_messages(others))), iter(ids)
+        return [
+            next(written if each.metadata.dst_node_id in self._folder.nodes else pushed, "")
+            for each in sent
+        ]
+
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
+        """The replies that are there, of both kinds."""
+        keys = list(message_ids)
+        by_file = [key for key in keys if key in self._by_file]
+        others = [key for key in keys if key not in self._by_file]
+        if by_file:
+            self._take()
+        found = list(self._couriers.pull_messages(by_file))
+        return [*found, *(self._nodes.pull_messages(others) if others else ())]
+
+    def send_and_receive(
+        self, messages: Iterable[Message], *, timeout: float | None = None
+    ) -> Iterable[Message]:
+        """The grid that waits (`server.awaited.WatchedGrid`) pushes and pulls itself."""
+        raise NotImplementedError("a joined grid must be watched")
+
+    def _take(self) -> None:
+        for file in self._folder.waiting_files():
+            seen = file.name, _stamp(file)
+            if seen not in self._seen:
+                self._seen.add(seen)
+                try:
+                    self._folder.take([file])
+                except MessageError as error:
+                    LOG.warning("refused: %s", error)
 
 
 @contextmanager
-def open_folder(path: Path) -> Iterator[CourierFolder]:
-    """The folder of a run, which no other process goes on with meanwhile.
+def with_couriers(grid: Grid, experiment: Experiment, run_id: int) -> Iterator[Grid]:
+    """The grid, joined by the sites that the setting `couriers` names, if it names some.
 
     Raises
     ------
-    ConfigError : there is none, another process goes on with it, or the server's key is not there.
-    ResultsError, MessageError : as `read_run`.
+    ConfigError : it is not said where their files and keys are, the folder is in use, or a key is
+        not there.
+    ResultsError : the folder cannot be written.
     """
-    read_run(path / FILE, fedbn.__version__)  # before a file is made in what is no such folder
-    try:
-        handle = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise ResultsError(f"cannot write in {path}: {reason_of(error)}") from None
-    try:
-        _lock(handle, path)
-        run = read_run(path / FILE, fedbn.__version__)
-        yield CourierFolder(path, run, server_signer(Path(run.keys)))
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int, path: Path) -> None:
-    try:
-        lock(handle, wait=False)
-    except BlockingIOError:
-        raise ConfigError(f"another process goes on with {path} just now") from None
+    settings = experiment.federation
+    if not settings.couriers:
+        yield grid
+        return
+    if settings.courier_dir is None or settings.courier_keys is None:
+        raise ConfigError("couriers need a courier-dir for their files, and courier-keys")
+    folder = Path(settings.courier_dir)
+    end = datetime.now(UTC) + timedelta(days=LIVE_DAYS)
+    begin_folder(folder, new_run(experiment, run_id, Path(settings.courier_keys), end))
+    with open_folder(folder) as opened:
+        yield JoinedGrid(grid, opened)
 
 
 def _stamp(file: Path | None) -> tuple[int, int] | None:
@@ -367,10 +244,3 @@ def _stamp(file: Path | None) -> tuple[int, int] | None:
     except OSError:
         return None
     return None if status is None else (status.st_ino, status.st_mtime_ns)
-
-
-def _write(file: Path, data: bytes) -> None:
-    try:
-        replace_file(file, data, mode=0o600)
-    except OSError as error:
-        raise ResultsError(f"cannot write {file}: {reason_of(error)}") from None

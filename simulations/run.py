@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from clients.divided_table import Simulation
 from clients.local_data import simulation, with_found_cuts
+from fedbn.errors import ConfigError
 from fedbn.extras import require_installed
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config
@@ -78,6 +79,8 @@ def run_experiment(
         Whatever is wrong with the input or goes wrong in the run; both engines raise the same.
     """
     one_of("engine", experiment.engine, ENGINES)
+    if experiment.federation.couriers:
+        raise ConfigError("couriers are for sites with tables of their own: see fedbn courier")
     say = notify or (lambda _: None)
     say("making the clients' tables")
     began = time.monotonic()

@@ -134,17 +134,14 @@ class CourierRun:
         after = replace(asked, state=state, reply=reply)
         return replace(self, asked=tuple(after if e == asked else e for e in self.asked))
 
-    def give_up(self, site: str) -> CourierRun:
-        """The run without waiting for a site; raises ConfigError if it is not awaited."""
+    def awaited_from(self, site: str) -> tuple[Asked, ...]:
+        """The questions that a site is awaited with; raises ConfigError if there is none."""
         if site not in self.sites:
             raise ConfigError(f"--without must be one of {', '.join(self.sites)}, not {site!r}")
-        awaited = [each for each in self.awaited if each.site == site]
+        awaited = tuple(each for each in self.awaited if each.site == site)
         if not awaited:
             raise ConfigError(f"--without {site}: nothing is awaited from it")
-        after = self
-        for each in awaited:
-            after = after.settle(each, WITHOUT)
-        return after
+        return awaited
 
     def to_text(self) -> str:
         """The run as JSON."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from simulations.commands.courier import go_on_with, start, status_of
+from simulations.deployment.courier_commands import go_on_with, start, status_of
 from simulations.options import examples, with_quiet
 
 __all__ = ["courier"]

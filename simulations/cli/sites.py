@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from simulations.commands.courier import answer_request, forget_run
 from simulations.commands.site import new, prepare
+from simulations.deployment.courier_commands import answer_request, forget_run
 from simulations.options import examples, with_quiet
 
 __all__ = ["site"]

@@ -16,21 +16,14 @@ from flwr.supercore.task_identity import TaskIdentity
 
 import fedbn
 from fedbn.errors import ConfigError
-from fedbn.federation.courier_keys import public_line
 from fedbn.federation.courier_run import Asked, CourierRun, read_run
-from fedbn.federation.run_config import from_run_config, to_run_config
+from fedbn.federation.run_config import from_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.results.report import check_results_folder
+from fedbn.wording import count_of
 from server.checkpoint import checkpoint_file, forget
-from server.courier import (
-    FILE,
-    AwaitedError,
-    CourierFolder,
-    CourierGrid,
-    RoundDoneError,
-    begin_folder,
-    open_folder,
-)
+from server.courier import AwaitedError, CourierGrid, RoundDoneError
+from server.courier_folder import FILE, CourierFolder, begin_folder, new_run, open_folder
 from server.server_app import Federated, federate, of_run, write_folder
 
 __all__ = ["Step", "begin", "go_on", "look"]
@@ -70,30 +63,17 @@ def begin(experiment: Experiment, folder: Path, keys: Path, days: int) -> Step:
         there; the folder is in use.
     ResultsError : the folder cannot be written. Others as `federate`.
     """
-    sites = sorted(experiment.federation.couriers)
-    if not sites or len(set(sites)) < len(sites):
-        raise ConfigError('the run must name its sites, each once: couriers = ["north", "east"]')
     if experiment.data.is_named:
         named = [key for key, value in experiment.data.sources().items() if value]
         raise ConfigError(f"the sites of a courier run have their own tables: drop {named[0]}")
-    if len(sites) < experiment.consensus.min_replies:
-        raise ConfigError(
-            f"min-replies is {experiment.consensus.min_replies}, but there are {len(sites)} sites"
-        )
+    count, least = len(experiment.federation.couriers), experiment.consensus.min_replies
+    if count < least:
+        raise ConfigError(f"min-replies is {least}, but there are {count_of(count, 'courier')}")
     if experiment.output.resume:
         raise ConfigError("a courier run is resumed by fedbn courier continue, not by resume")
-    lines = {site: public_line(keys / f"{site}.pub") for site in sites}
-    if len({line.split()[1] for line in lines.values()}) < len(sites):
-        raise ConfigError("every site must have a key of its own")
-    run = CourierRun(
-        run=str(1 + secrets.randbelow(2**62)),
-        fedbn=fedbn.__version__,
-        until=(datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds"),
-        masks=secrets.token_hex(16),
-        settings=to_run_config(_with_files(experiment, folder)),
-        sites=lines,
-        keys=str(keys.absolute()),
-    )
+    end = datetime.now(UTC) + timedelta(days=days)
+    run_id = 1 + secrets.randbelow(2**62)
+    run = new_run(_with_files(experiment, folder), run_id, keys, end)
     begin_folder(folder, run)
     return go_on(folder)
 
