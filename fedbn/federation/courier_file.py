@@ -4,9 +4,10 @@
     {"bytes": 5120, "certificate": "...", "signature": "..."}
     {"run": "...", "number": 1, "site": "north", ...}
 
-The third part, JSON to the end of the file, is signed together with the first line. Its values are
-those of Flower's records and of no other type; bytes and arrays are base64. Whoever carries a file
-can read it. Nothing in it is run, and nothing of it is used before its signature is checked.
+The third part, JSON to the end of the file, is signed together with the kind and the certificate.
+Its values are those of Flower's records and of no other type; bytes and arrays are base64. Whoever
+carries a file can read it. Nothing in it is run, and nothing of the third part is read before its
+signature is checked.
 
 A request says for whom it is (run, number, site, the site's key), what is asked under which
 settings, and until when. A reply has the SHA-256 of the request's whole file, so that it answers
@@ -162,17 +163,14 @@ class Sealed:
 
     def is_by(self, key: PublicKey) -> bool:
         """Whether the owner of the key wrote it like this."""
-        return is_signed(key, self.signature, _signed(self.kind, self.body))
+        return is_signed(key, self.signature, _signed(self.kind, self.certificate, self.body))
 
 
 def seal(kind: str, body: bytes, signer: Signer) -> bytes:
     """The bytes of a file."""
-    head = {
-        "bytes": len(body),
-        "certificate": signer.certificate,
-        "signature": b64encode(signer.sign(_signed(kind, body))).decode("ascii"),
-    }
-    return b"\n".join((f"{FORMAT} {kind}".encode("ascii"), _json_bytes(head), body))
+    signature = signer.sign(_signed(kind, signer.certificate, body))
+    head = _head(len(body), signer.certificate, signature)
+    return b"\n".join((f"{FORMAT} {kind}".encode("ascii"), head, body))
 
 
 def open_sealed(path: str | Path, kind: str) -> Sealed:
@@ -192,6 +190,8 @@ def open_sealed(path: str | Path, kind: str) -> Sealed:
     try:
         head = _object(json_value(second[:MAX_HEAD], **_STRICT), _HEAD)
         signature = b64decode(head["signature"], validate=True)
+        if second != _head(head["bytes"], head["certificate"], signature):
+            raise ValueError("it must be as fedbn writes it")
     except ValueError as error:
         raise MessageError(f"{path} is torn or changed: its second line: {error}") from None
     if len(body) != head["bytes"]:
@@ -364,8 +364,13 @@ def _json_bytes(content: Mapping[str, Any]) -> bytes:
     return text.encode("utf-8")
 
 
-def _signed(kind: str, body: bytes) -> bytes:
-    return f"{FORMAT} {kind}\n".encode("ascii") + body
+def _head(size: int, certificate: str, signature: bytes) -> bytes:
+    head = {"bytes": size, "certificate": certificate, "signature": _text(signature)}
+    return _json_bytes(head)
+
+
+def _signed(kind: str, certificate: str, body: bytes) -> bytes:
+    return f"{FORMAT} {kind}\n{certificate}\n".encode() + body
 
 
 def _text(data: bytes) -> str:
