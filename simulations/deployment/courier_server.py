@@ -66,14 +66,14 @@ def begin(experiment: Experiment, folder: Path, keys: Path, days: int) -> Step:
     if experiment.data.is_named:
         named = [key for key, value in experiment.data.sources().items() if value]
         raise ConfigError(f"the sites of a courier run have their own tables: drop {named[0]}")
-    count, least = len(experiment.federation.couriers), experiment.consensus.min_replies
-    if count < least:
-        raise ConfigError(f"min-replies is {least}, but there are {count_of(count, 'courier')}")
     if experiment.output.resume:
         raise ConfigError("a courier run is resumed by fedbn courier continue, not by resume")
     end = datetime.now(UTC) + timedelta(days=days)
     run_id = 1 + secrets.randbelow(2**62)
     run = new_run(_with_files(experiment, folder), run_id, keys, end)
+    count, least = len(run.sites), experiment.consensus.min_replies
+    if count < least:
+        raise ConfigError(f"min-replies is {least}, but there are {count_of(count, 'courier')}")
     begin_folder(folder, run)
     return go_on(folder)
 

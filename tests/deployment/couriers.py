@@ -7,10 +7,14 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+import numpy as np
+
+from fedbn.data.tables import write_schema, write_table
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
+from fedbn.networks.catalog import load_network
 from server.server_app import run_and_write
 from simulations.deployment.courier_server import Step, begin, go_on
 from simulations.deployment.courier_site import Answered, answer
@@ -35,6 +39,17 @@ server = "{server}"
 """
 
 Change = Callable[[str], str]
+
+
+def write_tables(folder: Path) -> dict[str, Path]:
+    """Site -> its table of five columns; states.json with the agreed states lies beside them."""
+    folder.mkdir()
+    network = load_network("cancer")
+    paths = {site: folder / f"{site}.csv" for site in ("east", "north", "south")}
+    for seed, path in enumerate(paths.values()):
+        write_table(network.sample(300, np.random.default_rng(seed)), path)
+    write_schema(network.schema, folder / "states.json")
+    return paths
 
 
 class Couriers:

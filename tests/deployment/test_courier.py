@@ -13,12 +13,10 @@ import numpy as np
 import pytest
 from flwr.app import Message
 
-from fedbn.data.tables import write_schema, write_table
 from fedbn.errors import ConfigError, QuorumError, SchemaError
 from fedbn.federation.disclosure_log import log_beside, read_log
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
-from fedbn.networks.catalog import load_network
 from fedbn.privacy.ledger import Ledger, ledger_beside
 from server.server_app import of_run, run_and_write
 from simulations.deployment.courier_server import go_on, look
@@ -26,7 +24,7 @@ from simulations.deployment.courier_site import answer, forget
 from simulations.deployment.executor import site_config
 from simulations.in_process_grid import InProcessGrid
 from tests.deployment.conftest import SITES, Simulated
-from tests.deployment.couriers import Couriers, contents
+from tests.deployment.couriers import Couriers, contents, write_tables
 
 ONCE = Experiment.of(min_replies=2)
 OPEN = ONCE.change(rounds_limit=2, choose="climb", count_rounds=2, parameters="federated")
@@ -41,12 +39,7 @@ def _no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Site -> its table of five columns; the agreed states lie beside them."""
-    folder, network = tmp_path_factory.mktemp("small"), load_network("cancer")
-    paths = {site: folder / f"{site}.csv" for site in SITES}
-    for seed, path in enumerate(paths.values()):
-        write_table(network.sample(300, np.random.default_rng(seed)), path)
-    write_schema(network.schema, folder / "states.json")
-    return paths
+    return write_tables(tmp_path_factory.mktemp("courier") / "small")
 
 
 @pytest.fixture
@@ -63,6 +56,7 @@ def kept(couriers: Couriers, site: str) -> Path:
     return couriers.folder / site / f"{site}.csv.courier" / look(couriers.run).run.run
 
 
+@pytest.mark.slow
 def test_structures_counts_and_parameters_by_hand_give_the_bytes_of_the_network(
     tmp_path: Path, tables: dict[str, Path], schema: str, simulated: Simulated
 ) -> None:
@@ -84,6 +78,7 @@ def test_structures_counts_and_parameters_by_hand_give_the_bytes_of_the_network(
     assert not (couriers.run / "checkpoint.json").exists()
 
 
+@pytest.mark.slow
 def test_secure_sums_by_hand_give_the_bytes_of_the_network(couriers: Couriers) -> None:
     summed = Experiment.of(aggregation="secure-sums", robust="mean", parameters="federated")
     couriers.begin(summed)
@@ -180,6 +175,7 @@ def test_a_run_is_left_and_gone_on_with_whenever_replies_come(couriers: Couriers
     assert go_on(couriers.run).run.results == str(results)
 
 
+@pytest.mark.slow
 def test_a_site_that_is_not_waited_for_is_as_a_node_that_is_late(couriers: Couriers) -> None:
     couriers.begin(OPEN)
     couriers.carry()
@@ -261,6 +257,7 @@ def test_what_a_site_keeps_is_deleted_at_the_end_or_when_it_is_told(couriers: Co
     assert place.exists()
 
 
+@pytest.mark.slow
 def test_nodes_and_couriers_in_one_run_give_the_bytes_of_nodes_alone(couriers: Couriers) -> None:
     run = OPEN.change(
         couriers=("east",),
