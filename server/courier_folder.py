@@ -34,6 +34,7 @@ from fedbn.federation.courier_keys import (
 from fedbn.federation.courier_run import (
     ANSWERED,
     AWAITED,
+    FILE,
     TOLD,
     WITHOUT,
     Asked,
@@ -49,10 +50,7 @@ from fedbn.wording import reason_of
 from server.courier_records import flower_records, plain_records
 from server.handshake import REPORT
 
-__all__ = ["FILE", "CourierFolder", "begin_folder", "new_run", "open_folder"]
-
-FILE = "courier.json"
-"""The run, in its folder."""
+__all__ = ["CourierFolder", "begin_folder", "new_run", "open_folder"]
 
 FIRST_NODE = 2
 """Sites are numbered from here in the order of their names, as nodes of a simulation are."""
@@ -278,14 +276,14 @@ def open_folder(path: Path) -> Iterator[CourierFolder]:
     ConfigError : there is none, another process goes on with it, or the server's key is not there.
     ResultsError, MessageError : as `read_run`.
     """
-    read_run(path / FILE, fedbn.__version__)  # before a file is made in what is no such folder
+    read_run(path, fedbn.__version__)  # before a file is made in what is no such folder
     try:
         handle = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise ResultsError(f"cannot write in {path}: {reason_of(error)}") from None
     try:
         _lock(handle, path)
-        run = read_run(path / FILE, fedbn.__version__)
+        run = read_run(path, fedbn.__version__)
         yield CourierFolder(path, run, server_signer(Path(run.keys)))
     finally:
         os.close(handle)

@@ -28,6 +28,7 @@ from fedbn.wording import reason_of
 __all__ = [
     "ANSWERED",
     "AWAITED",
+    "FILE",
     "TOLD",
     "WITHOUT",
     "Asked",
@@ -35,6 +36,9 @@ __all__ = [
     "question_of",
     "read_run",
 ]
+
+FILE = "courier.json"
+"""The run, in its folder."""
 
 AWAITED, ANSWERED, WITHOUT, TOLD = "awaited", "answered", "without", "told"
 """States of a question: carried, answered, given up by `--without`, and one that only tells."""
@@ -155,8 +159,8 @@ def question_of(kind: str, records: Records) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def read_run(path: Path, version: str) -> CourierRun:
-    """The run that a file holds.
+def read_run(folder: Path, version: str) -> CourierRun:
+    """The run of a folder.
 
     Raises
     ------
@@ -164,20 +168,19 @@ def read_run(path: Path, version: str) -> CourierRun:
     ConfigError : there is none.
     MessageError : another version of fedbn began it.
     """
+    path = folder / FILE
     try:
         content = json_value(read_bounded(path))
         asked = tuple(Asked(**each) for each in content.pop("asked"))
         found = CourierRun(**content, asked=asked)
     except FileNotFoundError:
-        raise ConfigError(
-            f"there is no courier run in {path.parent}: say fedbn courier start"
-        ) from None
+        raise ConfigError(f"there is no courier run in {folder}: say fedbn courier start") from None
     except OSError as error:
         raise ResultsError(f"cannot read {path}: {reason_of(error)}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ResultsError(f"{path} is not as it was written: {error}") from None
     if found.fedbn != version:
         raise MessageError(
-            f"{path.parent} was begun by fedbn {found.fedbn}, this is {version}: install the same"
+            f"{folder} was begun by fedbn {found.fedbn}, this is {version}: install the same"
         )
     return found

@@ -85,19 +85,23 @@ def _options(
 
 
 def _with_only(asked: list[str]) -> typer.Typer:
-    """The app with just the command that is asked for, if it has that one.
+    """The app with just the command, or group of commands, that is asked for, if it has that one.
 
     To make the options of all commands takes longer than to learn from a small table.
     """
     chosen = copy.copy(app)
-    chosen.registered_groups = []
+    chosen.registered_groups = [
+        group
+        for group in app.registered_groups
+        if group.typer_instance and [group.typer_instance.info.name] == asked
+    ]
     chosen.registered_commands = [
         command
         for command in app.registered_commands
         if command.callback
         and [command.name or get_command_name(command.callback.__name__)] == asked
     ]
-    return chosen if chosen.registered_commands else app
+    return chosen if chosen.registered_commands or chosen.registered_groups else app
 
 
 def main(arguments: list[str] | None = None) -> None:

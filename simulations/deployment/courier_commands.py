@@ -4,7 +4,7 @@ and `forget` at a site."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,7 @@ from fedbn.wording import count_of
 from simulations.options import Json
 
 if TYPE_CHECKING:
-    from simulations.deployment.courier_server import Step
+    from fedbn.federation.courier_run import Asked, CourierRun
 
 __all__ = ["answer_request", "forget_run", "go_on_with", "start", "status_of"]
 
@@ -81,7 +81,7 @@ def start(
         raise ConfigError("say where the keys are: --keys FOLDER, or courier-keys in RUN.toml")
     with _server_log():
         step = begin(with_absolute_paths(experiment), folder, Path(known), days)
-    _show(step, as_json=as_json)
+    _show(step.run, folder, as_json=as_json)
 
 
 def go_on_with(
@@ -110,14 +110,15 @@ def go_on_with(
 
     with _server_log():
         step = go_on(folder, replies or (), without or ())
-    _show(step, as_json=as_json)
+    _show(step.run, folder, step.taken, as_json=as_json)
 
 
 def status_of(folder: Folder, as_json: Json = False) -> None:
     """Say how far a run is: which sites are awaited with what, or where the results are."""
-    from simulations.deployment.courier_server import look
+    import fedbn
+    from fedbn.federation.courier_run import read_run
 
-    _show(look(folder), as_json=as_json)
+    _show(read_run(folder, fedbn.__version__), folder, as_json=as_json)
 
 
 def answer_request(
@@ -131,7 +132,7 @@ def answer_request(
 ) -> None:
     """Answer a request that came as a file, if it is by this site's server and for this site.
 
-    The site's file says whose requests these are: [courier] with key, authority and server. Policy,
+    The site's file says whose requests these are: in \\[courier] key, authority and server. Policy,
     contract and log are those of every run (docs/deployment.md). A request that was answered before
     gets the same reply, byte for byte; another one with its number is refused. What the run needs
     at this site is kept beside the table (TABLE.courier), until the run ends or fedbn site forget.
@@ -191,30 +192,29 @@ def _site_file(site: Path | None) -> Path:
     return found[0]
 
 
-def _show(step: Step, *, as_json: bool) -> None:
+def _show(run: CourierRun, folder: Path, taken: Sequence[Asked] = (), *, as_json: bool) -> None:
     from simulations.terminal import print_json
 
-    run, told = step.run, [each for each in step.run.asked if each.state == "told"]
     if as_json:
-        print_json(_content(step))
+        print_json(_content(run))
         return
-    if step.taken:
-        print(f"taken: {', '.join(each.name for each in step.taken)}")
+    if taken:
+        print(f"taken: {', '.join(each.name for each in taken)}")
     if run.results:
         print(f"run {run.run} has ended: its results are in {run.results}")
-    for asked in told:
+    for asked in (each for each in run.asked if each.state == "told"):
         print(f"to be told how it differs: {asked.site}, {asked.name}.request.fedbn")
     for asked in run.awaited:
         words = KINDS.get(asked.kind, asked.kind)
         print(f"awaited: {asked.site}, {words}: {asked.name}.request.fedbn")
     if run.awaited:
         print(
-            f"carry these from {step.folder / 'requests'}, put the replies into "
-            f"{step.folder / 'replies'}, then say: fedbn courier continue {step.folder}"
+            f"carry these from {folder / 'requests'}, put the replies into "
+            f"{folder / 'replies'}, then say: fedbn courier continue {folder}"
         )
 
 
-def _content(step: Step) -> dict[str, Any]:
+def _content(run: CourierRun) -> dict[str, Any]:
     def listed(state: str) -> list[dict[str, Any]]:
         return [
             {
@@ -223,14 +223,14 @@ def _content(step: Step) -> dict[str, Any]:
                 "kind": each.kind,
                 "file": f"{each.name}.request.fedbn",
             }
-            for each in step.run.asked
+            for each in run.asked
             if each.state == state
         ]
 
     return {
-        "run": step.run.run,
-        "until": step.run.until,
-        "results": step.run.results or None,
+        "run": run.run,
+        "until": run.until,
+        "results": run.results or None,
         "awaited": listed("awaited"),
         "answered": listed("answered"),
         "without": listed("without"),

@@ -14,19 +14,18 @@ from pathlib import Path
 
 from flwr.supercore.task_identity import TaskIdentity
 
-import fedbn
 from fedbn.errors import ConfigError
-from fedbn.federation.courier_run import Asked, CourierRun, read_run
+from fedbn.federation.courier_run import Asked, CourierRun
 from fedbn.federation.run_config import from_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.results.report import check_results_folder
 from fedbn.wording import count_of
 from server.checkpoint import checkpoint_file, forget
 from server.courier import AwaitedError, CourierGrid, RoundDoneError
-from server.courier_folder import FILE, CourierFolder, begin_folder, new_run, open_folder
+from server.courier_folder import CourierFolder, begin_folder, new_run, open_folder
 from server.server_app import Federated, federate, of_run, write_folder
 
-__all__ = ["Step", "begin", "go_on", "look"]
+__all__ = ["Step", "begin", "go_on"]
 
 SERVER_NODE = 1
 
@@ -38,12 +37,10 @@ class Step:
     Attributes
     ----------
     run : after the step.
-    folder : its files.
     taken : questions whose replies the step took.
     """
 
     run: CourierRun
-    folder: Path
     taken: tuple[Asked, ...] = ()
 
 
@@ -99,12 +96,7 @@ def go_on(folder: Path, replies: Sequence[Path] = (), without: Iterable[str] = (
         if not opened.run.results and not opened.run.awaited:
             _require_time(opened)
             _federate(opened)
-        return Step(opened.run, folder, tuple(taken))
-
-
-def look(folder: Path) -> Step:
-    """How far a run is; raises as `read_run`."""
-    return Step(read_run(folder / FILE, fedbn.__version__), folder)
+        return Step(opened.run, tuple(taken))
 
 
 def _require_time(opened: CourierFolder) -> None:

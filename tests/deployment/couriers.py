@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+import fedbn
 from fedbn.data.tables import write_schema, write_table
+from fedbn.federation.courier_run import CourierRun, read_run
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
@@ -81,6 +83,10 @@ class Couriers:
         self.run.parent.mkdir(exist_ok=True)
         named = experiment.change(couriers=self.sites)
         return begin(named, self.run, self.keys, days=30)
+
+    def state(self) -> CourierRun:
+        """The run as it is on disk."""
+        return read_run(self.run, fedbn.__version__)
 
     def request(self, site: str) -> Path:
         """What is to be carried to a site, once it is there."""

@@ -19,7 +19,7 @@ from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.privacy.ledger import Ledger, ledger_beside
 from server.server_app import of_run, run_and_write
-from simulations.deployment.courier_server import go_on, look
+from simulations.deployment.courier_server import go_on
 from simulations.deployment.courier_site import answer, forget
 from simulations.deployment.executor import site_config
 from simulations.in_process_grid import InProcessGrid
@@ -53,7 +53,7 @@ def log_of(couriers: Couriers, site: str) -> Path:
 
 def kept(couriers: Couriers, site: str) -> Path:
     """What a site keeps of the run."""
-    return couriers.folder / site / f"{site}.csv.courier" / look(couriers.run).run.run
+    return couriers.folder / site / f"{site}.csv.courier" / couriers.state().run
 
 
 @pytest.mark.slow
@@ -71,7 +71,7 @@ def test_structures_counts_and_parameters_by_hand_give_the_bytes_of_the_network(
     assert first.kind == "contract"
     assert told[:half] == told[half:]
     assert {"query", "train", "query.counts"} == {kind for kind, *_ in told}
-    assert {entry.run for entry in entries[:half]} == {look(couriers.run).run.run}
+    assert {entry.run for entry in entries[:half]} == {couriers.state().run}
     left = json.loads((results / "run.json").read_text())
     assert left["settings"]["couriers"] == list(SITES)
     assert (results / "consensus.bif").is_file()
@@ -115,7 +115,7 @@ def test_moments_by_hand_give_the_bytes_of_the_network(tmp_path: Path) -> None:
     couriers.begin(run)
     results = couriers.carry_all()
     assert contents(results) == contents(couriers.by_network(run))
-    assert [each.kind for each in look(couriers.run).run.asked][-1] == "query.moments"
+    assert [each.kind for each in couriers.state().asked][-1] == "query.moments"
 
 
 def test_cut_points_are_found_by_hand(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_cut_points_are_found_by_hand(tmp_path: Path) -> None:
     with pytest.raises(QuorumError) as by_network:
         couriers.by_network(run)
     assert str(by_hand.value) == str(by_network.value)
-    kinds = [each.kind for each in look(couriers.run).run.asked]
+    kinds = [each.kind for each in couriers.state().asked]
     assert kinds.count("query.histogram") >= 6
     with pytest.raises(QuorumError):  # whoever goes on is told the same again
         go_on(couriers.run)
@@ -169,7 +169,7 @@ def test_a_run_is_left_and_gone_on_with_whenever_replies_come(couriers: Couriers
         shutil.copy(couriers.reply(site), couriers.run / "replies" / f"from-{site}")
     step = go_on(couriers.run)
     assert {each.kind for each in step.run.awaited} == {"train"}
-    assert look(couriers.run).run == step.run
+    assert couriers.state() == step.run
     results = couriers.carry_all()
     assert contents(results) == contents(couriers.by_network(ONCE))
     assert go_on(couriers.run).run.results == str(results)
@@ -238,8 +238,7 @@ def test_what_a_site_keeps_is_deleted_at_the_end_or_when_it_is_told(couriers: Co
     couriers.carry()
     couriers.carry()
     request, place = couriers.folder / "old.fedbn", kept(couriers, "north")
-    first, second = couriers.run, couriers.folder / "another"
-    couriers.run = second
+    couriers.run = couriers.folder / "another"
     couriers.begin(ONCE)
     shutil.copy(couriers.request("north"), request)
     months = datetime.now(UTC) + timedelta(days=31)
@@ -247,13 +246,12 @@ def test_what_a_site_keeps_is_deleted_at_the_end_or_when_it_is_told(couriers: Co
         answer(request, couriers.file("north"), months)
     assert place.exists()
     assert answer(request, couriers.file("north")).word == ""
-    run = look(second).run.run
+    run = couriers.state().run
     assert forget(couriers.file("north"), run)
     assert not forget(couriers.file("north"), run)
     assert not place.with_name(run).exists()
     with pytest.raises(Exception, match=f"run {run} is over and forgotten at this site"):
         answer(request, couriers.file("north"))
-    assert look(first).run.results
     assert place.exists()
 
 

@@ -30,7 +30,6 @@ from fedbn.federation.courier_file import (
 )
 from fedbn.federation.courier_keys import Signer, server_signer, site_signer
 from fedbn.federation.settings import Experiment
-from simulations.deployment.courier_server import look
 from simulations.deployment.courier_site import answer
 from simulations.deployment.keys import make_keys
 from tests.deployment.couriers import SERVER, Couriers, write_tables
@@ -368,4 +367,4 @@ def test_another_process_goes_on_meanwhile(carried: Carried) -> None:
         open_folder(carried.couriers.run),
     ):
         pass
-    assert look(carried.couriers.run).run.awaited
+    assert carried.couriers.state().awaited
