@@ -189,6 +189,10 @@ class CourierFolder:
         reply = reply_in(sealed)
         if reply.site != owner:
             raise MessageError(f"{sealed.source} says {reply.site!r}, but {owner} signed it")
+        try:
+            flower_records(reply.records or {})
+        except MessageError as error:
+            raise MessageError(f"{sealed.source}: {error}") from None
         return reply
 
     def _question(self, sealed: Sealed, reply: CourierReply) -> Asked:

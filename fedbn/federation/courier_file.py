@@ -27,7 +27,7 @@ from typing import Any
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import MessageError
-from fedbn.federation.courier_keys import PublicKey, Signer, is_signed
+from fedbn.federation.courier_keys import PublicKey, Signer
 from fedbn.wording import printable, reason_of
 
 __all__ = [
@@ -163,12 +163,14 @@ class Sealed:
 
     def is_by(self, key: PublicKey) -> bool:
         """Whether the owner of the key wrote it like this."""
-        return is_signed(key, self.signature, _signed(self.kind, self.certificate, self.body))
+        return is_signed_bytes(
+            key, self.signature, _signed_bytes(self.kind, self.certificate, self.body)
+        )
 
 
 def seal(kind: str, body: bytes, signer: Signer) -> bytes:
     """The bytes of a file."""
-    signature = signer.sign(_signed(kind, signer.certificate, body))
+    signature = signer.sign(_signed_bytes(kind, signer.certificate, body))
     head = _head(len(body), signer.certificate, signature)
     return b"\n".join((f"{FORMAT} {kind}".encode("ascii"), head, body))
 
@@ -369,7 +371,7 @@ def _head(size: int, certificate: str, signature: bytes) -> bytes:
     return _json_bytes(head)
 
 
-def _signed(kind: str, certificate: str, body: bytes) -> bytes:
+def _signed_bytes(kind: str, certificate: str, body: bytes) -> bytes:
     return f"{FORMAT} {kind}\n{certificate}\n".encode() + body
 
 

@@ -215,7 +215,7 @@ def _show(run: CourierRun, folder: Path, taken: Sequence[Asked] = (), *, as_json
 
 
 def _content(run: CourierRun) -> dict[str, Any]:
-    def listed(state: str) -> list[dict[str, Any]]:
+    def in_state(state: str) -> list[dict[str, Any]]:
         return [
             {
                 "site": each.site,
@@ -231,10 +231,10 @@ def _content(run: CourierRun) -> dict[str, Any]:
         "run": run.run,
         "until": run.until,
         "results": run.results or None,
-        "awaited": listed("awaited"),
-        "answered": listed("answered"),
-        "without": listed("without"),
-        "told": listed("told"),
+        "awaited": in_state("awaited"),
+        "answered": in_state("answered"),
+        "without": in_state("without"),
+        "told": in_state("told"),
     }
 
 

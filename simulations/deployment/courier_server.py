@@ -63,11 +63,14 @@ def begin(experiment: Experiment, folder: Path, keys: Path, days: int) -> Step:
     if experiment.data.is_named:
         named = [key for key, value in experiment.data.sources().items() if value]
         raise ConfigError(f"the sites of a courier run have their own tables: drop {named[0]}")
-    if experiment.output.resume:
-        raise ConfigError("a courier run is resumed by fedbn courier continue, not by resume")
+    if experiment.output.resume or experiment.output.checkpoint:
+        raise ConfigError(
+            "a courier run has its checkpoint in its folder and is resumed by fedbn courier "
+            "continue: drop checkpoint and resume"
+        )
     end = datetime.now(UTC) + timedelta(days=days)
     run_id = 1 + secrets.randbelow(2**62)
-    run = new_run(_with_files(experiment, folder), run_id, keys, end)
+    run = new_run(experiment, run_id, keys, end)
     count, least = len(run.sites), experiment.consensus.min_replies
     if count < least:
         raise ConfigError(f"min-replies is {least}, but there are {count_of(count, 'courier')}")
@@ -109,6 +112,7 @@ def _federate(opened: CourierFolder) -> None:
     TaskIdentity.task_id, TaskIdentity.run_id = 1, int(opened.run.run)
     TaskIdentity.node_id = SERVER_NODE
     experiment = of_run(from_run_config(opened.run.settings), int(opened.run.run))
+    experiment = _with_files(experiment, opened.path)
     assert experiment.output.out_dir is not None
     check_results_folder(experiment.output.out_dir)
     while True:
@@ -132,9 +136,9 @@ def _from_checkpoint(opened: CourierFolder, experiment: Experiment) -> Federated
 
 
 def _with_files(experiment: Experiment, folder: Path) -> Experiment:
-    """The experiment with its results and its checkpoint in the run's folder, unless it says."""
-    here, output = folder.absolute(), experiment.output
+    """The experiment with its checkpoint in the run's folder, and its results unless it says."""
+    here = folder.absolute()
     return experiment.change(
-        out_dir=output.out_dir or str(here / "results"),
-        checkpoint=output.checkpoint or str(here / "checkpoint.json"),
+        out_dir=experiment.output.out_dir or str(here / "results"),
+        checkpoint=str(here / "checkpoint.json"),
     )

@@ -23,6 +23,7 @@ from simulations.deployment.courier_server import go_on
 from simulations.deployment.courier_site import answer, forget
 from simulations.deployment.executor import site_config
 from simulations.in_process_grid import InProcessGrid
+from simulations.run import run_experiment
 from tests.deployment.conftest import SITES, Simulated
 from tests.deployment.couriers import Couriers, contents, write_tables
 
@@ -289,3 +290,12 @@ def test_nodes_and_couriers_in_one_run_give_the_bytes_of_nodes_alone(couriers: C
         done.set()
         carrier.join()
     assert contents(couriers.folder / "mixed") == contents(couriers.by_network(OPEN))
+
+
+def test_where_files_and_keys_are_must_be_said(couriers: Couriers) -> None:
+    run = ONCE.change(couriers=("east",), out_dir=str(couriers.folder / "out"))
+    grid = InProcessGrid(to_run_config(run), [])
+    with pytest.raises(ConfigError, match="couriers need a courier-dir for their files"):
+        run_and_write(grid, run, 1)
+    with pytest.raises(ConfigError, match="couriers are for sites with tables of their own"):
+        run_experiment(Experiment.of(network="asia", couriers=("east",), engine="in-process"))

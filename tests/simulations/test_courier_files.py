@@ -128,6 +128,10 @@ REPLIES: dict[str, tuple[Wrong, str]] = {
         lambda c: seal("reply", b'{"run":"1","run":"2"}', c.site()),
         "a key must occur once",
     ),
+    "no record of Flower's": (
+        lambda c: c.reply_with(records={"schema": Record(values={"a": [[1]]})}),
+        "is no reply: a value must be a scalar",
+    ),
     "no number": (lambda c: seal("reply", b'{"run":NaN}', c.site()), "NaN is no number"),
 }
 
@@ -311,7 +315,8 @@ STARTS: dict[str, tuple[str, str]] = {
     "a path": ('couriers = ["../north"]', "a courier's name must be that of its key"),
     "tables": ('couriers = ["north"]\nnetwork = "asia"', "have their own tables: drop network"),
     "too few": ('couriers = ["north"]\nmin-replies = 2', "min-replies is 2, but there are 1 cour"),
-    "resumed": ('couriers = ["north"]\nresume = true', "resumed by fedbn courier continue"),
+    "resumed": ('couriers = ["north"]\nresume = true', "drop checkpoint and resume"),
+    "elsewhere": ('couriers = ["north"]\ncheckpoint = "c"', "drop checkpoint and resume"),
 }
 
 
