@@ -24,6 +24,7 @@ from flwr.serverapp import Grid
 from fedbn.errors import ConfigError, MessageError
 from fedbn.federation.courier_run import ANSWERED, AWAITED, Asked
 from fedbn.federation.settings import Experiment
+from server.awaited import PolledGrid
 from server.courier_folder import ONE_WAY, CourierFolder, begin_folder, new_run, open_folder
 from server.replies import LOG
 
@@ -128,7 +129,7 @@ class CourierGrid(Grid):
         return self._folder.known(site, message)
 
 
-class JoinedGrid(Grid):
+class JoinedGrid(PolledGrid):
     """Flower's nodes and sites by courier in one run.
 
     Every look for replies takes the new files of the folder of replies; a wrong one is named in the
@@ -141,7 +142,7 @@ class JoinedGrid(Grid):
     """
 
     def __init__(self, grid: Grid, folder: CourierFolder) -> None:
-        self._nodes = grid
+        super().__init__(grid)
         self._folder = folder
         self._couriers = CourierGrid(folder)
         self._seen: set[tuple[str, tuple[int, int] | None]] = set()
@@ -149,27 +150,7 @@ class JoinedGrid(Grid):
 
     def get_node_ids(self) -> Iterable[int]:
         """The connected nodes, and all sites by courier."""
-        return [*self._couriers.get_node_ids(), *self._nodes.get_node_ids()]
-
-    def set_run(self, run: Any) -> None:
-        """As the nodes' grid does."""
-        self._nodes.set_run(run)
-
-    @property
-    def run(self) -> Any:
-        """As the nodes' grid has it."""
-        return self._nodes.run
-
-    def create_message(
-        self,
-        content: RecordDict,
-        message_type: str,
-        dst_node_id: int,
-        group_id: str,
-        ttl: float | None = None,
-    ) -> Message:
-        """As the nodes' grid does."""
-        return self._nodes.create_message(content, message_type, dst_node_id, group_id, ttl)
+        return [*self._couriers.get_node_ids(), *self._grid.get_node_ids()]
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         """Send to the nodes, and write the files of the others."""
@@ -181,7 +162,7 @@ class JoinedGrid(Grid):
         for asked in self._folder.run.awaited:
             LOG.info("to be carried: %s", self._folder.request_file(asked))
         others = [each for each in sent if each.metadata.dst_node_id not in self._folder.nodes]
-        pushed, written = iter(list(self._nodes.push_messages(others))), iter(ids)
+        pushed, written = iter(list(self._grid.push_messages(others))), iter(ids)
         return [
             next(written if each.metadata.dst_node_id in self._folder.nodes else pushed, "")
             for each in sent
@@ -195,13 +176,7 @@ class JoinedGrid(Grid):
         if by_file:
             self._take()
         found = list(self._couriers.pull_messages(by_file))
-        return [*found, *(self._nodes.pull_messages(others) if others else ())]
-
-    def send_and_receive(
-        self, messages: Iterable[Message], *, timeout: float | None = None
-    ) -> Iterable[Message]:
-        """The grid that waits (`server.awaited.WatchedGrid`) pushes and pulls itself."""
-        raise NotImplementedError("a joined grid must be watched")
+        return [*found, *(self._grid.pull_messages(others) if others else ())]
 
     def _take(self) -> None:
         for file in self._folder.waiting_files():

@@ -27,7 +27,7 @@ from typing import Any
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import MessageError
-from fedbn.federation.courier_keys import PublicKey, Signer
+from fedbn.federation.courier_keys import PublicKey, Signer, is_signed
 from fedbn.wording import printable, reason_of
 
 __all__ = [
@@ -163,9 +163,8 @@ class Sealed:
 
     def is_by(self, key: PublicKey) -> bool:
         """Whether the owner of the key wrote it like this."""
-        return is_signed_bytes(
-            key, self.signature, _signed_bytes(self.kind, self.certificate, self.body)
-        )
+        data = _signed_bytes(self.kind, self.certificate, self.body)
+        return is_signed(key, self.signature, data)
 
 
 def seal(kind: str, body: bytes, signer: Signer) -> bytes:
