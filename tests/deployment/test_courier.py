@@ -257,7 +257,9 @@ def test_what_a_site_keeps_is_deleted_at_the_end_or_when_it_is_told(couriers: Co
 
 
 @pytest.mark.slow
-def test_nodes_and_couriers_in_one_run_give_the_bytes_of_nodes_alone(couriers: Couriers) -> None:
+def test_nodes_and_couriers_in_one_run_give_the_bytes_of_nodes_alone(
+    couriers: Couriers, caplog: pytest.LogCaptureFixture
+) -> None:
     run = OPEN.change(
         couriers=("east",),
         courier_dir=str(couriers.run.parent / "{run}"),
@@ -277,6 +279,7 @@ def test_nodes_and_couriers_in_one_run_give_the_bytes_of_nodes_alone(couriers: C
         while not done.wait(0.05):
             for file in sorted(couriers.run.glob("requests/*.fedbn")):
                 reply = couriers.run / "replies" / file.name
+                (couriers.run / "replies" / "a-junk").write_bytes(b"junk")
                 if not reply.exists():
                     data = answer(file, couriers.file("east")).data
                     (couriers.run / "replies" / ".part").write_bytes(data)
@@ -290,6 +293,9 @@ def test_nodes_and_couriers_in_one_run_give_the_bytes_of_nodes_alone(couriers: C
         done.set()
         carrier.join()
     assert contents(couriers.folder / "mixed") == contents(couriers.by_network(OPEN))
+    said = [record.getMessage() for record in caplog.records if "a-junk" in record.getMessage()]
+    assert said
+    assert all("a-junk is no file of a courier run" in line for line in said)
 
 
 def test_where_files_and_keys_are_must_be_said(couriers: Couriers) -> None:
