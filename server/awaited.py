@@ -16,7 +16,7 @@ from flwr.serverapp import Grid
 from fedbn.wording import printable
 from server.replies import LOG
 
-__all__ = ["CountedGrid", "WatchedGrid", "count_replies"]
+__all__ = ["CountedGrid", "PolledGrid", "WatchedGrid", "count_replies"]
 
 POLL_SECONDS, LONGEST_POLL = 0.5, 3.0
 """How often is looked: at first, and after a while."""

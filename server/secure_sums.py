@@ -132,11 +132,12 @@ class Cohort:
 
 
 def secure_federation(
-    grid: Grid, shaken: Handshake, experiment: Experiment, timeout: float
+    grid: Grid, shaken: Handshake, experiment: Experiment, timeout: float, name: str | None = None
 ) -> tuple[SecureResult, FittedParameters | None, float]:
     """The result of a run under secure sums, its parameters, and the CPU seconds of the server.
 
-    The parameters are None where nobody wanted them.
+    The parameters are None where nobody wanted them. `name` is the run's, by which its sites make
+    their keys: random, unless the run outlives this process and has kept it.
 
     Raises
     ------
@@ -148,7 +149,7 @@ def secure_federation(
     search = search_of(schema, len(shaken.clients), experiment)
     cohort = Cohort(grid, shaken.clients, timeout, settings.sum_retries)
     began = time.process_time()
-    run = secrets.token_hex(16)
+    run = name or secrets.token_hex(16)
     terms = terms_of(run, schema, experiment, _members(cohort, shaken, run))
     found = _drive(search, cohort, terms)
     result = result_of(found, schema, terms, shaken.state.refused, settings, cohort.cost)

@@ -39,6 +39,7 @@ from fedbn.whole_file import write_whole
 from server.awaited import CountedGrid, WatchedGrid
 from server.checkpoint import forget, hold, keep, resume
 from server.counting import choose_by_counts
+from server.courier import with_couriers
 from server.cut_points import find_cuts
 from server.handshake import Handshake, shake_hands, wait_for_nodes
 from server.parameters import Network, fit_parameters
@@ -100,13 +101,15 @@ def show_lines() -> None:
 
 
 def of_run(experiment: Experiment, run_id: int) -> Experiment:
-    """The experiment with the run's id for RUN in the paths of results and checkpoint."""
+    """The experiment with the run's id for RUN in the paths of results, checkpoint and files."""
+    output = experiment.output
     paths = {
-        name: path.replace(RUN, str(run_id))
-        for name in ("out_dir", "checkpoint")
-        if (path := getattr(experiment.output, name)) is not None
+        "out_dir": output.out_dir,
+        "checkpoint": output.checkpoint,
+        "courier_dir": experiment.federation.courier_dir,
     }
-    return experiment.change(**paths)
+    changed = {name: path.replace(RUN, str(run_id)) for name, path in paths.items() if path}
+    return experiment.change(**changed)
 
 
 def run_and_write(grid: Grid, experiment: Experiment, run_id: int = 0) -> None:
@@ -115,20 +118,31 @@ def run_and_write(grid: Grid, experiment: Experiment, run_id: int = 0) -> None:
     Raises ResultsError, before anything is run, when the folder cannot be written; else as
     `federate` does.
     """
-    grid = WatchedGrid(grid)
     if experiment.output.out_dir is None:
-        federate(grid, experiment)
+        federate_live(grid, experiment, run_id)
         return
     from fedbn.results.report import check_results_folder
 
     check_results_folder(experiment.output.out_dir)
-    write_folder(federate(grid, experiment), experiment, run_id)
+    write_folder(federate_live(grid, experiment, run_id), experiment, run_id)
     forget(experiment)
     folder = Path(experiment.output.out_dir).absolute()
     LOG.info("the results of run %s are in %s", run_id, folder)
 
 
-def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = None) -> Federated:
+def federate_live(grid: Grid, experiment: Experiment, run_id: int) -> Federated:
+    """`federate` over the nodes and the couriers, with a log that says who is awaited."""
+    with with_couriers(grid, experiment, run_id) as joined:
+        return federate(WatchedGrid(joined), experiment)
+
+
+def federate(
+    grid: Grid,
+    experiment: Experiment,
+    *,
+    progress: Progress | None = None,
+    name: str | None = None,
+) -> Federated:
     """Handshake, rounds, result.
 
     Parameters
@@ -136,6 +150,7 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
     grid : where the clients are.
     experiment : the settings.
     progress : of the fusion.
+    name : of the run under secure sums, as `secure_federation` has it.
 
     Raises
     ------
@@ -151,7 +166,7 @@ def federate(grid: Grid, experiment: Experiment, *, progress: Progress | None = 
     if experiment.consensus.aggregation != "open":
         shaken = handshake(grid, experiment, None)
         timeout = experiment.federation.reply_seconds or DAY
-        summed, fitted, seconds = secure_federation(grid, shaken, experiment, timeout)
+        summed, fitted, seconds = secure_federation(grid, shaken, experiment, timeout, name)
         told = (fitted.network, fitted.sources) if fitted is not None else (None, None)
         return Federated(summed, seconds, *told)
     with hold(experiment):

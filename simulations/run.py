@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from fedbn.errors import ConfigError
 from fedbn.extras import require_installed
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config
@@ -78,6 +79,8 @@ def run_experiment(
         Whatever is wrong with the input or goes wrong in the run; both engines raise the same.
     """
     one_of("engine", experiment.engine, ENGINES)
+    if experiment.federation.couriers:
+        raise ConfigError("couriers are for sites with tables of their own: see fedbn courier")
     say = notify or (lambda _: None)
     say("making the clients' tables")
     began = time.monotonic()

@@ -297,6 +297,18 @@ class FederationSettings(Settings):
     share_diagnostics: bool = setting(
         False, "Whether clients also send their label, their row count and their seconds."
     )
+    couriers: tuple[str, ...] = setting(
+        (),
+        "Sites without a network, by the names of their keys: messages to them are files, which "
+        "people carry (docs/courier.md).",
+        shown="none",
+    )
+    courier_dir: str | None = setting(
+        None, "Folder of these files at the server, in a run that has nodes, too."
+    )
+    courier_keys: str | None = setting(
+        None, "Folder with server.key, server.pem and the couriers' NAME.pub."
+    )
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,11 @@ score = "bdeu"
 [peers]                             # every other site of a secure sum, by its identity
 south = "ssh-ed25519 AAAAC3..."
 
+[courier]                           # answers by files, for a site without a network
+key = "keys/north.key"              # signs this site's replies
+authority = "keys/ca.pem"           # of the server's certificate
+server = "flower.example.org"       # the server's name or address in it
+
 [columns]                           # own column = agreed column; or a list of those to read
 Raucher = "smoke"
 
@@ -84,7 +89,7 @@ from fedbn.errors import ConfigError, SchemaError, did_you_mean
 from fedbn.federation.offers import Offers, offers_from
 from fedbn.federation.policy import SitePolicy
 
-__all__ = ["SiteFile", "is_site_file", "read_site_file"]
+__all__ = ["CourierKeys", "SiteFile", "is_site_file", "read_site_file"]
 
 _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "name": str,
@@ -108,6 +113,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "policy": dict,
     "offers": dict,
     "peers": dict,
+    "courier": dict,
     "states": dict,
 }
 _FORM = ("separator", "decimal", "encoding", "header", "skip-lines")
@@ -153,6 +159,24 @@ _OFFERS: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
+_COURIER = {"key": str, "authority": str, "server": str}
+
+
+@dataclass(frozen=True)
+class CourierKeys:
+    """How a site knows its server's requests, and signs its replies (docs/courier.md).
+
+    Attributes
+    ----------
+    key : path of the site's private key.
+    authority, server : path of the authority's certificate, and the server's name in its own.
+    """
+
+    key: Path
+    authority: Path
+    server: str
+
+
 @dataclass(frozen=True)
 class SiteFile:
     """What a site decided.
@@ -176,6 +200,7 @@ class SiteFile:
     offers : what a run may choose.
     keep_messages : whether a copy of every message is kept beside the log.
     schema : the agreed columns and states; None for those that its table is found to have.
+    courier : for messages as files; None where it answers none.
     """
 
     name: str | None = None
@@ -196,6 +221,7 @@ class SiteFile:
     bundles: tuple[str, ...] = ()
     offers: Offers = Offers()
     keep_messages: bool = False
+    courier: CourierKeys | None = None
 
     def prepare(self, how: Preparation) -> Preparation:
         """What a run wants, in this site's own names, with what the site itself decided."""
@@ -261,10 +287,19 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
         missing=_texts("missing", content.get("missing", [])),
         missing_cells=content.get("missing-cells"),
         form={key.replace("-", "_"): content[key] for key in _FORM if key in content},
+        courier=_courier(content["courier"], folder) if "courier" in content else None,
         **paths,
     )
     site.prepare(Preparation())
     return site
+
+
+def _courier(content: Mapping[str, Any], folder: Path) -> CourierKeys:
+    _require_types(content, _COURIER)
+    if lacking := [key for key in _COURIER if key not in content]:
+        raise ConfigError(f"[courier] must have key, authority and server; it lacks {lacking[0]!r}")
+    key, authority = (folder / content[name] for name in ("key", "authority"))
+    return CourierKeys(key, authority, content["server"])
 
 
 def _schema(said: str | Mapping[str, Any], folder: Path) -> Schema:

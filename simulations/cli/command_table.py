@@ -226,6 +226,7 @@ COMMANDS = (
         panel=SITES,
         quiet=True,
     ),
+    Command("simulations.cli.couriers", "courier", panel=SITES),
     Command(
         "simulations.cli.sites",
         "site",

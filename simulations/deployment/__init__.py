@@ -1,1 +1,1 @@
-"""Federated rounds between machines: keys, commands of sites and servers, a demo on one."""
+"""Federated rounds between machines: keys, commands of sites and servers, couriers, a demo."""

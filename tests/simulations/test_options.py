@@ -10,8 +10,11 @@ from simulations.cli import app
 from simulations.options import learning_settings, simulation_settings
 
 KNOWN = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-COMMANDS = {name: each for name, each in KNOWN.items() if name not in ("reproduce", "site")}
-COMMANDS |= {f"site {name}": each for name, each in KNOWN["site"].commands.items()}
+GROUPS = ("courier", "site")
+COMMANDS = {name: each for name, each in KNOWN.items() if name not in ("reproduce", *GROUPS)}
+COMMANDS |= {
+    f"{group} {name}": each for group in GROUPS for name, each in KNOWN[group].commands.items()
+}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,0 +1,186 @@
+"""Who wrote a courier's file: the deployment's own keys, as they sign and as they are checked.
+
+The server signs its requests with the key of its TLS certificate, and the certificate goes with
+them. A site holds it against the federation's authority and the server's name, as its SuperNode
+does, so a renewed certificate needs nothing at the sites. A site signs its replies with the key
+that its SuperNode would have; the server has the public half.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    ECDSA,
+    EllipticCurvePrivateKey,
+    EllipticCurvePublicKey,
+)
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+    load_ssh_private_key,
+    load_ssh_public_key,
+)
+from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
+
+from fedbn.bounded_file import MAX_SETTINGS, read_bounded
+from fedbn.errors import ConfigError, MessageError
+from fedbn.wording import reason_of
+
+__all__ = [
+    "Authority",
+    "PublicKey",
+    "Signer",
+    "fingerprint",
+    "is_signed",
+    "public_key",
+    "public_line",
+    "server_signer",
+    "site_signer",
+]
+
+PublicKey = EllipticCurvePublicKey
+
+
+@dataclass(frozen=True)
+class Signer:
+    """A private key, and what goes with its signatures.
+
+    Attributes
+    ----------
+    key : an EC key.
+    certificate : the PEM text of the server's certificate; empty for a site.
+    """
+
+    key: EllipticCurvePrivateKey
+    certificate: str = ""
+
+    def sign(self, data: bytes) -> bytes:
+        """ECDSA with SHA-384."""
+        return self.key.sign(data, ECDSA(hashes.SHA384()))
+
+
+@dataclass(frozen=True)
+class Authority:
+    """By what a site knows its server.
+
+    Attributes
+    ----------
+    file : ca.pem, the federation's authority.
+    server : name or IP address in the server's certificate.
+    """
+
+    file: Path
+    server: str
+
+    def server_key(self, certificate: str, now: datetime) -> PublicKey:
+        """The key of a certificate; raises MessageError unless it is this server's, today.
+
+        Raises ConfigError where the authority cannot be read or the server's name is none.
+        """
+        try:
+            root = x509.load_pem_x509_certificate(_read(self.file))
+        except ValueError:
+            raise ConfigError(f"{self.file} must be the certificate of an authority") from None
+        policy = PolicyBuilder().store(Store([root])).time(now)
+        try:
+            leaf = x509.load_pem_x509_certificate(certificate.encode("utf-8"))
+            policy.build_server_verifier(_subject(self.server)).verify(leaf, [])
+            key = leaf.public_key()
+        except (ValueError, VerificationError, UnsupportedAlgorithm) as error:
+            reason = str(error).split(" (encountered")[0] or "no certificate"
+            raise MessageError(
+                f"the request must come with a certificate for {self.server} by the authority of "
+                f"{self.file}: {reason}"
+            ) from None
+        if not isinstance(key, PublicKey):
+            raise MessageError("the server's key must be an EC key")
+        return key
+
+
+def server_signer(folder: Path) -> Signer:
+    """The server's key and certificate; raises ConfigError unless they are in the folder."""
+    path = folder / "server.key"
+    try:
+        key: Any = load_pem_private_key(_read(path), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None
+    return Signer(_private(key, path), _read(folder / "server.pem").decode("utf-8", "replace"))
+
+
+def site_signer(path: Path) -> Signer:
+    """A site's NAME.key; raises ConfigError unless it is an EC key without a password."""
+    try:
+        key: Any = load_ssh_private_key(_read(path), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None
+    return Signer(_private(key, path))
+
+
+def public_line(path: Path) -> str:
+    """The line of a site's NAME.pub; raises ConfigError unless it is an EC public key."""
+    line = _read(path).decode("utf-8", "replace").strip()
+    try:
+        public_key(line)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return line
+
+
+def public_key(line: str) -> PublicKey:
+    """The key of such a line; raises ConfigError."""
+    try:
+        key: Any = load_ssh_public_key(line.encode("utf-8"))
+    except (ValueError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, PublicKey):
+        raise ConfigError("a site's public key must be an EC key in OpenSSH's format")
+    return key
+
+
+def fingerprint(key: PublicKey) -> str:
+    """SHA-256 (hex) of a public key."""
+    data = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(data).hexdigest()
+
+
+def is_signed(key: PublicKey, signature: bytes, data: bytes) -> bool:
+    """Whether the signature is that of the key's owner."""
+    try:
+        key.verify(signature, data, ECDSA(hashes.SHA384()))
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _private(key: object, path: Path) -> EllipticCurvePrivateKey:
+    if not isinstance(key, EllipticCurvePrivateKey):
+        raise ConfigError(f"{path} must be an EC private key without a password")
+    return key
+
+
+def _subject(server: str) -> x509.IPAddress | x509.DNSName:
+    try:
+        return x509.IPAddress(ip_address(server))
+    except ValueError:
+        pass
+    try:
+        return x509.DNSName(server)
+    except ValueError:
+        raise ConfigError(f"{server!r} must be the server's name or IP address") from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_bounded(path, MAX_SETTINGS)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {reason_of(error)}") from None
