@@ -1,7 +1,7 @@
 """Whether built pages stand alone: `python docs/check_pages.py FOLDER`.
 
 Every file that a page or a style sheet loads must be in the folder, and so must every file that a
-page links to, unless the link leads to another machine. A page may link there; it loads nothing there.
+page links to. A page may link to another machine; it loads nothing from there.
 """
 
 from __future__ import annotations

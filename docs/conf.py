@@ -52,6 +52,7 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 add_module_names = False
+toc_object_entries = False
 
 html_theme = "furo"
 html_title = f"fedbn {release}"

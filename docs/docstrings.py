@@ -1,7 +1,7 @@
 """Docstrings of this house as reStructuredText, which Sphinx reads.
 
-They follow NumPy's sections with one difference: after `name : ` comes a sentence and no type, which
-the signature has. Text is plain, with `code` between single backticks and lists, as in Markdown.
+They follow NumPy's sections with one difference: after `name : ` comes a sentence and no type,
+which the signature has. Text is plain, with `code` between single backticks and lists, as in Markdown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pictures of `docs/gallery.md`, made by the commands under them: `python docs/gallery.py`.
 
-Every block runs in one temporary folder, in the order of the page; its last line names the file that
-is the picture. Names of pictures run only these: `python docs/gallery.py sites answers`.
+Every block runs in one temporary folder, in the order of the page; its last line names the file
+that is the picture. Names of pictures run only these: `python docs/gallery.py sites answers`.
 """
 
 from __future__ import annotations

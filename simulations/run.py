@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from clients.divided_table import Simulation
 from clients.local_data import simulation, with_found_cuts
+from fedbn.errors import ConfigError
 from fedbn.extras import require_installed
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config
@@ -62,6 +63,7 @@ def run_experiment(
     count: Count | None = None,
     *,
     gold: DAG | None = None,
+    ray_address: str | None = None,
 ) -> ExperimentRun:
     """Make the clients' tables, let the engine run the federation, return everything.
 
@@ -71,6 +73,7 @@ def run_experiment(
     notify : called with a few words whenever a stage begins.
     count : called with how many of how many sites have answered a request.
     gold : the structure that the result will be compared with; its variables are checked first.
+    ray_address : of a Ray cluster for the engine flower; None: Flower starts Ray on this machine.
 
     Raises
     ------
@@ -78,6 +81,8 @@ def run_experiment(
         Whatever is wrong with the input or goes wrong in the run; both engines raise the same.
     """
     one_of("engine", experiment.engine, ENGINES)
+    if ray_address is not None:
+        _require_ray(experiment, ray_address)
     say = notify or (lambda _: None)
     say("making the clients' tables")
     began = time.monotonic()
@@ -88,7 +93,11 @@ def run_experiment(
         positions(matching.sites[0].dataset.names, gold.names)
     ready = time.monotonic()
     tell = count or (lambda done, total: None)
-    federated = _ENGINES[experiment.engine](experiment, tables, say, tell)
+    federated = (
+        _flower(experiment, tables, say, tell, ray_address)
+        if experiment.engine == "flower"
+        else _in_process(experiment, tables, say, tell)
+    )
     return ExperimentRun(
         result=federated.result,
         simulation=matching,
@@ -97,6 +106,14 @@ def run_experiment(
         sources=federated.sources,
         wall_seconds={"tables": ready - began, "federation": time.monotonic() - ready},
     )
+
+
+def _require_ray(experiment: Experiment, address: str) -> None:
+    from simulations.ray_cluster import require_address
+
+    if experiment.engine != "flower":
+        raise ConfigError(f"--ray-address is for the engine flower, not {experiment.engine}")
+    require_address(address)
 
 
 def _matching(tables: Simulation, experiment: Experiment) -> Simulation:
@@ -128,17 +145,17 @@ def _in_process(experiment: Experiment, tables: Simulation, say: Notify, count: 
         return federate(grid, experiment)
 
 
-def _flower(experiment: Experiment, tables: Simulation, say: Notify, count: Count) -> Federated:
+def _flower(
+    experiment: Experiment,
+    tables: Simulation,
+    say: Notify,
+    count: Count,
+    ray_address: str | None,
+) -> Federated:
     from simulations.flower.run import flower_run
 
     require_installed("ray")
-    return flower_run(experiment, len(tables.sites), say, count)
-
-
-_ENGINES: Mapping[str, Callable[[Experiment, Simulation, Notify, Count], Federated]] = {
-    "flower": _flower,
-    "in-process": _in_process,
-}
+    return flower_run(experiment, len(tables.sites), say, count, ray_address)
 
 
 @contextmanager
