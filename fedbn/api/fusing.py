@@ -12,6 +12,7 @@ import numpy as np
 from fedbn.api.drawing import dag_axes, frame_of, network_html, new_axes
 from fedbn.api.learning import Learned
 from fedbn.api.plugins import name_for
+from fedbn.api.progress import progress_bar
 from fedbn.consensus.path import DeletionPath
 from fedbn.consensus.pooling import Robust
 from fedbn.consensus.threshold import Reading
@@ -175,9 +176,9 @@ def fuse(
         rule = ConsensusSettings(
             fusion=name, reading=reading, robust=robust, k_max=k_max, quorum=quorum, seconds=seconds
         )
-        _, path, consensus = fuse_weighted(
-            [dag for dag, _ in weighted], [share for _, share in weighted], rule, rng, theta=theta
-        )
+        dags, parts = [dag for dag, _ in weighted], [share for _, share in weighted]
+        with progress_bar("fedbn.fuse, deletions") as count:
+            _, path, consensus = fuse_weighted(dags, parts, rule, rng, count, theta)
     return Fused(Outcome(clients, path, consensus))
 
 

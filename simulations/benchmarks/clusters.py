@@ -36,7 +36,7 @@ __all__ = ["Node", "cluster", "main", "run_sweep"]
 STORE_BYTES = 100_000_000
 """Of a node's object store: rows and models are small."""
 
-READY_SECONDS = 60.0
+READY_SECONDS = 300.0
 
 PLAN = """
 network = "{network}"
@@ -62,7 +62,7 @@ class Node:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **ENVIRONMENT},
+                env={**os.environ, **ENVIRONMENT, "RAY_raylet_start_wait_time_s": "120"},
                 start_new_session=True,
             )
 
