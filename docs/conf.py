@@ -5,6 +5,7 @@ The source folder is the checkout, so that links between pages work on a plain g
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ templates_path = ["docs/templates"]
 
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
+nb_ipywidgets_js = {}
+os.environ["TQDM_DISABLE"] = "1"  # a slow machine would leave progress bars in the notebooks
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
@@ -48,7 +51,7 @@ autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_class_signature = "mixed"
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 add_module_names = False

@@ -1,7 +1,8 @@
 """Docstrings of this house as reStructuredText, which Sphinx reads.
 
 They follow NumPy's sections with one difference: after `name : ` comes a sentence and no type,
-which the signature has. Text is plain, with `code` between single backticks and lists, as in Markdown.
+which the signature has. Text is plain, with `code` between single backticks and lists, as in
+Markdown.
 """
 
 from __future__ import annotations
@@ -61,8 +62,9 @@ def _entries(body: Sequence[str]) -> list[str]:
 
 
 def _term(names: str) -> str:
-    if isinstance(getattr(fedbn.errors, names, None), type):
-        return f":py:exc:`~fedbn.errors.{names}`"
+    each = names.split(", ")
+    if all(isinstance(getattr(fedbn.errors, name, None), type) for name in each):
+        return ", ".join(f":py:exc:`~fedbn.errors.{name}`" for name in each)
     return f"**{_escape(names)}**"
 
 

@@ -72,7 +72,8 @@ def run_cases(
 
     Raises
     ------
-    ConfigError : jobs is below 1. What `run` raises ends everything.
+    ConfigError : jobs is below 1; there is no such Ray cluster, or a node has other versions. What
+        `run` raises ends everything.
     """
     if jobs < 1:
         raise ConfigError(f"the number of jobs must be at least 1, not {jobs}")
@@ -97,8 +98,20 @@ def _ending(
     if ray_address is not None and cases:
         from simulations.ray_cluster import on_cluster
 
-        return on_cluster(ray_address, _row, run, cases, _dearest_first(costs), end)
+        order = _dearest_first(costs)
+        ended = on_cluster(ray_address, _row, run, cases, order, end)
+        return ((place, _of_same_versions(row)) for place, row in ended)
     return (_in_turn if jobs == 1 else _in_processes)(cases, run, jobs, costs, end)
+
+
+def _of_same_versions(row: Row) -> Row:
+    """Refuse a row of another node that may have other bytes."""
+    for name, here in origin().items():
+        if name != "machine" and row[name] != here:
+            raise ConfigError(
+                f"all nodes must have {name} {here}, but one of the Ray cluster has {row[name]!r}"
+            )
+    return row
 
 
 def _dearest_first(costs: Sequence[float]) -> list[int]:

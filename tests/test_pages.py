@@ -138,7 +138,7 @@ table, more : what `is
 
 Raises
 ------
-DataError : it is
+DataError, SchemaError : it is
     empty.
 
 Examples
@@ -149,7 +149,9 @@ Examples
     assert r"Count ``rows_``, of \*all\* or \|A\|." in made
     assert "What counts:\n\n- a row\n  of two lines;\n- another.\n" in made
     assert ".. rubric:: Parameters\n\n\n**table, more**\n    what" in made
-    assert ":py:exc:`~fedbn.errors.DataError`\n    it is\n    empty." in made
+    error = ":py:exc:`~fedbn.errors.{}`"
+    both = f"{error.format('DataError')}, {error.format('SchemaError')}"
+    assert f"{both}\n    it is\n    empty." in made
     assert ">>> 2 * 3\n6" in made
 
 

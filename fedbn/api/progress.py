@@ -29,7 +29,7 @@ def progress_bar(words: str) -> Iterator[Count]:
 
     A thread draws it, for the compiled searches say nothing while they run. Another total, that of
     another stage, begins the bar anew. Where nobody sees a bar, in a pipe or a log, there is none,
-    and tqdm is not loaded.
+    and tqdm is not loaded; TQDM_DISABLE=1 in the environment turns it off everywhere.
     """
     if not (in_notebook() or sys.stderr.isatty()):
         yield lambda done, total: None
@@ -61,7 +61,7 @@ def _show(words: str, counted: list[int], ended: Event) -> None:
         return
     from tqdm.auto import tqdm
 
-    with tqdm(desc=words, leave=False, disable=False, bar_format=_UNKNOWN) as bar:
+    with tqdm(desc=words, leave=False, bar_format=_UNKNOWN) as bar:
         while True:
             done, total = counted
             if total and bar.total != total:

@@ -136,7 +136,8 @@ def measure_sweep(network: str, seeds: int) -> None:
     print("| where | cases | seconds | cases an hour | hashes |\n|---|---|---|---|---|")
     places = (("one process", 0, False), ("one node", 1, False), ("two nodes", 2, False))
     for words, nodes, kill in (*places, ("two nodes, one killed", 2, True)):
-        with cluster(nodes) if nodes else contextlib.nullcontext((None, [])) as (address, all_of):
+        with contextlib.ExitStack() as stack:
+            address, all_of = stack.enter_context(cluster(nodes)) if nodes else (None, [])
             victim = all_of[-1] if kill else None
             hashes, seconds = run_sweep(plan, folder / words, address, victim)
         found[words] = hashes

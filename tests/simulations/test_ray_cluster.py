@@ -11,9 +11,11 @@ import pandas as pd
 import pytest
 
 from fedbn.errors import ConfigError
+from simulations import ray_cluster
 from simulations.benchmarks.clusters import cluster, run_sweep
 from simulations.cli import main
 from simulations.ray_cluster import require_address
+from simulations.study_cases import origin, run_cases
 from simulations.sweeps.slurm import Share, array_script
 
 PLAN = """
@@ -132,3 +134,10 @@ def test_an_address_is_a_host_and_a_port() -> None:
     require_address("auto")
     with pytest.raises(ConfigError, match="not ':6379'"):
         require_address(":6379")
+
+
+def test_a_node_with_other_versions_ends_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"seed": 1, **origin(), "fedbn": "0.0.9", "machine": "another"}
+    monkeypatch.setattr(ray_cluster, "on_cluster", lambda *_: iter([(0, row)]))
+    with pytest.raises(ConfigError, match=r"must have fedbn .*, but one .* has '0\.0\.9'"):
+        list(run_cases([{"seed": 1}], lambda case: {}, 1, None, None, "10.0.0.1:6379"))
