@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,11 +18,14 @@ from typing import Any
 
 from fedbn.errors import ConfigError, FlowerRunError
 from fedbn.extras import require_installed
+from fedbn.wording import reason_of
 
 __all__ = ["connected", "on_cluster", "require_address"]
 
 RETRIES = 5
 """How often a case runs again whose node or process died."""
+
+ANSWER_SECONDS = 10.0
 
 _QUIET = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -31,11 +35,23 @@ _QUIET = {
 
 
 def require_address(address: str) -> None:
-    """Raise ConfigError unless it is "auto" or HOST:PORT; MissingExtraError where Ray is not."""
+    """Refuse at once what Ray would try for minutes.
+
+    Raises
+    ------
+    ConfigError : it is neither "auto" nor the HOST:PORT of something that answers.
+    MissingExtraError : Ray is not installed.
+    """
     require_installed("ray")
     host, _, port = address.rpartition(":")
-    if address != "auto" and not (host and port.isdigit()):
+    if address == "auto":
+        return
+    if not (host and port.isdigit()):
         raise ConfigError(f"--ray-address must be HOST:PORT or auto, not {address!r}")
+    try:
+        socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise ConfigError(f"there must be a Ray cluster at {address}: {reason_of(error)}") from None
 
 
 def on_cluster(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -129,11 +130,18 @@ def test_a_ray_cluster_is_for_the_engine_flower(
     assert "is for the engine flower, not in-process" in capsys.readouterr().err
 
 
-def test_an_address_is_a_host_and_a_port() -> None:
-    require_address("10.0.0.1:6379")
+def test_an_address_is_a_host_and_a_port_where_something_answers() -> None:
     require_address("auto")
-    with pytest.raises(ConfigError, match="not ':6379'"):
-        require_address(":6379")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        require_address(address)
+    for wrong, words in (
+        (":6379", "not ':6379'"),
+        (address, f"a Ray cluster at {address}: "),
+        ("127.0.0.1:99999", "a Ray cluster at 127.0.0.1:99999: "),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            require_address(wrong)
 
 
 def test_a_node_with_other_versions_ends_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
