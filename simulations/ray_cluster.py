@@ -20,7 +20,7 @@ from fedbn.errors import ConfigError, FlowerRunError
 from fedbn.extras import require_installed
 from fedbn.wording import reason_of
 
-__all__ = ["connected", "on_cluster", "require_address"]
+__all__ = ["connect", "on_cluster", "require_address"]
 
 RETRIES = 5
 """How often a case runs again whose node or process died."""
@@ -76,7 +76,7 @@ def on_cluster(
     FlowerRunError : a case was lost more than RETRIES times.
     Whatever `run` raises.
     """
-    with connected(address) as ray:
+    with connect(address) as ray:
         shared = ray.put(run)
         remote = ray.remote(num_cpus=1, max_retries=RETRIES)(call)
         waiting = list(order)[::-1]
@@ -105,8 +105,8 @@ def _row_of(ray: Any, done: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """Ray, connected while inside."""
+def connect(address: str) -> Iterator[Any]:
+    """Ray, for as long as the block lasts."""
     require_address(address)
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)

@@ -96,11 +96,11 @@ def cluster(nodes: int) -> Iterator[tuple[str, list[Node]]]:
 
 def _wait(address: str, nodes: int) -> None:
     """Until so many nodes are alive; raises TimeoutError."""
-    from simulations.ray_cluster import connected
+    from simulations.ray_cluster import connect
 
     until = time.monotonic() + READY_SECONDS
     while time.monotonic() < until:
-        with contextlib.suppress(ConfigError), connected(address) as ray:
+        with contextlib.suppress(ConfigError), connect(address) as ray:
             while time.monotonic() < until:
                 if sum(node["Alive"] for node in ray.nodes()) >= nodes:
                     return
