@@ -2,7 +2,7 @@
 #   make demo   runs the main job on the embedded network alarm into results/demo
 #   make test   runs all that continuous integration runs
 # For daily work: make check, the same without the tests marked slow. make docs: build/docs, the
-# library's pages.
+# pages to browse.
 PYTHON ?= python3.11
 BIN := .venv/bin
 SAY := $(PYTHON) tools/say_progress.py
@@ -95,8 +95,16 @@ lint: .venv/tools
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
-docs: .venv/tools
-	$(BIN)/python docs/api.py build/docs
+# Warnings of Sphinx are errors, links that lead nowhere among them.
+docs: .venv/docs
+	rm -rf build/docs docs/generated
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs . build/docs
+	$(BIN)/python docs/check_pages.py build/docs
+
+.venv/docs: .venv/tools
+	@$(SAY) "installing what the pages need" $(INSTALL) --no-build-isolation \
+	  --editable '.[all,dev,docs]'
+	touch $@
 
 clean:
 	rm -rf .venv results build dist *.egg-info

@@ -27,6 +27,7 @@ __all__ = [
     "MinutesOfPart",
     "NetworkDir",
     "Quiet",
+    "RayAddress",
     "SchemaFile",
     "Seed",
     "SeveralValues",
@@ -86,6 +87,15 @@ MinutesOfPart = Annotated[
         min=0.0,
         show_default="no limit",
         help="Begin no more cases of a part after so many minutes.",
+    ),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address",
+        metavar="HOST:PORT",
+        show_default="this machine",
+        help="Run on this Ray cluster (auto: the one that this machine belongs to).",
     ),
 ]
 StudyFolder = Annotated[

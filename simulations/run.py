@@ -63,6 +63,7 @@ def run_experiment(
     count: Count | None = None,
     *,
     gold: DAG | None = None,
+    ray_address: str | None = None,
 ) -> ExperimentRun:
     """Make the clients' tables, let the engine run the federation, return everything.
 
@@ -72,6 +73,7 @@ def run_experiment(
     notify : called with a few words whenever a stage begins.
     count : called with how many of how many sites have answered a request.
     gold : the structure that the result will be compared with; its variables are checked first.
+    ray_address : of a Ray cluster for the engine flower; None: Flower starts Ray on this machine.
 
     Raises
     ------
@@ -81,6 +83,8 @@ def run_experiment(
     one_of("engine", experiment.engine, ENGINES)
     if experiment.federation.couriers:
         raise ConfigError("couriers are for sites with tables of their own: see fedbn courier")
+    if ray_address is not None:
+        _require_ray(experiment, ray_address)
     say = notify or (lambda _: None)
     say("making the clients' tables")
     began = time.monotonic()
@@ -91,7 +95,11 @@ def run_experiment(
         positions(matching.sites[0].dataset.names, gold.names)
     ready = time.monotonic()
     tell = count or (lambda done, total: None)
-    federated = _ENGINES[experiment.engine](experiment, tables, say, tell)
+    federated = (
+        _flower(experiment, tables, say, tell, ray_address)
+        if experiment.engine == "flower"
+        else _in_process(experiment, tables, say, tell)
+    )
     return ExperimentRun(
         result=federated.result,
         simulation=matching,
@@ -100,6 +108,14 @@ def run_experiment(
         sources=federated.sources,
         wall_seconds={"tables": ready - began, "federation": time.monotonic() - ready},
     )
+
+
+def _require_ray(experiment: Experiment, address: str) -> None:
+    from simulations.ray_cluster import require_address
+
+    if experiment.engine != "flower":
+        raise ConfigError(f"--ray-address is for the engine flower, not {experiment.engine}")
+    require_address(address)
 
 
 def _matching(tables: Simulation, experiment: Experiment) -> Simulation:
@@ -131,17 +147,17 @@ def _in_process(experiment: Experiment, tables: Simulation, say: Notify, count: 
         return federate(grid, experiment)
 
 
-def _flower(experiment: Experiment, tables: Simulation, say: Notify, count: Count) -> Federated:
+def _flower(
+    experiment: Experiment,
+    tables: Simulation,
+    say: Notify,
+    count: Count,
+    ray_address: str | None,
+) -> Federated:
     from simulations.flower.run import flower_run
 
     require_installed("ray")
-    return flower_run(experiment, len(tables.sites), say, count)
-
-
-_ENGINES: Mapping[str, Callable[[Experiment, Simulation, Notify, Count], Federated]] = {
-    "flower": _flower,
-    "in-process": _in_process,
-}
+    return flower_run(experiment, len(tables.sites), say, count, ray_address)
 
 
 @contextmanager

@@ -43,6 +43,7 @@ class Study:
     ----------
     folder : made if it is not there.
     name : of the file of rows.
+    ray_address : of a Ray cluster that runs the cases; None: this machine does.
 
     Attributes
     ----------
@@ -54,8 +55,11 @@ class Study:
         (only the last line may be cut off: it is dropped with a warning, and computed again).
     """
 
-    def __init__(self, folder: Path, name: str = "rows.jsonl") -> None:
+    def __init__(
+        self, folder: Path, name: str = "rows.jsonl", *, ray_address: str | None = None
+    ) -> None:
         self.path = folder / name
+        self._ray_address = ray_address
         self.n_run, self.cpu_seconds = 0, 0.0
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -96,7 +100,8 @@ class Study:
         missing = [place for place, row in found.items() if row is None or again(row)]
         tell = progress or (lambda tick: None)
         tell(Tick(len(wanted) - len(missing), len(wanted)))
-        ending = run_cases([wanted[place] for place in missing], run, jobs, cost, seconds)
+        cases_left = [wanted[place] for place in missing]
+        ending = run_cases(cases_left, run, jobs, cost, seconds, self._ray_address)
         for done, (k, row, left) in enumerate(ending, start=1):
             self._append(row)
             found[missing[k]] = row
@@ -135,6 +140,15 @@ class Study:
             for name, cases in parts.items()
         }
 
+    def adopt(self, others: Iterable[Study]) -> None:
+        """Append the rows of other studies that this one lacks, as they are."""
+        own = {json.dumps(row, sort_keys=True) for row in self._rows}
+        for row in (row for other in others for row in other.rows):
+            text = json.dumps(row, sort_keys=True)
+            if text not in own:
+                own.add(text)
+                self._write(row)
+
     def _row_of(self, case: Row) -> Row | None:
         plain = json.loads(json.dumps(case))
         for row in reversed(self._rows):
@@ -143,6 +157,11 @@ class Study:
         return None
 
     def _append(self, row: Row) -> None:
+        self._write(row)
+        self.n_run += 1
+        self.cpu_seconds += row["cpu_seconds"]
+
+    def _write(self, row: Row) -> None:
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -151,8 +170,6 @@ class Study:
         except OSError as error:
             raise ResultsError(f"{self.path} cannot be written: {reason_of(error)}") from error
         self._rows.append(json.loads(json.dumps(row)))
-        self.n_run += 1
-        self.cpu_seconds += row["cpu_seconds"]
 
 
 def show_on(bar: Count) -> Progress:

@@ -53,7 +53,12 @@ def study_settings(folder: Path, smoke: bool) -> dict[str, Any]:
 
 
 def run_cases(
-    cases: Sequence[Case], run: Run, jobs: int, cost: Cost | None, seconds: float | None
+    cases: Sequence[Case],
+    run: Run,
+    jobs: int,
+    cost: Cost | None,
+    seconds: float | None,
+    ray_address: str | None = None,
 ) -> Iterator[tuple[int, Row, float | None]]:
     """Each case as it ends: its place, its row, and the seconds that the others will take.
 
@@ -63,23 +68,55 @@ def run_cases(
         cases begin first, so that all processes end together, and `run` must be picklable.
     cost : relative cost of a case, > 0; all equal by default.
     seconds : begin no more cases after so many seconds of wall clock; the others are left out.
+    ray_address : a Ray cluster that runs the cases in place of processes here.
 
     Raises
     ------
-    ConfigError : jobs is below 1. What `run` raises ends everything.
+    ConfigError : jobs is below 1; there is no such Ray cluster, or a node has other versions. What
+        `run` raises ends everything.
     """
     if jobs < 1:
         raise ConfigError(f"the number of jobs must be at least 1, not {jobs}")
     began = time.monotonic()
     costs = [1.0 if cost is None else cost(case) for case in cases]
     spent = 0.0
-    ending = _in_turn if jobs == 1 else _in_processes
-    for place, row in ending(
-        cases, run, jobs, costs, began + (math.inf if seconds is None else seconds)
-    ):
+    end = began + (math.inf if seconds is None else seconds)
+    for place, row in _ending(cases, run, jobs, costs, end, ray_address):
         spent += costs[place]
         left = (math.fsum(costs) - spent) * (time.monotonic() - began) / spent
         yield place, row, left
+
+
+def _ending(
+    cases: Sequence[Case],
+    run: Run,
+    jobs: int,
+    costs: Sequence[float],
+    end: float,
+    ray_address: str | None,
+) -> Iterator[tuple[int, Row]]:
+    if ray_address is not None and cases:
+        from simulations.ray_cluster import on_cluster
+
+        order = _dearest_first(costs)
+        ended = on_cluster(ray_address, _row, run, cases, order, end)
+        return ((place, _of_same_versions(row)) for place, row in ended)
+    return (_in_turn if jobs == 1 else _in_processes)(cases, run, jobs, costs, end)
+
+
+def _of_same_versions(row: Row) -> Row:
+    """Refuse a row of another node that may have other bytes."""
+    for name, here in origin().items():
+        if name != "machine" and row[name] != here:
+            raise ConfigError(
+                f"all nodes must have {name} {here}, but one of the Ray cluster has {row[name]!r}"
+            )
+    return row
+
+
+def _dearest_first(costs: Sequence[float]) -> list[int]:
+    """Places of the cases, so that all processes end together."""
+    return sorted(range(len(costs)), key=lambda place: -costs[place])
 
 
 def _in_turn(
@@ -98,7 +135,7 @@ def _in_processes(
     from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
     from multiprocessing import get_context
 
-    waiting = sorted(range(len(cases)), key=lambda place: -costs[place])[::-1]
+    waiting = _dearest_first(costs)[::-1]
     running: dict[Future[Row], int] = {}
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         try:

@@ -13,6 +13,7 @@ import numpy as np
 from fedbn.api.drawing import dag_axes, frame_of, network_html, new_axes
 from fedbn.api.learning import Learned
 from fedbn.api.plugins import name_for
+from fedbn.api.progress import progress_bar
 from fedbn.consensus.claims import Claim
 from fedbn.consensus.path import DeletionPath
 from fedbn.consensus.pooling import Robust
@@ -197,9 +198,9 @@ def fuse(
             max_treewidth=max_treewidth,
             known=None if knowledge is None else knowledge_of(knowledge),
         )
-        _, path, consensus = fuse_weighted(
-            [dag for dag, _ in weighted], [share for _, share in weighted], rule, rng, theta=theta
-        )
+        dags, parts = [dag for dag, _ in weighted], [share for _, share in weighted]
+        with progress_bar("fedbn.fuse, deletions") as count:
+            _, path, consensus = fuse_weighted(dags, parts, rule, rng, count, theta)
     return Fused(Outcome(clients, path, consensus))
 
 

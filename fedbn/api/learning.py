@@ -9,6 +9,7 @@ import numpy as np
 
 from fedbn.api.drawing import dag_axes, frame_of, network_html
 from fedbn.api.plugins import name_for
+from fedbn.api.progress import progress_bar
 from fedbn.data.dataset import Dataset
 from fedbn.data.table import Table, dataset_of
 from fedbn.errors import ConfigError, did_you_mean
@@ -143,7 +144,8 @@ def learn(
         chosen = learner_settings(dataset, name, score, settings)
         if start is not None and not learner_for(chosen).takes_start:
             raise ConfigError(f"the learner {name!r} has no use for a start")
-        found = learn_by_name(dataset, chosen, np.random.default_rng(seed), start)
+        with progress_bar(f"fedbn.learn, {name}"):
+            found = learn_by_name(dataset, chosen, np.random.default_rng(seed), start)
         return _as_learned(dataset, chosen, found)
 
 

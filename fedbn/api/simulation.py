@@ -14,6 +14,7 @@ from typing import Any
 from fedbn.api.fusing import Fused
 from fedbn.api.learning import default_score, learner_settings
 from fedbn.api.plugins import name_for
+from fedbn.api.progress import Count, progress_bar
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.table import Table, dataset_of, show
 from fedbn.errors import ConfigError
@@ -126,8 +127,11 @@ def _simulate(
         divided=dividing_columns(own),
     )
     for number in range(1, rounds + 1):
-        replies = _replies(datasets, state, chosen, seed, number, given=schema is not None)
-        state = server_round(state, replies, (), rule)
+        with progress_bar("fedbn.simulate, sites") as count:
+            given = schema is not None
+            replies = _replies(datasets, state, chosen, seed, number, count, given=given)
+        with progress_bar("fedbn.simulate, deletions") as count:
+            state = server_round(state, replies, (), rule, count)
         if state.converged:
             break
     result = state.result
@@ -149,6 +153,7 @@ def _replies(
     settings: LearnerSettings,
     seed: int,
     number: int,
+    count: Count,
     *,
     given: bool,
 ) -> list[ClientReply]:
@@ -156,6 +161,7 @@ def _replies(
     start = None if state.result is None else state.result.consensus.dag
     replies = []
     for place, (site, dataset) in enumerate(datasets.items()):
+        count(place, len(datasets))
         rng = site_rng(seed, place, number)
         message, rungs = client_round(dataset, state.schema, settings, rng, start, given=given)
         replies.append(

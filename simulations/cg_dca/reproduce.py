@@ -12,7 +12,7 @@ from warnings import warn
 import typer
 
 from fedbn.errors import FedbnWarning
-from simulations.options import Minutes, Quiet, require_known
+from simulations.options import Minutes, Quiet, RayAddress, require_known
 from simulations.progress import progress_bars, say_start, stages
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def reproduce_cg_dca(
         Path | None, typer.Option(help="Folder with networks that are not embedded (lucas).")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:
     """CG-DCA: section 5.1, Tables 1 to 8, start points, pricings, and the consensus on top.
@@ -65,7 +66,7 @@ def reproduce_cg_dca(
         "variables": variables, "rows": rows, "densities": density, "instances": instances,
     }  # fmt: skip
     run["gaussian"] |= {key: value for key, value in limits.items() if value}
-    study = Study(out)
+    study = Study(out, ray_address=ray_address)
     wanted = _wanted_cases(run, network_dir, part, method)
     with progress_bars(not quiet) as tracker:
         study.collect(

@@ -64,6 +64,8 @@ COMMANDS = (
             "fedbn sweep study.toml --jobs 2",
             "fedbn sweep study.toml --list",
             "fedbn sweep study.toml --minutes 10 --out results/study",
+            "fedbn sweep study.toml --ray-address 10.0.0.1:6379",
+            "fedbn sweep study.toml --slurm study.sh --slurm-tasks 20",
         ),
         panel=STUDIES,
     ),

@@ -13,6 +13,7 @@ from simulations.options import (
     Json,
     LedgerFile,
     Quiet,
+    RayAddress,
     simulation_settings,
     with_quiet,
     with_settings,
@@ -62,6 +63,7 @@ def simulate(
             help="Write the consensus' parameters, too: network.json, consensus.bif, the report.",
         ),
     ] = True,
+    ray_address: RayAddress = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -94,6 +96,7 @@ def simulate(
         quiet=quiet,
         pooled=pooled,
         tables=tables,
+        ray_address=ray_address,
     )
 
 

@@ -52,6 +52,7 @@ def run_and_report(
     quiet: bool,
     pooled: bool = True,
     tables: bool = True,
+    ray_address: str | None = None,
 ) -> None:
     """Run the federation, write its results folder, and print what happened.
 
@@ -80,14 +81,21 @@ def run_and_report(
     if experiment.consensus.aggregation != "open":
         from simulations.commands.simulate_sums import simulate_sums
 
-        shown = {"as_json": as_json, "quiet": quiet}
-        simulate_sums(experiment, target, gold=gold, tables=tables, **shown)
+        simulate_sums(
+            experiment,
+            target,
+            gold=gold,
+            tables=tables,
+            as_json=as_json,
+            quiet=quiet,
+            ray_address=ray_address,
+        )
         return
     experiment = _with_checkpoint(with_absolute_paths(experiment), target)
     truth = truth_of(experiment, gold)
     ready = time.process_time()
     with stages(not (quiet or as_json)) as notify:
-        run = run_experiment(experiment, notify, notify.count, gold=truth)
+        run = run_experiment(experiment, notify, notify.count, gold=truth, ray_address=ray_address)
         result = run.result
         assert isinstance(result, FederationResult)
         outcome = with_held_out(Outcome.of_federation(result, truth), run, experiment)

@@ -41,6 +41,7 @@ def simulate_sums(
     tables: bool,
     as_json: bool,
     quiet: bool,
+    ray_address: str | None = None,
 ) -> None:
     """Run the federation, write its results folder, and print what happened and what it cost."""
     from fedbn.federation.secure_rounds import SecureResult
@@ -52,7 +53,7 @@ def simulate_sums(
     truth = truth_of(experiment, gold)
     ready = time.process_time()
     with stages(not (quiet or as_json)) as notify:
-        run = run_experiment(experiment, notify, notify.count, gold=truth)
+        run = run_experiment(experiment, notify, notify.count, gold=truth, ray_address=ray_address)
         notify("writing tables and figures")
         result = run.result
         assert isinstance(result, SecureResult)

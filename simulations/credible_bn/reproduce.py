@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbn.errors import ConfigError
-from simulations.options import StudyFolder
+from simulations.options import RayAddress, StudyFolder
 from simulations.progress import progress_bars, say_start, stages
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def credible(
         Part, typer.Option(help="The paper's tables, the federation study, or both.")
     ] = Part.everything,
     smoke: Annotated[bool, typer.Option("--smoke", help="A small version, in minutes.")] = False,
+    ray_address: RayAddress = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")] = False,
 ) -> None:
     """Credible sets: the paper's Tables 1 to 5, and what they bring to a federation.
@@ -56,7 +57,7 @@ def credible(
     if data_dir is not None and not data_dir.is_dir():
         raise ConfigError(f"--data-dir must be a folder, {data_dir} is none")
     run = settings(smoke)
-    study = Study(out)
+    study = Study(out, ray_address=ray_address)
     tables: list[Row] | None = None
     federation: list[Row] | None = None
     with progress_bars(not quiet) as tracker:

@@ -28,6 +28,8 @@ SiteOption = Annotated[
 
 KINDS: Mapping[str, str] = {
     "query.histogram": "counts of numbers, for cut points",
+    "query.cut_keys": "a key for masked counts of numbers",
+    "query.cut_sums": "a masked sum of counts of numbers",
     "query": "columns and states",
     "query.report": "to be told how it differs; no reply is needed",
     "query.counts": "counts of families",

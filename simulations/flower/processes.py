@@ -279,6 +279,11 @@ def kill(process: Process) -> None:
     process.wait()
 
 
+def descendants(pid: int) -> set[int]:
+    """The process and all below it that run now."""
+    return {pid, *_descendants({pid}, _parents())}
+
+
 def _family(folder: Path, own: Iterable[Process]) -> dict[int, str]:
     """Process id -> start time of what was started here; empty without /proc.
 

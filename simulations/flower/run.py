@@ -61,6 +61,7 @@ def flower_run(
     n_clients: int,
     notify: Callable[[str], None],
     count: Callable[[int, int], None] = lambda done, total: None,
+    ray_address: str | None = None,
 ) -> Federated:
     """Run the experiment on Flower's simulation engine with one node per client.
 
@@ -70,6 +71,7 @@ def flower_run(
     n_clients : number of nodes.
     notify : called with a few words whenever a stage begins.
     count : called with how many of how many nodes have answered a request.
+    ray_address : of a Ray cluster; its nodes must see the temporary folder of this process.
 
     Raises
     ------
@@ -82,7 +84,7 @@ def flower_run(
     try:
         write_bundle(folder / "app", to_run_config(experiment))
         notify("starting Flower")
-        with runtime(folder) as running:
+        with runtime(folder, ray_address) as running:
             federation = f"num-supernodes={n_clients} client-resources-num-cpus=1"
             run_id = submit(running.home, folder / "app", "--federation-config", federation)
             notify("the sites learn on Flower, then the server fuses: sites")
@@ -100,9 +102,13 @@ def flower_run(
 
 
 @contextlib.contextmanager
-def runtime(folder: Path) -> Iterator[Runtime]:
-    """A SuperLink of our own in `folder` whose run hands its outcome over."""
-    with superlink(folder, {HANDOVER: str(handover(folder))}) as running:
+def runtime(folder: Path, ray_address: str | None = None) -> Iterator[Runtime]:
+    """A SuperLink of our own in `folder` whose run hands its outcome over.
+
+    RAY_ADDRESS is how Ray is told of a cluster that exists.
+    """
+    ray = {} if ray_address is None else {"RAY_ADDRESS": ray_address}
+    with superlink(folder, {HANDOVER: str(handover(folder)), **ray}) as running:
         yield running
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from simulations.options import MinutesOfPart, Quiet, StudyFolder
+from simulations.options import MinutesOfPart, Quiet, RayAddress, StudyFolder
 from simulations.progress import progress_bars, say_start, stages
 
 
@@ -41,6 +41,7 @@ def reproduce_groups(
     ] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Small cases, one seed.")] = False,
     minutes: MinutesOfPart = None,
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:
     """Sites of several populations: are they found, are alike ones left, and what is it worth.
@@ -58,7 +59,7 @@ def reproduce_groups(
     from simulations.study_report import write_study_report
 
     settings = study_settings(Path(__file__).parent, smoke)
-    study = Study(out)
+    study = Study(out, ray_address=ray_address)
     wanted = {
         name: cases(name, settings, seeds)
         for name in PARTS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simulations.options import Minutes, NetworkDir, Quiet, require_known
+from simulations.options import Minutes, NetworkDir, Quiet, RayAddress, require_known
 from simulations.progress import progress_bars, say_start, stages
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def reproduce_mcbnc(
         int | None, typer.Option(min=1, show_default="cores", help="Processes.")
     ] = None,
     network_dir: NetworkDir = None,
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:
     """MCBNC: the grid of 15 networks, every figure, table and claim, and what is beyond the paper.
@@ -68,7 +69,7 @@ def reproduce_mcbnc(
         if (not part or case["part"] in part) and (not r or case.get("r", r[0]) in r)
     ]
     jobs = jobs or os.cpu_count() or 1
-    studies = collect_rows(wanted, run, out, minutes, jobs, network_dir, quiet)
+    studies = collect_rows(wanted, run, out, minutes, jobs, network_dir, ray_address, quiet)
     with stages(not quiet) as notify:
         notify("writing the report")
         path = _write_report(out, wanted)
@@ -90,6 +91,7 @@ def collect_rows(
     minutes: float | None,
     jobs: int,
     network_dir: Path | None,
+    ray_address: str | None,
     quiet: bool,
 ) -> list[Study]:
     """Run what is missing: the inputs, then the cases that have all of theirs."""
@@ -103,7 +105,7 @@ def collect_rows(
 
     def collect(name: str, some: list[dict[str, Any]]) -> list[Row]:
         left = None if end is None else max(0.0, end - time.monotonic())
-        studies.append(Study(out, name))
+        studies.append(Study(out, name, ray_address=ray_address))
         with progress_bars(not quiet) as tracker:
             tell = show_on(tracker(name.partition(".")[0]))
             return studies[-1].collect(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from simulations.options import MinutesOfPart, Quiet, StudyFolder
+from simulations.options import MinutesOfPart, Quiet, RayAddress, StudyFolder
 from simulations.progress import progress_bars, say_start, stages
 
 
@@ -43,6 +43,7 @@ def reproduce_pooling(
     ] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Small cases, one seed.")] = False,
     minutes: MinutesOfPart = None,
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:
     """What a federation loses by not pooling: structures alone, counts, a climb, pooled rows.
@@ -58,7 +59,7 @@ def reproduce_pooling(
     from simulations.study import Study, end_line
     from simulations.study_report import write_study_report
 
-    study = Study(out)
+    study = Study(out, ray_address=ray_address)
     wanted = {
         name: cases(name, smoke=smoke, seeds=seeds)
         for name in PARTS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simulations.options import MinutesOfPart, Quiet, StudyFolder
+from simulations.options import MinutesOfPart, Quiet, RayAddress, StudyFolder
 from simulations.progress import progress_bars, say_start, stages
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def reproduce_privacy(
     ] = Part.everything,
     smoke: Annotated[bool, typer.Option("--smoke", help="A small version, in minutes.")] = False,
     minutes: MinutesOfPart = None,
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:
     """Privacy of structures: what it costs, what leaks without it, which claims hold.
@@ -49,7 +50,7 @@ def reproduce_privacy(
     from simulations.study import Study, end_line, show_on
     from simulations.study_report import write_study_report
 
-    study, run = Study(out), settings(smoke)
+    study, run = Study(out, ray_address=ray_address), settings(smoke)
     found: list[tuple[Callable[[Sequence[Row]], list[Section]], list[Row]]] = []
     with progress_bars(not quiet) as tracker:
         for name, cases, run_case, report in _parts(run, out):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fedbn.errors import ConfigError
 from fedbn.wording import count_of
-from simulations.options import Json, Minutes, with_quiet
+from simulations.options import Json, Minutes, RayAddress, with_quiet
+
+if TYPE_CHECKING:
+    from simulations.sweeps.slurm import Share
 
 __all__ = ["sweep"]
 
@@ -25,6 +29,19 @@ def sweep(
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Cases that run at the same time.")] = 1,
     minutes: Minutes = None,
+    ray_address: RayAddress = None,
+    slurm: Annotated[
+        Path | None,
+        typer.Option(help="Write an array job of SLURM to this file, to sbatch, and run nothing."),
+    ] = None,
+    slurm_tasks: Annotated[
+        int | None,
+        typer.Option(min=1, show_default="a case each, at most 100", help="Its array's entries."),
+    ] = None,
+    share: Annotated[
+        str | None,
+        typer.Option(metavar="K/N", help="Only every N-th case from the K-th, from 0; no table."),
+    ] = None,
     list_only: Annotated[
         bool, typer.Option("--list", help="Print the cases and their hashes, and run none.")
     ] = False,
@@ -37,16 +54,25 @@ def sweep(
     fedbn.read_results reads them. Exit status 1 if a case failed; it is tried again next time.
     """
     from simulations.sweeps.plan import read_plan
+    from simulations.sweeps.slurm import Share
 
+    _check_places(jobs, ray_address, slurm, slurm_tasks, share)
     cases = read_plan(plan)
+    folder = out or Path("results") / plan.name.split(".")[0]
     if list_only:
         _list(cases, as_json)
         return
-    folder = out or Path("results") / plan.name.split(".")[0]
+    if slurm is not None:
+        _write_slurm(slurm, plan, folder, slurm_tasks or min(len(cases), 100), as_json)
+        return
     began = time.monotonic()
-    rows, n_run = _run(cases, folder, jobs, None if minutes is None else 60 * minutes, not as_json)
+    part = None if share is None else Share.read(share)
+    cases = cases if part is None else tuple(part.of(cases))
+    seconds = None if minutes is None else 60 * minutes
+    rows, n_run = _run(cases, folder, jobs, seconds, not as_json, ray_address, part)
     failed = [row for row in rows if row["error"] is not None]
-    _tell(folder, len(cases), rows, n_run, failed, time.monotonic() - began, as_json)
+    wall = time.monotonic() - began
+    _tell(folder, len(cases), rows, n_run, failed, wall, as_json, part)
     if failed:
         raise ConfigError(
             f"{count_of(len(failed), 'case')} of {len(cases)} failed; the first, "
@@ -54,15 +80,55 @@ def sweep(
         )
 
 
+def _check_places(
+    jobs: int,
+    ray_address: str | None,
+    slurm: Path | None,
+    slurm_tasks: int | None,
+    share: str | None,
+) -> None:
+    """Refuse options that say two places."""
+    if jobs > 1 and ray_address is not None:
+        raise ConfigError("--jobs is for this machine; a Ray cluster uses each of its CPUs")
+    if slurm is not None and (share is not None or ray_address is not None):
+        raise ConfigError("--slurm only writes a script: it goes with neither --share nor Ray")
+    if slurm_tasks is not None and slurm is None:
+        raise ConfigError("--slurm-tasks is for --slurm FILE")
+
+
+def _write_slurm(script: Path, plan: Path, folder: Path, tasks: int, as_json: bool) -> None:
+    from simulations.sweeps.slurm import array_script, write_script
+    from simulations.terminal import print_json
+
+    command = str(Path(sys.argv[0]).resolve())
+    write_script(script, array_script(plan, folder, tasks, command))
+    if as_json:
+        print_json({"script": str(script), "tasks": tasks})
+    else:
+        print(f"{script}: {count_of(tasks, 'task')}; submit it with: sbatch {script}")
+
+
 def _run(
-    cases: Sequence[Any], folder: Path, jobs: int, seconds: float | None, visible: bool
+    cases: Sequence[Any],
+    folder: Path,
+    jobs: int,
+    seconds: float | None,
+    visible: bool,
+    ray_address: str | None,
+    share: Share | None,
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows of all cases that there was time for, and how many were run for it."""
     from simulations.progress import progress_bars
     from simulations.study import Study, show_on
     from simulations.sweeps.results import CASE, RunCase, tidy_rows, write_tables
 
-    study = Study(folder)
+    study = Study(folder, ray_address=ray_address)
+    if share is None:
+        study.adopt(Study(folder, file.name) for file in sorted(folder.glob("rows-*.jsonl")))
+    else:
+        own = Study(folder, share.file)
+        own.adopt([study])
+        study = own
     with progress_bars(visible) as tracker:
         rows = study.collect(
             [{CASE: case.digest} for case in cases],
@@ -73,7 +139,7 @@ def _run(
             seconds=seconds,
         )
     tidy = tidy_rows(cases, rows)
-    if tidy:
+    if tidy and share is None:
         write_tables(folder, tidy)
     return tidy, study.n_run
 
@@ -97,10 +163,11 @@ def _tell(
     failed: Sequence[dict[str, Any]],
     wall: float,
     as_json: bool,
+    share: Share | None,
 ) -> None:
     from simulations.terminal import print_json
 
-    table = folder / "results.parquet"
+    table = folder / ("results.parquet" if share is None else share.file)
     if as_json:
         print_json(
             {
