@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fedbn.federation.secure_rounds import SecureResult
     from fedbn.federation.state import FederationResult
     from fedbn.graphs.dag import DAG
+    from fedbn.groups.grouping import Grouping
 
 Notify = Callable[[str], None]
 Count = Callable[[int, int], None]
@@ -45,6 +46,7 @@ class ExperimentRun:
     seconds : CPU seconds of the fusions: order, maps, union, path, readings.
     network : the consensus with parameters, if the run wanted them and sites gave them.
     sources : whose rows these are of; None where nobody was asked.
+    grouping : the groups of the sites, if the run wanted them.
     wall_seconds : name of a stage -> wall-clock seconds.
     """
 
@@ -53,6 +55,7 @@ class ExperimentRun:
     seconds: float
     network: Network | None
     sources: ParameterSources | None
+    grouping: Grouping | None
     wall_seconds: Mapping[str, float]
 
 
@@ -95,6 +98,7 @@ def run_experiment(
         seconds=federated.seconds,
         network=federated.network,
         sources=federated.sources,
+        grouping=federated.grouping,
         wall_seconds={"tables": ready - began, "federation": time.monotonic() - ready},
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb
+from math import comb, log, prod
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
@@ -77,6 +77,19 @@ def largest_explained(rows: Sequence[Sequence[float]]) -> float:
         norm = sum(value**2 for value in u) ** 0.5
         u = [value / norm for value in u]
     return sum(gram[i][j] * u[i] * u[j] for i in range(m) for j in range(m))
+
+
+def bdeu(columns: Sequence[Sequence[int]], sizes: Sequence[int], ess: float) -> float:
+    """ln of the marginal likelihood of the last column given the others, row after row: each
+    row's prediction from the rows before."""
+    q, r = prod(sizes[:-1]), sizes[-1]
+    seen: dict[tuple[int, ...], int] = {}
+    total = 0.0
+    for row in zip(*columns, strict=True):
+        before = sum(n for other, n in seen.items() if other[:-1] == row[:-1])
+        total += log((seen.get(row, 0) + ess / (q * r)) / (before + ess / q))
+        seen[row] = seen.get(row, 0) + 1
+    return total
 
 
 def fisher(votes: int, sites: int, other_votes: int, other_sites: int) -> Fraction:

@@ -11,7 +11,8 @@ and an older result is replaced in one step. A folder that fedbn did not write i
     path.csv       one row per state of the path and reading
     clients.csv    one row per client; not under secure sums, where nobody knows their structures
     edges.csv      one row per pair of variables that somebody joins: who, when it goes; likewise
-    groups.csv, differences.csv, groups/   where groups were asked for (`fedbn.results.groups`)
+    groups.csv, differences.csv, families.csv, groups/   where groups were asked for
+                   (`fedbn.results.groups`)
     run.json       settings, seed, versions, timings, the figures of the summary
     figures/       PNG and SVG
     schema.json, state.json   of a federated run: the agreed columns, and what an update needs
@@ -42,6 +43,7 @@ from fedbn.graphs.directions import write_class
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.differences import Difference
+from fedbn.groups.families import FamilyDifference
 from fedbn.results.dictionary import FILE as README_FILE
 from fedbn.results.dictionary import folder_readme
 from fedbn.results.groups import SiteRow, groups_facts, site_rows
@@ -241,6 +243,8 @@ def _write_groups(outcome: Outcome, place: Path) -> dict[str, Any]:
         return {}
     _write_table(place / "groups.csv", SiteRow, site_rows(grouping))
     _write_table(place / "differences.csv", Difference, grouping.differences)
+    if grouping.families:
+        _write_table(place / "families.csv", FamilyDifference, grouping.families)
     write_group_structures(grouping, place)
     return {"groups": groups_facts(grouping)}
 
