@@ -58,7 +58,7 @@ def groups_content(grouping: Grouping, drawing: Mapping[str, Any]) -> dict[str, 
         "rows": [
             [d.group, d.other, d.kind, printable_name(d.variable), printable_name(d.second),
              d.mark, d.other_mark, f"{d.votes} of {d.sites}", f"{d.other_votes} of {d.other_sites}",
-             decimal(d.p), decimal(d.p_holm)]
+             f"{d.p:.2g}", f"{d.p_holm:.2g}"]
             for d in grouping.differences
         ],
         "families": [
