@@ -34,6 +34,7 @@ from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult, ServerState
+from fedbn.groups.given import groups_of_sites
 from fedbn.groups.grouping import Grouping
 from fedbn.learners import kind_of_score
 from fedbn.whole_file import write_whole
@@ -185,6 +186,10 @@ def further_rounds(
     counts and the parameters, where they are wanted."""
     timeout = experiment.federation.reply_seconds or DAY
     shaken = handshake(grid, experiment, before)
+    if experiment.consensus.groups_file is not None:
+        _, missing = groups_of_sites(experiment.consensus.groups_file, shaken.clients.values())
+        if missing:
+            LOG.warning("groups are given for sites that are not here: %s", ", ".join(missing))
     strategy = StructuralConsensus(
         shaken.state,
         shaken.clients,

@@ -35,7 +35,9 @@ __all__ = [
 ]
 
 _LOCAL = tuple(each.key for _, each in all_settings() if each.local)
-_PATHS = ("table", "sites_dir", "schema", "network_dir", "out_dir", "checkpoint")
+_PATHS = (
+    "table", "sites_dir", "schema", "network_dir", "groups_file", "out_dir", "checkpoint",
+)  # fmt: skip
 
 
 def experiment_from(

@@ -137,6 +137,7 @@ def _without_paths(experiment: Experiment) -> Experiment:
         sites_dir=name(data.sites_dir),
         schema=name(data.schema),
         network_dir=name(data.network_dir),
+        groups_file=name(experiment.consensus.groups_file),
         knowledge=name(experiment.learner.knowledge),
     )
 

@@ -22,6 +22,7 @@ from fedbn.federation.settings import ConsensusSettings
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.fusing import GroupFusion
+from fedbn.groups.given import groups_of_sites
 from fedbn.groups.grouping import Fuse, Grouping, given_groups, group_sites
 from fedbn.groups.profiles import SiteStructures
 from fedbn.networks.json_file import write_json_network
@@ -79,9 +80,13 @@ def grouping_of(
 
 
 def with_groups(outcome: Outcome, settings: ConsensusSettings) -> Outcome:
-    """The outcome of a federated run with the groups that its settings ask for."""
-    if settings.groups == "no":
+    """The outcome of a federated run with the groups that its settings ask for, or that are given;
+    raises ConfigError as `grouping_of` and `groups_of_sites`."""
+    if settings.groups == "no" and settings.groups_file is None:
         return outcome
+    given = None
+    if settings.groups_file is not None:
+        given, _ = groups_of_sites(settings.groups_file, (each.label for each in outcome.clients))
     fusion = GroupFusion(
         cast(Reading, settings.reading),
         cast(Robust, settings.robust),
@@ -89,7 +94,7 @@ def with_groups(outcome: Outcome, settings: ConsensusSettings) -> Outcome:
         settings.quorum,
         settings.seconds,
     )
-    return replace(outcome, grouping=grouping_of(outcome, settings.groups, fusion))
+    return replace(outcome, grouping=grouping_of(outcome, settings.groups, fusion, given))
 
 
 def site_rows(grouping: Grouping) -> tuple[SiteRow, ...]:

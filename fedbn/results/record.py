@@ -21,7 +21,9 @@ from fedbn.federation.settings import Experiment
 
 __all__ = ["command_line", "fractions_told", "hash_files", "repeat_line", "sendable"]
 
-FILES = ("network", "table", "sites", "sites-dir", "schema", "network-dir", "knowledge")
+FILES = (
+    "network", "table", "sites", "sites-dir", "schema", "network-dir", "knowledge", "groups-file",
+)  # fmt: skip
 """Settings that may name files or folders."""
 
 OWN = ("out-dir", "checkpoint")

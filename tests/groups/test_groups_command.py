@@ -17,12 +17,12 @@ from fedbn.errors import ConfigError, FedbnError, FedbnWarning, ResultsError
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.fusing import GroupFusion
+from fedbn.groups.given import groups_of_sites, read_groups
 from fedbn.groups.profiles import SiteStructures
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
 from simulations.cli.app import app
 from simulations.commands.answers import read_group
-from simulations.commands.groups_output import read_groups
 from simulations.groups.populations import base_network, move_edges, tables_of
 from tests.groups.test_groups import two_populations
 
@@ -241,3 +241,51 @@ def test_query_of_results_without_groups_or_parameters(files: list[str], tmp_pat
             read_group(str(tmp_path / how), "1")
     with pytest.raises(ResultsError, match=r"asia has no run\.json"):
         read_group("asia", "1")
+
+
+@pytest.fixture(scope="module")
+def given(counted: Path) -> Path:
+    """Results of the same sites in groups that are known by name."""
+    names = counted / "names.csv"
+    lines = [f"s{i},{'west' if i < 3 else 'east'}" for i in range(6)]
+    names.write_text("\n".join(["site,group", *lines, "absent,east"]), encoding="utf-8")
+    sites = [str(counted / f"s{i}.csv") for i in range(6)]
+    simulate_sites(sites, counted / "given", "--groups-file", str(names))
+    return counted / "given"
+
+
+def test_groups_that_are_given_have_names_and_are_run_alike(given: Path, counted: Path) -> None:
+    run = json.loads((given / "run.json").read_text(encoding="utf-8"))
+    assert run["groups"]["names"] == ["west", "east"]
+    assert run["groups"]["how"] == "given"
+    assert run["settings"]["groups-file"] == "names.csv"
+    for name in ("groups/network-2.json", "families.csv", "consensus.json"):
+        assert (given / name).read_bytes() == (counted / "out" / name).read_bytes()
+    assert read_group(str(given), "east").dag == read_group(str(given), "2").dag
+    with pytest.raises(ResultsError, match="none is 'north'"):
+        read_group(str(given), "north")
+
+
+def test_an_update_keeps_groups_that_were_given(given: Path, tmp_path: Path) -> None:
+    command = ["update", str(given), "--remove", "s5", "--out", str(tmp_path / "less"), "-q"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FedbnWarning)
+        result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    run = json.loads((tmp_path / "less" / "run.json").read_text(encoding="utf-8"))
+    assert run["groups"]["groups"] == [["s0", "s1", "s2"], ["s3", "s4"]]
+
+
+def test_every_site_of_a_run_needs_a_group(tmp_path: Path) -> None:
+    path = tmp_path / "groups.csv"
+    path.write_text("site,group\na,1\nb,2\n", encoding="utf-8")
+    assert groups_of_sites(path, ["b"]) == ({"b": "2"}, ("a",))
+    with pytest.raises(ConfigError, match="no group for site 'c', only for 'a', 'b'"):
+        groups_of_sites(path, ["a", "c"])
+
+
+def test_groups_that_are_given_exclude_what_contradicts_them() -> None:
+    with pytest.raises(ConfigError, match="use one of them"):
+        ConsensusSettings(groups="auto", groups_file="g.csv")
+    with pytest.raises(ConfigError, match="own min-cohort"):
+        ConsensusSettings(groups_file="g.csv", aggregation="secure-sums")
