@@ -109,8 +109,10 @@ class Grouping:
         known = (
             "with rows told"
             if self.tree.profiles.rows is not None
-            else "without the sites' rows: differences that go with the number of edges are ignored"
+            else "without the sites' rows: what may be due to them is ignored"
         )
+        if first.redrawn:
+            known += ", by several structures of every site"
         verdict = "more than one population" if first.made else "no sign of a second population"
         return (
             f"Test of one population ({known}): p = {first.p:.3f} at level {ALPHA:g}, "

@@ -142,6 +142,7 @@ def groups_facts(grouping: Grouping) -> dict[str, Any]:
                 "p": split.p,
                 "level": split.level,
                 "differing_pairs": split.pairs,
+                "redrawn": split.redrawn,
                 "split": split.made,
             }
             for split in grouping.cut.splits
