@@ -40,17 +40,17 @@ def main() -> None:
     given = parser.parse_args()
     sites, truth = many_sites(given.sites, given.variables, given.groups, given.seed)
     fuse = GroupFusion(quorum=given.quorum or max(1, given.sites // given.groups // 10))
-    profiles, a = timed("profiles", lambda: profiles_of(sites))
-    tree, b = timed("tree", lambda: tree_of(profiles))
-    cut, c = timed("test", lambda: cut_by_test(tree))
+    profiles, a = measure_stage("profiles", lambda: profiles_of(sites))
+    tree, b = measure_stage("tree", lambda: tree_of(profiles))
+    cut, c = measure_stage("test", lambda: cut_by_test(tree))
     right = cut.groups == truth
     print(f"{max(cut.groups) + 1} groups found, {'as' if right else 'not as'} they were made")
     parts = [
         [entry for entry, g in zip(sites, cut.groups, strict=True) if g == group]
         for group in range(max(cut.groups) + 1)
     ]
-    _, d = timed("a consensus for each", lambda: [fuse(part) for part in parts])
-    _, whole = timed("one consensus of all", lambda: fuse(sites))
+    _, d = measure_stage("a consensus for each", lambda: [fuse(part) for part in parts])
+    _, whole = measure_stage("one consensus of all", lambda: fuse(sites))
     print(f"groups {a + b + c + d:.1f} s; ratio {(a + b + c + d + whole) / whole:.2f}")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GB")
 
@@ -69,7 +69,7 @@ def many_sites(
     ], truth
 
 
-def timed(stage: str, run: Callable[[], T]) -> tuple[T, float]:
+def measure_stage(stage: str, run: Callable[[], T]) -> tuple[T, float]:
     """What a stage gives, and its CPU seconds, which are printed."""
     began = time.process_time()
     found = run()
