@@ -15,7 +15,7 @@ import os
 import pickle
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flwr.app import Context
@@ -34,6 +34,8 @@ from fedbn.federation.run_config import from_run_config, to_run_config
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult, ServerState
+from fedbn.groups.given import groups_of_sites
+from fedbn.groups.grouping import Grouping
 from fedbn.learners import kind_of_score
 from fedbn.whole_file import write_whole
 from server.awaited import CountedGrid, WatchedGrid
@@ -41,6 +43,7 @@ from server.checkpoint import forget, hold, keep, resume
 from server.counting import choose_by_counts
 from server.courier import with_couriers
 from server.cut_points import find_cuts
+from server.groups import find_groups
 from server.handshake import Handshake, shake_hands, wait_for_nodes
 from server.parameters import Network, fit_parameters
 from server.replies import LOG
@@ -63,12 +66,14 @@ app = ServerApp()
 @dataclass(frozen=True)
 class Federated:
     """A result, the CPU seconds that its fusions took, the consensus with parameters, if the run
-    wanted them and sites gave them, and whose rows they are of (None where nobody was asked)."""
+    wanted them and sites gave them, whose rows they are of (None where nobody was asked), and the
+    groups of the sites, if the run wanted them."""
 
     result: FederationResult | SecureResult
     seconds: float
     network: Network | None = None
     sources: ParameterSources | None = None
+    grouping: Grouping | None = None
 
 
 @app.main()
@@ -174,7 +179,7 @@ def federate(
         if before is None or is_unfinished(before, experiment):
             return further_rounds(grid, experiment, before, progress)
     assert before.result is not None
-    return Federated(before.result, 0.0)
+    return Federated(before.result, 0.0, grouping=find_groups(grid, before, {}, experiment, None))
 
 
 def is_unfinished(state: ServerState, experiment: Experiment) -> bool:
@@ -196,6 +201,10 @@ def further_rounds(
     counts and the parameters, where they are wanted."""
     timeout = experiment.federation.reply_seconds or DAY
     shaken = handshake(grid, experiment, before)
+    if experiment.consensus.groups_file is not None:
+        _, missing = groups_of_sites(experiment.consensus.groups_file, shaken.clients.values())
+        if missing:
+            LOG.warning("groups are given for sites that are not here: %s", ", ".join(missing))
     strategy = StructuralConsensus(
         shaken.state,
         shaken.clients,
@@ -215,10 +224,12 @@ def further_rounds(
         state = choose_by_counts(grid, state, shaken.clients, experiment, timeout)
         seconds += time.process_time() - began
     assert state.result is not None
-    if experiment.federation.parameters != "federated":
-        return Federated(state.result, seconds)
-    fitted = fit_parameters(grid, state.result, shaken.clients, experiment, timeout)
-    return Federated(state.result, seconds, fitted.network, fitted.sources)
+    fitted = None
+    if experiment.federation.parameters == "federated":
+        fitted = fit_parameters(grid, state.result, shaken.clients, experiment, timeout)
+    network, sources = (None, None) if fitted is None else (fitted.network, fitted.sources)
+    grouping = find_groups(grid, state, shaken.clients, experiment, timeout, fitted)
+    return Federated(state.result, seconds, network, sources, grouping)
 
 
 def require_choosable(experiment: Experiment) -> None:
@@ -306,7 +317,6 @@ def simulated_clients(experiment: Experiment) -> int | None:
 
 def write_folder(federated: Federated, experiment: Experiment, run_id: int) -> None:
     """The results folder, without what only a simulation knows (truth, tables)."""
-    from fedbn.results.groups import with_groups
     from fedbn.results.outcome import Outcome
     from fedbn.results.report import versions, write_results
     from fedbn.results.sums import write_sums
@@ -326,7 +336,7 @@ def write_folder(federated: Federated, experiment: Experiment, run_id: int) -> N
         network = federated.network
         write_sums(federated.result, experiment.output.out_dir, run=run, network=network)
         return
-    outcome = with_groups(Outcome.of_federation(federated.result), experiment.consensus)
+    outcome = replace(Outcome.of_federation(federated.result), grouping=federated.grouping)
     files = result_files(federated.result, experiment)
     write_results(
         outcome, experiment.output.out_dir, run=run, network=federated.network, more=files

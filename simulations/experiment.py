@@ -40,6 +40,7 @@ _PATHS = (
     "sites_dir",
     "schema",
     "network_dir",
+    "groups_file",
     "out_dir",
     "checkpoint",
     "courier_dir",

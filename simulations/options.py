@@ -165,6 +165,7 @@ _CONSENSUS = (
     "robust",
     "choose",
     "groups",
+    "groups-file",
     "count-rounds",
     "site-column",
     "aggregation",

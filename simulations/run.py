@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fedbn.federation.secure_rounds import SecureResult
     from fedbn.federation.state import FederationResult
     from fedbn.graphs.dag import DAG
+    from fedbn.groups.grouping import Grouping
 
 Notify = Callable[[str], None]
 Count = Callable[[int, int], None]
@@ -46,6 +47,7 @@ class ExperimentRun:
     seconds : CPU seconds of the fusions: order, maps, union, path, readings.
     network : the consensus with parameters, if the run wanted them and sites gave them.
     sources : whose rows these are of; None where nobody was asked.
+    grouping : the groups of the sites, if the run wanted them.
     wall_seconds : name of a stage -> wall-clock seconds.
     """
 
@@ -54,6 +56,7 @@ class ExperimentRun:
     seconds: float
     network: Network | None
     sources: ParameterSources | None
+    grouping: Grouping | None
     wall_seconds: Mapping[str, float]
 
 
@@ -106,6 +109,7 @@ def run_experiment(
         seconds=federated.seconds,
         network=federated.network,
         sources=federated.sources,
+        grouping=federated.grouping,
         wall_seconds={"tables": ready - began, "federation": time.monotonic() - ready},
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb
+from math import comb, log, prod
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
@@ -46,6 +46,50 @@ def explained(residuals: Sequence[Sequence[float]], part: Sequence[bool]) -> flo
         if i != j
         for a, b in zip(residuals[i], residuals[j], strict=True)
     )
+
+
+def differing_pairs(shares: Sequence[Sequence[float]], part: Sequence[bool]) -> tuple[float, float]:
+    """Sums over i != j of c_i c_j r_i r_j, c the contrast of means, by the side that has more."""
+    m, k = len(part), sum(part)
+    c = [(1 / k if inside else -1 / (m - k)) for inside in part]
+    more = less = 0.0
+    for column in zip(*shares, strict=True):
+        r = [value - sum(column) / m for value in column]
+        apart = sum(a * b for a, b in zip(c, r, strict=True))
+        value = sum(c[i] * c[j] * r[i] * r[j] for i in range(m) for j in range(m) if i != j)
+        more += value if apart > 1e-12 else 0.0
+        less += value if apart < -1e-12 else 0.0
+    return more, less
+
+
+def largest_explained(rows: Sequence[Sequence[float]]) -> float:
+    """The most that any contrast of norm 1 explains: the largest root of the products' matrix,
+    by power iteration on the matrix with its spectrum moved above 0."""
+    m = len(rows)
+    gram = [
+        [sum(a * b for a, b in zip(rows[i], rows[j], strict=True)) * (i != j) for j in range(m)]
+        for i in range(m)
+    ]
+    shift = sum(abs(value) for row in gram for value in row) + 1.0
+    u = [1.0 + i / 7 for i in range(m)]
+    for _ in range(3000):
+        u = [sum(gram[i][j] * u[j] for j in range(m)) + shift * u[i] for i in range(m)]
+        norm = sum(value**2 for value in u) ** 0.5
+        u = [value / norm for value in u]
+    return sum(gram[i][j] * u[i] * u[j] for i in range(m) for j in range(m))
+
+
+def bdeu(columns: Sequence[Sequence[int]], sizes: Sequence[int], ess: float) -> float:
+    """ln of the marginal likelihood of the last column given the others, row after row: each
+    row's prediction from the rows before."""
+    q, r = prod(sizes[:-1]), sizes[-1]
+    seen: dict[tuple[int, ...], int] = {}
+    total = 0.0
+    for row in zip(*columns, strict=True):
+        before = sum(n for other, n in seen.items() if other[:-1] == row[:-1])
+        total += log((seen.get(row, 0) + ess / (q * r)) / (before + ess / q))
+        seen[row] = seen.get(row, 0) + 1
+    return total
 
 
 def fisher(votes: int, sites: int, other_votes: int, other_sites: int) -> Fraction:

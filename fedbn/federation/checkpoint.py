@@ -138,6 +138,7 @@ def _without_paths(experiment: Experiment) -> Experiment:
         sites_dir=name(data.sites_dir),
         schema=name(data.schema),
         network_dir=name(data.network_dir),
+        groups_file=name(experiment.consensus.groups_file),
         knowledge=told if told is not None and is_text(told) else name(told),
     )
 

@@ -165,6 +165,11 @@ class ConsensusSettings(Settings):
         "Groups of sites, each with a consensus of its own: no, auto (as many as a test finds) or "
         "their number. Not under secure sums: sums do not tell who differs.",
     )
+    groups_file: str | None = setting(
+        None,
+        "The groups, where they are known: a CSV file with the columns site and group, which the "
+        "server reads. Every site of the run must be in it.",
+    )
     count_rounds: int = setting(10, "Most further requests of --choose climb.", at_least(0))
     site_column: str | None = setting(
         None,
@@ -230,6 +235,16 @@ class ConsensusSettings(Settings):
             raise ConfigError(
                 f"groups is {self.groups}, but groups cannot be found from sums over all sites: "
                 "use aggregation = open"
+            )
+        if self.groups != "no" and self.groups_file is not None:
+            raise ConfigError(
+                f"groups = {self.groups} finds groups and groups-file gives them: use one of them"
+            )
+        if self.groups_file is not None and self.aggregation != "open":
+            raise ConfigError(
+                f"groups-file is {self.groups_file!r}, but a run under {self.aggregation} is one "
+                "cohort: start a run for the sites of each group, which is then a cohort of its "
+                "own with its own min-cohort"
             )
         if self.aggregation != "open" and self.fusion != "mcbnc":
             raise ConfigError(

@@ -1,4 +1,5 @@
 """Sites that differ: a tree over them, the groups that it is cut into, and where these differ.
 
-profiles -> tree -> cut (one_population: is there more than one?) -> grouping -> differences
+profiles -> tree -> cut (one_population, redrawn: is there more than one?) -> grouping ->
+differences
 """

@@ -3,7 +3,8 @@
 `auto` goes from the root down. Of all branches of a set of sites the one is taken that explains
 most (see `one_population`; where rows are not told, of the votes as they are), with at least two
 sites in it and outside of it. If the test says that the set is no single population, and the parts
-differ in enough pairs, the branch is a group of its own and both parts are looked at again. A set
+differ in enough pairs, the branch is a group of its own and both parts are looked at again. The
+test is that of `redrawn` where every site sends several structures, else `coherence`. A set
 of k of m sites is tested at the level alpha k / m (Meinshausen 2008, Biometrika 95:265), so that
 alike sites are split with a probability of at most alpha, whatever is below.
 """
@@ -16,14 +17,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.errors import ConfigError
 from fedbn.groups.one_population import (
     coherence,
     explained_by_parts,
     explained_by_spans,
     residuals_of,
+    some_sites,
 )
+from fedbn.groups.profiles import SiteProfiles
+from fedbn.groups.redrawn import p_of_redrawn
 from fedbn.groups.requested import requested_groups
+from fedbn.groups.sizes import have_alike_sizes
 from fedbn.groups.tree import SiteTree, renumber
 from fedbn.wording import count_of
 
@@ -36,6 +42,9 @@ LEAST_PAIRS = 6.0
 """A set is split only where its parts differ in so many pairs: those that one part has and the
 other has not, estimated without bias (u' G u over the contrast's scale). Sites of one population
 that take one of two local optima differ in up to 5.9 pairs (insurance, 5,000 rows)."""
+
+LEAST_PAIRS_REDRAWN = 2.0
+"""The same where every site sends several structures: those show both optima."""
 
 LEAST = 2
 """A group of `auto` has at least so many sites."""
@@ -54,6 +63,7 @@ class Split:
     p : the p-value, see `one_population`.
     level : of the test at this set.
     pairs : in how many pairs part and rest differ, estimated.
+    redrawn : whether the sites' own structures were redrawn.
     """
 
     part: tuple[int, ...]
@@ -61,11 +71,13 @@ class Split:
     p: float
     level: float
     pairs: float
+    redrawn: bool = False
 
     @property
     def made(self) -> bool:
         """Whether the set was split."""
-        return self.p <= self.level and self.pairs >= LEAST_PAIRS
+        least = LEAST_PAIRS_REDRAWN if self.redrawn else LEAST_PAIRS
+        return self.p <= self.level and self.pairs >= least
 
 
 class Cut(NamedTuple):
@@ -119,21 +131,47 @@ def _best_split(
     """The branch of the tree that explains most of these sites, tested; None if there is none."""
     if len(members) < 2 * LEAST:
         return None
+    best = _best_branch(tree, members)
+    if best is None:
+        return None
+    covariate = _covariate(tree.profiles, members, best)
+    residuals = residuals_of(tree.profiles.shares[members], covariate)
+    k, m = int(best.sum()), len(best)
+    differ = float(explained_by_parts(residuals, best[None])[0]) * m / (k * (m - k))
+    redrawn = tree.profiles.several
+    if redrawn:
+        chosen = some_sites(best, rng)
+        own = [tree.profiles.structures_of(int(i)) for i in members[chosen]]
+        p = p_of_redrawn(own, covariate[chosen], best[chosen], rng)
+    else:
+        votes = tree.profiles.shares[members].sum(axis=0)
+        p = coherence(residuals, tree.profiles.pairs, votes, best, rng)
+    part, rest = (tuple(int(i) for i in members[side]) for side in (best, ~best))
+    return Split(part, rest, p, alpha * len(members) / tree.m, differ, redrawn)
+
+
+def _best_branch(tree: SiteTree, members: NDArray[np.intp]) -> NDArray[np.bool_] | None:
+    """bool [n]: which of the members are in the branch that explains most; None without any."""
     ordered, spans = _branches(tree, members)
     if not len(spans):
         return None
-    shares = tree.profiles.shares[members]
-    residuals = residuals_of(shares, tree.profiles.covariate[members])
     told = tree.profiles.rows is not None
-    seen = residuals if told else residuals_of(shares, np.zeros(len(shares)))
+    covariate = tree.profiles.covariate[members] if told else np.zeros(len(members))
+    seen = residuals_of(tree.profiles.shares[members], covariate)
     start, end = spans[int(np.argmax(explained_by_spans(seen[ordered], spans)))]
     best = np.zeros(len(members), np.bool_)
     best[ordered[start:end]] = True
-    k, m = int(best.sum()), len(best)
-    differ = float(explained_by_parts(residuals, best[None])[0]) * m / (k * (m - k))
-    p = coherence(residuals, tree.profiles.pairs, shares.sum(axis=0), best, rng)
-    part, rest = (tuple(int(i) for i in members[side]) for side in (best, ~best))
-    return Split(part, rest, p, alpha * len(members) / tree.m, differ)
+    return best
+
+
+def _covariate(
+    profiles: SiteProfiles, members: NDArray[np.intp], part: NDArray[np.bool_]
+) -> Floats:
+    """float64 [n]: what stands for the members' rows in the test of a split."""
+    told = profiles.rows is not None
+    if told or not have_alike_sizes(profiles.shares[members], part):
+        return np.asarray(profiles.covariate[members])
+    return np.zeros(len(members))
 
 
 def _branches(

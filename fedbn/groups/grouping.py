@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +15,17 @@ from fedbn.graphs.knowledge import Knowledge
 from fedbn.groups.core import SharedCore, core_of
 from fedbn.groups.cut import ALPHA, Cut, cut_of
 from fedbn.groups.differences import Difference, differences_of
+from fedbn.groups.families import FamilyDifference
 from fedbn.groups.outliers import outliers_of
 from fedbn.groups.profiles import SiteStructures, profiles_of
 from fedbn.groups.tree import SiteTree, renumber, tree_of
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork
 from fedbn.wording import count_of, list_some
 
 __all__ = ["Grouping", "given_groups", "group_sites"]
 
+Network = BayesianNetwork | LinearGaussianNetwork
 Fuse = Callable[[Sequence[SiteStructures]], DAG]
 
 
@@ -36,6 +41,11 @@ class Grouping:
     outliers : sites that stand alone (`fedbn.groups.outliers`), as numbers, ascending.
     consensuses : of every group, names sorted.
     how : "auto", a number, or "given".
+    names : of the groups, where they were given; else empty.
+    networks : the consensus of every group with its parameters, None where it has none; empty
+        where nobody was asked.
+    sources : whose rows the parameters of every group are of, as `run.json` says it; likewise.
+    families : what of every variable differs by counts, where they were asked for.
     knowledge : what the consensuses keep.
     """
 
@@ -45,6 +55,10 @@ class Grouping:
     outliers: tuple[int, ...]
     consensuses: tuple[DAG, ...]
     how: str
+    names: tuple[str, ...] = ()
+    networks: tuple[Network | None, ...] = ()
+    sources: tuple[Mapping[str, Any], ...] = ()
+    families: tuple[FamilyDifference, ...] = ()
     knowledge: Knowledge | None = None
 
     @property
@@ -64,6 +78,10 @@ class Grouping:
         sites = self.tree.profiles.sites
         return tuple(s for s, g in zip(sites, self.cut.groups, strict=True) if g == group - 1)
 
+    def title(self, group: int) -> str:
+        """The number of a group, from 1, with its name where it has one."""
+        return f"{group} {self.names[group - 1]!r}" if self.names else str(group)
+
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
         """Where the groups differ."""
@@ -78,7 +96,8 @@ class Grouping:
         """Three lines for the terminal: the groups, how sure, where they differ."""
         sizes = [len(self.members(g)) for g in range(1, self.count + 1)]
         groups = f"{count_of(self.count, 'group')} of {count_of(sum(sizes), 'site')}: " + ", ".join(
-            f"{g} ({list_some(self.members(g), 4, quoted=False)})" for g in range(1, self.count + 1)
+            f"{self.title(g)} ({list_some(self.members(g), 4, quoted=False)})"
+            for g in range(1, self.count + 1)
         )
         return groups, self._certainty() + self._alone(), self._differ()
 
@@ -93,8 +112,10 @@ class Grouping:
         known = (
             "with rows told"
             if self.tree.profiles.rows is not None
-            else "without the sites' rows: differences that go with the number of edges are ignored"
+            else "without the sites' rows: what may be due to them is ignored"
         )
+        if first.redrawn:
+            known += ", by several structures of every site"
         verdict = "more than one population" if first.made else "no sign of a second population"
         return (
             f"Test of one population ({known}): p = {first.p:.3f} at level {ALPHA:g}, "
@@ -117,7 +138,19 @@ class Grouping:
         return (
             f"The groups differ in {count_of(len(edges), 'edge')} ({sure} with p <= .05 by Fisher "
             f"and Holm) and in {count_of(turned, 'direction')} of shared edges; all share "
-            f"{count_of(self.core.dag.n_edges, 'edge')}."
+            f"{count_of(self.core.dag.n_edges, 'edge')}.{self._by_counts()}"
+        )
+
+    def _by_counts(self) -> str:
+        if not self.families:
+            return ""
+        of = {
+            kind: len({row.variable for row in self.families if row.differs == kind})
+            for kind in ("structure", "parameters")
+        }
+        return (
+            f" By counts the structure differs at {count_of(of['structure'], 'variable')}, the "
+            f"parameters alone at {count_of(of['parameters'], 'variable')}."
         )
 
 
@@ -163,7 +196,12 @@ def given_groups(
     known = sorted(set(names.values()))
     numbers = np.array([known.index(names[label]) for label in labels])
     tree = tree_of(profiles_of(ordered))
-    return _fuse_groups(ordered, tree, Cut(renumber(numbers)), "given", fuse, None)
+    cut = Cut(renumber(numbers))
+    first = {
+        group: names[label] for label, group in zip(labels[::-1], cut.groups[::-1], strict=True)
+    }
+    grouping = _fuse_groups(ordered, tree, cut, "given", fuse, None)
+    return replace(grouping, names=tuple(first[group] for group in sorted(first)))
 
 
 def _order_sites(structures: Sequence[SiteStructures]) -> tuple[SiteStructures, ...]:

@@ -1,10 +1,11 @@
 """Is there more than one population? A test of a split of sites, and what it is blind to.
 
 Under the null all sites come from one population. They are not exchangeable: who has fewer rows
-finds fewer edges, and other ones. So what goes with the logarithm of the sites' rows is taken out
-of every pair by least squares. Where not all sites tell their rows, the number of their moral edges
-stands for them, and then a split that goes with this number, of which fewer rows can be the cause,
-is not found: the test stays on the safe side and loses power.
+finds fewer edges, and other ones. So what goes with the logarithm of the sites' rows, or with its
+square, is taken out of every pair by least squares. Where not all sites tell their rows, nothing
+is taken out if the structures' sizes speak for alike rows (`fedbn.groups.sizes`). Else the number
+of moral edges stands for the rows, and then a split that goes with this number, of which fewer rows
+can be the cause, is not found: the test stays on the safe side and loses power.
 
 Nor are the pairs of one structure independent: a learner that takes one of two local optima differs
 in all pairs around it. So what is tested is *coherence*: whether parts of the structure that have
@@ -17,6 +18,8 @@ difference that lies within one block is not found.
 A split of the sites explains u' G u, with G the sites' products of residuals without its diagonal
 and u the split's contrast of norm 1. The largest eigenvalue of a redrawn G is what the best
 contrast of all explains there; so the p-value holds for any split, however it was found.
+
+Where every site sends several structures, they tell more: `fedbn.groups.redrawn`.
 """
 
 from __future__ import annotations
@@ -30,17 +33,26 @@ from fedbn.arrays import Floats, Ints
 
 __all__ = [
     "DRAWS",
+    "ENOUGH",
     "MOST_SITES",
+    "ROUNDING",
     "coherence",
     "communities",
     "explained_by_parts",
     "explained_by_spans",
+    "gram_of",
     "residuals_of",
+    "some_sites",
 ]
 
 DRAWS = 999
 ENOUGH = 50
 """After so many draws beyond the split no more are made (Besag & Clifford 1991, Biometrika 78)."""
+
+COLUMNS = 32
+
+ROUNDING = 1.0 - 1e-9
+"""A draw that equals the split but for rounding is beyond it."""
 
 MOST_SITES = 32
 """A larger set is tested by so many of its sites."""
@@ -66,32 +78,33 @@ def coherence(
     if not residuals.any():
         return 1.0
     blocks = np.sort(communities(pairs, votes)[pairs], axis=1)[:, 0]
-    chosen = _some_sites(part, rng)
+    chosen = some_sites(part, rng)
     own, side = residuals[chosen], part[chosen]
     observed = float(explained_by_parts(own, side[None])[0])
-    grams = np.stack([_gram(own[:, blocks == b]) for b in np.unique(blocks)])
+    grams = np.stack([gram_of(own[:, blocks == b]) for b in np.unique(blocks)])
     beyond = 0
     for drawn, best in enumerate(_redrawn(grams, rng), start=1):
-        beyond += best >= observed
+        beyond += best >= observed * ROUNDING
         if beyond == ENOUGH:
             return beyond / drawn
     return (1 + beyond) / (1 + DRAWS)
 
 
 def residuals_of(shares: Floats, covariate: Floats) -> Floats:
-    """What is left of every pair's shares by a line through a covariate of the sites.
+    """What is left of every pair's shares by a parabola through a covariate of the sites.
 
     Parameters
     ----------
     shares : float64 [m, P].
-    covariate : float64 [m]; where all are equal, it is the mean that is taken out.
+    covariate : float64 [m]; with two different values it is a line that is taken out, where all
+        are equal the mean.
     """
-    if np.ptp(covariate) == 0:
-        constant: Floats = shares - shares.mean(axis=0)
-        return constant
-    centred = covariate - covariate.mean()
-    slope = centred @ shares / (centred @ centred)
-    left: Floats = shares - shares.mean(axis=0) - np.outer(centred, slope)
+    degree = min(2, len(np.unique(covariate)) - 1)
+    left: Floats = shares - shares.mean(axis=0)
+    if degree:
+        centred = (covariate - covariate.mean()) / np.ptp(covariate)
+        basis, _ = np.linalg.qr(np.vander(centred, degree + 1))
+        left -= basis @ (basis.T @ left)
     return left
 
 
@@ -117,17 +130,21 @@ def explained_by_spans(residuals: Floats, spans: Ints) -> Floats:
     """`explained_by_parts` where one side are neighbours: rows start to end, int64 [k, 2].
 
     Sums of spans are differences of running sums, so the cost is that of the tree's branches times
-    the pairs, not of all sites for every branch.
+    the pairs, not of all sites for every branch; `COLUMNS` pairs at a time, which a cache holds.
     """
     m = len(residuals)
-    sums = _sums(residuals, spans)
-    norms = _sums((residuals**2).sum(axis=1)[:, None], spans)[:, 0]
     sizes = spans[:, 1] - spans[:, 0]
     squared = sizes * (m - sizes) / m
-    apart = sums / sizes[:, None] - (residuals.sum(axis=0) - sums) / (m - sizes)[:, None]
-    outside = (residuals**2).sum() - norms
-    own = squared * (norms / sizes**2 + outside / (m - sizes) ** 2)
-    found: Floats = squared * (apart**2).sum(axis=1) - own
+    apart = np.zeros(len(spans))
+    for first in range(0, residuals.shape[1], COLUMNS):
+        some = residuals[:, first : first + COLUMNS]
+        sums = _sums(some, spans)
+        outside = (some.sum(axis=0) - sums) / (m - sizes)[:, None]
+        apart += ((sums / sizes[:, None] - outside) ** 2).sum(axis=1)
+    squares = (residuals**2).sum(axis=1)
+    norms = _sums(squares[:, None], spans)[:, 0]
+    own = norms / sizes**2 + (squares.sum() - norms) / (m - sizes) ** 2
+    found: Floats = squared * (apart - own)
     return found
 
 
@@ -138,7 +155,7 @@ def _sums(rows: Floats, spans: Ints) -> Floats:
     return sums
 
 
-def _some_sites(part: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.intp]:
+def some_sites(part: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.intp]:
     """At most `MOST_SITES` sites, ascending: half of them from either side where it has so many."""
     if len(part) <= MOST_SITES:
         return np.arange(len(part))
@@ -172,7 +189,7 @@ def communities(pairs: Ints, votes: Floats) -> Ints:
     return of
 
 
-def _gram(residuals: Floats) -> Floats:
+def gram_of(residuals: Floats) -> Floats:
     """Products of the sites' residuals, without those of a site with itself."""
     gram = residuals @ residuals.T
     np.fill_diagonal(gram, 0.0)

@@ -48,6 +48,7 @@ class SiteProfiles:
     pairs : int64 [P, 2], the pairs i < j that at least one site's moral graph has, in that order.
     shares : float64 [m, P], read-only: the share of a site's structures with the pair.
     rows : of every site's table; None unless all sites told theirs.
+    sent : what the sites sent, in the same order.
     """
 
     sites: tuple[str, ...]
@@ -55,6 +56,21 @@ class SiteProfiles:
     pairs: Ints
     shares: NDArray[np.float64]
     rows: tuple[int, ...] | None
+    sent: tuple[SiteStructures, ...]
+
+    @property
+    def several(self) -> bool:
+        """Whether every site sent several structures."""
+        return min(len(entry.dags) for entry in self.sent) > 1
+
+    def structures_of(self, site: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of one site: float64 [k, P], which pairs each structure's moral graph has, 0 or 1, and
+        float64 [k], the structures' shares, of sum 1."""
+        entry = self.sent[site]
+        one, other = self.pairs.T
+        joined = [moral_graph(dag.reorder(self.names))[one, other] for dag in entry.dags]
+        shares = np.array([float(share) for share in entry.shares])
+        return np.stack(joined).astype(np.float64), shares / shares.sum()
 
     @property
     def covariate(self) -> NDArray[np.float64]:
@@ -87,7 +103,9 @@ def profiles_of(structures: Sequence[SiteStructures]) -> SiteProfiles:
     shares.flags.writeable = False
     rows = tuple(entry.rows for entry in structures if entry.rows is not None)
     told = len(rows) == len(structures) and min(rows) > 0
-    return SiteProfiles(tuple(labels), names, pairs, shares, rows if told else None)
+    return SiteProfiles(
+        tuple(labels), names, pairs, shares, rows if told else None, tuple(structures)
+    )
 
 
 def _profile(entry: SiteStructures, names: tuple[str, ...]) -> NDArray[np.float64]:

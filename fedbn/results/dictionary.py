@@ -38,10 +38,12 @@ FILES = {
     "strengths.csv": "one row per pair of variables that a site joins: how sure it is",
     "groups.csv": "one row per site: its group",
     "differences.csv": "one row per pair of variables in which two groups differ",
+    "families.csv": "one row per variable and pair of groups: what differs, by counts",
     "groups/core.csv": "the edges that the consensuses of all groups share",
     "groups/core.json": "the same, with all nodes",
     "groups/group-*.csv": "the edges of this group's consensus",
     "groups/group-*.json": "this group's consensus",
+    "groups/network-*.json": "the same with its parameters, exact: fedbn query FOLDER --group 1",
     "run.json": "settings, seed, versions, seconds, hashes of input files, the figures of the run",
     "schema.json": "the agreed columns and their states",
     "state.json": "what `fedbn update` needs",
@@ -160,6 +162,18 @@ COLUMNS = {
         "other_sites": "sites of the other group",
         "p": "Fisher's exact test on these votes, two-sided, as if the groups had been given",
         "p_holm": "the same, adjusted (Holm) over all differences of this kind of the two groups",
+    },
+    "families.csv": {
+        "group": "number of a group",
+        "other": "number of another one",
+        "variable": "the variable",
+        "differs": "structure (own parents), parameters (own tables of the same parents), nothing",
+        "parents": "in the first group's consensus",
+        "other_parents": "in that of the other group",
+        "structure": "log marginal likelihood with own parents, less what the second set costs; "
+        "empty where the parents are the same",
+        "parameters": "that with the same parents and own tables",
+        "nothing": "that with the same parents and one table",
     },
 }
 """What each column is."""

@@ -2,7 +2,9 @@
 
 groups.csv        one row per site: its group, whether it stands alone, distances
 differences.csv   one row per pair of variables in which two groups differ
-groups/           every group's consensus and the core that all share
+families.csv      one row per variable and pair of groups: what differs, by counts
+groups/           every group's consensus and the core that all share, and every group's network
+                  with its parameters, where the run has them
 """
 
 from __future__ import annotations
@@ -15,15 +17,28 @@ from typing import Any, cast
 
 from fedbn.consensus.pooling import Robust
 from fedbn.consensus.threshold import Reading
+from fedbn.errors import ResultsError
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.graphs.distances import smhd
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.fusing import GroupFusion
+from fedbn.groups.given import groups_of_sites
 from fedbn.groups.grouping import Fuse, Grouping, given_groups, group_sites
 from fedbn.groups.profiles import SiteStructures
+from fedbn.networks.json_file import write_json_network
 from fedbn.results.outcome import Outcome
+from fedbn.wording import list_some
 
-__all__ = ["SiteRow", "grouping_of", "groups_facts", "site_rows", "with_groups", "write_structures"]
+__all__ = [
+    "FOLDER",
+    "SiteRow",
+    "group_called",
+    "grouping_of",
+    "groups_facts",
+    "site_rows",
+    "with_groups",
+    "write_structures",
+]
 
 FOLDER = "groups"
 
@@ -67,9 +82,13 @@ def grouping_of(
 
 
 def with_groups(outcome: Outcome, settings: ConsensusSettings) -> Outcome:
-    """The outcome of a federated run with the groups that its settings ask for."""
-    if settings.groups == "no":
+    """The outcome of a federated run with the groups that its settings ask for, or that are given;
+    raises ConfigError as `grouping_of` and `groups_of_sites`."""
+    if settings.groups == "no" and settings.groups_file is None:
         return outcome
+    given = None
+    if settings.groups_file is not None:
+        given, _ = groups_of_sites(settings.groups_file, (each.label for each in outcome.clients))
     fusion = GroupFusion(
         cast(Reading, settings.reading),
         cast(Robust, settings.robust),
@@ -79,7 +98,7 @@ def with_groups(outcome: Outcome, settings: ConsensusSettings) -> Outcome:
         known=settings.known,
         max_treewidth=settings.max_treewidth,
     )
-    return replace(outcome, grouping=grouping_of(outcome, settings.groups, fusion))
+    return replace(outcome, grouping=grouping_of(outcome, settings.groups, fusion, given))
 
 
 def site_rows(grouping: Grouping) -> tuple[SiteRow, ...]:
@@ -117,6 +136,8 @@ def groups_facts(grouping: Grouping) -> dict[str, Any]:
         "how": grouping.how,
         "rows_told": grouping.tree.profiles.rows is not None,
         "groups": [list(grouping.members(g)) for g in range(1, grouping.count + 1)],
+        "names": list(grouping.names),
+        "parameters": list(grouping.sources),
         "alone": [sites[i] for i in grouping.outliers],
         "tests": [
             {
@@ -125,6 +146,7 @@ def groups_facts(grouping: Grouping) -> dict[str, Any]:
                 "p": split.p,
                 "level": split.level,
                 "differing_pairs": split.pairs,
+                "redrawn": split.redrawn,
                 "split": split.made,
             }
             for split in grouping.cut.splits
@@ -137,8 +159,33 @@ def groups_facts(grouping: Grouping) -> dict[str, Any]:
     }
 
 
+def group_called(run: Mapping[str, Any], group: str, source: str) -> int:
+    """The number of a group, from 1, that is called by its number or its name.
+
+    Parameters
+    ----------
+    run : the content of `run.json`, as `groups_facts` wrote it.
+    group : what was typed; a name that is there goes before a number.
+    source : the folder, for errors.
+
+    Raises
+    ------
+    ResultsError : the run has no groups, or no such one.
+    """
+    told = run.get("groups")
+    if not isinstance(told, Mapping) or not isinstance(told.get("groups"), list):
+        raise ResultsError(f"{source} has no groups of sites: run with --groups or --groups-file")
+    count, names = len(told["groups"]), list(told.get("names") or ())
+    if group in names:
+        return names.index(group) + 1
+    if group.isascii() and group.isdigit() and 1 <= int(group) <= count:
+        return int(group)
+    known = f"1 to {count}" + (f", called {list_some(names)}" if names else "")
+    raise ResultsError(f"{source} has groups {known}, none is {group!r}")
+
+
 def write_structures(grouping: Grouping, place: Path) -> None:
-    """The consensus of every group and the core, into a folder of their own.
+    """The consensus of every group, with its parameters if it has some, and the core.
 
     `support` is the share of the group's sites, or of all, that join the pair.
     """
@@ -153,6 +200,9 @@ def write_structures(grouping: Grouping, place: Path) -> None:
         for suffix in (".csv", ".json"):
             support = _support(dag.edges, own)
             write_structure(dag, folder / f"group-{group + 1}{suffix}", support=support)
+    for group, network in enumerate(grouping.networks, start=1):
+        if network is not None:
+            write_json_network(network, folder / f"network-{group}.json")
     core = grouping.core.dag
     for suffix in (".csv", ".json"):
         support = _support(core.edges, grouping.structures)

@@ -22,7 +22,9 @@ from fedbn.graphs.knowledge import is_text
 
 __all__ = ["command_line", "fractions_told", "hash_files", "repeat_line", "sendable"]
 
-FILES = ("network", "table", "sites", "sites-dir", "schema", "network-dir", "knowledge")
+FILES = (
+    "network", "table", "sites", "sites-dir", "schema", "network-dir", "knowledge", "groups-file",
+)  # fmt: skip
 """Settings that may name files or folders."""
 
 OWN = ("out-dir", "checkpoint")

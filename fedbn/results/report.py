@@ -14,7 +14,8 @@ and an older result is replaced in one step. A folder that fedbn did not write i
     claims.csv     independences claimed because knowledge parts a pair, against some input
     edges.csv      one row per pair of variables that somebody joins: who, when it goes; likewise
     strengths.csv  one row per pair that a site joins: how sure it is; likewise
-    groups.csv, differences.csv, groups/   where groups were asked for (`fedbn.results.groups`)
+    groups.csv, differences.csv, families.csv, groups/   where groups were asked for
+                   (`fedbn.results.groups`)
     run.json       settings, seed, versions, timings, the figures of the summary
     figures/       PNG and SVG
     schema.json, state.json   of a federated run: the agreed columns, and what an update needs
@@ -45,6 +46,7 @@ from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import class_of
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.differences import Difference
+from fedbn.groups.families import FamilyDifference
 from fedbn.results.dictionary import write_readme
 from fedbn.results.groups import SiteRow, groups_facts, site_rows
 from fedbn.results.groups import write_structures as write_group_structures
@@ -263,6 +265,8 @@ def _write_groups(outcome: Outcome, place: Path) -> dict[str, Any]:
         return {}
     _write_table(place / "groups.csv", SiteRow, site_rows(grouping))
     _write_table(place / "differences.csv", Difference, grouping.differences)
+    if grouping.families:
+        _write_table(place / "families.csv", FamilyDifference, grouping.families)
     write_group_structures(grouping, place)
     return {"groups": groups_facts(grouping)}
 

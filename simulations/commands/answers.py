@@ -14,6 +14,7 @@ from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, QueryError, ResultsError
 from fedbn.federation.parameter_sources import held_back_in, held_back_words
 from fedbn.graphs.moral import ancestral_set
+from fedbn.results.groups import FOLDER, group_called
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 from fedbn.wording import count_of, printable, reason_of
@@ -34,6 +35,7 @@ __all__ = [
     "print_answers",
     "print_difference",
     "print_most_probable",
+    "read_group",
     "read_network",
     "read_weighted",
     "warn_of_held_back",
@@ -69,6 +71,29 @@ def read_network(source: str) -> Network:
     return load_network(path)
 
 
+def read_group(source: str, group: str) -> Network:
+    """The network of one group of sites of a results folder; `group` is its number or its name.
+
+    Raises
+    ------
+    ResultsError : it is no results folder, it has no such group, or that group no parameters.
+    """
+    from fedbn.networks.catalog import load_network
+
+    folder = Path(source)
+    if not (folder / "run.json").is_file():
+        raise ResultsError(f"--group is for a results folder: {source} has no run.json")
+    run = _run_of(folder)
+    number = group_called(run, group, source)
+    file = folder / FOLDER / f"network-{number}.json"
+    if not file.is_file():
+        raise ResultsError(
+            f"{source} has no parameters of group {number}: run again with --parameters federated; "
+            "sites whose policies let no counts leave cannot give any"
+        )
+    return load_network(str(file))
+
+
 def _failure(folder: Path) -> str:
     """Why a run ended without parameters, in brackets, if its run.json says so."""
     told = _run_of(folder).get("parameters")
@@ -91,8 +116,10 @@ def warn_of_held_back(
     network: Network,
     ask: Sequence[str] | None,
     cases: Sequence[Mapping[str, str]],
+    group: str | None = None,
 ) -> None:
-    """Warn where an answer depends on tables that are without the rows of some sites.
+    """Warn where an answer depends on tables that are without the rows of some sites; of a group
+    of sites, of its own.
 
     An answer depends on what is asked for, what is observed, and the ancestors of both.
 
@@ -102,11 +129,13 @@ def warn_of_held_back(
     """
     names = network.dag.names
     wanted = {*(ask or names), *(name for case in cases for name in case)}
-    for words in held_back_words(held_back_among(source, network.dag, wanted)):
+    for words in held_back_words(held_back_among(source, network.dag, wanted, group)):
         warnings.warn(f"{words}; the answer depends on that", FedbnWarning, stacklevel=2)
 
 
-def held_back_among(source: str, dag: DAG, wanted: Iterable[str]) -> dict[str, Sequence[str]]:
+def held_back_among(
+    source: str, dag: DAG, wanted: Iterable[str], group: str | None = None
+) -> dict[str, Sequence[str]]:
     """Variables whose tables these depend on and are without rows -> the sites of these rows.
 
     Raises
@@ -114,7 +143,11 @@ def held_back_among(source: str, dag: DAG, wanted: Iterable[str]) -> dict[str, S
     ResultsError : as `warn_of_held_back`.
     """
     folder = Path(source)
-    found = held_back_in(_run_of(folder), str(folder / "run.json")) if folder.is_dir() else {}
+    run = _run_of(folder) if folder.is_dir() else {}
+    if group is not None:
+        told, number = run["groups"].get("parameters"), group_called(run, group, source)
+        run = {"parameters": told[number - 1] if told else None}
+    found = held_back_in(run, str(folder / "run.json"))
     if not found:
         return {}
     names = set(wanted)

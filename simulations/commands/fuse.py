@@ -17,7 +17,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.files import NamedDAG
 from fedbn.wording import count_of
 from simulations.commands.fuse_options import FuseOptions, settings_of
-from simulations.commands.groups_output import groups_json, print_groups, read_groups
+from simulations.commands.groups_output import groups_json, print_groups
 from simulations.inputs import one_structure
 from simulations.progress import progress_bars, stages
 from simulations.terminal import (
@@ -169,6 +169,7 @@ def _with_groups(outcome: Outcome, options: FuseOptions) -> Outcome:
     if options.groups == "no" and options.groups_file is None:
         return outcome
     from fedbn.groups.fusing import GroupFusion
+    from fedbn.groups.given import read_groups
     from fedbn.results.groups import grouping_of
 
     fusion = GroupFusion(

@@ -37,11 +37,13 @@ class Intervention:
     do : variable that is set -> value.
     versus : the same variables with the values to compare with; empty for the answers themselves.
     over_class : whether the range over the equivalence class is wanted.
+    group : the group of sites whose network it is, where it is one's.
     """
 
     do: Mapping[str, str]
     versus: Mapping[str, str]
     over_class: bool
+    group: str | None = None
 
     def __post_init__(self) -> None:
         if self.versus and self.versus.keys() != self.do.keys():
@@ -133,7 +135,7 @@ def _require_whole_tables(
         wanted |= {*asked.do, *(v for edge in ends if {*edge} & {*asked.do} for v in edge)}
     else:
         adjacency[:, [name in asked.do for name in dag.names]] = False
-    concerned = held_back_among(source, DAG(dag.names, adjacency), wanted)
+    concerned = held_back_among(source, DAG(dag.names, adjacency), wanted, asked.group)
     if not asked.over_class:
         concerned = {name: sites for name, sites in concerned.items() if name not in asked.do}
     for words in held_back_words(concerned):

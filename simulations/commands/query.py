@@ -20,6 +20,7 @@ from simulations.commands.answers import (
     print_answers,
     print_difference,
     print_most_probable,
+    read_group,
     read_network,
     read_weighted,
     warn_of_held_back,
@@ -83,6 +84,13 @@ def query(
             show_default="equal", help="Of several networks: one positive number each, 2,1,1."
         ),
     ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a results folder with groups of sites: the consensus of this one, by its "
+            "number or, where groups were given, its name."
+        ),
+    ] = None,
     average: Annotated[
         bool,
         typer.Option(
@@ -122,9 +130,14 @@ def query(
         raise ConfigError("--most-probable is for one network, and is printed, not written")
     if average and (len(networks) > 1 or weights is not None):
         raise ConfigError("--average is for one results folder, which says the weights, too")
+    if group is not None and (len(networks) > 1 or average):
+        raise ConfigError("--group is for one results folder, and not with --average")
     if out is not None:
         require_writable(out)
-    read = [read_network(source) for source in networks]
+    if group is not None:
+        read = [read_group(networks[0], group)]
+    else:
+        read = [read_network(source) for source in networks]
     observed = _parse_values(given or [], "--given")
     cases = [observed] if given_file is None else list(read_cases(given_file, observed))
     if given_file is not None:
@@ -133,7 +146,7 @@ def query(
     many = given_file is not None
     if do:
         asked = Intervention(
-            _parse_values(do, "--do"), _parse_values(versus or [], "--versus"), over_class
+            _parse_values(do, "--do"), _parse_values(versus or [], "--versus"), over_class, group
         )
         answer_intervention(
             networks[0],
@@ -148,7 +161,7 @@ def query(
         )
         return
     for source, network in zip(networks, read, strict=True):
-        warn_of_held_back(source, network, None if explain else ask, cases)
+        warn_of_held_back(source, network, None if explain else ask, cases, group)
     if explain:
         print_most_probable(read[0], cases, max_cells, as_json=as_json, many=many)
         return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +66,6 @@ def run_and_report(
     started = time.monotonic()
     with starting("loading the server", not (quiet or as_json)):
         from fedbn.federation.state import FederationResult
-        from fedbn.results.groups import with_groups
         from fedbn.results.outcome import Outcome
         from fedbn.results.report import check_results_folder
         from fedbn.results.summary import summarise
@@ -102,9 +101,7 @@ def run_and_report(
         if pooled and guarantee_of(experiment.learner) is None:
             notify("learning from the pooled rows, for comparison")
             outcome = add_pooled(outcome, run, result, experiment)
-        if experiment.consensus.groups != "no":
-            notify("looking for groups of sites")
-            outcome = with_groups(outcome, experiment.consensus)
+        outcome = replace(outcome, grouping=run.grouping)
         notify("writing tables, figures and report")
         times = {"seconds": run.seconds, "startup_seconds": ready}
         _write(outcome, run, experiment, target, times, tables=tables)

@@ -26,6 +26,7 @@ from fedbn.results.report import check_results_folder, versions, write_results
 from fedbn.results.summary import summarise
 from fedbn.wording import count_of, reason_of
 from simulations.commands.fuse import consensus_json, warn_of
+from simulations.commands.groups_output import groups_json, print_groups
 from simulations.progress import stages
 from simulations.terminal import (
     print_json,
@@ -41,11 +42,12 @@ __all__ = ["update_and_report"]
 
 def update_and_report(
     folder: Path,
-    add: Sequence[Path],
-    remove: Sequence[str],
     out: Path | None,
     knowledge: Path | None,
     *,
+    add: Sequence[Path],
+    remove: Sequence[str],
+    groups_file: Path | None = None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -56,7 +58,7 @@ def update_and_report(
     Raises
     ------
     ResultsError : the folder is no result of a federated run, or nothing can be written.
-    ConfigError : nothing is to be changed, or a name is unknown or taken.
+    ConfigError : nothing is to be changed, a name is unknown or taken, or a client has no group.
     StructureError : a new client's file cannot be read, or has other variables.
     """
     started = time.monotonic()
@@ -67,7 +69,8 @@ def update_and_report(
         warn_of_replacing(target)
     with stages(not (quiet or as_json)) as notify:
         notify("reading what the run kept")
-        before = _with_knowledge(_read(folder), knowledge)
+        before = _with_groups_file(_read(folder), folder, groups_file)
+        before = _with_knowledge(before, knowledge)
         newcomers = [_reply(file, before.state.schema) for file in add]
         notify("fusing anew")
         began = time.process_time()
@@ -83,12 +86,24 @@ def update_and_report(
     warn_of(outcome.path, outcome.consensus)
     if as_json:
         content = consensus_json(outcome.path, outcome.consensus)
-        print_json({**content, "seconds": seconds, "out": str(target), "clients": clients})
+        more = {"seconds": seconds, "out": str(target), "clients": clients}
+        print_json({**content, **more, **groups_json(outcome)})
     elif not quiet:
         title = f"{count_of(len(clients), 'client')} after the update"
         print_table(summary_table(summarise(outcome), title, ""))
         print(times_line(fusion=seconds, wall=time.monotonic() - started))
         print_written(target)
+        print_groups(outcome.grouping)
+
+
+def _with_groups_file(before: Checkpoint, folder: Path, given: Path | None) -> Checkpoint:
+    """With the groups that are given now, or else with those that were given to the run."""
+    known = before.experiment.consensus.groups_file
+    if known is None and given is None:
+        return before
+    path = str(given or folder / "groups.csv")
+    experiment = before.experiment.change(groups="no", groups_file=path)
+    return replace(before, experiment=experiment)
 
 
 def _record(

@@ -222,6 +222,13 @@ def update(
         list[str] | None, typer.Option(help="Name of a client that leaves; may be repeated.")
     ] = None,
     knowledge: KnowledgeFile = None,
+    groups_file: Annotated[
+        Path | None,
+        typer.Option(
+            show_default="FOLDER/groups.csv, if the run's groups were given",
+            help="The groups, if they are known: CSV with site,group; new clients must be in it.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(show_default="FOLDER-updated", help="The new results folder.")
     ] = None,
@@ -236,8 +243,16 @@ def update(
     with starting("reading what the run kept", not (quiet or as_json)):
         from simulations.commands.update import update_and_report
 
-    shown = {"as_json": as_json, "quiet": quiet}
-    update_and_report(folder, add or [], remove or [], out, knowledge, **shown)
+    update_and_report(
+        folder,
+        out,
+        knowledge,
+        add=add or [],
+        remove=remove or [],
+        groups_file=groups_file,
+        as_json=as_json,
+        quiet=quiet,
+    )
 
 
 def deploy_demo(

@@ -10,7 +10,7 @@ from simulations.study_cases import Case
 
 __all__ = ["PARTS", "cases"]
 
-PARTS = ("alike", "groups", "different")
+PARTS = ("alike", "groups", "different", "several")
 
 
 def cases(part: str, settings: dict[str, Any], seeds: int | None = None) -> Iterator[Case]:
@@ -39,4 +39,6 @@ def _federations(part: str, own: dict[str, Any]) -> Iterator[tuple[list[int], in
     elif part == "different":
         yield from (([1] * 10, edges) for edges in own["edges"])
     else:
+        if part == "several":
+            yield [sum(own["sizes"][0])], 0
         yield from product(own["sizes"], own["edges"])

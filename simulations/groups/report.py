@@ -20,6 +20,8 @@ def sections(part: str, rows: Sequence[Row]) -> list[Section]:
     """The sections of one part of the study."""
     if part == "alike":
         return [_false_alarms(rows)]
+    if part == "several":
+        return [_several(rows)]
     title = "Groups found" if part == "groups" else "Every site of its own population"
     return [
         _indices(title, rows),
@@ -63,6 +65,22 @@ def _false_alarms(rows: Sequence[Row]) -> Section:
     )
     return Section("Alike sites: false alarms", text, ("network", "rows", "sites", "seeds",
                    "auto", "untold"), table)  # fmt: skip
+
+
+def _several(rows: Sequence[Row]) -> Section:
+    ways = ("single", "redrawn", "redrawn_untold")
+    table = [
+        [*cell, len(own), *(
+            f"{_alarms(own, way)}, {_mean(own, f'{way}_ari'):.2f}" for way in ways
+        )]
+        for cell, own in _cells(rows)
+    ]  # fmt: skip
+    text = (
+        "Cases that were split, and the mean adjusted Rand index; no edges moved: alike sites. "
+        "single: every site sends one structure; redrawn: those of bootstrap samples, of which "
+        "the test redraws; redrawn_untold: likewise, rows not told."
+    )
+    return Section("Several structures of every site", text, (*CELL, *ways), table)
 
 
 def _alarms(rows: Sequence[Row], way: str) -> str:

@@ -19,6 +19,7 @@ class Part(StrEnum):
     alike = "alike"
     groups = "groups"
     different = "different"
+    several = "several"
     everything = "all"
 
 
@@ -27,7 +28,8 @@ def reproduce_groups(
     part: Annotated[
         Part,
         typer.Option(
-            help="Alike sites (false alarms); two and three populations; every site its own; all."
+            help="Alike sites (false alarms); two and three populations; every site its own; "
+            "several structures of every site; all."
         ),
     ] = Part.everything,
     seeds: Annotated[
@@ -37,7 +39,8 @@ def reproduce_groups(
         list[str] | None, typer.Option(help="Only cases of this network (repeat for several).")
     ] = None,
     rows: Annotated[
-        list[int] | None, typer.Option(help="Only cases of so many rows a site (repeat).")
+        list[int] | None,
+        typer.Option(help="Only cases of so many rows (repeat); 0: unequal."),
     ] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Small cases, one seed.")] = False,
     minutes: MinutesOfPart = None,

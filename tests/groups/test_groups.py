@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -23,10 +24,12 @@ from fedbn.groups.one_population import (
     coherence,
     explained_by_parts,
     explained_by_spans,
+    gram_of,
     residuals_of,
 )
 from fedbn.groups.profiles import BLOCK, SiteStructures, distances_in_blocks, profiles_of
 from fedbn.groups.requested import requested_groups
+from fedbn.groups.sizes import differing_pairs, have_alike_sizes
 from fedbn.groups.tree import SiteTree, tree_of
 from tests import naive_groups as naive
 from tests.strategies import dag_lists
@@ -140,8 +143,74 @@ def test_residuals_are_orthogonal_to_the_covariate(m: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     shares, covariate = rng.random((m, 4)), rng.random(m)
     left = residuals_of(shares, covariate)
-    assert np.allclose(left.sum(axis=0), 0)
+    for power in range(3):
+        assert np.allclose(covariate**power @ left, 0)
+
+
+def test_a_line_is_taken_out_of_two_values() -> None:
+    shares, covariate = np.random.default_rng(0).random((5, 3)), np.array([1.0, 1, 4, 4, 4])
+    left = residuals_of(shares, covariate)
     assert np.allclose(covariate @ left, 0)
+    assert np.abs(left).max() > 0.1
+
+
+@given(st.integers(3, 7), st.integers(0, 10_000))
+def test_differing_pairs_are_sums_over_pairs_of_sites(m: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shares, part = rng.integers(0, 3, size=(m, 5)) / 2, np.arange(m) < 1 + seed % (m - 1)
+    expected = naive.differing_pairs(shares.tolist(), part.tolist())
+    assert differing_pairs(shares, part) == pytest.approx(expected, abs=1e-9)
+
+
+def test_alike_sizes_need_little_spread_and_differences_both_ways() -> None:
+    part = np.arange(8) < 4
+    both = np.repeat(np.where(part[:, None], [1, 1, 0, 0], [0, 0, 1, 1]), 3, axis=1).astype(float)
+    nested = np.repeat(part[:, None], 12, axis=1).astype(float)
+    assert have_alike_sizes(both, part)
+    assert not have_alike_sizes(np.hstack([nested, np.ones((8, 9))]), part)
+    uneven = np.hstack([both, np.tril(np.ones((8, 8)))])
+    assert not have_alike_sizes(uneven, part)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 10_000))
+def test_the_redrawn_are_compared_with_the_best_contrast(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    structures = [(rng.integers(0, 2, (2, 5)).astype(float), np.array([0.5, 0.5])) for _ in "abcd"]
+    means = np.stack([shares @ joined for joined, shares in structures])
+    deviations = np.stack([joined[0] for joined, _ in structures]) - means
+    centred = deviations - deviations.mean(axis=0)
+    largest = np.linalg.eigvalsh(gram_of(residuals_of(deviations, np.zeros(4))))[-1]
+    assert largest == pytest.approx(naive.largest_explained(centred.tolist()), abs=1e-4)
+
+
+def several(shift: int, seed: int) -> list[SiteStructures]:
+    """Eight sites, with five structures each that vary in two edges; half have `shift` others."""
+    rng = np.random.default_rng(seed)
+    base = random_dag([f"v{i:02}" for i in range(14)], rng=rng, edges=18)
+    other = perturb(base, shift, rng=rng)
+    return [
+        SiteStructures(
+            f"s{i}",
+            tuple(perturb(base if i < 4 else other, 2, rng=rng) for _ in range(5)),
+            (Fraction(1, 5),) * 5,
+            1000,
+        )
+        for i in range(8)
+    ]
+
+
+def test_several_structures_show_a_difference_of_few_edges() -> None:
+    cuts = [cut_by_test(tree_of(profiles_of(several(4, seed)))) for seed in range(4)]
+    assert [cut.groups for cut in cuts] == [(0,) * 4 + (1,) * 4] * 4
+    alone = [replace(s, dags=s.dags[:1], shares=(Fraction(1),)) for s in several(4, 0)]
+    assert set(cut_by_test(tree_of(profiles_of(alone))).groups) == {0}
+
+
+def test_alike_sites_with_several_structures_stay_together() -> None:
+    cuts = [cut_by_test(tree_of(profiles_of(several(0, seed)))) for seed in range(6)]
+    assert {cut.groups for cut in cuts} == {(0,) * 8}
+    assert all(split.redrawn for cut in cuts for split in cut.splits)
 
 
 @pytest.mark.parametrize("sizes", [(6, 4), (7, 3), (6, 6, 6)])

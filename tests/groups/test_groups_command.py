@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
+import warnings
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from fedbn.errors import ConfigError
+from fedbn.data.tables import write_table
+from fedbn.errors import ConfigError, FedbnError, FedbnWarning, ResultsError
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.graphs.writing import write_structure
 from fedbn.groups.fusing import GroupFusion
+from fedbn.groups.given import groups_of_sites, read_groups
 from fedbn.groups.profiles import SiteStructures
+from fedbn.networks.catalog import load_network
+from fedbn.networks.network import BayesianNetwork
 from simulations.cli import app
-from simulations.commands.groups_output import read_groups
+from simulations.commands.answers import read_group
+from simulations.groups.populations import base_network, move_edges, tables_of
 from tests.groups.test_groups import two_populations
 
 
@@ -144,26 +151,146 @@ def test_shares_of_a_site_sum_to_its_weight() -> None:
     assert GroupFusion(quorum=9)(alone).names == one.names
 
 
-def test_simulate_finds_groups_where_sites_differ(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    arguments = [
-        "simulate",
-        "--network",
-        "asia",
-        "--clients",
-        "4",
-        "--rows",
-        "200",
-        "--out",
-        str(out),
-    ]
-    result = CliRunner().invoke(
-        app,
-        [*arguments, "--engine", "in-process", "--groups", "2", "--set", "share-diagnostics=true"],
-    )
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of a run of three sites of asia and three of asia with four edges moved, in which
+    counts choose and parameters are wanted; its tables beside it."""
+    folder = tmp_path_factory.mktemp("counted")
+    rng = np.random.default_rng(3)
+    asia = base_network("asia", rng)
+    tables, _ = tables_of((asia, move_edges(asia, 4, rng)), (3, 3), (400,) * 6, rng)
+    for i, table in enumerate(tables):
+        write_table(table, folder / f"s{i}.csv")
+    sites = [str(folder / f"s{i}.csv") for i in range(6)]
+    simulate_sites(sites, folder / "out", "--groups", "2", "--set", "share-diagnostics=true")
+    return folder
+
+
+def simulate_sites(sites: list[str], out: Path, *arguments: str) -> str:
+    fixed = ["--engine", "in-process", "--no-pooled", "--parameters", "federated"]
+    command = ["simulate", "--sites", *sites, "--out", str(out), "--choose", "counts"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FedbnWarning)  # of rare states, and of two groups
+        result = CliRunner().invoke(app, [*command, *fixed, *arguments])
     assert result.exit_code == 0, result.output
-    run = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    return result.stdout
+
+
+def test_simulate_finds_groups_where_sites_differ(counted: Path) -> None:
+    run = json.loads((counted / "out" / "run.json").read_text(encoding="utf-8"))
     assert run["settings"]["groups"] == "2"
     assert run["groups"]["rows_told"] is True
-    assert len(run["groups"]["groups"]) == 2
-    assert "2 groups of 4 sites" in result.stdout
+    assert run["groups"]["groups"] == [["s0", "s1", "s2"], ["s3", "s4", "s5"]]
+    assert [told["sites"] for told in run["groups"]["parameters"]] == run["groups"]["groups"]
+    assert "By counts the structure differs at" in run["groups"]["lines"][2]
+
+
+def test_a_group_of_a_run_is_a_run_of_its_sites(counted: Path) -> None:
+    sites = [str(counted / f"s{i}.csv") for i in range(3, 6)]
+    alone = counted / "alone"
+    simulate_sites(sites, alone, "-q")
+    own = counted / "out" / "groups"
+    alone_dag = json.loads((alone / "consensus.json").read_text(encoding="utf-8"))
+    assert json.loads((own / "group-2.json").read_text(encoding="utf-8")) == alone_dag
+    one, other = (
+        load_network(str(file)) for file in (own / "network-2.json", alone / "network.json")
+    )
+    assert isinstance(one, BayesianNetwork)
+    assert isinstance(other, BayesianNetwork)
+    assert one.dag == other.dag
+    assert [cpt.shape for cpt in one.cpts] == [cpt.shape for cpt in other.cpts]
+    assert all(np.array_equal(a, b) for a, b in zip(one.cpts, other.cpts, strict=True))
+
+
+def test_families_are_counted_in_all_groups(counted: Path) -> None:
+    with (counted / "out" / "families.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 8
+    assert {row["differs"] for row in rows} == {"structure", "parameters", "nothing"}
+    for row in rows:
+        if row["differs"] != "structure":
+            assert row["structure"] == "" or float(row["structure"]) <= float(row["parameters"])
+
+
+def test_query_asks_a_group(counted: Path) -> None:
+    command = ["query", str(counted / "out"), "--ask", "lung", "--json"]
+    answers = [
+        CliRunner().invoke(app, [*command, *more]).stdout
+        for more in ([], ["--group", "1"], ["--group", "2"])
+    ]
+    assert len(set(answers)) == 3
+    file = str(counted / "out" / "groups" / "network-2.json")
+    assert answers[2] == CliRunner().invoke(app, ["query", file, *command[2:]]).stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--group", "3"], "groups 1 to 2, none is '3'"),
+        (["--group", "east"], "none is 'east'"),
+        (["--group", "1", "--average"], "--group is for one results folder"),
+    ],
+)
+def test_query_refuses_groups_that_are_not_there(
+    counted: Path, more: list[str], words: str
+) -> None:
+    result = CliRunner().invoke(app, ["query", str(counted / "out"), "--ask", "lung", *more])
+    assert isinstance(result.exception, FedbnError)
+    assert words in str(result.exception)
+
+
+def test_query_of_results_without_groups_or_parameters(files: list[str], tmp_path: Path) -> None:
+    for how, words in (("no", "has no groups of sites"), ("2", "no parameters of group 1")):
+        fuse(*files, "--groups", how, "--out", str(tmp_path / how), "-q")
+        with pytest.raises(ResultsError, match=words):
+            read_group(str(tmp_path / how), "1")
+    with pytest.raises(ResultsError, match=r"asia has no run\.json"):
+        read_group("asia", "1")
+
+
+@pytest.fixture(scope="module")
+def given(counted: Path) -> Path:
+    """Results of the same sites in groups that are known by name."""
+    names = counted / "names.csv"
+    lines = [f"s{i},{'west' if i < 3 else 'east'}" for i in range(6)]
+    names.write_text("\n".join(["site,group", *lines, "absent,east"]), encoding="utf-8")
+    sites = [str(counted / f"s{i}.csv") for i in range(6)]
+    simulate_sites(sites, counted / "given", "--groups-file", str(names))
+    return counted / "given"
+
+
+def test_groups_that_are_given_have_names_and_are_run_alike(given: Path, counted: Path) -> None:
+    run = json.loads((given / "run.json").read_text(encoding="utf-8"))
+    assert run["groups"]["names"] == ["west", "east"]
+    assert run["groups"]["how"] == "given"
+    assert run["settings"]["groups-file"] == "names.csv"
+    for name in ("groups/network-2.json", "families.csv", "consensus.json"):
+        assert (given / name).read_bytes() == (counted / "out" / name).read_bytes()
+    assert read_group(str(given), "east").dag == read_group(str(given), "2").dag
+    with pytest.raises(ResultsError, match="none is 'north'"):
+        read_group(str(given), "north")
+
+
+def test_an_update_keeps_groups_that_were_given(given: Path, tmp_path: Path) -> None:
+    command = ["update", str(given), "--remove", "s5", "--out", str(tmp_path / "less"), "-q"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FedbnWarning)
+        result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    run = json.loads((tmp_path / "less" / "run.json").read_text(encoding="utf-8"))
+    assert run["groups"]["groups"] == [["s0", "s1", "s2"], ["s3", "s4"]]
+
+
+def test_every_site_of_a_run_needs_a_group(tmp_path: Path) -> None:
+    path = tmp_path / "groups.csv"
+    path.write_text("site,group\na,1\nb,2\n", encoding="utf-8")
+    assert groups_of_sites(path, ["b"]) == ({"b": "2"}, ("a",))
+    with pytest.raises(ConfigError, match="no group for site 'c', only for 'a', 'b'"):
+        groups_of_sites(path, ["a", "c"])
+
+
+def test_groups_that_are_given_exclude_what_contradicts_them() -> None:
+    with pytest.raises(ConfigError, match="use one of them"):
+        ConsensusSettings(groups="auto", groups_file="g.csv")
+    with pytest.raises(ConfigError, match="own min-cohort"):
+        ConsensusSettings(groups_file="g.csv", aggregation="secure-sums")

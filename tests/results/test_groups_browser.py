@@ -82,13 +82,25 @@ def test_the_tree_is_clicked_and_differences_are_marked(tab: Tab) -> None:
     tab.require_quiet()
 
 
+def press_tab_to(page: Any, selector: str) -> None:
+    """Tab until the focus is there; fails where Tab does not come there."""
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"Tab does not lead to {selector}")
+
+
 def test_by_keyboard_alone(tab: Tab) -> None:
     outcome = grouped_outcome((4, 3, 3))
     page = tab.show(report_content(outcome, RUN))
-    page.locator("#cut").focus()
+    press_tab_to(page, "#cut")
     page.keyboard.press("ArrowRight")
     assert page.locator("#cut-state").text_content().startswith("4 groups")
-    page.locator("#group-right").focus()
+    press_tab_to(page, "#tree .branch")
+    page.keyboard.press("Enter")
+    assert page.locator("#cut-state").text_content().startswith("10 groups")
+    press_tab_to(page, "#group-right")
     page.keyboard.press("ArrowDown")
     assert page.locator("#group-right").input_value() == "2"
     assert outcome.grouping is not None
@@ -96,6 +108,7 @@ def test_by_keyboard_alone(tab: Tab) -> None:
     assert page.locator("#differences tbody tr").count() == len(wanted)
     first = page.locator("#differences tbody tr").first.locator("td").all_text_contents()
     assert first[3:5] == [wanted[0].variable, wanted[0].second]
+    assert float(first[9]) == pytest.approx(wanted[0].p, rel=0.05)
     tab.require_quiet()
 
 

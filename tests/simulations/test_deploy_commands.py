@@ -174,7 +174,7 @@ def test_wrong_updates_are_one_line(fedbn: Fedbn, tables: list[Path]) -> None:
 def test_an_update_after_several_rounds_warns(fedbn: Fedbn, tables: list[Path]) -> None:
     fedbn("simulate", "--sites", *tables, "--rounds", 3, *HERE, "--out", "three")
     with pytest.warns(FedbnWarning, match="depend on all clients"):
-        update_and_report(Path("three"), [], ["east"], None, as_json=False, quiet=True)
+        update_and_report(Path("three"), None, add=[], remove=["east"], as_json=False, quiet=True)
 
 
 def test_disclosures_are_shown(fedbn: Fedbn, tmp_path: Path) -> None:

@@ -59,8 +59,13 @@ def groups_content(grouping: Grouping, drawing: Mapping[str, Any]) -> dict[str, 
         "rows": [
             [d.group, d.other, d.kind, printable_name(d.variable), printable_name(d.second),
              d.mark, d.other_mark, f"{d.votes} of {d.sites}", f"{d.other_votes} of {d.other_sites}",
-             decimal(d.p), decimal(d.p_holm)]
+             f"{d.p:.2g}", f"{d.p_holm:.2g}"]
             for d in grouping.differences
+        ],
+        "families": [
+            [f.group, f.other, printable_name(f.variable), f.differs, printable_name(f.parents),
+             printable_name(f.other_parents)]
+            for f in grouping.families if f.differs != "nothing"
         ],
         **{key: drawing[key] for key in ("labels", "boxes", "box_height", "paths", "size")},
     }  # fmt: skip
@@ -78,7 +83,16 @@ def groups_section(groups: Mapping[str, Any]) -> str:
     header = ("Group", "Other", "What", "Variable", "Second", "Group's", "Other's", "Votes",
               "Other's votes", "p", "p (Holm)")  # fmt: skip
     table = page_table(header, groups["rows"][:PAGE], "differences", decimals=4)
-    return f"{words}{_tree(groups)}{_pair(groups)}<h3>Differences</h3>{table}"
+    families = _families(groups["families"])
+    return f"{words}{_tree(groups)}{_pair(groups)}<h3>Differences</h3>{table}{families}"
+
+
+def _families(rows: Sequence[Sequence[Any]]) -> str:
+    """What differs by counts; families.csv has all scores."""
+    if not rows:
+        return ""
+    header = ("Group", "Other", "Variable", "What differs", "Group's parents", "Other's parents")
+    return "<h3>Variables that differ by counts</h3>" + page_table(header, rows[:PAGE], "families")
 
 
 def _tree(groups: Mapping[str, Any]) -> str:

@@ -1,0 +1,149 @@
+"""After the last round: the groups of the sites, each a cohort of its own.
+
+Every group is fused from its own sites' replies, its candidates are judged by its own sites'
+counts, and its parameters are of their rows. One more request tells what differs between groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+
+from flwr.serverapp import Grid
+
+from fedbn.errors import DataError
+from fedbn.federation.family_message import FamilyRequest
+from fedbn.federation.rounds import update_clients
+from fedbn.federation.settings import Experiment
+from fedbn.federation.state import FederationResult, ServerState
+from fedbn.groups.families import FamilyDifference, family_differences
+from fedbn.groups.grouping import Grouping
+from fedbn.networks.family_counts import FamilyTables, families_of
+from server.counting import answers_to, choose_by_counts
+from server.parameters import FittedParameters, fit_parameters
+from server.replies import LOG
+
+__all__ = ["find_groups"]
+
+
+def find_groups(
+    grid: Grid,
+    state: ServerState,
+    clients: Mapping[int, str],
+    experiment: Experiment,
+    timeout: float | None,
+    whole: FittedParameters | None = None,
+) -> Grouping | None:
+    """The groups that the run asks for, or None: with what counts choose in each, with parameters
+    and with differences by counts, where the run wants these.
+
+    Parameters
+    ----------
+    grid, clients : whom to ask, node id -> client name.
+    state : after the last round.
+    experiment : the settings.
+    timeout : seconds to wait for the replies to one request.
+    whole : the parameters of the consensus of all sites, those of the one group, where it is one.
+    """
+    from fedbn.results.groups import with_groups
+    from fedbn.results.outcome import Outcome
+
+    assert state.result is not None
+    grouping = with_groups(Outcome.of_federation(state.result), experiment.consensus).grouping
+    if grouping is None:
+        return None
+    if grouping.count == 1:
+        return grouping if whole is None else _with_parameters(grouping, [whole])
+    if experiment.consensus.choose == "smhd" and whole is None:
+        return grouping
+    parts = [
+        _ask_group(grid, state, grouping, group, clients, experiment, timeout)
+        for group in range(1, grouping.count + 1)
+    ]
+    consensuses = tuple(result.consensus.dag for result, _ in parts)
+    told = _with_parameters(
+        replace(grouping, consensuses=consensuses), [own for _, own in parts if own is not None]
+    )
+    families = _compare(grid, state.result, told, clients, experiment, timeout)
+    return replace(told, families=families)
+
+
+def _with_parameters(grouping: Grouping, fitted: Sequence[FittedParameters]) -> Grouping:
+    return replace(
+        grouping,
+        networks=tuple(own.network for own in fitted),
+        sources=tuple(own.sources.to_dict() for own in fitted),
+    )
+
+
+def _ask_group(
+    grid: Grid,
+    state: ServerState,
+    grouping: Grouping,
+    group: int,
+    clients: Mapping[int, str],
+    experiment: Experiment,
+    timeout: float | None,
+) -> tuple[FederationResult, FittedParameters | None]:
+    """The result of a run of one group's sites, and its parameters if the run wants them."""
+    members = grouping.members(group)
+    own = _settings_of(experiment, grouping, group)
+    others = [site for site in grouping.tree.profiles.sites if site not in members]
+    alone = update_clients(state, own.consensus, removed=others)
+    asked = {node: name for node, name in clients.items() if name in members}
+    if own.consensus.choose != "smhd":
+        alone = choose_by_counts(grid, alone, asked, own, timeout)
+    assert alone.result is not None
+    if own.federation.parameters != "federated":
+        return alone.result, None
+    return alone.result, fit_parameters(grid, alone.result, asked, own, timeout)
+
+
+def _settings_of(experiment: Experiment, grouping: Grouping, group: int) -> Experiment:
+    """The settings of a run of one group's sites: no quorum is above what there is, and nobody who
+    was fused with all is left out."""
+    entries = [
+        entry
+        for entry, of in zip(grouping.structures, grouping.cut.groups, strict=True)
+        if of == group - 1
+    ]
+    structures = sum(len(entry.dags) for entry in entries)
+    return experiment.change(
+        quorum=min(experiment.consensus.quorum, structures),
+        min_replies=min(experiment.consensus.min_replies, len(entries)),
+        max_edges_ratio=None,
+    )
+
+
+def _compare(
+    grid: Grid,
+    result: FederationResult,
+    grouping: Grouping,
+    clients: Mapping[int, str],
+    experiment: Experiment,
+    timeout: float | None,
+) -> tuple[FamilyDifference, ...]:
+    """What of every variable differs between groups, by counts of all groups' families; nothing,
+    with a warning in the log, where sites of a group give none."""
+    if result.schema.kind != "categorical":
+        return ()
+    sites = grouping.tree.profiles.sites
+    asked = {node: name for node, name in clients.items() if name in sites}
+    try:
+        tables = FamilyTables(result.schema, families_of(grouping.consensuses))
+        wanted = FamilyRequest(tables, with_own=True)
+        answers, refused = answers_to(grid, asked, wanted, result, experiment, timeout)
+    except DataError as error:
+        LOG.warning("families of groups are not compared: %s", error)
+        return ()
+    counts = []
+    for group in range(1, grouping.count + 1):
+        own = [answers[site].counts for site in grouping.members(group) if site in answers]
+        if not own:
+            reason = next(iter(refused.values()), "nobody answered")
+            LOG.warning("families of groups are not compared: group %d: %s", group, reason)
+            return ()
+        counts.append(reduce(add, own))
+    return family_differences(grouping.consensuses, counts, experiment.learner.ess)
