@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, QueryError, ResultsError
 from fedbn.federation.parameter_sources import held_back_in, held_back_words
+from fedbn.graphs.knowledge import Knowledge, is_text, read_knowledge
 from fedbn.graphs.moral import ancestral_set
 from fedbn.results.groups import FOLDER, group_called
 from fedbn.spreadsheet import written_cells
@@ -32,6 +33,7 @@ __all__ = [
     "AVERAGE_FILE",
     "answers_to",
     "held_back_among",
+    "knowledge_kept",
     "print_answers",
     "print_difference",
     "print_most_probable",
@@ -109,6 +111,18 @@ def _run_of(folder: Path) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         raise ResultsError(f"{file} cannot be read: {reason_of(error)}") from None
     return content if isinstance(content, Mapping) else {}
+
+
+def knowledge_kept(source: str) -> Knowledge | None:
+    """What a results folder's consensus keeps, by its run.json; None for nothing, or no folder.
+
+    Raises
+    ------
+    ConfigError : run.json says it in another form.
+    """
+    settings = _run_of(Path(source)).get("settings")
+    told = settings.get("knowledge") if isinstance(settings, Mapping) else None
+    return read_knowledge(told) if isinstance(told, str) and is_text(told) else None
 
 
 def warn_of_held_back(

@@ -13,6 +13,8 @@ from fedbn.errors import ConfigError, QueryError
 from fedbn.federation.parameter_sources import held_back_words
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
+from fedbn.graphs.knowledge import Knowledge
+from fedbn.graphs.known_class import class_of
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
 from simulations.commands.answers import held_back_among
@@ -38,12 +40,14 @@ class Intervention:
     versus : the same variables with the values to compare with; empty for the answers themselves.
     over_class : whether the range over the equivalence class is wanted.
     group : the group of sites whose network it is, where it is one's.
+    knowledge : what the members of the class keep.
     """
 
     do: Mapping[str, str]
     versus: Mapping[str, str]
     over_class: bool
     group: str | None = None
+    knowledge: Knowledge | None = None
 
     def __post_init__(self) -> None:
         if self.versus and self.versus.keys() != self.do.keys():
@@ -107,9 +111,9 @@ def _answer(
     names = ask or None
     try:
         if asked.over_class:
-            versus = asked.versus or None
+            versus, pattern = asked.versus or None, class_of(network.dag, asked.knowledge)
             return range_over_class(
-                network, names, asked.do, case, versus=versus, max_cells=max_cells
+                network, names, asked.do, case, versus=versus, pattern=pattern, max_cells=max_cells
             )
         found = query_do(network, names, asked.do, case, max_cells=max_cells)
         if asked.versus:
@@ -131,15 +135,17 @@ def _require_whole_tables(
     wanted = {*(ask or dag.names), *(name for case in cases for name in case)}
     adjacency = dag.adjacency.copy()
     if asked.over_class:  # a member may have any open neighbour for a parent
-        ends = [edge for edge, word in directed_words(dag).items() if word == "open"]
+        ends = [
+            edge for edge, word in directed_words(dag, asked.knowledge).items() if word == "open"
+        ]
         wanted |= {*asked.do, *(v for edge in ends if {*edge} & {*asked.do} for v in edge)}
     else:
         adjacency[:, [name in asked.do for name in dag.names]] = False
     concerned = held_back_among(source, DAG(dag.names, adjacency), wanted, asked.group)
     if not asked.over_class:
         concerned = {name: sites for name, sites in concerned.items() if name not in asked.do}
-    for words in held_back_words(concerned):
-        raise QueryError(f"{words}; no effect is told from it")
+    for said in held_back_words(concerned):
+        raise QueryError(f"{said}; no effect is told from it")
 
 
 def _content(answer: EffectRange, over_class: bool) -> Any:
@@ -198,10 +204,13 @@ def _print(
         print(TAKEN)
         return
     count = max(answer.parent_sets for answer in answers)
+    those = "all networks that say the same of the data"
+    if asked.knowledge is not None:
+        those += " and keep the run's knowledge"
     print(
-        "Least and greatest over all networks that say the same of the data: they give "
-        f"{', '.join(asked.do)} {count} different sets of parents."
+        f"Least and greatest over {those}: they give {', '.join(asked.do)} {count} different sets "
+        "of parents."
         if count > 1
-        else f"All networks that say the same of the data give {', '.join(asked.do)} the same "
-        "parents, and the same answer."
+        else f"{those[0].upper()}{those[1:]} give {', '.join(asked.do)} the same parents, and the "
+        "same answer."
     )

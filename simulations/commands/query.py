@@ -17,6 +17,7 @@ from fedbn.whole_file import require_writable
 from fedbn.wording import count_of, reason_of
 from simulations.commands.answers import (
     answers_to,
+    knowledge_kept,
     print_answers,
     print_difference,
     print_most_probable,
@@ -146,7 +147,11 @@ def query(
     many = given_file is not None
     if do:
         asked = Intervention(
-            _parse_values(do, "--do"), _parse_values(versus or [], "--versus"), over_class, group
+            _parse_values(do, "--do"),
+            _parse_values(versus or [], "--versus"),
+            over_class,
+            group,
+            knowledge_kept(networks[0]) if over_class else None,
         )
         answer_intervention(
             networks[0],

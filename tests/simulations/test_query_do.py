@@ -43,6 +43,14 @@ def test_the_table_says_what_is_taken_for_granted(fedbn: Fedbn) -> None:
     assert "the same parents" in out
 
 
+def test_the_class_of_a_run_keeps_its_knowledge(fedbn: Fedbn, tmp_path: Path) -> None:
+    write_json_network(ASIA, tmp_path / "network.json")
+    known = json.dumps({"tiers": [["smoke"], ["lung", "bronc"]]})
+    (tmp_path / "run.json").write_text(json.dumps({"settings": {"knowledge": known}}))
+    out = fedbn("query", tmp_path, "--ask", "lung", "--do", "smoke=yes", "--class").out
+    assert "keep the run's knowledge give smoke the same parents" in out
+
+
 def test_differences_of_numbers_and_a_file_of_cases(fedbn: Fedbn, tmp_path: Path) -> None:
     chain = LinearGaussianNetwork.from_equations(
         {"a": LinearEquation({}, 1.0, 1.0), "b": LinearEquation({"a": 2.0}, 0.0, 1.0)}
