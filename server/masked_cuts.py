@@ -51,7 +51,7 @@ def masked_selection(
     clients = {node: f"node {node}" for node in nodes}
     cohort = Cohort(grid, clients, timeout, experiment.consensus.sum_retries)
     run, columns = secrets.token_hex(16), tuple(sorted(begin.wanted))
-    task = RecordDict({"task": ConfigRecord({"run": run})})
+    task = RecordDict({"task": ConfigRecord({"round": 1, "run": run})})
     members = members_of(cohort, CUT_KEYS, dict.fromkeys(clients, task))
     terms, sites = cut_terms(run, columns, members), len(members)
     sizes = SizeRequest(columns)

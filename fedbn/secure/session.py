@@ -96,8 +96,7 @@ class Terms:
 
     def to_text(self) -> str:
         """The terms as canonical JSON."""
-        content = {key: value for key, value in asdict(self).items() if key != "known" or value}
-        return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     @classmethod
     def from_text(cls, text: str) -> Terms:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ _WORDS: Mapping[type, str] = {
     str: "text",
     bytes: "bytes",
     int: "a whole number of at least 0",
-    float: "a number",
+    float: "a finite number",
     bool: "true or false",
 }
 
@@ -60,8 +61,10 @@ class RecordFormat:
         for key, value in found.items():
             if key not in known:
                 raise MessageError(f"{self.name!r} must not hold {key!r:.60}")
-            whole = type(value) is not int or value >= 0
-            if type(value) is not known[key] or not whole:
+            wrong = (type(value) is int and value < 0) or (
+                type(value) is float and not math.isfinite(value)
+            )
+            if type(value) is not known[key] or wrong:
                 words = f"{self.name!r}: {key!r} must be {_WORDS[known[key]]}"
                 raise MessageError(f"{words}, not {value!r:.60}")
             if isinstance(value, bytes) and len(value) != self.lengths.get(key, len(value)):

@@ -43,7 +43,7 @@ __all__ = ["update_and_report"]
 def update_and_report(
     folder: Path,
     out: Path | None,
-    knowledge: Path | None,
+    knowledge: Path | None = None,
     *,
     add: Sequence[Path],
     remove: Sequence[str],

@@ -99,6 +99,7 @@ LONG: dict[str, Callable[[], None]] = {
 
 
 def interrupt(kernel: Callable[[], None]) -> str:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     threading.Timer(DELAY, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         kernel()

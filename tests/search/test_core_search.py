@@ -48,11 +48,11 @@ def test_starts_and_knowledge_of_other_variables_are_errors(core: Any) -> None:
             with pytest.raises(ArgumentError):
                 make()
     for known in (knowledge(5), {"forbidden": bits(6), "required": bits(7)}):
-        with pytest.raises(ArgumentError, match="the same variables"):
+        with pytest.raises(ArgumentError, match="of the same"):
             search.ClassSearch(core, bits(6), **known)
-        with pytest.raises(ArgumentError, match="the same variables"):
+        with pytest.raises(ArgumentError, match="of the same"):
             search.Hill(core, bits(6), **known, **HILL)
-        with pytest.raises(ArgumentError, match="the same variables"):
+        with pytest.raises(ArgumentError, match="of the same"):
             search.Kicks(core, bits(6), **known, **KICKS, seed=0)
     with pytest.raises(ArgumentError, match="whole or not at all"):
         search.ClassSearch(core, bits(6), forbidden=bits(6))

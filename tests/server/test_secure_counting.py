@@ -76,7 +76,7 @@ class Seen:
         self.parts: list[list[Any]] = []
         self.own: list[Any] = []
         self.held: list[bytes] = []
-        count, ask, masked = site.own_counts, server.Cohort.ask, server._ask_masked
+        count, ask, masked = site.own_counts, server.Cohort.ask, server.ask_masked
 
         def counted(*given: Any) -> Any:
             self.own.append(count(*given))
@@ -96,7 +96,7 @@ class Seen:
 
         monkeypatch.setattr(site, "own_counts", counted)
         monkeypatch.setattr(server.Cohort, "ask", asked)
-        monkeypatch.setattr(server, "_ask_masked", kept)
+        monkeypatch.setattr(server, "ask_masked", kept)
 
 
 def test_the_server_never_holds_one_site_s_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulations.cli.app import app
 
 import fedbn as fb
 from fedbn.data.dataset import Schema
@@ -29,6 +28,7 @@ from fedbn.results.outcome import Outcome
 from fedbn.secure.answers import answer
 from fedbn.secure.path import secure_path, secure_votes
 from fedbn.secure.selection import secure_consensus
+from simulations.cli import app
 from tests.naive_knowledge import keeps
 
 CASES = int(os.environ.get("FEDBN_TWIN_CASES", "8"))

@@ -34,7 +34,10 @@ def test_contradictory_knowledge_names_the_edge(fedbn: Fedbn, table: Path, tmp_p
     error = fedbn("learn", table, "--knowledge", known).error
     assert "smoke -> lung is required, but the tiers put lung first" in error
     known.write_text('{"required": [["smoke", "lung"]]}')
-    options = ("--learner", "credible", "--knowledge", known)
+    states = tmp_path / "states.json"
+    fedbn("schema", table, "--out", states)
+    private = ("--learner", "dp-ges", "--epsilon", 1, "--schema", states)
+    options = (*private, "--knowledge", known)
     assert "knowledge is for ges" in fedbn("learn", table, *options).error
     options = ("--learner", "optimal", "--start-dag", known)
     assert "--start-dag is for ges" in fedbn("learn", table, *options).error

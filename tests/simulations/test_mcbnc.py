@@ -116,7 +116,7 @@ def test_killed_and_resumed_the_report_is_the_same(smoke: Path, tmp_path: Path) 
     run = settings(smoke=True)
     wanted = list(cases(run))
     with pytest.warns(FedbnWarning, match="cut off"):
-        collect_rows(wanted, run, tmp_path, None, 2, None, True)
+        collect_rows(wanted, run, tmp_path, None, 2, None, None, True)
     first, second = (without_times(Study(folder).rows) for folder in (smoke, tmp_path))
     assert len(first) == len(wanted)
     for ours, theirs in zip(*(sections(rows, wanted, []) for rows in (first, second)), strict=True):

@@ -120,7 +120,7 @@ def test_names_that_are_formulas_are_written_safely(fedbn: Fedbn, tmp_path: Path
     rows = [["x" if i % 2 else "y"] * 4 for i in range(40)]
     table.write_text("\n".join(",".join(row) for row in [names, *rows]) + "\n")
     assert fedbn("learn", table, "--out", out, "--quiet").status == 0
-    cells = [cell for line in out.read_text().splitlines()[1:] for cell in line.split(",")]
+    cells = [cell for line in out.read_text().splitlines()[1:] for cell in line.split(",")[:2]]
     assert len(cells) >= 6
     assert {cell[0] for cell in cells} == {"'"}
     assert set(cells) == {f"'{name}" for name in names}
