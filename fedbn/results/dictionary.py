@@ -25,7 +25,7 @@ FILES = {
     "consensus.graphml": "the consensus for programs that draw graphs",
     "consensus.dot": "the consensus for Graphviz; an edge with an open direction is dashed",
     "consensus.bif": "the consensus with its tables, for other programs; numbers are rounded",
-    "consensus.cpdag.csv": "its equivalence class under the knowledge, one row per edge",
+    "consensus.cpdag.csv": "its equivalence class, directed as far as knowledge goes, one row per edge",
     "consensus.cpdag.json": "its equivalence class",
     "consensus.cpdag.graphml": "its equivalence class",
     "consensus.cpdag.dot": "its equivalence class; an open edge has no arrowhead",
@@ -74,7 +74,8 @@ COLUMNS = {
     "consensus.cpdag.csv": {
         "from": "one variable",
         "to": "the other",
-        "directed": "compelled: from -> to in every network of the class; open: in some",
+        "directed": "compelled: from -> to in every network of the class; by knowledge: in every "
+        "one that keeps what is known; open: in some",
     },
     "groups/core.csv": {**DIRECTED, "support": SUPPORT},
     "groups/group-*.csv": {**DIRECTED, "support": f"{SUPPORT}, of this group's sites"},
