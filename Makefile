@@ -60,7 +60,7 @@ sanitize: .venv/tools
 LOCK := deploy/requirements.lock
 lock: build/tools/bin/uv
 	@printf '%s\n' scikit-build-core nanobind cmake ninja | $(TOOLS)/uv pip compile --quiet \
-	  --generate-hashes --no-header --no-annotate --python-version 3.11 --no-emit-index-url \
+	  --generate-hashes --no-header --no-annotate --python-version 3.11 \
 	  --constraint constraints.txt --extra exact pyproject.toml - > build/tools/lock
 	@mv build/tools/lock $(LOCK)
 
