@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from simulations.options import MinutesOfPart, Quiet, StudyFolder
+from simulations.options import MinutesOfPart, Quiet, RayAddress, StudyFolder
 from simulations.progress import progress_bars, say_start, stages
 
 
@@ -40,6 +40,7 @@ def reproduce_strengths(
     ] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Small cases, one seed.")] = False,
     minutes: MinutesOfPart = None,
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:
     """Of edges that are said to be 80 % sure, how many are true.
@@ -57,7 +58,7 @@ def reproduce_strengths(
     from simulations.study_report import write_study_report
 
     settings = study_settings(Path(__file__).parent, smoke)
-    study = Study(out)
+    study = Study(out, ray_address=ray_address)
     wanted = {
         name: cases(name, settings, seeds)
         for name in PARTS
