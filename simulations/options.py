@@ -170,6 +170,7 @@ _CONSENSUS = (
     "site-column",
     "aggregation",
     "look-ahead",
+    "max-treewidth",
 )
 
 

@@ -7,8 +7,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+
+from simulations.cli import app
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -60,6 +64,36 @@ def test_the_guide_to_plug_ins_runs(tmp_path: Path) -> None:
     assert "Learned(hub: 8 nodes, 7 edges" in told
     assert "Simulated(3 sites: 8 nodes, 7 edges" in told
     assert "Learned(hub: 8 nodes, 2 edges" in told
+
+
+def _options_of(words: str) -> set[str] | None:
+    """The options of the command that a line begins with; None where it is no command."""
+    command: Any = typer.main.get_command(app)
+    for word in words.split():
+        if not hasattr(command, "commands"):
+            break
+        command = command.commands.get(word)
+        if command is None:
+            return None
+    return {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
+
+
+def test_every_option_that_the_pages_name_is_there() -> None:
+    """Those of plug-ins are there only where the plug-in is installed."""
+    pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "deploy").glob("*.md")]
+    named, unknown = 0, []
+    for page in pages:
+        if "generated" in page.parts or page.name == "plugins.md":
+            continue
+        text = page.read_text("utf-8").replace("\\\n", " ")
+        for line in re.findall(r"fedbn ([a-z][^`\n|#;]*)", text):
+            options = _options_of(line)
+            for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", line) if options else ():
+                named += 1
+                if option not in {*(options or ()), "--help"}:
+                    unknown.append(f"{page.name}: fedbn {line.split()[0]} {option}")
+    assert unknown == []
+    assert named > 200
 
 
 def test_the_index_names_every_page() -> None:
