@@ -16,9 +16,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from flwr.app import Message, RecordDict
+from flwr.app import Message
 from flwr.serverapp import Grid
 
 from fedbn.errors import ConfigError, MessageError
@@ -26,6 +25,7 @@ from fedbn.federation.courier_run import ANSWERED, AWAITED, Asked
 from fedbn.federation.settings import Experiment
 from server.awaited import PolledGrid
 from server.courier_folder import ONE_WAY, CourierFolder, begin_folder, new_run, open_folder
+from server.own_grid import OwnGrid
 from server.replies import LOG
 
 __all__ = ["AwaitedError", "CourierGrid", "JoinedGrid", "RoundDoneError", "with_couriers"]
@@ -42,7 +42,7 @@ class RoundDoneError(Exception):
     """A round was finished in this process: what comes next is asked from the checkpoint."""
 
 
-class CourierGrid(Grid):
+class CourierGrid(OwnGrid):
     """A grid whose nodes are sites that people carry files to.
 
     Parameters
@@ -61,25 +61,6 @@ class CourierGrid(Grid):
     def get_node_ids(self) -> Iterable[int]:
         """A node for every site: nobody knows who is there."""
         return list(self._folder.nodes)
-
-    def set_run(self, run: Any) -> None:
-        """Nothing to set."""
-
-    @property
-    def run(self) -> Any:
-        """There is no run of Flower's runtime."""
-        raise NotImplementedError("a run by courier is none of Flower's runtime")
-
-    def create_message(
-        self,
-        content: RecordDict,
-        message_type: str,
-        dst_node_id: int,
-        group_id: str,
-        ttl: float | None = None,
-    ) -> Message:
-        """A message from the server."""
-        return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         """Write the requests that are not there yet; an id is empty where nobody waits."""

@@ -15,9 +15,9 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from flwr.app import Context, Error, Message, RecordDict
-from flwr.serverapp import Grid
 from flwr.supercore.task_identity import TaskIdentity  # the one private import of fedbn
 
+from server.own_grid import OwnGrid
 from simulations.sites.client_app import simulating
 
 SERVER_NODE = 1
@@ -37,7 +37,7 @@ def fedbn_app() -> Callable[[Message, Context], Message]:
     return app
 
 
-class InProcessGrid(Grid):
+class InProcessGrid(OwnGrid):
     """A grid whose nodes are calls of a client app.
 
     Parameters
@@ -77,25 +77,6 @@ class InProcessGrid(Grid):
     def get_node_ids(self) -> Iterable[int]:
         """The nodes' ids."""
         return list(self._contexts)
-
-    def set_run(self, run: Any) -> None:
-        """Nothing to set: there is one run."""
-
-    @property
-    def run(self) -> Any:
-        """There is no run of Flower's runtime."""
-        raise NotImplementedError("an in-process grid has no run")
-
-    def create_message(
-        self,
-        content: RecordDict,
-        message_type: str,
-        dst_node_id: int,
-        group_id: str,
-        ttl: float | None = None,
-    ) -> Message:
-        """A message from the server."""
-        return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         """Deliver messages and keep the replies; returns the messages' ids."""

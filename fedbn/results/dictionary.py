@@ -25,7 +25,7 @@ FILES = {
     "consensus.graphml": "the consensus for programs that draw graphs",
     "consensus.dot": "the consensus for Graphviz; an edge with an open direction is dashed",
     "consensus.bif": "the consensus with its tables, for other programs; numbers are rounded",
-    "consensus.cpdag.csv": "its equivalence class, directed as far as knowledge goes, one row per edge",
+    "consensus.cpdag.csv": "its class, with the directions that knowledge gives, one row an edge",
     "consensus.cpdag.json": "its equivalence class",
     "consensus.cpdag.graphml": "its equivalence class",
     "consensus.cpdag.dot": "its equivalence class; an open edge has no arrowhead",
