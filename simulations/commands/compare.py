@@ -42,7 +42,7 @@ def compare(
     structure: Annotated[
         str, typer.Argument(help="A DAG file, a results folder, or a network's name.")
     ],
-    truth: Annotated[str, typer.Argument(help="What it is compared with: the same.")],
+    truth: Annotated[str, typer.Argument(help="The structure to compare with: likewise.")],
     nodes: Annotated[
         str | None, typer.Option(help="The variables of edge lists: a,b,c or a file with names.")
     ] = None,
@@ -59,10 +59,11 @@ def compare(
 ) -> None:
     """Compare two structures: distances, directions, effects, and likelihood against the second.
 
-    SMHD compares moral graphs; SHD, precision, recall and F1 equivalence classes; directions those
-    that the classes determine. SID counts the ordered pairs of variables whose effect is wrong if
-    every arrow of the first structure is taken for a cause; the adjustment distances do so for the
-    classes. With --test-rows the parameters are those of a network or results folder, or fitted.
+    SMHD compares moral graphs; SHD, precision, recall and F1 compare equivalence classes; the
+    measures of directions compare those that the classes determine. SID counts the ordered pairs of
+    variables whose effect is wrong if every arrow of the first structure is taken as causal; the
+    adjustment distances count such pairs for the classes. With --test-rows, the parameters are
+    those of a network or results folder, or are fitted with --fit.
     """
     from fedbn.graphs.files import read_nodes
     from simulations.inputs import one_structure

@@ -26,8 +26,8 @@ def convert(
 ) -> None:
     """Write a network with its parameters in another format: BIF, XMLBIF, GeNIe, Hugin, JSON.
 
-    JSON is exact in names and numbers. All others are exact in numbers; their names are words, and
-    a warning says which had to be changed.
+    JSON keeps names and numbers exactly. The other formats keep numbers exactly; they restrict
+    names to words, and a warning lists the names that had to change.
     """
     from fedbn.networks.formats import write_network_file
     from fedbn.whole_file import require_writable

@@ -118,8 +118,8 @@ def query(
     Of a linear-Gaussian network: mean and variance, given observed numbers. Several networks are
     averaged by their weights times how probable each finds the evidence.
 
-    --do cuts the arrows into what is set, and so takes every arrow for cause and effect; with
-    --class also the least and greatest answer of all networks in the equivalence class.
+    --do removes the arrows into the variables that are set, and so treats every arrow as causal.
+    With --class, the least and greatest answers over the equivalence class are printed, too.
     """
     if (versus or over_class) and not do:
         raise ConfigError("--versus and --class go with --do")

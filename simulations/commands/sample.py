@@ -58,10 +58,11 @@ def sample(
 ) -> None:
     """Sample a table from a Bayesian network, exactly (forward sampling).
 
-    Of a results folder: from the consensus with its parameters. With --table and --epsilon only the
-    structure is taken; its parameters come from counts of the table with noise that hides every
-    single row, written into the ledger first. Rows of that network, as many as you like, cost no
-    more. The promise is on the counts: the structure has one only if a private learner made it.
+    For a results folder, rows come from the consensus with its parameters. With --table and
+    --epsilon only the structure is used: the parameters come from counts of the table with noise
+    that hides every single row, and the ledger records the cost first. Further rows of that network
+    cost nothing more. The guarantee covers the counts; the structure has one only if a private
+    learner made it.
     """
     began = time.monotonic()
     if as_json and out is None:

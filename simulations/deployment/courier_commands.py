@@ -61,17 +61,17 @@ def start(
         typer.Option("--set", help="KEY=VALUE: any setting of the run; may be repeated."),
     ] = None,
     days: Annotated[
-        int, typer.Option(min=1, max=3650, help="Until the run ends, and sites forget it.")
+        int, typer.Option(min=1, max=3650, help="Days until the run ends and sites delete it.")
     ] = 90,
     as_json: Json = False,
 ) -> None:
     """Begin a run with sites that have no network: write the first requests to DIR/requests.
 
-    Carry each NAME-0001.request.fedbn to site NAME, let the site say fedbn site answer, put the
-    reply into DIR/replies and say fedbn courier continue DIR. The results are at last in
-    DIR/results. Requests are signed with the server's key. The settings are those of every run
-    (docs/settings.md) but those of simulated tables; reply-seconds and connect-seconds mean
-    nothing here.
+    Carry each NAME-0001.request.fedbn to site NAME, run fedbn site answer there, put the reply into
+    DIR/replies, and run fedbn courier continue DIR. At the end of the run the results are in
+    DIR/results. The server's key signs the requests. All settings of a run are allowed
+    (docs/settings.md) except those of simulated tables; reply-seconds and connect-seconds have no
+    effect.
     """
     from simulations.deployment.courier_server import begin
     from simulations.experiment import experiment_from, with_absolute_paths
@@ -95,18 +95,17 @@ def go_on_with(
     without: Annotated[
         list[str] | None,
         typer.Option(
-            help="A site that is not waited for any longer, in what it is asked now; may be "
-            "repeated."
+            help="A site whose present reply the run no longer waits for; may be repeated."
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Take the replies that have come, go on, and write the next requests or the results.
+    """Take the replies that have arrived, and write the next requests or the results.
 
-    A reply that is torn, changed, of another run or to another request is refused in one line, and
-    none is taken. One that was taken before is passed over. A site that --without names is as a
-    node that is late: the run needs the others to be min-replies and min-fraction of the sites, it
-    may be asked again in the next round, and a reply that comes later is refused.
+    A reply that is torn, changed, from another run, or for another request is refused with one
+    line, and then no reply is taken. A reply that was taken before is skipped. A site named by
+    --without counts as late: the other sites must reach min-replies and min-fraction, the site may
+    be asked again in the next round, and a reply that arrives later is refused.
     """
     from simulations.deployment.courier_server import go_on
 
@@ -116,7 +115,7 @@ def go_on_with(
 
 
 def status_of(folder: Folder, as_json: Json = False) -> None:
-    """Say how far a run is: which sites are awaited with what, or where the results are."""
+    """Show the state of a run: which reply each site owes, or where the results are."""
     import fedbn
     from fedbn.federation.courier_run import read_run
 
@@ -132,12 +131,13 @@ def answer_request(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Answer a request that came as a file, if it is by this site's server and for this site.
+    """Answer a request that arrived as a file, if this site's server made it for this site.
 
-    The site's file says whose requests these are: in \\[courier] key, authority and server. Policy,
-    contract and log are those of every run (docs/deployment.md). A request that was answered before
-    gets the same reply, byte for byte; another one with its number is refused. What the run needs
-    at this site is kept beside the table (TABLE.courier), until the run ends or fedbn site forget.
+    The site's file names the server: key, authority and server in \\[courier]. Policy, contract
+    and log are those of every run (docs/deployment.md). A request that was answered before gets the
+    same reply, byte for byte; another request with the same number is refused. The site keeps what
+    the run needs beside the table (TABLE.courier) until the run ends or fedbn site forget deletes
+    it.
     """
     from fedbn.whole_file import require_writable, write_whole
     from simulations.deployment.courier_site import answer
@@ -168,10 +168,10 @@ def forget_run(
     site: SiteOption = None,
     as_json: Json = False,
 ) -> None:
-    """Delete what this site keeps of a courier run: structures, replies, the key of secure sums.
+    """Delete what this site keeps of a courier run: structures, replies, and the key of its sums.
 
-    For ever: no request of that run is answered any more. Without it, all this is deleted by the
-    first answer after the end of the run. The disclosure log stays.
+    This cannot be undone: the site answers no further request of that run. Otherwise the first
+    answer after the end of the run deletes all of it. The disclosure log stays.
     """
     from simulations.deployment.courier_site import forget
     from simulations.terminal import print_json
