@@ -36,9 +36,9 @@ __all__ = [
 Edge = tuple[str, str]
 
 ARROWS = (
-    "An arrow marked compelled points the same way in every network that says the same of the "
-    "data, one marked open could as well be turned round, and neither says what causes what unless "
-    "you know that no common cause is missing."
+    "An arrow marked compelled has the same direction in every network that fits the data equally; "
+    "an arrow marked open could also be reversed; neither shows a cause unless you know that no "
+    "common cause is missing."
 )
 """What an arrow means, and what it does not."""
 
