@@ -26,11 +26,13 @@ __all__ = [
     "Minutes",
     "MinutesOfPart",
     "NetworkDir",
+    "OnlyNetworks",
     "Quiet",
     "RayAddress",
     "SchemaFile",
     "Seed",
     "SeveralValues",
+    "SmallCases",
     "StudyFolder",
     "examples",
     "learning_settings",
@@ -89,6 +91,10 @@ MinutesOfPart = Annotated[
         help="Begin no more cases of a part after so many minutes.",
     ),
 ]
+OnlyNetworks = Annotated[
+    list[str] | None, typer.Option(help="Only cases of this network (repeat for several).")
+]
+SmallCases = Annotated[bool, typer.Option("--smoke", help="Small cases, one seed.")]
 RayAddress = Annotated[
     str | None,
     typer.Option(

@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 
-from simulations.options import MinutesOfPart, Quiet, RayAddress, StudyFolder
+from simulations.options import (
+    MinutesOfPart,
+    OnlyNetworks,
+    Quiet,
+    RayAddress,
+    SmallCases,
+    StudyFolder,
+)
 from simulations.progress import progress_bars, say_start, stages
 
 
@@ -32,13 +39,11 @@ def reproduce_strengths(
     seeds: Annotated[
         int | None, typer.Option(min=1, show_default="3", help="Seeds of every case.")
     ] = None,
-    network: Annotated[
-        list[str] | None, typer.Option(help="Only cases of this network (repeat for several).")
-    ] = None,
+    network: OnlyNetworks = None,
     rows: Annotated[
         list[int] | None, typer.Option(help="Only cases of so many rows a site (repeat).")
     ] = None,
-    smoke: Annotated[bool, typer.Option("--smoke", help="Small cases, one seed.")] = False,
+    smoke: SmallCases = False,
     minutes: MinutesOfPart = None,
     ray_address: RayAddress = None,
     quiet: Quiet = False,
