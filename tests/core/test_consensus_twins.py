@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -90,6 +91,37 @@ def test_states_of_refusion_are_fusions_of_the_pruned_inputs(
         maps = [naive_consensus.imap(dag, order) for dag in pruned]
         votes = sum(int(m) * one.astype(int) for m, one in zip(members, maps, strict=True))
         assert np.array_equal(found, votes >= quorum)
+
+
+@pytest.mark.parametrize("n", [1, 2, 12, 63, 64, 65, 130])
+def test_refusions_that_keep_what_stayed_the_same_are_fusions_from_nothing(n: int) -> None:
+    rng = np.random.default_rng(n)
+    start = np.triu(rng.random((n, n)) < min(0.5, 3 / n), 1)
+    inputs = [start.copy() for _ in range(6)]
+    for dag in inputs[1:]:
+        dag &= rng.random((n, n)) < 0.9
+        dag |= np.triu(rng.random((n, n)) < 1 / n**2, 1)
+    steps = min(12, n * n)
+    lost = sorted(
+        (int(rng.integers(steps)), i, int(a), int(b))
+        for i, dag in enumerate(inputs)
+        for a, b in np.argwhere(dag)
+        if rng.random() < 0.4
+    )
+    weights, ones = np.arange(1, 7), np.ones(6, dtype=np.int64)
+    arcs = np.array(lost, dtype=np.int32).reshape(len(lost), 4)
+    cuts = np.arange(steps + 1)
+    states = consensus.refusion_states(parents_of(inputs), weights, arcs, cuts, ones, 2)
+    for cut, found in zip(cuts, states, strict=True):
+        pruned = [dag.copy() for dag in inputs]
+        for step, i, a, b in lost:
+            if step < cut:
+                pruned[i][a, b] = False
+        bits = parents_of(pruned)
+        heuristic = fusion.OrderHeuristic(bits, weights, np.zeros(0))
+        heuristic.extend(n)
+        maps = fusion.minimal_imaps(bits, heuristic.order)
+        assert np.array_equal(found, fusion.arcs_of_quorum(maps, ones, 2))
 
 
 @given(dag_lists(min_nodes=1, max_nodes=6, max_dags=5), st.data())
