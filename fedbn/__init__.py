@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fedbn.learners.settings import LearnerSettings
     from fedbn.networks.catalog import load_network
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "DAG",

@@ -11,11 +11,14 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+
+import fedbn
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("clients", "server", "simulations")
@@ -38,6 +41,22 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(file, source)
     options = ("--no-deps", "--no-build-isolation", "--config-settings=cmake.build-type=Debug")
     pip("wheel", *options, "--wheel-dir", source / "dist", source)
+    (built,) = (source / "dist").iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the studies and benchmarks."""
+    source = tmp_path_factory.mktemp("studies")
+    for folder in ("studies", "benchmarks"):
+        shutil.copytree(
+            ROOT / "simulations" / folder,
+            source / folder,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+    options = ("--no-deps", "--no-build-isolation")
+    pip("wheel", *options, "--wheel-dir", source / "dist", source / "studies")
     (built,) = (source / "dist").iterdir()
     return built
 
@@ -78,7 +97,7 @@ def test_the_wheel_has_two_packages_and_both_licences(wheel: Path) -> None:
         assert any(name.endswith(f".dist-info/licenses/{licence.name}") for name in names)
 
 
-def test_every_file_of_the_tree_is_in_the_wheel(wheel: Path) -> None:
+def test_every_file_of_the_tree_is_in_one_of_the_two_wheels(wheel: Path, studies: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
     kinds = {".py", ".toml", ".json", ".md", ".typed", ".css", ".js"}
@@ -91,7 +110,12 @@ def test_every_file_of_the_tree_is_in_the_wheel(wheel: Path) -> None:
     expected = {str(p) if p.parts[0] == "fedbn" else f"fedbn_apps/{p}" for p in here}
     compiled = {name for name in packed if name.startswith("fedbn/_core.")}
     assert len(compiled) == 1
-    assert packed - compiled == expected | {"fedbn_apps/__init__.py"}
+    with zipfile.ZipFile(studies) as archive:
+        apart = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert not packed & apart
+    assert (packed - compiled) | apart == expected | {"fedbn_apps/__init__.py"}
+    rooms = ("fedbn_apps/simulations/studies/", "fedbn_apps/simulations/benchmarks/")
+    assert all(name.startswith(rooms) for name in apart)
 
 
 def test_learn_simulate_and_app_run_beside_strangers(environment: Path, tmp_path: Path) -> None:
@@ -122,3 +146,27 @@ def test_learn_simulate_and_app_run_beside_strangers(environment: Path, tmp_path
         assert {p.name: p.read_text() for p in (app / name).glob("*.py")} == ours
     (left,) = environment.glob("lib/*/site-packages/clients/__init__.py")
     assert left.read_text() == STRANGER
+
+
+def test_studies_are_an_installation_of_their_own(environment: Path, studies: Path) -> None:
+    command = [environment / "bin" / "fedbn", "reproduce", "pooling", "--help"]
+    without = subprocess.run([*command[:-1], "--smoke"], capture_output=True, text=True)
+    assert without.returncode == 1
+    assert without.stderr == (
+        "fedbn: error: fedbn reproduce is not installed: in a checkout of fedbn's repository, "
+        "run pip install ./simulations/studies\n"
+    )
+    python = environment / "bin" / "python"
+    pip("--python", python, "install", "--no-deps", "--no-index", studies)
+    assert subprocess.run(command, capture_output=True).returncode == 0
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    own = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    project = tomllib.loads((ROOT / "simulations/studies/pyproject.toml").read_text())["project"]
+    assert project["version"] == own
+    assert f"fedbn[all]=={own}" in project["dependencies"]
+    assert fedbn.__version__ == own
+    assert f"version: {own}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"version = {{{own}}}" in (ROOT / "docs/cite.md").read_text()
+    assert f"\n## {own}" in (ROOT / "CHANGELOG.md").read_text()

@@ -37,7 +37,7 @@ from fedbn.scores import TabulatedScore, make_score
 from fedbn.scores.gaussian import gaussian_from_covariance
 from fedbn.search.optimal import METHODS, OptimalResult, learn_optimal
 from simulations.benchmarks.arguments import count
-from simulations.cg_dca.generator import gaussian_instance
+from simulations.benchmarks.gaussian_instances import gaussian_instance
 from simulations.terminal import print_table, show_error
 
 AGREEMENT = 1e-6  # relative

@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 from fedbn import __version__
-from fedbn.errors import FedbnError
+from fedbn.errors import FedbnError, MissingExtraError
 from simulations.cli.command_table import COMMANDS, Command
 from simulations.options import SeveralValues, examples, with_quiet
 from simulations.progress import begin_command
@@ -82,6 +82,9 @@ def _options(
 
 
 def _add(app: typer.Typer, command: Command) -> None:
+    if not command.is_installed:
+        _say_what_brings(app, command)
+        return
     loaded = command.load()
     if isinstance(loaded, typer.Typer):
         app.add_typer(loaded, rich_help_panel=command.panel)
@@ -92,3 +95,18 @@ def _add(app: typer.Typer, command: Command) -> None:
         epilog=examples(*command.examples) if command.examples else None,
         rich_help_panel=command.panel,
     )(with_quiet(loaded) if command.quiet else loaded)
+
+
+def _say_what_brings(app: typer.Typer, command: Command) -> None:
+    """In place of a command of another distribution: how to get it."""
+    how = f"in a checkout of fedbn's repository, run pip install ./{command.distribution}"
+
+    def missing() -> None:
+        raise MissingExtraError(f"fedbn {command.typed} is not installed: {how}")
+
+    app.command(
+        command.typed,
+        help=f"Not installed: {how}.",
+        rich_help_panel=command.panel,
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )(missing)

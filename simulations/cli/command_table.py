@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,8 @@ class Command:
     """A command or a group of commands, by its module, which is loaded when it is asked for.
 
     The command is named as its function, if nothing else is said. `quiet` gives it the option
-    --quiet; `several` lets its list options take several values.
+    --quiet; `several` lets its list options take several values. `distribution` is the one that
+    brings the command, where that is not fedbn itself.
     """
 
     module: str
@@ -27,11 +29,17 @@ class Command:
     panel: str | None = None
     quiet: bool = False
     several: bool = False
+    distribution: str = ""
 
     @property
     def typed(self) -> str:
         """The word after `fedbn`."""
         return self.name or self.function.replace("_", "-")
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the package with the command is here."""
+        return importlib.util.find_spec(self.module.rpartition(".")[0]) is not None
 
     def load(self) -> Callable[..., None] | Any:
         """The function, or the Typer app of a group."""
@@ -40,9 +48,10 @@ class Command:
 
 COMMANDS = (
     Command(
-        "simulations.cli.studies",
+        "simulations.studies.reproduce",
         "reproduce",
         panel=STUDIES,
+        distribution="simulations/studies",
     ),
     Command(
         "simulations.cli.federations",

@@ -15,14 +15,14 @@ from fedbn.networks.catalog import load_network
 from fedbn.privacy.climb import dp_climb
 from fedbn.privacy.draws import Budget, Mechanism, Transcript
 from fedbn.privacy.zcdp import rho_of
-from simulations.privacy.audits import (
+from simulations.studies.privacy.audits import (
     LEVEL,
     MECHANISMS,
     caught_moments,
     caught_neighbours,
     one_draw_bound,
 )
-from simulations.privacy.broken import (
+from simulations.studies.privacy.broken import (
     filter_candidates,
     flips_all_pairs,
     half_the_width,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from simulations.cli import main
-from simulations.credible_bn import cases as credible_cases
-from simulations.credible_bn import golden
+from simulations.studies.credible_bn import cases as credible_cases
+from simulations.studies.credible_bn import golden
 from tests import naive_credible as naive
 
 SMALL = {

@@ -23,7 +23,7 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
 from simulations.cli import app
 from simulations.commands.answers import read_group
-from simulations.groups.populations import base_network, move_edges, tables_of
+from simulations.studies.groups.populations import base_network, move_edges, tables_of
 from tests.groups.test_groups import two_populations
 
 

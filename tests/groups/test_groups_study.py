@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from fedbn.errors import NetworkError
 from simulations.cli import app
-from simulations.groups.populations import base_network, move_edges, rows_of_sites
-from simulations.groups.runs import adjusted_rand_index
+from simulations.studies.groups.populations import base_network, move_edges, rows_of_sites
+from simulations.studies.groups.runs import adjusted_rand_index
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=9))

@@ -17,7 +17,9 @@ from fedbn.graphs.distances import precision_recall_f1, shd
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.scores import make_score
 from fedbn.search.cg_dca.submodular_difference import Clusters, PricingProblem
-from simulations.cg_dca.cases import (
+from simulations.benchmarks.gaussian_instances import gaussian_instance, gaussian_test_network
+from simulations.cli import app
+from simulations.studies.cg_dca.cases import (
     METHODS,
     accuracy,
     cases,
@@ -25,15 +27,13 @@ from simulations.cg_dca.cases import (
     run_case,
     settings,
 )
-from simulations.cg_dca.federated import federated_cases
-from simulations.cg_dca.generator import gaussian_instance, gaussian_test_network
-from simulations.cg_dca.limited import run_peer
-from simulations.cg_dca.minlp_pricing import MINLPPricing
-from simulations.cg_dca.peers import max_min_hill_climbing, pc_stable
-from simulations.cg_dca.report import sections
-from simulations.cg_dca.selection import gap, latest
-from simulations.cg_dca.targets import targets
-from simulations.cli import app
+from simulations.studies.cg_dca.federated import federated_cases
+from simulations.studies.cg_dca.limited import run_peer
+from simulations.studies.cg_dca.minlp_pricing import MINLPPricing
+from simulations.studies.cg_dca.peers import max_min_hill_climbing, pc_stable
+from simulations.studies.cg_dca.report import sections
+from simulations.studies.cg_dca.selection import gap, latest
+from simulations.studies.cg_dca.targets import targets
 from simulations.study import Study
 from tests import naive_cg_dca as naive
 

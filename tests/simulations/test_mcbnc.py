@@ -15,14 +15,14 @@ from fedbn.consensus.mcbnc import mcbnc_path
 from fedbn.errors import ConfigError, FedbnWarning, ResultsError
 from fedbn.graphs.dag import DAG
 from simulations.cli import app
-from simulations.mcbnc_aaai26.cases import cases, cost, inputs_of, settings
-from simulations.mcbnc_aaai26.evidence import Evidence
-from simulations.mcbnc_aaai26.inputs import first_inputs
-from simulations.mcbnc_aaai26.report import golden, own_values, sections
-from simulations.mcbnc_aaai26.reproduce import collect_rows, is_cut_short
-from simulations.mcbnc_aaai26.selection import Cell, cells_of, latest
-from simulations.mcbnc_aaai26.statistics import compare, friedman, holm, ranks, win_tie_loss
-from simulations.mcbnc_aaai26.targets import verdict
+from simulations.studies.mcbnc_aaai26.cases import cases, cost, inputs_of, settings
+from simulations.studies.mcbnc_aaai26.evidence import Evidence
+from simulations.studies.mcbnc_aaai26.inputs import first_inputs
+from simulations.studies.mcbnc_aaai26.report import golden, own_values, sections
+from simulations.studies.mcbnc_aaai26.reproduce import collect_rows, is_cut_short
+from simulations.studies.mcbnc_aaai26.selection import Cell, cells_of, latest
+from simulations.studies.mcbnc_aaai26.statistics import compare, friedman, holm, ranks, win_tie_loss
+from simulations.studies.mcbnc_aaai26.targets import verdict
 from simulations.study import Row, Study
 
 # Table 2 of arXiv 2504.00467: rank sums over 90 cases (mean ranks 1.40, 1.91, 2.69 and 1.58, 1.70,

@@ -15,9 +15,9 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.random import with_parameters_around
 from simulations.cli import app
 from simulations.pooled import share_closed
-from simulations.pooling.criteria import criteria, criteria_section
-from simulations.pooling.shares import way_share
 from simulations.sites.tables import simulation
+from simulations.studies.pooling.criteria import criteria, criteria_section
+from simulations.studies.pooling.shares import way_share
 
 
 def simulated(tmp_path: Path, *options: str) -> dict:
@@ -146,7 +146,7 @@ def test_what_does_not_hold_comes_first_and_untouched_seeds_stand_alone() -> Non
 
 
 def test_a_case_of_the_study_compares_all_ways_on_the_same_tables() -> None:
-    from simulations.pooling.runs import run_case
+    from simulations.studies.pooling.runs import run_case
 
     case = {
         "part": "mixed",
@@ -181,7 +181,7 @@ def test_the_report_has_every_part(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             "seed": 1,
         }
 
-    monkeypatch.setattr("simulations.pooling.cases.cases", small)
+    monkeypatch.setattr("simulations.studies.pooling.cases.cases", small)
     found = CliRunner().invoke(app, ["reproduce", "pooling", "-q", "--out", str(tmp_path)])
     assert found.exit_code == 0, found.output
     report = (tmp_path / "report.md").read_text()

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from simulations.privacy.audits import run_audit
-from simulations.privacy.cases import (
+from simulations.studies.privacy.audits import run_audit
+from simulations.studies.privacy.cases import (
     audit_cases,
     leak_cases,
     settings,
@@ -16,15 +16,15 @@ from simulations.privacy.cases import (
     sum_cases,
     utility_cases,
 )
-from simulations.privacy.leaks import run_leaks
-from simulations.privacy.report import (
+from simulations.studies.privacy.leaks import run_leaks
+from simulations.studies.privacy.report import (
     audit_sections,
     front_section,
     leak_sections,
     sum_sections,
     utility_sections,
 )
-from simulations.privacy.utility import run_sums, run_utility
+from simulations.studies.privacy.utility import run_sums, run_utility
 
 SMALL = {"rows": 150, "sites": 2, "network": "asia", "removals": 2, "per_table": 2}
 GAMES = {"targets": 1, "shadows": 4, "runs": 200, "audits": 2}

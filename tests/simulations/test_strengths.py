@@ -7,9 +7,9 @@ import pytest
 
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
-from simulations.strengths.report import bins, deviation, sections
-from simulations.strengths.runs import STUDY, run_case
-from simulations.strengths.sureness import SURENESS, Seen, fit_sureness, sureness
+from simulations.studies.strengths.report import bins, deviation, sections
+from simulations.studies.strengths.runs import STUDY, run_case
+from simulations.studies.strengths.sureness import SURENESS, Seen, fit_sureness, sureness
 from tests import naive
 
 CASE = {"part": "shown", "network": "asia", "rows": 300, "sites": [2, 3], "seed": 1}

@@ -1,0 +1,105 @@
+"""Tables of the study: constants fitted to rows, and how far what is said is from what is so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from simulations.studies.strengths.sureness import SURENESS, Seen, fit_sureness, sureness
+from simulations.study import Row
+from simulations.study_report import Section
+
+__all__ = ["Bin", "bins", "deviation", "sections"]
+
+WIDTH = 10
+"""Bins of stated probability: 0 to 10 %, ..., 90 to 100 %."""
+
+LEAST = 30
+"""Pairs that a bin must have to count in the mean over bins."""
+
+
+class Bin(NamedTuple):
+    """Pairs of about the same stated probability.
+
+    stated, true : mean stated probability and share of edges among them, in points (0 to 100).
+    """
+
+    pairs: int
+    stated: float
+    true: float
+
+
+def sections(part: str, rows: Sequence[Row]) -> list[Section]:
+    """The sections of one part of the study."""
+    title = "Networks used for tuning" if part == "tuning" else "Networks not used for tuning"
+    found = [_calibration(title, rows), _deviations(f"{title}: one by one", rows)]
+    if part == "tuning":
+        numbers = ", ".join(f"{number:g}" for number in fit_sureness(list(_seen(rows))))
+        used = ", ".join(f"{number:g}" for number in SURENESS)
+        found.append(Section("The constants", f"Fitted to these rows: {numbers}. In use: {used}."))
+    return found
+
+
+def _seen(rows: Sequence[Row]) -> Iterator[Seen]:
+    """The pairs of all rows; a network counts by the square root of its pairs."""
+    totals: dict[str, int] = {}
+    for row in rows:
+        found = (pairs for sites in row["sites"] for _, pairs, _ in row[f"of_{sites}"])
+        totals[row["network"]] = totals.get(row["network"], 0) + sum(found)
+    for row in rows:
+        for sites in row["sites"]:
+            counts = row[f"of_{sites}"]
+            frequent = sum(pairs for joining, pairs, _ in counts if 2 * joining >= sites)
+            weight = totals[row["network"]] ** -0.5 if totals[row["network"]] else 1.0
+            for joining, pairs, edges in counts:
+                if pairs:
+                    yield Seen(joining, sites, frequent, pairs, edges, weight)
+
+
+def bins(rows: Sequence[Row]) -> list[Bin]:
+    """The pairs of the rows by stated probability; bins without a pair are left out."""
+    totals = [[0.0, 0.0, 0.0] for _ in range(WIDTH)]
+    for each in _seen(rows):
+        stated = sureness(each.joining, each.sites, each.frequent)
+        total = totals[min(int(stated * WIDTH), WIDTH - 1)]
+        total[0] += each.pairs
+        total[1] += each.pairs * stated
+        total[2] += each.edges
+    return [Bin(int(n), 100 * s / n, 100 * t / n) for n, s, t in totals if n]
+
+
+def deviation(found: Sequence[Bin], *, weighted: bool) -> float:
+    """Mean absolute deviation in points: over all pairs, or over bins of at least `LEAST` pairs."""
+    kept = [each for each in found if weighted or each.pairs >= LEAST]
+    weights = [each.pairs if weighted else 1 for each in kept]
+    far = [abs(each.stated - each.true) for each in kept]
+    return sum(w * f for w, f in zip(weights, far, strict=True)) / max(sum(weights), 1)
+
+
+def _calibration(title: str, rows: Sequence[Row]) -> Section:
+    found = bins(rows)
+    table = [[each.pairs, f"{each.stated:.1f}", f"{each.true:.1f}"] for each in found]
+    text = (
+        f"Pairs that at least one site joins. Mean absolute deviation: "
+        f"{deviation(found, weighted=True):.1f} points over pairs, "
+        f"{deviation(found, weighted=False):.1f} points over bins of at least {LEAST} pairs."
+    )
+    return Section(title, text, ("pairs", "said to be sure, %", "edges of the network, %"), table)
+
+
+def _deviations(title: str, rows: Sequence[Row]) -> Section:
+    """For every network, number of rows and number of sites: the deviations."""
+    table = []
+    for key in ("network", "rows"):
+        for value in sorted({row[key] for row in rows}):
+            table.append(_line(f"{key} {value}", [row for row in rows if row[key] == value]))
+    for sites in sorted({n for row in rows for n in row["sites"]}):
+        table.append(_line(f"sites {sites}", [{**row, "sites": [sites]} for row in rows]))
+    header = ("part of the cases", "pairs", "deviation over pairs", "over bins")
+    return Section(title, "In points.", header, table)
+
+
+def _line(words: str, rows: Sequence[Row]) -> list[object]:
+    found = bins(rows)
+    told = (f"{deviation(found, weighted=weighted):.1f}" for weighted in (True, False))
+    return [words, sum(each.pairs for each in found), *told]
