@@ -18,9 +18,8 @@ sys.modules["fcntl"] = sys.modules["resource"] = None
 import clients, fedbn, server, simulations
 for package in (fedbn, clients, server, simulations):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not module.name.startswith(("simulations.benchmarks", "simulations.studies", "fedbn._core")) and not (
-            module.name.endswith("__main__")
-        ):
+        apart = ("simulations.benchmarks", "simulations.studies", "fedbn._core")
+        if not module.name.startswith(apart) and not module.name.endswith("__main__"):
             __import__(module.name)
 """
 
