@@ -8,7 +8,7 @@ Where the run has secure sums, the rounds are under masks (`server.masked_cuts`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ from fedbn.data.quantiles import (
     wanted_intervals,
     weights_of,
 )
+from fedbn.data.scales import same_histograms, scale_remarks
 from fedbn.errors import MessageError, QuorumError
 from fedbn.federation.histogram_message import (
     histogram_from_text,
@@ -86,6 +87,7 @@ def _select(
 ) -> Selection:
     """All rounds, begun anew with fewer nodes whenever one of them drops out."""
     state, before, weights = begin, dict[int, Histogram](), list[dict[str, int]]()
+    rounds: list[Mapping[int, Histogram]] = []
     while not state.done:
         question = state.question()
         read = partial(_read_counts, question=question, before=before, limits=limits)
@@ -94,9 +96,24 @@ def _select(
             found = [answers[node] for node in sorted(answers)]
             weights = weights if before else weights_of(found)
             state, before = state.after(total_of(found, weights)), answers
+            rounds.append(answers)
         else:
-            nodes, state, before = set(answers), begin, {}
+            nodes, state, before, rounds = set(answers), begin, {}, []
+    _warn_of_scales(rounds)
     return state
+
+
+def _warn_of_scales(rounds: Sequence[Mapping[int, Histogram]]) -> None:
+    """Say whose numbers are on another scale, and who told the same as somebody else throughout."""
+    answers = {_name(node): [each[node] for each in rounds] for node in rounds[0]}
+    for remark in scale_remarks({name: found[0] for name, found in answers.items()}):
+        LOG.warning("%s", remark)
+    for one, other in same_histograms(answers):
+        LOG.warning(
+            "%s and %s have the same histograms throughout: is it one table, given twice?",
+            one,
+            other,
+        )
 
 
 def _read_counts(

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from fedbn.data.column import Column
 from fedbn.data.columns import read_columns
-from fedbn.data.cuts import Cuts, cuts_text
+from fedbn.data.cuts import Cuts, cuts_text, number_text
+from fedbn.data.doubts import are_dates, date_words, missing_codes
 from fedbn.data.identifiers import IdentifierRule
 from fedbn.data.preparation import (
     FEWEST_ROWS,
@@ -27,7 +28,8 @@ from fedbn.data.preparation import (
     numbers_of,
 )
 from fedbn.data.quantiles import MANY_NUMBERS, Selection, histogram
-from fedbn.wording import count_of
+from fedbn.data.spellings import meaning
+from fedbn.wording import count_of, list_some
 
 __all__ = ["ColumnFacts", "TableFacts", "column_numbers", "identifiers", "inspect"]
 
@@ -100,7 +102,10 @@ def identifiers(source: str, columns: Mapping[str, Column], how: Preparation) ->
 def column_numbers(
     source: str, columns: Mapping[str, Column], how: Preparation
 ) -> dict[str, NDArray[np.float64]]:
-    """Name -> the numbers of every column of which all cells that are there are numbers."""
+    """Name -> the numbers, in the agreed unit, of every column whose cells are all numbers.
+
+    Missing cells do not count.
+    """
     found = {}
     for name, column in columns.items():
         gone = missing_cells(column, how.missing)
@@ -113,9 +118,10 @@ def column_numbers(
                 [column.texts[i] for i in present], np.arange(len(present), dtype=np.int32)
             )
             values[present] = numbers_of(source, name, only, how.form)
-            found[name] = values[column.index][~gone]
+            cells = values[column.index][~gone]
         else:
-            found[name] = column.values[~gone]
+            cells = column.values[~gone]
+        found[name] = cells * how.factors[name] if name in how.factors else cells
     return found
 
 
@@ -146,9 +152,28 @@ def _facts(source: str, name: str, column: Column, how: Preparation) -> ColumnFa
         )
     if column.refusal and kind == "other":
         remarks.append(column.refusal)
+    remarks += _doubts(name, texts, numbers)
     cuts = _propose(numbers) if kind == "numbers" and numbers is not None else ()
     missing = int(gone.sum())
     return ColumnFacts(name, kind, len(texts), missing, tuple(common[:SHOWN]), cuts, tuple(remarks))
+
+
+def _doubts(name: str, texts: list[str], numbers: NDArray[np.float64] | None) -> list[str]:
+    """What is likely not what it seems: codes of missing values, dates, states of two spellings."""
+    said = [date_words(name, texts)] if are_dates(texts) else []
+    if numbers is not None:
+        for code, rows in missing_codes(numbers).items():
+            text = number_text(code)
+            said.append(f"{text} in {count_of(rows, 'row')}: a missing value? --missing {text}")
+        return said
+    spellings: dict[object, list[str]] = {}
+    for text in texts:
+        spellings.setdefault(meaning(text), []).append(text)
+    twins = [found for found in spellings.values() if len(found) > 1]
+    return said + [
+        f"{list_some(found)} look like one state: [states] of a site's file makes them one"
+        for found in twins[:SHOWN]
+    ]
 
 
 def _count(column: Column, gone: NDArray[np.bool_]) -> tuple[list[str], list[int]]:
@@ -165,6 +190,8 @@ def _kind(column: Column, numbers: NDArray[np.float64] | None, distinct: int, ro
     if distinct == 0:
         return "empty"
     if numbers is None and column.refusal:
+        return "other"
+    if are_dates(column.texts):
         return "other"
     if distinct == 1:
         return "constant"

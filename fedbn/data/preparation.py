@@ -11,7 +11,7 @@ import math
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import lt
 from typing import Any
@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.data.column import LARGEST_EXACT, Column, mask
-from fedbn.data.cuts import Cuts, checked_cuts, interval_codes
+from fedbn.data.cuts import Cuts, checked_cuts, interval_codes, number_text
 from fedbn.data.dataset import Dataset
+from fedbn.data.doubts import date_words, missing_codes, record_numbers
+from fedbn.data.scales import one_interval_words
 from fedbn.data.schema import MISSING_CELLS, MISSING_STATE, Kind, Schema, Variable
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import ConfigError, DataError, FedbnWarning
@@ -59,10 +61,12 @@ class Preparation:
         row is left out, which is right where cells are missing completely at random.
     cuts : column -> cut points; such a column holds numbers, its states are intervals.
     form : how a CSV file is written.
+    factors : column -> what its numbers are multiplied by, where a site measures in its own unit.
 
     Raises
     ------
-    ConfigError : `missing_cells` is none of these words, or a column is both wanted and left out.
+    ConfigError : `missing_cells` is none of these words, a column is both wanted and left out, or a
+        factor is 0 or not finite.
     SchemaError : cuts do not increase.
     """
 
@@ -72,6 +76,7 @@ class Preparation:
     missing_cells: str = "refuse"
     cuts: Mapping[str, Cuts] = field(default_factory=dict)
     form: TableFormat = TableFormat()
+    factors: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.missing_cells not in MISSING_CELLS:
@@ -82,6 +87,9 @@ class Preparation:
         both = sorted(set(self.columns) & set(self.leave_out))
         if both:
             raise ConfigError(f"column {both[0]!r} cannot be both chosen and left out")
+        for name, factor in self.factors.items():
+            if not (math.isfinite(factor) and factor):
+                raise ConfigError(f"the factor of column {name!r} must not be {factor!r}")
         cuts = {name: checked_cuts(name, found) for name, found in self.cuts.items()}
         object.__setattr__(self, "cuts", cuts)
 
@@ -96,13 +104,8 @@ class Preparation:
             return tuple(own.get(name, name) for name in agreed)
 
         cuts = {own.get(name, name): found for name, found in self.cuts.items()}
-        return Preparation(
-            names(self.columns),
-            names(self.leave_out),
-            self.missing,
-            self.missing_cells,
-            cuts,
-            self.form,
+        return replace(
+            self, columns=names(self.columns), leave_out=names(self.leave_out), cuts=cuts
         )
 
 
@@ -146,10 +149,11 @@ def prepare(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepara
     _warn_of_header(source, columns, how.form)
     _warn_of_repeated_header(source, columns)
     if kind == "gaussian":
-        data = _gaussian(source, columns, how.form)
+        data = _gaussian(source, columns, how)
     else:
         data = _categorical(source, columns, gone, how)
         _warn_of_na(source, columns, how)
+        _warn_of_doubts(source, columns, how)
         _warn_of_numbers(source, data)
     _warn_of_constants(source, data)
     if dropped > MANY_DROPPED * rows:
@@ -185,6 +189,15 @@ def numbers_of(source: str, name: str, column: Column, form: TableFormat) -> NDA
         )
     found: NDArray[np.float64] = numbers[column.index]
     return found
+
+
+def _checked_numbers(
+    source: str, name: str, column: Column, how: Preparation
+) -> NDArray[np.float64]:
+    """The column as numbers in the agreed unit; warns of codes of missing values."""
+    numbers = numbers_of(source, name, column, how.form)
+    _warn_of_codes(source, name, numbers)
+    return numbers * how.factors[name] if name in how.factors else numbers
 
 
 def is_number(text: str | None, form: TableFormat) -> bool:
@@ -274,7 +287,9 @@ def _cut(
     lacking = bool(gone.any())
     present = mask({name: column}, ~gone)[name] if lacking else column
     _require_exact(source, name, present)
-    found = interval_codes(cuts, numbers_of(source, name, present, how.form))
+    numbers = _checked_numbers(source, name, present, how)
+    found = interval_codes(cuts, numbers)
+    _warn_of_cut(source, name, cuts, numbers)
     if not lacking:
         return Variable.cut(name, cuts), found
     codes = np.full(len(gone), len(cuts) + 1, dtype=np.int32)
@@ -312,9 +327,9 @@ def _states(
     return Variable(name, tuple(states)), recode[column.index]
 
 
-def _gaussian(source: str, columns: Mapping[str, Column], form: TableFormat) -> Dataset:
+def _gaussian(source: str, columns: Mapping[str, Column], how: Preparation) -> Dataset:
     schema = Schema.gaussian(columns)
-    values = np.array([numbers_of(source, name, columns[name], form) for name in schema.names])
+    values = np.array([_checked_numbers(source, name, columns[name], how) for name in schema.names])
     values.flags.writeable = False
     return Dataset(schema, values.T)
 
@@ -354,6 +369,44 @@ def _warn_of_na(source: str, columns: Mapping[str, Column], how: Preparation) ->
                     f"{count_of(count, 'row')}; if it "
                     f"stands for a missing value, say --missing {text!r}"
                 )
+
+
+def _warn_of_cut(source: str, name: str, cuts: Cuts, numbers: NDArray[np.float64]) -> None:
+    """Numbers that are all in one interval, or number records."""
+    if len(numbers) < FEWEST_ROWS:
+        return
+    words = one_interval_words(name, cuts, numbers)
+    if words:
+        _warn(f"{source}: {words}")
+    if record_numbers(numbers):
+        _warn(
+            f"{source}: column {name!r} holds whole numbers that are nearly all different: if they "
+            f"number records, say --leave-out {name}"
+        )
+
+
+def _warn_of_codes(source: str, name: str, numbers: NDArray[np.float64]) -> None:
+    for code, rows in missing_codes(numbers).items():
+        text = number_text(code)
+        _warn(
+            f"{source}: column {name!r} has the number {text} in {count_of(rows, 'row')}, far from "
+            f"all others; if it stands for a missing value, say --missing {text}, or "
+            f'missing = ["{text}"] in the site\'s file'
+        )
+
+
+def _warn_of_doubts(source: str, columns: Mapping[str, Column], how: Preparation) -> None:
+    """Dates, and codes of missing values among states that are numbers."""
+    for name in sorted(set(columns) - set(how.cuts)):
+        column, missing = columns[name], {"", None, *how.missing}
+        words = date_words(name, column.texts)
+        if words:
+            _warn(f"{source}: {words}")
+        present = [i for i, text in enumerate(column.texts) if text not in missing]
+        if column.values is None and all(is_number(column.texts[i], how.form) for i in present):
+            kept = np.isin(column.index, present)
+            only = mask({name: column}, kept)[name]
+            _warn_of_codes(source, name, numbers_of(source, name, only, how.form))
 
 
 def _warn_of_constants(source: str, data: Dataset) -> None:

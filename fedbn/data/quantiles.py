@@ -33,6 +33,7 @@ __all__ = [
     "Question",
     "Selection",
     "histogram",
+    "number_of",
     "ordered_bits",
     "parse_intervals",
     "total_of",
@@ -286,7 +287,7 @@ def ordered_bits(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
-def _number_of(bits: int) -> float:
+def number_of(bits: int) -> float:
     """The inverse of `ordered_bits` for one number."""
     plain = bits ^ (1 << 63) if bits >> 63 else ~bits & (2**64 - 1)
     return float(np.array([plain], dtype=np.uint64).view(np.float64)[0])
@@ -299,8 +300,8 @@ def _shortest_in(bucket: int) -> float:
     0.1
     """
     rest = 64 - BITS * ROUNDS
-    low = Decimal(_number_of(bucket << rest))
-    high = Decimal(_number_of((bucket << rest) | ((1 << rest) - 1)))
+    low = Decimal(number_of(bucket << rest))
+    high = Decimal(number_of((bucket << rest) | ((1 << rest) - 1)))
     if low <= 0 <= high:
         return 0.0
     size = max(low.copy_abs(), high.copy_abs()).adjusted()

@@ -1,7 +1,8 @@
 """One state in two spellings: 'Yes' at one site and 'yes' at another, '22' and '22.0'.
 
-Each would be a state of its own, and the sites would seem to differ. Within one table the spellings
-are the site's own affair; between tables they are refused unless a run accepts them.
+Each would be a state of its own, and the sites would seem to differ. Within one table they are a
+warning (`fedbn.data.doubts`); between tables they are refused unless a run accepts them, and so are
+columns that sites fill with wholly different states, male and female beside M and F.
 """
 
 from __future__ import annotations
@@ -9,10 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from fedbn.data.schema import Schema
+from fedbn.data.schema import MISSING_STATE, Schema
 from fedbn.errors import SchemaError
+from fedbn.wording import list_some
 
-__all__ = ["require_one_spelling"]
+__all__ = ["meaning", "require_one_spelling", "require_shared_states"]
+
+
+MAPPED = 6
+"""States for which a line is written out."""
 
 
 def require_one_spelling(schemas: Mapping[str, Schema]) -> None:
@@ -48,7 +54,7 @@ def _require_one(name: str, states: Mapping[str, set[str]]) -> None:
     spellings: dict[object, set[str]] = {}
     for found in states.values():
         for state in found:
-            spellings.setdefault(_meaning(state), set()).add(state)
+            spellings.setdefault(meaning(state), set()).add(state)
     for _, twins in sorted(spellings.items(), key=lambda item: sorted(item[1])):
         for one in sorted(twins):
             for other in sorted(twins - {one}):
@@ -64,7 +70,79 @@ def _require_one(name: str, states: Mapping[str, set[str]]) -> None:
                     )
 
 
-def _meaning(state: str) -> object:
+def require_shared_states(schemas: Mapping[str, Schema]) -> None:
+    """Refuse a column for which the sites fall into parts that have no state in common.
+
+    Stated rule: sites with a common state are in one part. Two parts or more that have two states
+    or more are refused. A site with a single state is no such part, for a column may say whose rows
+    these are; nor is a state alone that means a missing cell.
+
+    Parameters
+    ----------
+    schemas : site -> what it has; all with the same columns.
+
+    Raises
+    ------
+    SchemaError : names the column, two sites, their states, and the lines for a site's file.
+
+    Examples
+    --------
+    >>> schema = Schema.categorical
+    >>> given = {"n": schema({"sex": ["female", "male"]}), "s": schema({"sex": ["F", "M"]})}
+    >>> require_shared_states(given)
+    Traceback (most recent call last):
+    ...
+    fedbn.errors.SchemaError: column 'sex': client 'n' has 'female', 'male', client 's' has ...
+    """
+    sites = sorted(schemas)
+    if not sites or schemas[sites[0]].kind == "gaussian":
+        return
+    for column, variable in enumerate(schemas[sites[0]].variables):
+        if variable.cuts is not None:
+            continue
+        states = {site: frozenset(schemas[site].states[column]) - {MISSING_STATE} for site in sites}
+        parts = [part for part in _parts(states) if len(part[1]) > 1]
+        if len(parts) > 1:
+            (most, usual), *others = sorted(parts, key=lambda part: (-len(part[0]), part[0]))
+            site, own = others[0][0][0], others[0][1]
+            raise SchemaError(
+                f"column {variable.name!r}: client {most[0]!r} has {list_some(sorted(usual))}, "
+                f"client {site!r} has {list_some(sorted(own))}, and no state is common: map them "
+                f'in a site file, under [states."{variable.name}"]: {_lines(own, usual)}; or keep '
+                "all with --spellings accept"
+            )
+
+
+def _parts(states: Mapping[str, frozenset[str]]) -> list[tuple[tuple[str, ...], frozenset[str]]]:
+    """Sites that are joined by common states, and all states of theirs."""
+    parts: list[tuple[tuple[str, ...], frozenset[str]]] = []
+    for site, own in states.items():
+        joined = [part for part in parts if part[1] & own]
+        names = sorted([site, *(name for part in joined for name in part[0])])
+        together = own.union(*(part[1] for part in joined))
+        parts = [part for part in parts if part not in joined] + [(tuple(names), together)]
+    return parts
+
+
+def _lines(own: frozenset[str], usual: frozenset[str]) -> str:
+    """A line of [states] for each own state: the one of the others that begins like it, or a gap.
+
+    >>> _lines(frozenset("MF"), frozenset(["male", "female"]))
+    '"F" = "female", "M" = "male"'
+    """
+
+    def like(state: str) -> str:
+        one, found = state.strip().casefold(), []
+        for other in sorted(usual):
+            two = other.strip().casefold()
+            if one and two and (one.startswith(two) or two.startswith(one)):
+                found.append(other)
+        return found[0] if len(found) == 1 else "..."
+
+    return ", ".join(f'"{state}" = "{like(state)}"' for state in sorted(own)[:MAPPED])
+
+
+def meaning(state: str) -> object:
     """Equal for spellings of one number, and for texts that differ in case or outer blanks."""
     text = state.strip().casefold()
     try:

@@ -13,6 +13,7 @@ import gzip
 import io
 import json
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -32,10 +33,12 @@ from fedbn.data.columns import (
     require_columns,
 )
 from fedbn.data.dataset import Dataset, Kind, Schema
+from fedbn.data.doubts import twin_words
+from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation, Prepared, prepare
 from fedbn.data.schema import find_kind
 from fedbn.data.table_format import TableFormat
-from fedbn.errors import DataError, SchemaError
+from fedbn.errors import DataError, FedbnWarning, SchemaError
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
 
@@ -86,8 +89,9 @@ def read_dataset(
 
     Warns
     -----
-    FedbnWarning : a state looks like a missing value, many rows were dropped, a column is constant,
-        or has a state of its own in most rows; it is kept.
+    FedbnWarning : a state or number looks like a missing value, states look like one, dates are
+        states, numbers lie in one interval of the cuts, many rows were dropped, a column is
+        constant, or has a state of its own in most rows; it is kept.
     """
     return read_prepared(path, kind, how, schema=schema).dataset
 
@@ -98,8 +102,9 @@ def read_prepared(
     how: Preparation | None = None,
     *,
     schema: Schema | None = None,
+    mapping: SiteMapping | None = None,
 ) -> Prepared:
-    """As `read_dataset`, and how many rows were dropped."""
+    """As `read_dataset`, under a site's agreed names, and how many rows were dropped."""
     how, kind = how or Preparation(), find_kind(kind)
     if schema is not None and schema.kind != kind:
         raise SchemaError(f"the schema's columns are {schema.kind}, this run needs {kind} ones")
@@ -119,6 +124,10 @@ def read_prepared(
     if how.refuses_missing(kind) and any(each.gone is not None for each in columns.values()):
         columns = read_columns(path, choose, lambda _: False, how.form)  # with the cells to show
     found = prepare(source, columns, kind, how)
+    if mapping is not None:
+        found = replace(found, dataset=mapping.apply(found.dataset))
+    for words in twin_words(found.dataset):
+        warnings.warn(f"{source}: {words}", FedbnWarning, stacklevel=3)
     if schema is None:
         return found
     return replace(found, dataset=found.dataset.with_schema(schema, source))

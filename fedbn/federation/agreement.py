@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from fedbn.data.dataset import Schema, union_schema
 from fedbn.data.schema import MISSING_COLUMNS
-from fedbn.data.spellings import require_one_spelling
+from fedbn.data.spellings import require_one_spelling, require_shared_states
 from fedbn.errors import SchemaError
 from fedbn.wording import count_of, list_some
 
@@ -125,11 +125,12 @@ def negotiate(
     ----------
     schemas : site -> what it has.
     agreed : the schema that the run gives, if it does.
-    spellings : "refuse" states that sites spell differently where states are united, or "accept".
+    spellings : "refuse" states that sites spell differently where states are united, and columns
+        for which sites have no state in common, or "accept".
 
     Raises
     ------
-    SchemaError : there is no site, or a state has two spellings.
+    SchemaError : there is no site, a state has two spellings, or sites have no state in common.
 
     Examples
     --------
@@ -151,6 +152,7 @@ def negotiate(
     matching = {site: schema for site, schema in schemas.items() if site not in mismatches}
     if spellings == "refuse":
         require_one_spelling(matching)
+        require_shared_states(matching)
     return Agreement(union_schema(matching), mismatches)
 
 

@@ -136,6 +136,7 @@ def decisions_of(site: SiteFile) -> Mapping[str, Any]:
         "leave-out": list(how.leave_out),
         "missing": list(how.missing),
         "missing-cells": how.missing_cells,
+        **({"factors": dict(how.factors)} if how.factors else {}),
         "own-columns": dict(site.mapping.columns),
         "own-states": {name: dict(states) for name, states in site.mapping.states.items()},
         "kind": kind_of(site),

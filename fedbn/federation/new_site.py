@@ -96,6 +96,7 @@ def site_text(
         *_head(name, Path(table).name, how, cells),
         *_leave_out(found.left_out),
         *_schema(found.schema),
+        *_factors(found.schema, allow),
         *_policy(found.schema, allow),
         *_offers("learners" in allow, found.schema.kind),
         *_states(found.states),
@@ -202,6 +203,14 @@ def _schema(schema: Schema) -> Iterable[str]:
             cuts = ", ".join(map(repr, variable.cuts))
             said = f"{_toml(variable.name)} = {{cuts = [{cuts}]{missing}}}"
             yield f"{said:<31} # its cut points: states are the intervals between them"
+
+
+def _factors(schema: Schema, allow: Collection[str]) -> Iterable[str]:
+    """Where no histogram may leave, nobody else can see that a site measures in another unit."""
+    if schema.cuts and "histograms" not in allow:
+        yield ""
+        yield "# No histogram leaves, so only this site can see whether the columns with cut points are"
+        yield '# in the agreed units. If one is not: [factors], with a line like "height" = 0.01'
 
 
 def _policy(schema: Schema, allow: Collection[str]) -> Iterable[str]:

@@ -69,6 +69,9 @@ Raucher = "smoke"
 [states.smoke]                      # own state = agreed state, of an agreed column
 ja = "yes"
 nein = "no"
+
+[factors]                           # own column of numbers = what they are multiplied by: its unit
+Kreatinin = 0.0113097               # from µmol/L to the agreed mg/dL
 """
 
 from __future__ import annotations
@@ -115,6 +118,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "peers": dict,
     "courier": dict,
     "states": dict,
+    "factors": dict,
 }
 _FORM = ("separator", "decimal", "encoding", "header", "skip-lines")
 _POLICY = {
@@ -190,6 +194,7 @@ class SiteFile:
     columns : own columns to read; empty for what the run says.
     missing : what stands for a missing cell here, besides what the run says.
     missing_cells : in place of what the run says; None for that.
+    factors : own column -> what its numbers are multiplied by, to be in the agreed unit.
     form : key of `TableFormat` -> value, in place of what the run says.
     disclosures, ledger, cohorts, prepared : paths of the log, of the ledger, of the file that says
         with whom the site has summed, and of the prepared table; None for the default.
@@ -213,6 +218,7 @@ class SiteFile:
     columns: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     missing_cells: str | None = None
+    factors: Mapping[str, float] = field(default_factory=dict)
     form: Mapping[str, Any] = field(default_factory=dict)
     cohorts: Path | None = None
     prepared: Path | None = None
@@ -232,6 +238,7 @@ class SiteFile:
             missing=(*how.missing, *self.missing),
             missing_cells=self.missing_cells or how.missing_cells,
             form=replace(how.form, **self.form),
+            factors=self.factors,
         )
 
 
@@ -286,6 +293,7 @@ def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
         bundles=_digests(content.get("bundles", [])),
         missing=_texts("missing", content.get("missing", [])),
         missing_cells=content.get("missing-cells"),
+        factors=_factors(content.get("factors", {})),
         form={key.replace("-", "_"): content[key] for key in _FORM if key in content},
         courier=_courier(content["courier"], folder) if "courier" in content else None,
         **paths,
@@ -373,6 +381,13 @@ def _digests(values: list[Any]) -> tuple[str, ...]:
         if re.fullmatch("[0-9a-f]{64}", value) is None:
             raise ConfigError(f"'bundles' must be SHA-256 in 64 hexadecimal digits, not {value!r}")
     return tuple(values)
+
+
+def _factors(table: Mapping[str, Any]) -> Mapping[str, float]:
+    for name, factor in table.items():
+        if type(factor) not in (int, float):
+            raise ConfigError(f"[factors]: {name!r} must be a number, not {factor!r}")
+    return {name: float(factor) for name, factor in table.items()}
 
 
 def _translation(key: str, table: Any) -> Mapping[str, str]:

@@ -29,6 +29,7 @@ from fedbn.data.quantiles import (
     wanted_intervals,
     weights_of,
 )
+from fedbn.data.scales import scale_remarks
 from fedbn.data.table_settings import TableSettings
 from fedbn.data.tables import read_prepared
 from fedbn.errors import FedbnWarning
@@ -101,13 +102,12 @@ def site_table(
     """
     settings = without_identifiers([(path, site)], settings)
     how = site_preparation(settings, site, cuts)
-    found = read_prepared(path, kind, how)
     mapping = site.mapping.without(
         name
         for name in site.mapping.columns
         if name in how.leave_out or (how.columns and name not in how.columns)
     )
-    return Prepared(mapping.apply(found.dataset), found.rows_dropped)
+    return read_prepared(path, kind, how, mapping=mapping)
 
 
 def site_numbers(path: str | Path, settings: TableSettings, site: SiteFile) -> Numbers:
@@ -167,11 +167,16 @@ def many_numbers(numbers: Numbers) -> dict[str, bool]:
     return {name: np.unique(found).size > MANY_NUMBERS for name, found in numbers.items()}
 
 
-def tables_with_cuts(sites: Sequence[Numbers], settings: TableSettings) -> TableSettings:
+def tables_with_cuts(sites: Mapping[str, Numbers], settings: TableSettings) -> TableSettings:
     """The settings with the cut points that `discretise` asks for in place of it.
 
     They are found over the numbers of tables at hand, by the three rounds that a server and its
     sites go through.
+
+    Parameters
+    ----------
+    sites : table, as messages name it -> its columns of numbers.
+    settings : of the run.
 
     Raises
     ------
@@ -179,19 +184,22 @@ def tables_with_cuts(sites: Sequence[Numbers], settings: TableSettings) -> Table
 
     Warns
     -----
-    FedbnWarning : there are fewer intervals than asked for, or a column that holds numbers at one
-        table does not at another, and is not cut.
+    FedbnWarning : there are fewer intervals than asked for, a column that holds numbers at one
+        table does not at another, and is not cut, or a table's numbers are on another scale.
     """
-    kinds = {f"table {i}": many_numbers(site) for i, site in enumerate(sites, start=1)}
+    kinds = {table: many_numbers(numbers) for table, numbers in sites.items()}
     given = settings.preparation().cuts
     state = Selection(wanted_intervals(settings.intervals, kinds, given))
     weights: list[dict[str, int]] = []
+    scales: list[str] = []
     while not state.done:
         question = state.question()
-        answers = [histogram(question, site) for site in sites]
-        weights = weights or weights_of(answers)
+        answers = [histogram(question, numbers) for numbers in sites.values()]
+        if question.round == 1:
+            weights = weights_of(answers)
+            scales = scale_remarks(dict(zip(sites, answers, strict=True)))
         state = state.after(total_of(answers, weights))
-    for words in [*uncut_remarks(settings.intervals, kinds, given), *state.remarks()]:
+    for words in [*uncut_remarks(settings.intervals, kinds, given), *state.remarks(), *scales]:
         warnings.warn(words, FedbnWarning, stacklevel=2)
     cuts = {**settings.preparation().cuts, **state.cuts()}
     return replace(settings, cuts=cuts_text(cuts), discretise=())

@@ -60,7 +60,8 @@ def with_cuts_of(tables: Sequence[Path], settings: TableSettings) -> TableSettin
     settings = without_identifiers([(table, SiteFile()) for table in tables], settings)
     if not settings.discretise:
         return settings
-    return tables_with_cuts([site_numbers(path, settings, SiteFile()) for path in tables], settings)
+    numbers = {str(path): site_numbers(path, settings, SiteFile()) for path in tables}
+    return tables_with_cuts(numbers, settings)
 
 
 def learn_and_report(

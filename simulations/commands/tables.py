@@ -63,7 +63,7 @@ def schema(
 ) -> None:
     """Draft what sites agree on: every column with all states, or with its cut points."""
     from fedbn.data.schema import union_schema
-    from fedbn.data.spellings import require_one_spelling
+    from fedbn.data.spellings import require_one_spelling, require_shared_states
     from fedbn.data.tables import read_dataset, write_schema
     from simulations.commands.learn import with_cuts_of
     from simulations.terminal import print_json
@@ -73,6 +73,7 @@ def schema(
     found = {str(table): read_dataset(table, "categorical", how).schema for table in tables}
     if settings.spellings == "refuse":
         require_one_spelling(found)
+        require_shared_states(found)
     united = union_schema(found)
     if out is not None:
         write_schema(united, out)

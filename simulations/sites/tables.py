@@ -7,6 +7,7 @@ alone, so that any process of any engine makes the same bytes without a table be
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -128,7 +129,7 @@ def with_found_cuts(experiment: Experiment) -> Experiment:
         cuts = {**tables.preparation().cuts, **read_schema(experiment.data.schema).cuts}
         tables = replace(tables, cuts=cuts_text(cuts), discretise=())
     elif tables.discretise:
-        numbers = [site_numbers(path, tables, decided) for path, decided in opened]
+        numbers = {path: site_numbers(path, tables, decided) for path, decided in opened}
         tables = tables_with_cuts(numbers, tables)
     return experiment.change(tables=tables)
 
@@ -144,6 +145,7 @@ def simulation(experiment: Experiment) -> Simulation:
         if experiment.data.network is None and experiment.data.table is None:
             raise ConfigError("a simulation needs data: network, table, sites or sites-dir")
         return divide(experiment, stamp_of(experiment))
+    _require_different(files)
     pairs = [_split_site(experiment, files, index) for index in range(len(files))]
     labels = _labels(files)
     sites = tuple(
@@ -151,12 +153,37 @@ def simulation(experiment: Experiment) -> Simulation:
         for label, (found, _) in zip(labels, pairs, strict=True)
     )
     _warn_of_identifiers(experiment, files, sites)
+    _warn_of_copies(files, sites)
     held_out = [rows for _, rows in pairs if rows is not None]
     if not held_out:
         return Simulation(sites, None)
     schema = union_schema({site.label: site.dataset.schema for site in sites})
     recoded = [rows.with_schema(schema).table for rows in held_out]
     return Simulation(sites, Dataset(schema, np.concatenate(recoded)))
+
+
+def _require_different(files: Sequence[str]) -> None:
+    """Raise ConfigError where two sites have one file."""
+    found: dict[Path, str] = {}
+    for file in files:
+        table = Path(open_site(file)[0]).resolve()
+        if table in found:
+            raise ConfigError(
+                f"every site must have a table of its own: {found[table]} and {file} are both "
+                f"{table}; its rows would count twice"
+            )
+        found[table] = file
+
+
+def _warn_of_copies(files: Sequence[str], sites: Sequence[Site]) -> None:
+    """Say which tables hold the same rows in the same order."""
+    found: dict[tuple[str, bytes], str] = {}
+    for file, site in zip(files, sites, strict=True):
+        held = site.dataset.schema.hash, hashlib.sha256(site.dataset.table.tobytes()).digest()
+        if held in found:
+            words = f"{found[held]} and {file} hold the same rows: is it one table, given twice?"
+            warnings.warn(words, FedbnWarning, stacklevel=3)
+        found.setdefault(held, file)
 
 
 def _warn_of_identifiers(

@@ -219,6 +219,7 @@ def test_a_table_is_read_once_a_contract_and_process(
     assert len([file for file in files if file.endswith(".prepared.parquet")]) == 1
 
 
+@pytest.mark.filterwarnings("ignore:.*hold the same rows")
 def test_a_simulation_reads_each_table_once_and_its_settings_a_few_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

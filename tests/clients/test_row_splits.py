@@ -109,6 +109,7 @@ def test_the_structure_depends_on_who_has_which_rows(tmp_path: Path) -> None:
     assert edges == [0, 1]
 
 
+@pytest.mark.filterwarnings("ignore:column 'age'. the numbers of")
 def test_own_scores_depend_on_who_has_which_rows(tmp_path: Path) -> None:
     """So no choice by counts is free of the split either."""
     both = [("Exec", ">50K"), ("Sales", "<=50K")]

@@ -40,7 +40,10 @@ def test_own_names_are_translated_and_chosen_columns_stay(tmp_path: Path) -> Non
     path = write(tmp_path, "a.csv", 120)
     site = SiteFile(mapping=SiteMapping({"who": "patient"}))
     settings = TableSettings(leave_out_identifiers=True, cuts=("number=1050", "age=9"))
-    with pytest.warns(FedbnWarning, match=r"left out as identifiers: 'patient' \(120 states\)"):
+    with (
+        pytest.warns(FedbnWarning, match=r"left out as identifiers: 'patient' \(120 states\)"),
+        pytest.warns(FedbnWarning, match="column 'number' holds whole numbers"),
+    ):
         data = site_table(path, "categorical", settings, site).dataset
     assert data.names == ("age", "number", "sex", "town")
     chosen = TableSettings(leave_out_identifiers=True, columns=("patient,sex",))
