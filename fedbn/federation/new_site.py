@@ -209,7 +209,7 @@ def _factors(schema: Schema, allow: Collection[str]) -> Iterable[str]:
     """Where no histogram may leave, nobody else can see that a site measures in another unit."""
     if schema.cuts and "histograms" not in allow:
         yield ""
-        yield "# No histogram leaves, so only this site can see whether the columns with cut points are"
+        yield "# No histogram leaves: only this site can see whether columns with cut points are"
         yield '# in the agreed units. If one is not: [factors], with a line like "height" = 0.01'
 
 
