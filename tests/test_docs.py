@@ -66,9 +66,8 @@ def test_the_guide_to_plug_ins_runs(tmp_path: Path) -> None:
     assert "Learned(hub: 8 nodes, 2 edges" in told
 
 
-def _options_of(words: str) -> set[str] | None:
+def _options_of(command: Any, words: str) -> set[str] | None:
     """The options of the command that a line begins with; None where it is no command."""
-    command: Any = typer.main.get_command(app)
     for word in words.split():
         if not hasattr(command, "commands"):
             break
@@ -80,6 +79,7 @@ def _options_of(words: str) -> set[str] | None:
 
 def test_every_option_that_the_pages_name_is_there() -> None:
     """Those of plug-ins are there only where the plug-in is installed."""
+    whole = typer.main.get_command(app)
     pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "deploy").glob("*.md")]
     named, unknown = 0, []
     for page in pages:
@@ -87,7 +87,7 @@ def test_every_option_that_the_pages_name_is_there() -> None:
             continue
         text = page.read_text("utf-8").replace("\\\n", " ")
         for line in re.findall(r"fedbn ([a-z][^`\n|#;]*)", text):
-            options = _options_of(line)
+            options = _options_of(whole, line)
             for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", line) if options else ():
                 named += 1
                 if option not in {*(options or ()), "--help"}:
