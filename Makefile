@@ -61,7 +61,7 @@ LOCK := deploy/requirements.lock
 lock: build/tools/bin/uv
 	@printf '%s\n' scikit-build-core nanobind cmake ninja | $(TOOLS)/uv pip compile --quiet \
 	  --generate-hashes --no-header --no-annotate --python-version 3.11 \
-	  --constraint constraints.txt --extra exact pyproject.toml - > build/tools/lock
+	  --constraint constraints.txt --extra flower --extra exact pyproject.toml - > build/tools/lock
 	@mv build/tools/lock $(LOCK)
 
 # The bill of materials of a deployment, in CycloneDX, from the lock.

@@ -19,9 +19,16 @@ if TYPE_CHECKING:
     import highspy as highspy
     import pyscipopt as pyscipopt
 
-__all__ = ["EXTRAS", "require_installed"]
+__all__ = ["EXTRAS", "missing", "require_installed"]
 
-EXTRAS = {"highspy": "exact", "pyscipopt": "exact", "ray": "simulation"}
+EXTRAS = {
+    "flwr": "flower",
+    "cryptography": "flower",
+    "ray": "simulation",
+    "pgmpy": "pgmpy",
+    "highspy": "exact",
+    "pyscipopt": "exact",
+}
 """Module -> extra of fedbn that installs it."""
 
 
@@ -36,6 +43,10 @@ def __getattr__(name: str) -> ModuleType:
 def require_installed(name: str) -> None:
     """Raise MissingExtraError unless this key of EXTRAS is installed; nothing is imported."""
     if find_spec(name) is None:
-        raise MissingExtraError(
-            f"this needs {name}, which is not installed: pip install 'fedbn[{EXTRAS[name]}]'"
-        )
+        raise missing(name)
+
+
+def missing(name: str) -> MissingExtraError:
+    """The error for this key of EXTRAS, which is not installed."""
+    how = f"pip install 'fedbn[{EXTRAS[name]}]'"
+    return MissingExtraError(f"this needs {name}, which is not installed: {how}")

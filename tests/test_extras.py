@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -61,3 +63,38 @@ def test_the_default_engine_says_what_it_needs(fedbn: Fedbn, tmp_path: Path) -> 
     error = fedbn("simulate", *options, "--out", tmp_path / "out", "-q").error
     assert "fedbn[simulation]" in error
     assert not (tmp_path / "out").exists()
+
+
+WITHOUT = """
+import sys
+for name in ("flwr", "ray", "grpc", "cryptography", "pgmpy", "highspy", "pyscipopt"):
+    sys.modules[name] = None
+import fedbn
+from simulations.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+def test_tables_structures_and_questions_need_no_extra(tmp_path: Path) -> None:
+    def without_extras(*words: str) -> subprocess.CompletedProcess[str]:
+        script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r}){WITHOUT}"
+        command = [sys.executable, "-c", script, *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    for line in (
+        "sample asia --rows 100 --seed 1 --out a.csv",
+        "inspect a.csv",
+        "learn a.csv --out a.json",
+        "credible a.csv --bf 3",
+        "fuse a.json a.json --out fused",
+        "compare a.json asia",
+        "query asia --ask lung --given smoke=yes",
+    ):
+        done = without_extras(*line.split())
+        assert done.returncode == 0, done.stderr
+    refused = without_extras("simulate", "--network", "asia", "--engine", "in-process")
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "fedbn: error: this needs flwr, which is not installed: pip install 'fedbn[flower]'\n"
+    )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import StructureError
+from fedbn.extras import require_installed
 from fedbn.wording import count_of, list_some
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ class DAG:
 
     def to_pgmpy(self) -> Any:
         """A pgmpy.base.DAG with the same nodes and edges."""
+        require_installed("pgmpy")
         from pgmpy.base import DAG as PgmpyDAG
 
         graph = PgmpyDAG()

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from fedbn.errors import NetworkError
+from fedbn.extras import require_installed
 from fedbn.networks.bif_grammar import network_from_bif
 from fedbn.networks.json_file import read_text
 from fedbn.networks.network import BayesianNetwork, ConditionalTable
@@ -81,6 +82,7 @@ def write_bif(network: BayesianNetwork, path: str | Path) -> None:
 
 def to_pgmpy(network: BayesianNetwork) -> Any:
     """The network as a pgmpy DiscreteBayesianNetwork."""
+    require_installed("pgmpy")
     from pgmpy.factors.discrete import TabularCPD
     from pgmpy.models import DiscreteBayesianNetwork
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from fedbn.errors import NetworkError, SchemaError, StructureError, did_you_mean
+from fedbn.extras import require_installed
 from fedbn.graphs.random import random_dag
 from fedbn.networks.bif import from_pgmpy
 from fedbn.networks.formats import READERS, SUFFIXES
@@ -192,6 +193,7 @@ def _random(name: str) -> Network:
 
 
 def _fetch(name: str) -> BayesianNetwork:
+    require_installed("pgmpy")
     from pgmpy.example_models import load_model
 
     try:

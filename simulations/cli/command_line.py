@@ -18,6 +18,7 @@ import typer
 
 from fedbn import __version__
 from fedbn.errors import FedbnError, MissingExtraError
+from fedbn.extras import EXTRAS, missing
 from simulations.cli.command_table import COMMANDS, Command
 from simulations.options import SeveralValues, examples, with_quiet
 from simulations.progress import begin_command
@@ -61,6 +62,12 @@ def main(arguments: list[str] | None = None) -> None:
             make_app(found or COMMANDS)(args=arguments)
     except (FedbnError, MemoryError) as error:
         show_error(error)
+        sys.exit(1)
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in EXTRAS:
+            raise
+        show_error(missing(module))
         sys.exit(1)
 
 
