@@ -1,5 +1,6 @@
 // fedbn._core.search: what Python calls.
 #include "border.hpp"
+#include "search/boss.hpp"
 #include "search/class_search.hpp"
 #include "search/kicks.hpp"
 
@@ -165,12 +166,63 @@ void bind_kicks(nb::module_& m) {
         .def_prop_ro("kicks", &Kicks::kicks);
 }
 
+void require_order(const std::vector<int>& order, const BossRules& rules) {
+    const int n = rules.knowledge.required.size();
+    require(std::ssize(order) == n, "an order must have every variable of the score");
+    std::vector<int> rank(n, -1);
+    for (int place = 0; place < n; ++place) {
+        const int v = order[place];
+        require(0 <= v && v < n && rank[v] < 0, "an order must have every variable once, not ", v);
+        rank[v] = place;
+    }
+    for (int y = 0; y < n; ++y)
+        for (int x : members(rules.knowledge.required[y]))
+            require(rank[x] < rank[y], "an order must have required parents first, not ", y, " before ", x);
+}
+
+void bind_boss(nb::module_& m) {
+    nb::class_<Boss>(m, "Boss")
+        .def(
+            "__init__",
+            [](Boss* self, Score& score, const std::vector<int>& order, const Bits& forbidden, const Bits& required,
+               Limit max_parents, std::int64_t memory, Limit candidates) {
+                require_at_least(0, memory, "memory");
+                BossRules rules{knowledge_of(score.n(), forbidden, required), limit_of(max_parents),
+                                  std::size_t(memory), limit_of(candidates)};
+                require_order(order, rules);
+                new (self) Boss(score, order, std::move(rules));
+            },
+            nb::keep_alive<1, 2>(), "score"_a, "order"_a, "forbidden"_a.noconvert(), "required"_a.noconvert(),
+            "max_parents"_a.none(), "memory"_a, "candidates"_a.none(),
+            "A search at an order that the required edges follow.")
+        .def(
+            "improve", [](Boss& boss, Limit budget) { return boss.improve(limit_of(budget)); },
+            nb::call_guard<nb::gil_scoped_release>(), "budget"_a.none(),
+            "Give each of so many nodes its best place; whether the search is finished.")
+        .def(
+            "parents",
+            [](Boss& boss) {
+                const auto parents = [&] {
+                    nb::gil_scoped_release released;
+                    return boss.parents();
+                }();
+                return to_numpy(parents);
+            },
+            "In the present order.")
+        .def_prop_ro("order", [](const Boss& boss) { return to_numpy(boss.order()); }, nb::rv_policy::automatic)
+        .def_prop_ro("moves", &Boss::moves)
+        .def_prop_ro("emptied", &Boss::emptied, "How often the trees were begun anew, as they were full.")
+        .def_prop_ro("met_max_parents", &Boss::met_max_parents)
+        .def_prop_ro("met_candidates", &Boss::met_candidates);
+}
+
 }  // namespace
 
 void search(nb::module_& m) {
     bind_class_search(m);
     bind_hill(m);
     bind_kicks(m);
+    bind_boss(m);
 }
 
 }  // namespace fedbn::bindings

@@ -117,8 +117,8 @@ def learn(
     Parameters
     ----------
     table : a Table.
-    learner : ges, xges0, xges, ils, hc, optimal, ordering, cg-dca, credible or bootstrap; a name
-        that was registered; or a function as `fedbn.register_learner` takes.
+    learner : ges, xges0, xges, ils, boss, hc, optimal, ordering, cg-dca, credible or bootstrap; a
+        name that was registered; or a function as `fedbn.register_learner` takes.
     score : bdeu, bic, aic, gaussian-bic, gaussian-aic or bge; by default bdeu for states and
         gaussian-bic for floats.
     seed : of learners that are random.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "run_bootstrap",
+    "search_boss",
     "search_ges",
     "search_hill_climbing",
     "search_ils",
@@ -68,6 +69,16 @@ def search_ils(
     from fedbn.search.iterated_local_search import iterated_local_search
 
     return _over_classes(partial(iterated_local_search, rng=rng), score, settings, rng, start)
+
+
+def search_boss(
+    score: TabulatedScore, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Found:
+    """Best order score search: nodes moved in an order of them, then Deletes."""
+    from fedbn.search.boss import boss
+
+    rules, memory = _rules(settings, start, None), settings.memory_mb
+    return _one(boss(score, rules, rng=rng, memory_mb=memory, candidates=settings.candidates))
 
 
 def search_hill_climbing(

@@ -63,8 +63,8 @@ class LearnerSettings(Settings):
     learner: str = setting(
         "ges",
         "One structure: ges, xges0 (scores more, nearly as fast), ils and xges (more still, "
-        "slower), hc, cg-dca, ordering, optimal (with a proof). Several, weighted: bootstrap, "
-        "credible. Private: dp-climb, dp-ges, dp-moments (they need a --schema).",
+        "slower), boss, hc, cg-dca, ordering, optimal (with a proof). Several, weighted: "
+        "bootstrap, credible. Private: dp-climb, dp-ges, dp-moments (they need a --schema).",
     )
     score: str = setting(
         "bdeu",
@@ -88,9 +88,16 @@ class LearnerSettings(Settings):
     max_t: int | None = setting(
         None, "Largest set T of a GES Insert; only to save time.", at_least(0), shown="no limit"
     )
+    candidates: int | None = setting(
+        None,
+        "BOSS: neighbours that are considered per variable, those that gain most by themselves; "
+        "for thousands of columns.",
+        at_least(1),
+        shown="no limit",
+    )
     memory_mb: float = setting(
         512.0,
-        "MB for stored scores and bitmaps; a full store is emptied.",
+        "MB for stored scores and bitmaps, as many for the trees of BOSS; what is full is emptied.",
         finite_at_least(1),
     )
     knowledge: str | None = setting(

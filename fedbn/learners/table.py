@@ -8,6 +8,7 @@ from fedbn.errors import ConfigError
 from fedbn.learners.exact import run_cg_dca, run_optimal, run_ordering
 from fedbn.learners.greedy import (
     run_bootstrap,
+    search_boss,
     search_ges,
     search_hill_climbing,
     search_ils,
@@ -46,6 +47,7 @@ for _name, _learner in {
     "xges0": _on_score(search_xges0, _CLASSES),
     "xges": _on_score(search_xges, _CLASSES),
     "ils": _on_score(search_ils, _CLASSES),
+    "boss": _on_score(search_boss, frozenset({"knowledge", "candidates"})),
     "hc": _on_score(search_hill_climbing, frozenset({"knowledge"})),
     "cg-dca": Learner(run_cg_dca, _CG_DCA),
     "optimal": Learner(run_optimal, _EXACT),

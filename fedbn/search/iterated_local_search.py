@@ -1,13 +1,14 @@
-"""Iterated local search: XGES-0, then kicks and climbs over DAGs on counts that mostly are known.
+"""Iterated local search: XGES-0 and BOSS, then kicks and climbs on counts that mostly are known.
 
 Lourenço, Martin & Stützle 2003, "Iterated local search". The search begins at the DAG that XGES-0
-ends with. A *kick* takes the edge away that costs least of those not yet tried; then the DAG climbs
-by single edges while the pair is tabu, and again when it is free. The first climb takes removals
-before reversals before additions, as XGES-0 takes its operators; the second takes the best move of
-all, as `hill_climbing.py` does. Before both climbs a *walk* reverses covered edges at most two
-edges away from the pair at random, which leads to another member of the equivalence class
-(Chickering 1995; Castelo & Kočka 2003 climb between such walks). The DAG goes on from there if its
-score is at least the best one, else from where it was kicked.
+ends with, or at that to which BOSS leads from its order, where that scores more. A *kick* takes the
+edge away that costs least of those not yet tried; then the DAG climbs by single edges while the
+pair is tabu, and again when it is free. The first climb takes removals before reversals before
+additions, as XGES-0 takes its operators; the second takes the best move of all, as
+`hill_climbing.py` does. Before both climbs a *walk* reverses covered edges at most two edges away
+from the pair at random, which leads to another member of the equivalence class (Chickering 1995;
+Castelo & Kočka 2003 climb between such walks). The DAG goes on from there if its score is at least
+the best one, else from where it was kicked.
 
 When all edges were tried without a better DAG, kicks become stronger, as in a variable
 neighbourhood search (Mladenović & Hansen 1997): with the edge they take another one away, drawn
@@ -34,15 +35,16 @@ from fedbn.graphs.bits import pack, unpack
 from fedbn.graphs.dag import DAG
 from fedbn.limits import NOTHING_MET, Limit
 from fedbn.scores.base import TabulatedScore
+from fedbn.search.boss import boss
 from fedbn.search.class_search import ClassSearch
 from fedbn.search.result import SearchResult
 from fedbn.search.rules import FREE, SearchRules
-from fedbn.search.xges import xges0
+from fedbn.search.xges import RELATIVE, xges0
 
 if TYPE_CHECKING:
     from fedbn._core.search import Kicks
 
-__all__ = ["KickRules", "begin_kicks", "iterated_local_search", "usual_kicks"]
+__all__ = ["KickRules", "begin_kicks", "first_structure", "iterated_local_search", "usual_kicks"]
 
 _KICKS_BETWEEN_LOOKS_AT_THE_CLOCK = 10
 
@@ -95,7 +97,7 @@ def iterated_local_search(
     rng: np.random.Generator,
     kicks: KickRules | None = None,
 ) -> SearchResult:
-    """The best DAG that XGES-0, kicks and climbs find.
+    """The best DAG that XGES-0, BOSS, kicks and climbs find.
 
     Parameters
     ----------
@@ -117,7 +119,7 @@ def iterated_local_search(
     """
 
     deadline = None if rules.seconds is None else time.monotonic() + rules.seconds
-    begun = xges0(score, rules)
+    begun = first_structure(score, rules)
     seed = int(rng.integers(1 << 63))
     search = begin_kicks(score, rules, begun.dag, kicks or usual_kicks(score.n), seed)
     budget = None if deadline is None else _KICKS_BETWEEN_LOOKS_AT_THE_CLOCK
@@ -130,6 +132,21 @@ def iterated_local_search(
     met |= NOTHING_MET if finished else {Limit.TIME}
     counters = dict(begun.counters) | {"kicks": search.kicks, "steps": search.hill.steps}
     return replace(found, met=begun.met | met, counters=counters)
+
+
+def first_structure(score: TabulatedScore, rules: SearchRules) -> SearchResult:
+    """Where the kicks begin: what XGES-0 finds, or BOSS from its order, where that scores more."""
+    began = time.monotonic()
+    begun = xges0(score, rules)
+    seconds = None
+    if rules.seconds is not None:
+        seconds = rules.seconds - (time.monotonic() - began)
+        if seconds <= 0:
+            return begun
+    moved = boss(score, replace(rules, start=begun.dag, max_t=None, seconds=seconds))
+    counters = dict(begun.counters) | {"moves": moved.counters["moves"]}
+    better = moved if moved.score > begun.score + RELATIVE * (1.0 + abs(begun.score)) else begun
+    return replace(better, met=begun.met | moved.met, counters=counters)
 
 
 def begin_kicks(

@@ -40,6 +40,7 @@ from fedbn.networks.random import (
     random_linear_gaussian_network,
 )
 from fedbn.scores import SCORES, make_score
+from fedbn.search.boss import boss
 from fedbn.search.cg_dca import learn_cg_dca
 from fedbn.search.ges import ges
 from fedbn.search.hill_climbing import hill_climbing
@@ -130,6 +131,7 @@ def _searches_under(
         "ties": lambda: xges0(make(), replace(rules, rng=rng())),
         "hc": lambda: hill_climbing(make(), of_hills, tabu=10),
         "restarts": lambda: hill_climbing(make(), replace(of_hills, rng=rng()), restarts=2),
+        "boss": lambda: boss(make(), of_hills, rng=rng()),
         "ils": lambda: iterated_local_search(make(), rules, rng=rng(), kicks=kicks),
     }
     if make().n <= SMALL:

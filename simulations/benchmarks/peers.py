@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -182,6 +183,22 @@ def causal_learn_bic(table: Table) -> np.ndarray:
     return _from_endpoints(ges(table, score_func="local_score_BIC_from_cov")["G"].graph)
 
 
+def causal_learn_boss(table: Table) -> np.ndarray:
+    """causal-learn's BOSS with its Gaussian BIC, of the penalty that its GES has; no Deletes."""
+    from causallearn.search.PermutationBased.BOSS import boss
+
+    found = boss(table, parameters={"lambda_value": 0.5}, verbose=False)
+    return _from_endpoints(found.graph)
+
+
+def causal_learn_grasp(table: Table) -> np.ndarray:
+    """causal-learn's GRaSP of depth 3 with the same score."""
+    from causallearn.search.PermutationBased.GRaSP import grasp
+
+    found = grasp(table, parameters={"lambda_value": 0.5}, verbose=False)
+    return _from_endpoints(found.graph)
+
+
 def _from_endpoints(graph: np.ndarray) -> np.ndarray:
     """causal-learn: graph[i, j] = -1 is a tail at i, 1 an arrow head at i."""
     return np.asarray((graph == -1) & (graph.T != 0))
@@ -277,6 +294,14 @@ def on_table(
 
 
 _CAUSAL_LEARN = "causallearn.search.ScoreBased.GES"
+_PERMUTATIONS = "causallearn.search.PermutationBased"
+
+
+def seed_random(table: Table) -> None:
+    """causal-learn draws orders from the generator of the standard library."""
+    random.seed(1)
+
+
 PROGRAMS: dict[str, Program] = {
     "causal-learn ges (bdeu, prior)": Program(on_table(causal_learn_bdeu), _CAUSAL_LEARN),
     "causal-learn ges (bdeu, prior), vectorised": Program(
@@ -284,6 +309,10 @@ PROGRAMS: dict[str, Program] = {
     ),
     "pgmpy hill climbing": Program(pgmpy_hill_climbing, "pgmpy.estimators"),
     "causal-learn ges": Program(on_table(causal_learn_bic), _CAUSAL_LEARN),
+    "causal-learn boss": Program(on_table(causal_learn_boss), f"{_PERMUTATIONS}.BOSS", seed_random),
+    "causal-learn grasp": Program(
+        on_table(causal_learn_grasp), f"{_PERMUTATIONS}.GRaSP", seed_random
+    ),
     "ges": Program(on_table(ges_package), "ges"),
     "xges (xges-0)": Program(
         on_table(xges_package), "xges", lambda table: xges_package(table[:, :5])

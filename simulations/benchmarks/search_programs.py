@@ -27,6 +27,7 @@ from fedbn.graphs.distances import shd
 from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
 from fedbn.networks.catalog import load_network
 from fedbn.scores import SCORES, TabulatedScore, make_score, total_score
+from fedbn.search.boss import boss
 from fedbn.search.ges import ges
 from fedbn.search.hill_climbing import hill_climbing
 from fedbn.search.iterated_local_search import iterated_local_search
@@ -51,6 +52,7 @@ OWN: dict[str, Callable[[TabulatedScore], DAG]] = {
     "fedbn xges0": lambda score: xges0(score).dag,
     "fedbn xges": lambda score: xges(score).dag,
     ILS: lambda score: iterated_local_search(score, rng=np.random.default_rng(1)).dag,
+    "fedbn boss": lambda score: boss(score, rng=np.random.default_rng(1)).dag,
     "fedbn hill climbing": lambda score: hill_climbing(score).dag,
 }
 _ON_CATEGORIES = (
@@ -67,7 +69,14 @@ PEERS = {
         *_ON_CATEGORIES,
     ),
     "bic": _ON_CATEGORIES,
-    "gaussian-bic": ("causal-learn ges", "ges", "xges (xges-0)", "xges in C++ (xges-0)"),
+    "gaussian-bic": (
+        "causal-learn ges",
+        "causal-learn boss",
+        "causal-learn grasp",
+        "ges",
+        "xges (xges-0)",
+        "xges in C++ (xges-0)",
+    ),
 }
 """By score. causal-learn has no BIC of categories."""
 TOO_LONG = "more than"

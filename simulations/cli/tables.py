@@ -36,7 +36,8 @@ def learn(
         Path | None,
         typer.Option(
             rich_help_panel=LEARNING,
-            help="A DAG file: where ges, xges0, xges, ils and hc begin instead of the empty graph.",
+            help="A DAG file: where ges, xges0, xges, ils, boss and hc begin instead of the "
+            "empty graph.",
         ),
     ] = None,
     out: Annotated[

@@ -30,7 +30,7 @@ def bootstrap(
     table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
     *,
     replicates: Annotated[int, typer.Option(min=1, help="Resampled tables.")] = 100,
-    learner: Annotated[str, typer.Option(help="ges, xges0, xges, ils or hc.")] = "ges",
+    learner: Annotated[str, typer.Option(help="ges, xges0, xges, ils, boss or hc.")] = "ges",
     score: Annotated[
         str, typer.Option(help="bdeu, bic, aic; gaussian-bic, gaussian-aic, bge: numbers.")
     ] = "bdeu",
@@ -75,10 +75,10 @@ def bootstrap(
     """Learn from resampled rows: the strength of every edge, and the averaged network."""
     if threshold is not None and not 0.0 <= threshold <= 1.0:
         raise ConfigError(f"--threshold must be between 0 and 1, not {threshold}")
-    if learner not in ("ges", "xges0", "xges", "ils", "hc"):
+    if learner not in ("ges", "xges0", "xges", "ils", "boss", "hc"):
         raise ConfigError(
-            "the bootstrap repeats ges, xges0, xges, ils or hc, which give one structure each, not "
-            f"{learner!r}"
+            "the bootstrap repeats ges, xges0, xges, ils, boss or hc, which give one structure "
+            f"each, not {learner!r}"
         )
     began = time.monotonic()
     words = "reading the table, loading the learners"

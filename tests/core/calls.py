@@ -191,6 +191,19 @@ class Case:
             "seed": Argument(1, "seed"),
         }
 
+    def boss_arguments(self) -> dict[str, Argument]:
+        return {
+            "score": score(self.discrete()),
+            "order": Argument(self.rng.permutation(self.n).tolist(), "order", self.n),
+            **self.knowledge(),
+            "max_parents": Argument(3, "limit"),
+            "memory": Argument(1 << 20, "limit"),
+            "candidates": Argument(4, "limit"),
+        }
+
+    def boss(self) -> Any:
+        return made(search.Boss, self.boss_arguments())
+
     def class_search(self) -> Any:
         return search.ClassSearch(self.discrete(), pack(self.dag()))
 
@@ -582,6 +595,13 @@ def _iterate(c: Case) -> Call:
 call("search.Kicks.iterate", 0, LARGEST)(_iterate)
 for _name in ("hill", "kicks"):
     call(f"search.Kicks.{_name}")(lambda c, name=_name: read(c.kicks(), name))
+call("search.Boss.__init__")(lambda c: Call(search.Boss, c.boss_arguments()))
+call("search.Boss.improve", 0, 20)(
+    lambda c: Call(c.boss().improve, {"budget": Argument(5, "limit")})
+)
+call("search.Boss.parents")(lambda c: Call(c.boss().parents))
+for _name in ("order", "moves", "emptied", "met_max_parents", "met_candidates"):
+    call(f"search.Boss.{_name}")(lambda c, name=_name: read(c.boss(), name))
 
 
 # -- fusion

@@ -101,7 +101,7 @@ def test_column_generation_keeps_the_knowledge(case) -> None:
     assert math.isclose(found.score, total_score(score, found.dag), rel_tol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["ges", "xges0", "xges", "ils", "hc", "bootstrap"])
+@pytest.mark.parametrize("name", ["ges", "xges0", "xges", "ils", "boss", "hc", "bootstrap"])
 @given(knowledge_cases())
 @settings(max_examples=CASES // 5, deadline=None)
 def test_greedy_learners_keep_the_knowledge(name: str, case) -> None:

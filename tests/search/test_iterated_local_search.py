@@ -15,7 +15,12 @@ from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.limits import Limit
 from fedbn.scores import make_score, total_score
 from fedbn.search.ges import ges
-from fedbn.search.iterated_local_search import KickRules, begin_kicks, iterated_local_search
+from fedbn.search.iterated_local_search import (
+    KickRules,
+    begin_kicks,
+    first_structure,
+    iterated_local_search,
+)
 from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges0
 from tests.naive_hill import REVERSE, NaiveKicks, adjacent_dags
@@ -41,7 +46,7 @@ def test_it_ends_where_the_naive_twin_ends(
     rules = SearchRules(max_parents=max_parents, knowledge=knowledge)
     found = iterated_local_search(score, rules, rng=np.random.default_rng(seed), kicks=kicks)
     word = int(np.random.default_rng(seed).integers(1 << 63))
-    begun = xges0(score, rules)
+    begun = first_structure(score, rules)
     twin = NaiveKicks(score, begun.dag, rules, kicks, word)
     best = twin.run()
     assert found.counters["kicks"] == twin.count

@@ -30,6 +30,7 @@ def test_the_command_writes_table_and_plot(tmp_path: Path) -> None:
         "fedbn xges0",
         "fedbn xges",
         "fedbn ils",
+        "fedbn boss",
         "fedbn hill climbing",
     ] * 2
     assert all(float(row["score"]) < 0 for row in rows)

@@ -17,7 +17,7 @@ def table(fedbn: Fedbn, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("learner", ["ges", "xges0", "xges", "ils", "hc"])
+@pytest.mark.parametrize("learner", ["ges", "xges0", "xges", "ils", "boss", "hc"])
 def test_knowledge_decides_directions(
     fedbn: Fedbn, table: Path, tmp_path: Path, learner: str
 ) -> None:
@@ -96,4 +96,7 @@ def test_bootstrap_reports_threshold_and_average(fedbn: Fedbn, table: Path) -> N
     sure = fedbn("bootstrap", table, "--replicates", 3, "--threshold", 1.0, "--json").json
     in_all = {frozenset((a, b)) for a, b, strength, _ in sure["strengths"] if strength == 1}
     assert {frozenset(edge) for edge in sure["edges"]} == in_all
-    assert "ges, xges0, xges, ils or hc" in fedbn("bootstrap", table, "--learner", "credible").error
+    assert (
+        "ges, xges0, xges, ils, boss or hc"
+        in fedbn("bootstrap", table, "--learner", "credible").error
+    )
