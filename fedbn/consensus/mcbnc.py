@@ -46,25 +46,11 @@ __all__ = [
     "Status",
     "Step",
     "as_threshold",
-    "mcbnc",
     "mcbnc_path",
     "mcbnc_paths",
 ]
 
 Progress = Callable[[int, int], None]
-
-
-def mcbnc(
-    dags: Sequence[DAG],
-    threshold: Fraction | float | str,
-    weights: Sequence[Weight] | None = None,
-    *,
-    k_max: int = 10,
-    rng: np.random.Generator | None = None,
-    pooling: Pooling = "mean",
-) -> McbncPath:
-    """The search of Algorithm 1 with the threshold θ: the path's deletions with Ψ <= θ."""
-    return mcbnc_path(dags, weights, k_max=k_max, rng=rng, threshold=threshold, pooling=pooling)
 
 
 def mcbnc_path(

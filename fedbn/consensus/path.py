@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -115,15 +115,6 @@ class McbncPath(DeletionPath):
     inputs: MergedInputs
     lost_arcs: NDArray[np.int32]
     quorum: int = 1
-
-    def up_to(self, theta: Fraction | float | str) -> McbncPath:
-        """The prefix of this path that a search with the threshold θ makes."""
-        count = self.deletions_at(as_threshold(theta))
-        if count == len(self.steps):
-            return self
-        kept = self.lost_arcs[self.lost_arcs[:, 0] < count]
-        kept.flags.writeable = False
-        return replace(self, steps=self.steps[:count], lost_arcs=kept, status="threshold")
 
     def pruned_inputs(self, deletions: int) -> tuple[DAG, ...]:
         """The distinct inputs after the first `deletions` steps."""

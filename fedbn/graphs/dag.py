@@ -129,10 +129,6 @@ class DAG:
         position = positions(self.names, names)
         return DAG(tuple(names), self.adjacency[np.ix_(position, position)])
 
-    def with_names(self, names: Sequence[str]) -> DAG:
-        """The same adjacency over other names, position by position."""
-        return DAG(tuple(names), self.adjacency)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DAG):
             return NotImplemented

@@ -71,10 +71,6 @@ def _blank(found: re.Match[str]) -> str:
     return text if text[0] == '"' else " " + "\n" * text.count("\n")
 
 
-def _absent(state: str, states: dict[str, int]) -> bool:
-    return state not in states
-
-
 @dataclass
 class _Block:
     """One probability block: parents, rows by configuration, and the row of all others."""

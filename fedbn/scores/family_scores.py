@@ -53,11 +53,6 @@ class FamilyScores:
         """The score of a family; raises KeyError where it was not counted."""
         return float(self.best[self.tables.place[family]])
 
-    def gain_of_own(self, family: Family) -> float:
-        """Own minus shared score, nats: above 0 where the sites' mechanisms differ."""
-        f = self.tables.place[family]
-        return float(self.own[f] - self.shared[f])
-
     def total(self, dag: DAG) -> float:
         """The score of a DAG over the agreed names: the sum over its families."""
         return math.fsum(

@@ -192,10 +192,6 @@ class Deployment:
         """What a SuperNode and its clients printed."""
         return self.node_home(name).log(name).read_text(encoding="utf-8", errors="replace")
 
-    def executor_log(self, name: str) -> str:
-        """What a site's executor and its client apps printed."""
-        return self.node_home(name).log(EXECUTOR).read_text(encoding="utf-8", errors="replace")
-
     def submit(self, bundle: Path, **run_config: str | int | float | bool) -> str:
         """`flwr run`; `run_config` has keys with underscores. Returns the run's id."""
         pairs = [f"{key.replace('_', '-')}={json.dumps(v)}" for key, v in run_config.items()]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.consensus.mcbnc import POOLINGS, McbncPath, Pooling, mcbnc, mcbnc_path
+from fedbn.consensus.mcbnc import POOLINGS, McbncPath, Pooling, mcbnc_path
 from fedbn.consensus.min_cut import min_cut
 from fedbn.errors import ConfigError, SearchError, StructureError
 from fedbn.fusion.minimal_imap import minimal_imap
@@ -152,8 +152,8 @@ def test_the_paper_s_example_number_by_number() -> None:
         for h in ("", "y")
     }
     assert after == {"": 1, "y": Fraction(4, 3)}
-    assert len(mcbnc(PAPER, "1/2").steps) == 1
-    assert mcbnc(PAPER, 0.5).status == "threshold"
+    assert len(mcbnc_path(PAPER, threshold="1/2").steps) == 1
+    assert mcbnc_path(PAPER, threshold=0.5).status == "threshold"
 
 
 def test_prefix_property() -> None:
@@ -162,9 +162,10 @@ def test_prefix_property() -> None:
     dags = [perturb(base, 6, rng=rng) for _ in range(8)]
     path = mcbnc_path(dags)
     for theta in path.thetas:
-        prefix, direct = path.up_to(theta), mcbnc(dags, theta)
-        assert prefix.steps == direct.steps
-        assert np.array_equal(prefix.lost_arcs, direct.lost_arcs)
+        direct = mcbnc_path(dags, threshold=theta)
+        count = path.deletions_at(theta)
+        assert direct.steps == path.steps[:count]
+        assert np.array_equal(direct.lost_arcs, path.lost_arcs[path.lost_arcs[:, 0] < count])
 
 
 @given(dag_lists(min_nodes=2, max_nodes=6, max_dags=5), st.randoms(use_true_random=False))
@@ -243,7 +244,7 @@ def test_one_hostile_input_holds_edges_alone_unless_its_cuts_are_clipped() -> No
     hostile = DAG(tuple(names), np.triu(np.ones((8, 8), dtype=bool), k=1))
     held = {}
     for pooling in POOLINGS:
-        path = mcbnc([*honest, hostile], "1/2", pooling=pooling)
+        path = mcbnc_path([*honest, hostile], threshold="1/2", pooling=pooling)
         held[pooling] = path.union.n_edges - len(path.steps)
     assert held["mean"] >= held["clip"] == held["median"] == 7
 
