@@ -29,7 +29,7 @@ from fedbn.federation.policy import refusal
 from fedbn.federation.prepared_table import contract_of, prepared_path, rows_of
 from fedbn.federation.private_runs import guarantee_of
 from fedbn.federation.run_config import from_run_config
-from fedbn.federation.settings import SiteRun
+from fedbn.federation.runs import SiteRun, site_run
 from fedbn.federation.site_file import SiteFile
 from fedbn.federation.site_table import require_admitted, site_numbers
 from fedbn.learners import LearnerSettings, kind_of_score
@@ -84,7 +84,7 @@ class Request:
     @property
     def shares_diagnostics(self) -> bool:
         """Whether run and site both want label, rows and seconds to be told."""
-        return self.run.share_diagnostics and self.site.policy.diagnostics
+        return self.run.rounds.share_diagnostics and self.site.policy.diagnostics
 
     @cached_property
     def learner(self) -> LearnerSettings:
@@ -113,7 +113,7 @@ class Request:
 
     def require_contract(self) -> None:
         """Raise PolicyError unless the run wants the table as the contract has it."""
-        self.agreed.require_named(self.run.contract)
+        self.agreed.require_named(self.run.rounds.contract)
         self.agreed.require_kind(kind_of_score(self.run.learner.score))
         self.agreed.require_reading(self.run.tables)
 
@@ -199,7 +199,7 @@ class Node:
 
     def request(self, message: Message, context: Context) -> Request:
         """The request that a message is; raises ConfigError where the run's settings are wrong."""
-        run = from_run_config(context.run_config).for_site
+        run = site_run(from_run_config(context.run_config))
         try:
             contract = contract_of(str(context.node_config["data-path"]), self.site)
         except ContractError as error:

@@ -15,25 +15,26 @@ from fedbn.federation.checkpoint import (
     read_checkpoint,
     require_same_settings,
 )
-from fedbn.federation.settings import Experiment
+from fedbn.federation.runs import ServerRun
+from fedbn.federation.settings import OutputSettings
 from fedbn.federation.state import ServerState
 from fedbn.locked_file import lock
 from fedbn.whole_file import replace_file
 from fedbn.wording import reason_of
 
 
-def checkpoint_file(experiment: Experiment) -> Path | None:
+def checkpoint_file(output: OutputSettings) -> Path | None:
     """Where the run keeps its state: as set, or beside its results; None for nowhere."""
-    if experiment.output.checkpoint is not None:
-        return Path(experiment.output.checkpoint)
-    if experiment.output.out_dir is None:
+    if output.checkpoint is not None:
+        return Path(output.checkpoint)
+    if output.out_dir is None:
         return None
-    results = Path(experiment.output.out_dir).expanduser().absolute()
+    results = Path(output.out_dir).expanduser().absolute()
     return results.with_name(f"{results.name}.checkpoint.json")
 
 
 @contextmanager
-def hold(experiment: Experiment) -> Iterator[None]:
+def hold(output: OutputSettings) -> Iterator[None]:
     """Inside, no other run writes this checkpoint, on any machine that sees the file.
 
     Raises
@@ -41,7 +42,7 @@ def hold(experiment: Experiment) -> Iterator[None]:
     ConfigError : another run does.
     ResultsError : the folder cannot be written.
     """
-    file = checkpoint_file(experiment)
+    file = checkpoint_file(output)
     if file is None:
         yield
         return
@@ -76,7 +77,7 @@ def _open_locked(path: Path) -> int:
         os.close(handle)  # the run before had removed it: nobody else sees this one
 
 
-def keep(state: ServerState, experiment: Experiment) -> None:
+def keep(state: ServerState, run: ServerRun) -> None:
     """Write the state; the old file stays until the new one is whole on disk.
 
     Raises
@@ -84,12 +85,12 @@ def keep(state: ServerState, experiment: Experiment) -> None:
     ResultsError : it cannot be written, for example because the disk is full. An older checkpoint
         is as it was.
     """
-    file = checkpoint_file(experiment)
+    file = checkpoint_file(run.output)
     if file is None:
         return
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, checkpoint_text(Checkpoint(experiment, state)), mode=0o600)
+        replace_file(file, checkpoint_text(Checkpoint(run.settings, state)), mode=0o600)
     except OSError as error:
         done = state.result.rounds if state.result is not None else 0
         raise ResultsError(
@@ -98,7 +99,7 @@ def keep(state: ServerState, experiment: Experiment) -> None:
         ) from None
 
 
-def resume(experiment: Experiment) -> ServerState | None:
+def resume(run: ServerRun) -> ServerState | None:
     """The state to go on from; None when the run is to begin.
 
     Raises
@@ -106,9 +107,9 @@ def resume(experiment: Experiment) -> ServerState | None:
     ConfigError : the run is to be resumed, but there is no checkpoint, or it has other settings.
     ResultsError : the checkpoint cannot be read.
     """
-    if not experiment.output.resume:
+    if not run.output.resume:
         return None
-    file = checkpoint_file(experiment)
+    file = checkpoint_file(run.output)
     if file is None:
         raise ConfigError("resume needs the checkpoint of the run: set checkpoint or out-dir")
     try:
@@ -121,13 +122,13 @@ def resume(experiment: Experiment) -> ServerState | None:
     except (OSError, UnicodeDecodeError) as error:
         raise ResultsError(f"cannot read the checkpoint {file}: {reason_of(error)}") from None
     checkpoint = read_checkpoint(text, str(file))
-    require_same_settings(experiment, checkpoint, str(file))
+    require_same_settings(run.settings, checkpoint, str(file))
     return checkpoint.state
 
 
-def forget(experiment: Experiment) -> None:
+def forget(output: OutputSettings) -> None:
     """Remove the checkpoint, once the results are written; not that of a run that came after."""
-    file = checkpoint_file(experiment)
+    file = checkpoint_file(output)
     if file is not None:
-        with suppress(OSError, ConfigError), hold(experiment):
+        with suppress(OSError, ConfigError), hold(output):
             file.unlink(missing_ok=True)

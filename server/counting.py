@@ -23,7 +23,7 @@ from fedbn.federation.family_message import (
 )
 from fedbn.federation.rounds import require_quorum
 from fedbn.federation.run_remarks import run_remarks
-from fedbn.federation.settings import Experiment
+from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import FederationResult, ServerState
 from server.replies import LOG, arrays_in, read_replies, record_of, task_record
 
@@ -34,7 +34,7 @@ def choose_by_counts(
     grid: Grid,
     state: ServerState,
     clients: Mapping[int, str],
-    experiment: Experiment,
+    run: ServerRun,
     timeout: float | None,
 ) -> ServerState:
     """The state with the structure that the counts chose.
@@ -46,17 +46,17 @@ def choose_by_counts(
     ----------
     grid, clients : whom to ask, node id -> client name.
     state : after the last round.
-    experiment : how to choose, and the quorum.
+    run : how to choose, and the quorum.
     timeout : seconds to wait for the replies to one request.
     """
     assert state.result is not None
     dialogue = open_counting(
         state.result,
-        choose=experiment.consensus.choose,
-        count_rounds=experiment.consensus.count_rounds,
-        ess=experiment.learner.ess,
-        seed=experiment.seed,
-        site_column=experiment.consensus.site_column,
+        choose=run.consensus.choose,
+        count_rounds=run.consensus.count_rounds,
+        ess=run.learner.ess,
+        seed=run.seed,
+        site_column=run.consensus.site_column,
     )
     number = 0
     taking_part = {reply.client for reply in state.result.replies}
@@ -64,14 +64,12 @@ def choose_by_counts(
     refused: dict[str, str] = {}
     while (wanted := request(dialogue)) is not None:
         number += 1
-        answers, reasons = answers_to(
-            grid, nodes, wanted, state.result, experiment, timeout, number
-        )
+        answers, reasons = answers_to(grid, nodes, wanted, state.result, run, timeout, number)
         refused |= reasons
         try:
             if number == 1:
                 require_quorum(
-                    len(answers), state.n_clients, experiment.consensus, sorted(reasons.items())
+                    len(answers), state.n_clients, run.consensus, sorted(reasons.items())
                 )
         except QuorumError as error:
             LOG.warning("the structures alone choose: %s", error)
@@ -91,7 +89,7 @@ def answers_to(
     nodes: Mapping[int, str],
     wanted: FamilyRequest,
     result: FederationResult,
-    experiment: Experiment,
+    run: ServerRun,
     timeout: float | None,
     number: int = 1,
 ) -> tuple[dict[str, FamilyAnswer], dict[str, str]]:
@@ -101,8 +99,8 @@ def answers_to(
     messages = [Message(content, node, COUNTS) for node in sorted(nodes)]
 
     def read(reply: RecordDict, node: int) -> FamilyAnswer:
-        arrays = arrays_in(reply, ANSWERS, experiment.limits, nodes[node])
-        return answer_from_arrays(arrays, wanted, experiment.learner.ess, sender=nodes[node])
+        arrays = arrays_in(reply, ANSWERS, run.limits, nodes[node])
+        return answer_from_arrays(arrays, wanted, run.learner.ess, sender=nodes[node])
 
     found, reasons = read_replies(grid, messages, nodes, timeout, read)
     refused = {nodes[node]: f"counts {number}: {reason}" for node, reason in reasons.items()}

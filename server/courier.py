@@ -22,7 +22,7 @@ from flwr.serverapp import Grid
 
 from fedbn.errors import ConfigError, MessageError
 from fedbn.federation.courier_run import ANSWERED, AWAITED, Asked
-from fedbn.federation.settings import Experiment
+from fedbn.federation.runs import ServerRun
 from server.awaited import PolledGrid
 from server.courier_folder import ONE_WAY, CourierFolder, begin_folder, new_run, open_folder
 from server.own_grid import OwnGrid
@@ -171,7 +171,7 @@ class JoinedGrid(PolledGrid):
 
 
 @contextmanager
-def with_couriers(grid: Grid, experiment: Experiment, run_id: int) -> Iterator[Grid]:
+def with_couriers(grid: Grid, run: ServerRun, run_id: int) -> Iterator[Grid]:
     """The grid, joined by the sites that the setting `couriers` names, if it names some.
 
     Raises
@@ -180,15 +180,15 @@ def with_couriers(grid: Grid, experiment: Experiment, run_id: int) -> Iterator[G
         not there.
     ResultsError : the folder cannot be written.
     """
-    settings = experiment.federation
-    if not settings.couriers:
+    couriers = run.couriers
+    if not couriers.names:
         yield grid
         return
-    if settings.courier_dir is None or settings.courier_keys is None:
+    if couriers.folder is None or couriers.keys is None:
         raise ConfigError("couriers need a courier-dir for their files, and courier-keys")
-    folder = Path(settings.courier_dir)
+    folder = Path(couriers.folder)
     end = datetime.now(UTC) + timedelta(days=LIVE_DAYS)
-    begin_folder(folder, new_run(experiment, run_id, Path(settings.courier_keys), end))
+    begin_folder(folder, new_run(run, run_id, Path(couriers.keys), end))
     with open_folder(folder) as opened:
         yield JoinedGrid(grid, opened)
 

@@ -42,8 +42,7 @@ from fedbn.federation.courier_run import (
     question_of,
     read_run,
 )
-from fedbn.federation.run_config import to_run_config
-from fedbn.federation.settings import Experiment
+from fedbn.federation.runs import ServerRun
 from fedbn.locked_file import lock
 from fedbn.whole_file import replace_file
 from fedbn.wording import reason_of
@@ -225,12 +224,12 @@ class CourierFolder:
             self.request_file(asked).unlink()
 
 
-def new_run(experiment: Experiment, run_id: int, keys: Path, end: datetime) -> CourierRun:
+def new_run(run: ServerRun, run_id: int, keys: Path, end: datetime) -> CourierRun:
     """The run of the sites that the setting `couriers` names.
 
     Parameters
     ----------
-    experiment, run_id : the settings, and the run's id.
+    run, run_id : the settings, and the run's id.
     keys : folder with every NAME.pub.
     end : of the run, with its zone.
 
@@ -238,7 +237,7 @@ def new_run(experiment: Experiment, run_id: int, keys: Path, end: datetime) -> C
     ------
     ConfigError : there is no such site, one is named twice, or a key is not there or not its own.
     """
-    sites = sorted(experiment.federation.couriers)
+    sites = sorted(run.couriers.names)
     for site in sites:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", site):
             raise ConfigError(f"a courier's name must be that of its key, not {site!r}")
@@ -252,7 +251,7 @@ def new_run(experiment: Experiment, run_id: int, keys: Path, end: datetime) -> C
         fedbn=fedbn.__version__,
         until=end.isoformat(timespec="seconds"),
         masks=secrets.token_hex(16),
-        settings=to_run_config(experiment),
+        settings=dict(run.settings),
         sites=lines,
         keys=str(keys.absolute()),
     )

@@ -34,7 +34,7 @@ from fedbn.federation.histogram_message import (
 )
 from fedbn.federation.records import HISTOGRAM as FORM
 from fedbn.federation.reply_limits import Limits
-from fedbn.federation.settings import Experiment
+from fedbn.federation.runs import ServerRun
 from server.masked_cuts import masked_selection
 from server.replies import LOG, read_replies, values_in
 
@@ -44,14 +44,14 @@ Answer = TypeVar("Answer")
 
 
 def find_cuts(
-    grid: Grid, nodes: Iterable[int], experiment: Experiment, timeout: float | None
+    grid: Grid, nodes: Iterable[int], run: ServerRun, timeout: float | None
 ) -> dict[str, Cuts]:
     """The cut points that the setting `discretise` asks for; none where it does not.
 
     Parameters
     ----------
     grid, nodes : whom to ask.
-    experiment : the settings.
+    run : the settings.
     timeout : seconds to wait for the replies of one round.
 
     Raises
@@ -59,7 +59,7 @@ def find_cuts(
     ConfigError : a column asked for does not hold numbers at some site.
     QuorumError : no site answers.
     """
-    tables, limits = experiment.tables, experiment.limits
+    tables, limits = run.tables, run.limits
     if not tables.discretise:
         return {}
 
@@ -72,10 +72,10 @@ def find_cuts(
     wanted = wanted_intervals(tables.intervals, kinds, given)
     for remark in uncut_remarks(tables.intervals, kinds, given):
         LOG.warning("%s", remark)
-    if experiment.consensus.aggregation == "open":
+    if run.consensus.aggregation == "open":
         state = _select(grid, set(found), Selection(wanted), limits, timeout)
     else:
-        state = masked_selection(grid, found, Selection(wanted), experiment, timeout)
+        state = masked_selection(grid, found, Selection(wanted), run, timeout)
     for remark in state.remarks():
         LOG.warning("%s", remark)
     LOG.info("cut points, for the sites' contracts: %s", " ".join(cuts_text(state.cuts())))

@@ -16,7 +16,7 @@ from flwr.serverapp import Grid
 from fedbn.errors import DataError
 from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.rounds import update_clients
-from fedbn.federation.settings import Experiment
+from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import FederationResult, ServerState
 from fedbn.groups.families import FamilyDifference, family_differences
 from fedbn.groups.grouping import Grouping
@@ -32,7 +32,7 @@ def find_groups(
     grid: Grid,
     state: ServerState,
     clients: Mapping[int, str],
-    experiment: Experiment,
+    run: ServerRun,
     timeout: float | None,
     whole: FittedParameters | None = None,
 ) -> Grouping | None:
@@ -43,7 +43,7 @@ def find_groups(
     ----------
     grid, clients : whom to ask, node id -> client name.
     state : after the last round.
-    experiment : the settings.
+    run : the settings.
     timeout : seconds to wait for the replies to one request.
     whole : the parameters of the consensus of all sites, those of the one group, where it is one.
     """
@@ -51,22 +51,22 @@ def find_groups(
     from fedbn.results.outcome import Outcome
 
     assert state.result is not None
-    grouping = with_groups(Outcome.of_federation(state.result), experiment.consensus).grouping
+    grouping = with_groups(Outcome.of_federation(state.result), run.consensus).grouping
     if grouping is None:
         return None
     if grouping.count == 1:
         return grouping if whole is None else _with_parameters(grouping, [whole])
-    if experiment.consensus.choose == "smhd" and whole is None:
+    if run.consensus.choose == "smhd" and whole is None:
         return grouping
     parts = [
-        _ask_group(grid, state, grouping, group, clients, experiment, timeout)
+        _ask_group(grid, state, grouping, group, clients, run, timeout)
         for group in range(1, grouping.count + 1)
     ]
     consensuses = tuple(result.consensus.dag for result, _ in parts)
     told = _with_parameters(
         replace(grouping, consensuses=consensuses), [own for _, own in parts if own is not None]
     )
-    families = _compare(grid, state.result, told, clients, experiment, timeout)
+    families = _compare(grid, state.result, told, clients, run, timeout)
     return replace(told, families=families)
 
 
@@ -84,24 +84,24 @@ def _ask_group(
     grouping: Grouping,
     group: int,
     clients: Mapping[int, str],
-    experiment: Experiment,
+    run: ServerRun,
     timeout: float | None,
 ) -> tuple[FederationResult, FittedParameters | None]:
     """The result of a run of one group's sites, and its parameters if the run wants them."""
     members = grouping.members(group)
-    own = _settings_of(experiment, grouping, group)
+    own = _settings_of(run, grouping, group)
     others = [site for site in grouping.tree.profiles.sites if site not in members]
     alone = update_clients(state, own.consensus, removed=others)
     asked = {node: name for node, name in clients.items() if name in members}
     if own.consensus.choose != "smhd":
         alone = choose_by_counts(grid, alone, asked, own, timeout)
     assert alone.result is not None
-    if own.federation.parameters != "federated":
+    if own.rounds.parameters != "federated":
         return alone.result, None
     return alone.result, fit_parameters(grid, alone.result, asked, own, timeout)
 
 
-def _settings_of(experiment: Experiment, grouping: Grouping, group: int) -> Experiment:
+def _settings_of(run: ServerRun, grouping: Grouping, group: int) -> ServerRun:
     """The settings of a run of one group's sites: no quorum is above what there is, and nobody who
     was fused with all is left out."""
     entries = [
@@ -110,11 +110,13 @@ def _settings_of(experiment: Experiment, grouping: Grouping, group: int) -> Expe
         if of == group - 1
     ]
     structures = sum(len(entry.dags) for entry in entries)
-    return experiment.change(
-        quorum=min(experiment.consensus.quorum, structures),
-        min_replies=min(experiment.consensus.min_replies, len(entries)),
+    rule = replace(
+        run.consensus,
+        quorum=min(run.consensus.quorum, structures),
+        min_replies=min(run.consensus.min_replies, len(entries)),
         max_edges_ratio=None,
     )
+    return replace(run, consensus=rule)
 
 
 def _compare(
@@ -122,7 +124,7 @@ def _compare(
     result: FederationResult,
     grouping: Grouping,
     clients: Mapping[int, str],
-    experiment: Experiment,
+    run: ServerRun,
     timeout: float | None,
 ) -> tuple[FamilyDifference, ...]:
     """What of every variable differs between groups, by counts of all groups' families; nothing,
@@ -134,7 +136,7 @@ def _compare(
     try:
         tables = FamilyTables(result.schema, families_of(grouping.consensuses))
         wanted = FamilyRequest(tables, with_own=True)
-        answers, refused = answers_to(grid, asked, wanted, result, experiment, timeout)
+        answers, refused = answers_to(grid, asked, wanted, result, run, timeout)
     except DataError as error:
         LOG.warning("families of groups are not compared: %s", error)
         return ()
@@ -146,4 +148,4 @@ def _compare(
             LOG.warning("families of groups are not compared: group %d: %s", group, reason)
             return ()
         counts.append(reduce(add, own))
-    return family_differences(grouping.consensuses, counts, experiment.learner.ess)
+    return family_differences(grouping.consensuses, counts, run.learner.ess)

@@ -27,8 +27,9 @@ from fedbn.federation.agreement import (
 from fedbn.federation.records import SCHEMA
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import require_quorum
+from fedbn.federation.runs import ServerRun
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
-from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ServerState
 from fedbn.wording import count_of, list_some, printable
 from server.replies import LOG, content_of, diagnostic, replies_by_node, values_in
@@ -70,7 +71,7 @@ def wait_for_nodes(grid: Grid, at_least: int, seconds: float) -> tuple[int, ...]
 def shake_hands(
     grid: Grid,
     nodes: Iterable[int],
-    experiment: Experiment,
+    run: ServerRun,
     *,
     agreed: Schema | None = None,
     cuts: Mapping[str, Cuts] | None = None,
@@ -82,7 +83,7 @@ def shake_hands(
     Parameters
     ----------
     grid, nodes : whom to ask.
-    experiment : the quorum, the limits, and what a mismatch leads to.
+    run : the quorum, the limits, and what a mismatch leads to.
     agreed : the schema of the run, if it was given; else it is negotiated (see
         `fedbn.federation.agreement`).
     cuts : column -> cut points, which the sites apply to their numbers.
@@ -99,15 +100,15 @@ def shake_hands(
         raise QuorumError("at least one node must be connected, there is none")
     answers = _ask(grid, asked, agreed, cuts or {}, timeout)
     clients = client_names({node: _label(answers.get(node)) for node in asked})
-    schemas, refused = _schemas(clients, answers, experiment.limits)
+    schemas, refused = _schemas(clients, answers, run.limits)
     require_quorum(len(schemas), len(asked), SOMEBODY, list(refused.items()))
     agreement = negotiate(
         schemas,
         agreed if before is None else before.schema,
-        spellings=experiment.tables.spellings,
+        spellings=run.tables.spellings,
     )
     _report(grid, agreement, clients)
-    if experiment.federation.on_mismatch == "stop":
+    if run.federation.on_mismatch == "stop":
         agreement.require_all()
         _require_contracts(refused)
     for client, mismatch in agreement.mismatches.items():
@@ -127,7 +128,7 @@ def shake_hands(
         everything = tuple(dict.fromkeys((*before.refused, *state.refused)))
         lone, divided = state.lone_states, state.divided
         state = replace(before, refused=everything, lone_states=lone, divided=divided)
-    require_quorum(len(taking_part), state.n_clients, experiment.consensus, state.refused)
+    require_quorum(len(taking_part), state.n_clients, run.consensus, state.refused)
     return Handshake(taking_part, state, _remarks(alone, taking_part, agreed))
 
 

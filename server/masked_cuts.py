@@ -15,6 +15,7 @@ from flwr.serverapp import Grid
 from fedbn.arrays import Ints
 from fedbn.data.quantiles import Histogram, Selection
 from fedbn.errors import MessageError, QuorumError
+from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_cuts import (
     BucketRequest,
     CutSumRequest,
@@ -24,7 +25,6 @@ from fedbn.federation.secure_cuts import (
     most_of,
     to_bytes,
 )
-from fedbn.federation.settings import Experiment
 from fedbn.secure.masks import unmasked_sum
 from fedbn.secure.session import Terms
 from server.secure_sums import Cohort, ask_masked, members_of
@@ -38,7 +38,7 @@ def masked_selection(
     grid: Grid,
     nodes: Iterable[int],
     begin: Selection,
-    experiment: Experiment,
+    run: ServerRun,
     timeout: float | None,
 ) -> Selection:
     """All rounds of a selection, by sums over these nodes.
@@ -49,11 +49,11 @@ def masked_selection(
     DataError : nobody has numbers of a column.
     """
     clients = {node: f"node {node}" for node in nodes}
-    cohort = Cohort(grid, clients, timeout, experiment.consensus.sum_retries)
-    run, columns = secrets.token_hex(16), tuple(sorted(begin.wanted))
-    task = RecordDict({"task": ConfigRecord({"round": 1, "run": run})})
+    cohort = Cohort(grid, clients, timeout, run.consensus.sum_retries)
+    name, columns = secrets.token_hex(16), tuple(sorted(begin.wanted))
+    task = RecordDict({"task": ConfigRecord({"round": 1, "run": name})})
     members = members_of(cohort, CUT_KEYS, dict.fromkeys(clients, task))
-    terms, sites = cut_terms(run, columns, members), len(members)
+    terms, sites = cut_terms(name, columns, members), len(members)
     sizes = SizeRequest(columns)
     try:
         most = most_of(sizes, _sum_of(cohort, sizes, terms), sites)

@@ -21,7 +21,7 @@ from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.moments_message import MOMENTS as FORM
 from fedbn.federation.moments_message import moments_from_arrays
 from fedbn.federation.parameter_sources import ParameterSources, remarks_on
-from fedbn.federation.settings import Experiment
+from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import FederationResult
 from fedbn.networks.family_counts import FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of_sites
@@ -51,7 +51,7 @@ def fit_parameters(
     grid: Grid,
     result: FederationResult,
     clients: Mapping[int, str],
-    experiment: Experiment,
+    run: ServerRun,
     timeout: float | None,
 ) -> FittedParameters:
     """The consensus with parameters; without any, the reason is in the log and in the sources.
@@ -60,13 +60,13 @@ def fit_parameters(
     ----------
     grid, clients : whom to ask, node id -> client name.
     result : of the rounds.
-    experiment : the settings.
+    run : the settings.
     timeout : seconds to wait for the replies.
     """
     taking_part = {reply.client for reply in result.replies}
     nodes = {node: name for node, name in clients.items() if name in taking_part}
     ask = _tables if result.schema.kind == "categorical" else _equations
-    found = ask(grid, result, nodes, experiment, timeout)
+    found = ask(grid, result, nodes, run, timeout)
     tell(found.sources)
     return found
 
@@ -81,7 +81,7 @@ def _tables(
     grid: Grid,
     result: FederationResult,
     nodes: Mapping[int, str],
-    experiment: Experiment,
+    run: ServerRun,
     timeout: float | None,
 ) -> FittedParameters:
     dag = result.consensus.dag
@@ -90,14 +90,12 @@ def _tables(
         wanted.tables.require_written()
     except DataError as error:
         return FittedParameters(None, ParameterSources(failure=str(error)))
-    answers, refused = answers_to(grid, nodes, wanted, result, experiment, timeout)
+    answers, refused = answers_to(grid, nodes, wanted, result, run, timeout)
     sources = ParameterSources(
         tuple(sorted(answers)), tuple(sorted(refused.items())), _held_back(wanted, answers)
     )
     counts = [answers[site].counts for site in sources.sites]
-    return _fit_if_answered(
-        sources, lambda: parameters_of_sites(dag, counts, experiment.parameter_ess)
-    )
+    return _fit_if_answered(sources, lambda: parameters_of_sites(dag, counts, run.parameter_ess))
 
 
 def _fit_if_answered(sources: ParameterSources, fit: Callable[[], Network]) -> FittedParameters:
@@ -129,7 +127,7 @@ def _equations(
     grid: Grid,
     result: FederationResult,
     nodes: Mapping[int, str],
-    experiment: Experiment,
+    run: ServerRun,
     timeout: float | None,
 ) -> FittedParameters:
     dag, schema = result.consensus.dag, result.schema
@@ -139,7 +137,7 @@ def _equations(
     messages = [Message(content, node, MOMENTS) for node in sorted(nodes)]
 
     def read(reply: RecordDict, node: int) -> Moments:
-        arrays = arrays_in(reply, FORM, experiment.limits, nodes[node])
+        arrays = arrays_in(reply, FORM, run.limits, nodes[node])
         return moments_from_arrays(arrays, dag, schema, sender=nodes[node])
 
     found, reasons = read_replies(grid, messages, nodes, timeout, read)

@@ -23,6 +23,7 @@ from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.records import KEYS as KEY_RECORD
 from fedbn.federation.records import MASKED
 from fedbn.federation.reply_limits import Limits
+from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import (
     SecureResult,
@@ -32,7 +33,6 @@ from fedbn.federation.secure_rounds import (
     search_of,
     terms_of,
 )
-from fedbn.federation.settings import Experiment
 from fedbn.secure.masks import unmasked_sum
 from fedbn.secure.requests import SumRequest, to_bytes
 from fedbn.secure.session import Member, Terms
@@ -132,7 +132,7 @@ class Cohort:
 
 
 def secure_federation(
-    grid: Grid, shaken: Handshake, experiment: Experiment, timeout: float, name: str | None = None
+    grid: Grid, shaken: Handshake, run: ServerRun, timeout: float, name: str | None = None
 ) -> tuple[SecureResult, FittedParameters | None, float]:
     """The result of a run under secure sums, its parameters, and the CPU seconds of the server.
 
@@ -144,24 +144,24 @@ def secure_federation(
     QuorumError : a site did not answer, or refused.
     ConfigError, SearchError : the settings do not fit, or there is too much to ask.
     """
-    settings, schema = experiment.consensus, shaken.state.schema
-    require_countable(schema, experiment)
-    search = search_of(schema, len(shaken.clients), experiment)
+    settings, schema = run.consensus, shaken.state.schema
+    require_countable(schema, run)
+    search = search_of(schema, len(shaken.clients), run)
     cohort = Cohort(grid, shaken.clients, timeout, settings.sum_retries)
     began = time.process_time()
-    run = name or secrets.token_hex(16)
-    terms = terms_of(run, schema, experiment, _members(cohort, shaken, run))
+    name = name or secrets.token_hex(16)
+    terms = terms_of(name, schema, run, _members(cohort, shaken, name))
     found = _drive(search, cohort, terms)
     result = result_of(found, schema, terms, shaken.state.refused, settings, cohort.cost)
     fitted, lacking = None, None
     if settings.choose != "smhd":
-        result, lacking = _drive(summed_choice(result, experiment), cohort, terms)
+        result, lacking = _drive(summed_choice(result, run), cohort, terms)
         if lacking is not None:
             LOG.warning("the structures alone choose: %s", lacking)
-    if experiment.federation.parameters == "federated":
+    if run.rounds.parameters == "federated":
         network = None
         if lacking is None:
-            asked = summed_parameters(result, experiment.parameter_ess)
+            asked = summed_parameters(result, run.parameter_ess)
             result, network, lacking = _drive(asked, cohort, terms)
         sites = tuple(sorted(result.clients)) if lacking is None else ()
         fitted = FittedParameters(network, ParameterSources(sites, failure=lacking or ""))
@@ -170,9 +170,9 @@ def secure_federation(
     return replace(result, cost=cohort.cost), fitted, seconds
 
 
-def require_countable(schema: Schema, experiment: Experiment) -> None:
+def require_countable(schema: Schema, run: ServerRun) -> None:
     """Raise ConfigError where counts are wanted, but the columns are numbers."""
-    if schema.kind != "categorical" and count_requests(experiment):
+    if schema.kind != "categorical" and count_requests(run):
         raise ConfigError(
             "counts are masked for columns of categories only, those of this run are numbers: "
             "choose must be smhd, parameters none"

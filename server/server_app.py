@@ -30,7 +30,8 @@ from fedbn.federation.choice_record import choice_facts
 from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.private_runs import require_private_run
 from fedbn.federation.rounds import Progress
-from fedbn.federation.run_config import from_run_config, to_run_config
+from fedbn.federation.run_config import from_run_config
+from fedbn.federation.runs import ServerRun, server_run
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import FederationResult, ServerState
@@ -83,11 +84,12 @@ def main(grid: Grid, context: Context) -> None:
     handover = os.environ.get(HANDOVER)
     if handover is None:
         experiment = of_run(from_run_config(context.run_config), context.run_id)
-        run_and_write(grid, experiment, context.run_id)
+        run_and_write(grid, server_run(experiment), context.run_id)
         return
     try:
         counted = CountedGrid(grid, Path(handover))
-        outcome: Federated | FedbnError = federate(counted, from_run_config(context.run_config))
+        run = server_run(from_run_config(context.run_config))
+        outcome: Federated | FedbnError = federate(counted, run)
     except FedbnError as error:
         outcome = error
     write_whole(handover, pickle.dumps(outcome))
@@ -111,39 +113,39 @@ def of_run(experiment: Experiment, run_id: int) -> Experiment:
     paths = {
         "out_dir": output.out_dir,
         "checkpoint": output.checkpoint,
-        "courier_dir": experiment.federation.courier_dir,
+        "courier_dir": experiment.couriers.folder,
     }
     changed = {name: path.replace(RUN, str(run_id)) for name, path in paths.items() if path}
     return experiment.change(**changed)
 
 
-def run_and_write(grid: Grid, experiment: Experiment, run_id: int = 0) -> None:
+def run_and_write(grid: Grid, run: ServerRun, run_id: int = 0) -> None:
     """Run the federation and write its results folder, if one is wanted; `run.json` has the id.
 
     Raises ResultsError, before anything is run, when the folder cannot be written; else as
     `federate` does.
     """
-    if experiment.output.out_dir is None:
-        federate_live(grid, experiment, run_id)
+    if run.output.out_dir is None:
+        federate_live(grid, run, run_id)
         return
     from fedbn.results.report import check_results_folder
 
-    check_results_folder(experiment.output.out_dir)
-    write_folder(federate_live(grid, experiment, run_id), experiment, run_id)
-    forget(experiment)
-    folder = Path(experiment.output.out_dir).absolute()
+    check_results_folder(run.output.out_dir)
+    write_folder(federate_live(grid, run, run_id), run, run_id)
+    forget(run.output)
+    folder = Path(run.output.out_dir).absolute()
     LOG.info("the results of run %s are in %s", run_id, folder)
 
 
-def federate_live(grid: Grid, experiment: Experiment, run_id: int) -> Federated:
+def federate_live(grid: Grid, run: ServerRun, run_id: int) -> Federated:
     """`federate` over the nodes and the couriers, with a log that says who is awaited."""
-    with with_couriers(grid, experiment, run_id) as joined:
-        return federate(WatchedGrid(joined), experiment)
+    with with_couriers(grid, run, run_id) as joined:
+        return federate(WatchedGrid(joined), run)
 
 
 def federate(
     grid: Grid,
-    experiment: Experiment,
+    run: ServerRun,
     *,
     progress: Progress | None = None,
     name: str | None = None,
@@ -153,7 +155,7 @@ def federate(
     Parameters
     ----------
     grid : where the clients are.
-    experiment : the settings.
+    run : the settings.
     progress : of the fusion.
     name : of the run under secure sums, as `secure_federation` has it.
 
@@ -166,136 +168,134 @@ def federate(
     QuorumError : there are too few good replies.
     ResultsError : the state cannot be kept, or not be read to resume.
     """
-    require_private_run(experiment.for_site)
-    require_choosable(experiment)
-    if experiment.consensus.aggregation != "open":
-        shaken = handshake(grid, experiment, None)
-        timeout = experiment.federation.reply_seconds or DAY
-        summed, fitted, seconds = secure_federation(grid, shaken, experiment, timeout, name)
+    require_private_run(run)
+    require_choosable(run)
+    if run.consensus.aggregation != "open":
+        shaken = handshake(grid, run, None)
+        timeout = run.federation.reply_seconds or DAY
+        summed, fitted, seconds = secure_federation(grid, shaken, run, timeout, name)
         told = (fitted.network, fitted.sources) if fitted is not None else (None, None)
         return Federated(summed, seconds, *told)
-    with hold(experiment):
-        before = resume(experiment)
-        if before is None or is_unfinished(before, experiment):
-            return further_rounds(grid, experiment, before, progress)
+    with hold(run.output):
+        before = resume(run)
+        if before is None or is_unfinished(before, run):
+            return further_rounds(grid, run, before, progress)
     assert before.result is not None
-    return Federated(before.result, 0.0, grouping=find_groups(grid, before, {}, experiment, None))
+    return Federated(before.result, 0.0, grouping=find_groups(grid, before, {}, run, None))
 
 
-def is_unfinished(state: ServerState, experiment: Experiment) -> bool:
+def is_unfinished(state: ServerState, run: ServerRun) -> bool:
     """Whether another round is due, or the choice by counts, or parameters."""
-    counted = experiment.consensus.choose != "smhd"
-    wanted = experiment.federation.parameters == "federated"
-    return another_round(state, experiment) or counted or wanted
+    counted = run.consensus.choose != "smhd"
+    wanted = run.rounds.parameters == "federated"
+    return another_round(state, run) or counted or wanted
 
 
-def another_round(state: ServerState, experiment: Experiment) -> bool:
+def another_round(state: ServerState, run: ServerRun) -> bool:
     """Whether another round is due."""
-    return not state.converged and rounds_done(state) < experiment.federation.rounds_limit
+    return not state.converged and rounds_done(state) < run.rounds.rounds_limit
 
 
 def further_rounds(
-    grid: Grid, experiment: Experiment, before: ServerState | None, progress: Progress | None
+    grid: Grid, run: ServerRun, before: ServerState | None, progress: Progress | None
 ) -> Federated:
     """The result of all rounds, from the first or after those of `before`, with the choice by
     counts and the parameters, where they are wanted."""
-    timeout = experiment.federation.reply_seconds or DAY
-    shaken = handshake(grid, experiment, before)
-    if experiment.consensus.groups_file is not None:
-        _, missing = groups_of_sites(experiment.consensus.groups_file, shaken.clients.values())
+    timeout = run.federation.reply_seconds or DAY
+    shaken = handshake(grid, run, before)
+    if run.consensus.groups_file is not None:
+        _, missing = groups_of_sites(run.consensus.groups_file, shaken.clients.values())
         if missing:
             LOG.warning("groups are given for sites that are not here: %s", ", ".join(missing))
     strategy = StructuralConsensus(
         shaken.state,
         shaken.clients,
-        experiment.consensus,
-        experiment.limits,
+        run.consensus,
+        run.limits,
         progress,
-        keep=lambda state: keep(state, experiment),
+        keep=lambda state: keep(state, run),
         remarks=shaken.remarks,
-        ladder=experiment.learner.ladder,
+        ladder=run.learner.ladder,
     )
-    if another_round(shaken.state, experiment):
-        left = experiment.federation.rounds_limit - rounds_done(shaken.state)
+    if another_round(shaken.state, run):
+        left = run.rounds.rounds_limit - rounds_done(shaken.state)
         strategy.start(grid, consensus_arrays(shaken.state), num_rounds=left, timeout=timeout)
     state, seconds = strategy.state, strategy.seconds
-    if experiment.consensus.choose != "smhd":
+    if run.consensus.choose != "smhd":
         began = time.process_time()
-        state = choose_by_counts(grid, state, shaken.clients, experiment, timeout)
+        state = choose_by_counts(grid, state, shaken.clients, run, timeout)
         seconds += time.process_time() - began
     assert state.result is not None
     fitted = None
-    if experiment.federation.parameters == "federated":
-        fitted = fit_parameters(grid, state.result, shaken.clients, experiment, timeout)
+    if run.rounds.parameters == "federated":
+        fitted = fit_parameters(grid, state.result, shaken.clients, run, timeout)
     network, sources = (None, None) if fitted is None else (fitted.network, fitted.sources)
-    grouping = find_groups(grid, state, shaken.clients, experiment, timeout, fitted)
+    grouping = find_groups(grid, state, shaken.clients, run, timeout, fitted)
     return Federated(state.result, seconds, network, sources, grouping)
 
 
-def require_choosable(experiment: Experiment) -> None:
+def require_choosable(run: ServerRun) -> None:
     """Raise ConfigError where counts are to choose, but the score is for numbers."""
-    if experiment.consensus.choose != "smhd":
-        kind = kind_of_score(experiment.learner.score)
+    if run.consensus.choose != "smhd":
+        kind = kind_of_score(run.learner.score)
         if kind != "categorical":
             raise ConfigError(
-                f"choose {experiment.consensus.choose} needs columns of categories, score "
-                f"{experiment.learner.score!r} is for {kind} ones"
+                f"choose {run.consensus.choose} needs columns of categories, score "
+                f"{run.learner.score!r} is for {kind} ones"
             )
 
 
 def common_cuts(
-    grid: Grid, nodes: tuple[int, ...], experiment: Experiment, agreed: Schema | None
+    grid: Grid, nodes: tuple[int, ...], run: ServerRun, agreed: Schema | None
 ) -> dict[str, Cuts]:
     """The cut points of the settings, and those of the agreed schema or those to be found."""
-    given = experiment.tables.preparation().cuts
+    given = run.tables.preparation().cuts
     if agreed is not None:
         return {**given, **agreed.cuts}
-    timeout = experiment.federation.reply_seconds or DAY
-    return {**given, **find_cuts(grid, nodes, experiment, timeout)}
+    timeout = run.federation.reply_seconds or DAY
+    return {**given, **find_cuts(grid, nodes, run, timeout)}
 
 
-def handshake(grid: Grid, experiment: Experiment, before: ServerState | None) -> Handshake:
+def handshake(grid: Grid, run: ServerRun, before: ServerState | None) -> Handshake:
     """Who takes part, and the agreed schema; a grid that watches hears the names."""
-    nodes, agreed = connected_nodes(grid, experiment), agreed_schema(experiment)
+    nodes, agreed = connected_nodes(grid, run), agreed_schema(run)
     shaken = shake_hands(
         grid,
         nodes,
-        experiment,
+        run,
         agreed=agreed,
-        cuts=common_cuts(grid, nodes, experiment, agreed if before is None else before.schema),
+        cuts=common_cuts(grid, nodes, run, agreed if before is None else before.schema),
         before=before,
-        timeout=experiment.federation.reply_seconds or DAY,
+        timeout=run.federation.reply_seconds or DAY,
     )
     if isinstance(grid, WatchedGrid):
         grid.names = shaken.clients
     return shaken
 
 
-def agreed_schema(experiment: Experiment) -> Schema | None:
+def agreed_schema(run: ServerRun) -> Schema | None:
     """The schema that the run's settings give, if they do."""
-    if experiment.data.schema is None:
+    if run.schema is None:
         return None
-    schema = read_schema(experiment.data.schema)
-    kind = kind_of_score(experiment.learner.score)
+    schema = read_schema(run.schema)
+    kind = kind_of_score(run.learner.score)
     if schema.kind != kind:
         raise ConfigError(
-            f"score {experiment.learner.score!r} is for {kind} columns, those of "
-            f"{experiment.data.schema!r} are {schema.kind}"
+            f"score {run.learner.score!r} is for {kind} columns, those of "
+            f"{run.schema!r} are {schema.kind}"
         )
     return schema
 
 
-def connected_nodes(grid: Grid, experiment: Experiment) -> tuple[int, ...]:
+def connected_nodes(grid: Grid, run: ServerRun) -> tuple[int, ...]:
     """The ids of the nodes that take part.
 
     A deployment begins once as many nodes as there must be good replies are there. A simulation
     knows how many clients it has: raises ConfigError unless there is one node for each.
     """
-    clients = simulated_clients(experiment)
+    clients = run.clients
     if clients is None:
-        return wait_for_nodes(
-            grid, experiment.consensus.min_replies, experiment.federation.connect_seconds
-        )
+        return wait_for_nodes(grid, run.consensus.min_replies, run.federation.connect_seconds)
     nodes = wait_for_nodes(grid, clients, SIMULATION_SECONDS)
     if clients and len(nodes) != clients:
         raise ConfigError(
@@ -306,38 +306,27 @@ def connected_nodes(grid: Grid, experiment: Experiment) -> tuple[int, ...]:
     return nodes
 
 
-def simulated_clients(experiment: Experiment) -> int | None:
-    """How many clients the settings make; 0 if only the data tell, None in a deployment."""
-    if experiment.data.sites:
-        return len(experiment.data.sites)
-    if experiment.data.network or experiment.data.table:
-        return 0 if experiment.data.partition == "column" else experiment.data.clients
-    return 0 if experiment.data.sites_dir else None
-
-
-def write_folder(federated: Federated, experiment: Experiment, run_id: int) -> None:
+def write_folder(federated: Federated, run: ServerRun, run_id: int) -> None:
     """The results folder, without what only a simulation knows (truth, tables)."""
     from fedbn.results.outcome import Outcome
     from fedbn.results.report import versions, write_results
     from fedbn.results.sums import write_sums
 
-    assert experiment.output.out_dir is not None
-    run = {
+    assert run.output.out_dir is not None
+    content = {
         "run_id": str(run_id),
-        "settings": to_run_config(experiment),
-        "seed": experiment.seed,
+        "settings": run.settings,
+        "seed": run.seed,
         "versions": versions(),
         "seconds": federated.seconds,
         "parameters": None if federated.sources is None else federated.sources.to_dict(),
     }
     if federated.result.choice is not None:
-        run["counts"] = choice_facts(federated.result.choice)
+        content["counts"] = choice_facts(federated.result.choice)
     if isinstance(federated.result, SecureResult):
         network = federated.network
-        write_sums(federated.result, experiment.output.out_dir, run=run, network=network)
+        write_sums(federated.result, run.output.out_dir, run=content, network=network)
         return
     outcome = replace(Outcome.of_federation(federated.result), grouping=federated.grouping)
-    files = result_files(federated.result, experiment)
-    write_results(
-        outcome, experiment.output.out_dir, run=run, network=federated.network, more=files
-    )
+    files = result_files(federated.result, run.settings)
+    write_results(outcome, run.output.out_dir, run=content, network=federated.network, more=files)

@@ -187,19 +187,19 @@ def simulation_settings() -> list[tuple[str, Setting]]:
         ConsensusSettings,
         DataSettings,
         Experiment,
-        FederationSettings,
         OutputSettings,
+        RoundSettings,
     )
 
     own = {each.key: each for each in settings_of(Experiment)}
     consensus = {each.key: each for each in settings_of(ConsensusSettings)}
-    federation = {each.key: each for each in settings_of(FederationSettings)}
+    rounds = {each.key: each for each in settings_of(RoundSettings)}
     return [
         *(("Data", each) for each in settings_of(DataSettings)),
         *table_settings(),
         *learning_settings(local=False),
         *(("Consensus", consensus[key]) for key in _CONSENSUS),
-        *(("Consensus", federation[key]) for key in ("rounds-limit", "parameters")),
+        *(("Consensus", rounds[key]) for key in ("rounds-limit", "parameters")),
         *(
             (f"Of the {of}", replace(each, key=key, flags=()))
             for of, key, each in plugin_settings()

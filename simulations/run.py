@@ -17,6 +17,7 @@ from fedbn.errors import ConfigError
 from fedbn.extras import require_installed
 from fedbn.federation.agreement import negotiate
 from fedbn.federation.run_config import to_run_config
+from fedbn.federation.runs import server_run
 from fedbn.federation.settings import ENGINES, Experiment
 from fedbn.graphs.dag import positions
 from fedbn.setting import require_one_of as one_of
@@ -84,7 +85,7 @@ def run_experiment(
         Whatever is wrong with the input or goes wrong in the run; both engines raise the same.
     """
     one_of("engine", experiment.engine, ENGINES)
-    if experiment.federation.couriers:
+    if experiment.couriers.names:
         raise ConfigError("couriers are for sites with tables of their own: see fedbn courier")
     if ray_address is not None:
         _require_ray(experiment, ray_address)
@@ -125,7 +126,9 @@ def _require_ray(experiment: Experiment, address: str) -> None:
 def _matching(tables: Simulation, experiment: Experiment) -> Simulation:
     """Without the clients that the run will leave out; raises SchemaError if it will not start."""
     schemas = {site.label: site.dataset.schema for site in tables.sites}
-    agreement = negotiate(schemas, agreed_schema(experiment), spellings=experiment.tables.spellings)
+    agreement = negotiate(
+        schemas, agreed_schema(server_run(experiment)), spellings=experiment.tables.spellings
+    )
     if experiment.federation.on_mismatch == "stop":
         agreement.require_all()
     sites = tuple(site for site in tables.sites if site.label not in agreement.mismatches)
@@ -148,7 +151,7 @@ def _in_process(experiment: Experiment, tables: Simulation, say: Notify, count: 
     )
     say("the sites learn, then the server fuses: sites")
     with quiet_flower(), at_least("fedbn.server.parameters", logging.ERROR), grid:
-        return federate(grid, experiment)
+        return federate(grid, server_run(experiment))
 
 
 def _flower(

@@ -25,7 +25,7 @@ from fedbn.errors import ConfigError, FedbnError, ResultsError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict, with_choice
 from fedbn.federation.message import StructureMessage
 from fedbn.federation.rounds import fuse_needed
-from fedbn.federation.run_config import from_run_config, to_run_config
+from fedbn.federation.run_config import RunConfigValue, from_run_config, to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import ClientReply, FederationResult, FusedClass, ServerState
 from fedbn.graphs.dag import DAG, matrix_of_pairs
@@ -69,10 +69,15 @@ FREE_SETTINGS = {
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A run after some round: its settings and its state."""
+    """A run after some round: its settings, in their flat form, and its state."""
 
-    experiment: Experiment
+    settings: Mapping[str, RunConfigValue]
     state: ServerState
+
+    @property
+    def experiment(self) -> Experiment:
+        """What the settings say."""
+        return from_run_config(self.settings)
 
 
 def checkpoint_text(checkpoint: Checkpoint) -> str:
@@ -80,7 +85,7 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
     state = checkpoint.state
     content: dict[str, Any] = {
         "format": FORMAT,
-        "settings": to_run_config(checkpoint.experiment),
+        "settings": dict(checkpoint.settings),
         "schema": state.schema.to_dict(),
         "n_clients": state.n_clients,
         "refused": [list(pair) for pair in state.refused],
@@ -109,9 +114,11 @@ def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest).encode("ascii")).hexdigest()
 
 
-def result_files(result: FederationResult, experiment: Experiment) -> dict[str, str]:
+def result_files(
+    result: FederationResult, settings: Mapping[str, RunConfigValue]
+) -> dict[str, str]:
     """Name -> text of the files that a results folder has for an update; no times, no paths."""
-    plain = _without_paths(experiment)
+    plain = to_run_config(_without_paths(from_run_config(settings)))
     replies = tuple(replace(reply, seconds=None) for reply in result.replies)
     timeless = replace(result, replies=replies)
     state = ServerState(
@@ -167,7 +174,7 @@ def read_checkpoint(text: str, source: str) -> Checkpoint:
         state = ServerState(schema, int(content["n_clients"]), refused, result, lone, divided)
     except (*_WRONG, FedbnError) as error:
         raise ResultsError(f"{source} must be a checkpoint of fedbn: {_one_line(error)}") from None
-    return Checkpoint(experiment, state)
+    return Checkpoint(to_run_config(experiment), state)
 
 
 def _one_line(error: Exception) -> str:
@@ -176,9 +183,11 @@ def _one_line(error: Exception) -> str:
     return words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}..."
 
 
-def require_same_settings(experiment: Experiment, checkpoint: Checkpoint, source: str) -> None:
-    """Raise ConfigError unless `experiment` may go on from the checkpoint: one setting differs."""
-    now, then = to_run_config(experiment), to_run_config(checkpoint.experiment)
+def require_same_settings(
+    now: Mapping[str, RunConfigValue], checkpoint: Checkpoint, source: str
+) -> None:
+    """Raise ConfigError unless a run may go on from the checkpoint: one setting differs."""
+    then = checkpoint.settings
     for key in now:
         if key not in FREE_SETTINGS and now[key] != then[key]:
             raise ConfigError(

@@ -26,7 +26,7 @@ from typing import Any
 
 from fedbn.errors import ConfigError
 from fedbn.federation.policy import refusal
-from fedbn.federation.settings import SiteRun
+from fedbn.federation.runs import SiteRun
 from fedbn.graphs.knowledge import is_text, read_knowledge
 from fedbn.learners import LEARNERS, LearnerSettings, find_learner, kind_of_score
 from fedbn.learners.table import users_of

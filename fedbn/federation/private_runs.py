@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 
 from fedbn.errors import ConfigError, FedbnWarning
-from fedbn.federation.settings import SiteRun
+from fedbn.federation.runs import SiteRun
 from fedbn.learners.private import promise
 from fedbn.learners.settings import LearnerSettings
 from fedbn.learners.table import find_learner
@@ -59,17 +59,17 @@ def require_private_run(run: SiteRun) -> None:
             f"row-weight must be 1 with the private learner {name}, not "
             f"{run.learner.row_weight}: every rung of a ladder would spend ε again"
         )
-    if run.parameters != "none":
+    if run.rounds.parameters != "none":
         raise ConfigError(
             f"parameters must be none with the private learner {name}: counts are not private"
         )
-    if run.share_diagnostics:
+    if run.rounds.share_diagnostics:
         raise ConfigError(
             f"share-diagnostics must be false with the private learner {name}: rows and seconds "
             "are data"
         )
-    if run.rounds_limit != 1:
+    if run.rounds.rounds_limit != 1:
         raise ConfigError(
             f"rounds-limit must be 1 with the private learner {name}, not "
-            f"{run.rounds_limit}: every round would spend ε again"
+            f"{run.rounds.rounds_limit}: every round would spend ε again"
         )

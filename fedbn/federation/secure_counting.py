@@ -27,8 +27,8 @@ from fedbn.federation.counting import (
     open_dialogue,
     request,
 )
+from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_rounds import SecureResult
-from fedbn.federation.settings import Experiment
 from fedbn.networks.family_counts import FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of
 from fedbn.networks.network import BayesianNetwork
@@ -42,10 +42,10 @@ Lacking = str | None
 
 
 def summed_choice(
-    result: SecureResult, experiment: Experiment
+    result: SecureResult, run: ServerRun
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, Lacking]]:
     """Ask for counts, and choose by them; QuorumError may be thrown in where a site has none."""
-    dialogue, lacking = _open(result, experiment), None
+    dialogue, lacking = _open(result, run), None
     while (wanted := request(dialogue)) is not None:
         try:
             sums = yield from sum_families(wanted.tables, own=True)
@@ -63,7 +63,7 @@ def summed_choice(
     return replace(result, consensus=consensus, choice=choice, families=counted), lacking
 
 
-def _open(result: SecureResult, experiment: Experiment) -> Counting:
+def _open(result: SecureResult, run: ServerRun) -> Counting:
     """The dialogue about the states of all paths; pairs that some site joined have votes."""
     consensus = result.consensus
     assert result.path is not None
@@ -79,13 +79,13 @@ def _open(result: SecureResult, experiment: Experiment) -> Counting:
         result.schema,
         compelled | compelled.T | reversible,
         Candidate(1.0, consensus.state, consensus.dag),
-        choose=experiment.consensus.choose,
-        count_rounds=experiment.consensus.count_rounds,
-        ess=experiment.learner.ess,
-        seed=experiment.seed,
+        choose=run.consensus.choose,
+        count_rounds=run.consensus.count_rounds,
+        ess=run.learner.ess,
+        seed=run.seed,
         limits=SUMMED_LIMITS,
     )
-    return replace(opened, knowledge=experiment.consensus.known)
+    return replace(opened, knowledge=run.consensus.known)
 
 
 def summed_parameters(

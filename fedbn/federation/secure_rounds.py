@@ -21,7 +21,8 @@ from fedbn.consensus.threshold import Consensus, Reading
 from fedbn.consensus.votes import Votes, lower_bound, mean_smhd_by_votes
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError
-from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.federation.runs import ServerRun
+from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.median import descend_by_votes
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
@@ -116,40 +117,43 @@ class SecureResult:
     families: int = 0
 
 
-def count_requests(experiment: Experiment) -> int:
+def count_requests(run: ServerRun) -> int:
     """How often a run may ask for counts: to choose, to climb, and for parameters.
 
-    >>> count_requests(Experiment.of(choose="climb", count_rounds=3, parameters="federated"))
+    >>> from fedbn.federation.runs import server_run
+    >>> from fedbn.federation.settings import Experiment
+    >>> climb = Experiment.of(choose="climb", count_rounds=3, parameters="federated")
+    >>> count_requests(server_run(climb))
     5
     """
-    choose = experiment.consensus.choose
-    climb = experiment.consensus.count_rounds if choose == "climb" else 0
-    return (choose != "smhd") + climb + (experiment.federation.parameters == "federated")
+    choose = run.consensus.choose
+    climb = run.consensus.count_rounds if choose == "climb" else 0
+    return (choose != "smhd") + climb + (run.rounds.parameters == "federated")
 
 
-def terms_of(run: str, schema: Schema, experiment: Experiment, members: Sequence[Member]) -> Terms:
-    """The terms of a run with these members."""
-    settings = experiment.consensus
+def terms_of(name: str, schema: Schema, run: ServerRun, members: Sequence[Member]) -> Terms:
+    """The terms of the run of this name with these members."""
+    settings = run.consensus
     return Terms(
-        run=run,
+        run=name,
         schema=schema.hash,
         aggregation=settings.aggregation,
-        units=units_of(experiment),
+        units=units_of(run),
         k_max=settings.k_max,
         quorum=settings.vote_quorum,
         poolings=poolings_of(cast(Robust, settings.robust)),
         members=tuple(sorted(members, key=lambda member: (member.name, member.public))),
-        counts=count_requests(experiment),
+        counts=count_requests(run),
         known=settings.known is not None and settings.aggregation == "secure-sums",
     )
 
 
-def units_of(experiment: Experiment) -> int:
+def units_of(run: ServerRun) -> int:
     """What the weights of one site's structures sum to: 1 where a site has one."""
-    return UNITS_PER_CLIENT if experiment.learner.sends_several else 1
+    return UNITS_PER_CLIENT if run.learner.sends_several else 1
 
 
-def search_of(schema: Schema, clients: int, experiment: Experiment) -> Search:
+def search_of(schema: Schema, clients: int, run: ServerRun) -> Search:
     """The questions of a run: yields requests, is sent sums, ends with what they say.
 
     The budget `consensus-seconds` is in CPU seconds here: waiting for sites does not count.
@@ -158,7 +162,7 @@ def search_of(schema: Schema, clients: int, experiment: Experiment) -> Search:
     ------
     ConfigError : a setting does not fit the number of clients.
     """
-    settings, units = experiment.consensus, units_of(experiment)
+    settings, units = run.consensus, units_of(run)
     if settings.aggregation == "moral-votes":
         return secure_votes(schema.names, clients, units)
     end = None if settings.seconds is None else time.process_time() + settings.seconds

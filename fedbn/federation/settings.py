@@ -36,11 +36,12 @@ __all__ = [
     "GROUPS",
     "ROBUST",
     "ConsensusSettings",
+    "CourierSettings",
     "DataSettings",
     "Experiment",
     "FederationSettings",
     "OutputSettings",
-    "SiteRun",
+    "RoundSettings",
     "all_settings",
 ]
 
@@ -125,6 +126,15 @@ class DataSettings(Settings):
     def is_named(self) -> bool:
         """Whether the settings say where the data come from."""
         return any(self.sources().values())
+
+    @property
+    def client_count(self) -> int | None:
+        """How many clients they make; 0 if only the data tell, None in a deployment."""
+        if self.sites:
+            return len(self.sites)
+        if self.network or self.table:
+            return 0 if self.partition == "column" else self.clients
+        return 0 if self.sites_dir else None
 
 
 @dataclass(frozen=True)
@@ -275,7 +285,7 @@ class ConsensusSettings(Settings):
 
 @dataclass(frozen=True)
 class FederationSettings(Settings):
-    """How the server and the clients go through the rounds."""
+    """How the server waits, and what it does with clients that do not fit."""
 
     on_mismatch: str = setting(
         "stop",
@@ -288,6 +298,12 @@ class FederationSettings(Settings):
     reply_seconds: float | None = setting(
         3600.0, "How long the server waits for the replies of a round; none: a day.", at_least(1)
     )
+
+
+@dataclass(frozen=True)
+class RoundSettings(Settings):
+    """What sites are asked for in all rounds; they are told it."""
+
     rounds_limit: int = setting(
         1, "At most this many rounds; 1 is one-shot.", at_least(1), flags=("--rounds",)
     )
@@ -312,17 +328,28 @@ class FederationSettings(Settings):
     share_diagnostics: bool = setting(
         False, "Whether clients also send their label, their row count and their seconds."
     )
-    couriers: tuple[str, ...] = setting(
+
+
+@dataclass(frozen=True)
+class CourierSettings(Settings):
+    """Sites whose messages are files, and where the server has these."""
+
+    names: tuple[str, ...] = setting(
         (),
         "Sites without a network, by the names of their keys: messages to them are files, which "
         "people carry (docs/courier.md).",
+        key="couriers",
         shown="none",
     )
-    courier_dir: str | None = setting(
-        None, "Folder of these files at the server, in a run that has nodes, too."
+    folder: str | None = setting(
+        None,
+        "Folder of these files at the server, in a run that has nodes, too.",
+        key="courier-dir",
     )
-    courier_keys: str | None = setting(
-        None, "Folder with server.key, server.pem and the couriers' NAME.pub."
+    keys: str | None = setting(
+        None,
+        "Folder with server.key, server.pem and the couriers' NAME.pub.",
+        key="courier-keys",
     )
 
 
@@ -335,28 +362,6 @@ class OutputSettings(Settings):
         None, "File that keeps the server's state after every round.", shown="beside out-dir"
     )
     resume: bool = setting(False, "Go on after the last round of a run that was interrupted.")
-
-
-@dataclass(frozen=True)
-class SiteRun:
-    """What a site must know of a run: nothing of where data are, of the server, or of the engine.
-
-    Attributes
-    ----------
-    learner, tables : how it learns, and how the run would have tables read.
-    contract, share_diagnostics, parameters, rounds_limit : as in `FederationSettings`.
-    gives_schema : whether the run gives the columns and states.
-    samples : whether it samples a network, which gives them, too.
-    """
-
-    learner: LearnerSettings = field(default_factory=LearnerSettings)
-    tables: TableSettings = field(default_factory=TableSettings)
-    contract: tuple[str, ...] = ()
-    share_diagnostics: bool = False
-    parameters: str = "none"
-    rounds_limit: int = 1
-    gives_schema: bool = False
-    samples: bool = False
 
 
 @dataclass(frozen=True)
@@ -376,6 +381,8 @@ class Experiment(Settings):
     consensus: ConsensusSettings = field(default_factory=ConsensusSettings)
     limits: Limits = field(default_factory=Limits)
     federation: FederationSettings = field(default_factory=FederationSettings)
+    rounds: RoundSettings = field(default_factory=RoundSettings)
+    couriers: CourierSettings = field(default_factory=CourierSettings)
     output: OutputSettings = field(default_factory=OutputSettings)
     seed: int = setting(1, "Seed of everything random.", at_least(0))
     engine: str = setting(
@@ -403,7 +410,7 @@ class Experiment(Settings):
 
     def _require_summable(self) -> None:
         """Raise ConfigError for what would leave sites unmasked, or be no sum over all of them."""
-        name, limit = self.consensus.aggregation, self.federation.rounds_limit
+        name, limit = self.consensus.aggregation, self.rounds.rounds_limit
         if limit > 1:
             raise ConfigError(
                 f"{name} is for one round: structures of further ones would depend on the sums "
@@ -423,27 +430,6 @@ class Experiment(Settings):
     def of(cls, **values: Any) -> Experiment:
         """An experiment from single settings and whole groups; see `change`."""
         return cls().change(**values)
-
-    @property
-    def for_site(self) -> SiteRun:
-        """What a site must know of it."""
-        rounds = self.federation
-        return SiteRun(
-            learner=self.learner,
-            tables=self.tables,
-            contract=rounds.contract,
-            share_diagnostics=rounds.share_diagnostics,
-            parameters=rounds.parameters,
-            rounds_limit=rounds.rounds_limit,
-            gives_schema=self.data.schema is not None,
-            samples=self.data.network is not None,
-        )
-
-    @property
-    def parameter_ess(self) -> float:
-        """Equivalent sample size of the consensus' tables: its own setting, or the score's."""
-        own = self.federation.parameter_ess
-        return self.learner.ess if own is None else own
 
     def change(self, **values: Any) -> Experiment:
         """The same with other values of single settings (`min_replies=3`) or of whole groups.
@@ -477,6 +463,8 @@ GROUPS: Mapping[str, type] = {
     "consensus": ConsensusSettings,
     "limits": Limits,
     "federation": FederationSettings,
+    "rounds": RoundSettings,
+    "couriers": CourierSettings,
     "output": OutputSettings,
 }
 """The fields of Experiment that hold settings of their own."""

@@ -18,6 +18,7 @@ from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkp
 from fedbn.federation.disclosure import Disclosure
 from fedbn.federation.disclosure_log import append, read_log
 from fedbn.federation.rounds import server_round
+from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.site_file import read_site_file
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
@@ -171,7 +172,9 @@ def _write_state(path: Path) -> None:
         for name, dag in (("east", DIAMOND), ("north", CHAIN), ("south", DIAMOND))
     ]
     state = server_round(ServerState(SCHEMA, 3), replies, [], ConsensusSettings())
-    path.write_text(checkpoint_text(Checkpoint(Experiment(), state)), encoding="utf-8")
+    path.write_text(
+        checkpoint_text(Checkpoint(to_run_config(Experiment()), state)), encoding="utf-8"
+    )
 
 
 def _write_scores(path: Path) -> None:

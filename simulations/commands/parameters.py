@@ -60,8 +60,10 @@ def parameters(
         notify("reading what the run kept")
         checkpoint = _read_kept(results)
         if parameter_ess is not None:
+            from fedbn.federation.run_config import to_run_config
+
             experiment = checkpoint.experiment.change(parameter_ess=parameter_ess)
-            checkpoint = replace(checkpoint, experiment=experiment)
+            checkpoint = replace(checkpoint, settings=to_run_config(experiment))
         notify("reading the sites' tables")
         tables: list[Dataset] = []
         for done, site in enumerate(sites, start=1):
@@ -141,6 +143,7 @@ def _table(site: str, checkpoint: Checkpoint) -> Dataset:
 
 def _fit(checkpoint: Checkpoint, tables: list[Dataset]) -> BayesianNetwork | LinearGaussianNetwork:
     """The parameters from sums over the tables, as in a run."""
+    from fedbn.federation.runs import server_run
     from fedbn.networks.family_counts import count_families, families_of
     from fedbn.networks.fitting import parameters_of
     from fedbn.networks.moments import (
@@ -155,7 +158,7 @@ def _fit(checkpoint: Checkpoint, tables: list[Dataset]) -> BayesianNetwork | Lin
     if checkpoint.state.schema.kind == "categorical":
         counts = [count_families(table, families_of([dag])) for table in tables]
         total = functools.reduce(operator.add, counts)
-        return parameters_of(dag, total, checkpoint.experiment.parameter_ess)
+        return parameters_of(dag, total, server_run(checkpoint.experiment).parameter_ess)
     pairs = family_pairs(dag)
     moments = {str(i): moments_of(table, pairs) for i, table in enumerate(tables)}
     return linear_gaussian_of(dag, pooled_moments(moments, pairs))
@@ -164,10 +167,11 @@ def _fit(checkpoint: Checkpoint, tables: list[Dataset]) -> BayesianNetwork | Lin
 def _weigh(checkpoint: Checkpoint, tables: list[Dataset]) -> list[tuple[BayesianNetwork, float]]:
     """The sites' structures with parameters, weighted by summed counts."""
     from fedbn.choice.averaging import structures_of_classes, weights_of_structures
+    from fedbn.federation.runs import server_run
     from fedbn.networks.family_counts import count_families, families_of
     from fedbn.networks.fitting import parameters_of
 
-    result, experiment = checkpoint.state.result, checkpoint.experiment
+    result, run = checkpoint.state.result, server_run(checkpoint.experiment)
     assert result is not None
     if result.schema.kind != "categorical":
         raise ConfigError("--average is for categorical columns: its weights are BDeu")
@@ -176,7 +180,6 @@ def _weigh(checkpoint: Checkpoint, tables: list[Dataset]) -> list[tuple[Bayesian
     dags = structures_of_classes([dag.reorder(names) for dag in sent])
     families = families_of(dags)
     total = functools.reduce(operator.add, (count_families(each, families) for each in tables))
-    weights = weights_of_structures(dags, total, experiment.learner.ess)
+    weights = weights_of_structures(dags, total, run.learner.ess)
     pairs = [(dag, weight) for dag, weight in zip(dags, weights, strict=True) if weight > 0]
-    ess = experiment.parameter_ess
-    return [(parameters_of(dag, total, ess), weight) for dag, weight in pairs]
+    return [(parameters_of(dag, total, run.parameter_ess), weight) for dag, weight in pairs]

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import ConfigError
 from fedbn.federation.private_runs import guarantee_of, require_private_run
+from fedbn.federation.run_config import to_run_config
+from fedbn.federation.runs import site_run
 from fedbn.privacy.ledger import reserve
 from simulations.commands.choice_output import add_pooled, choice_json, print_choice
 from simulations.commands.fuse import consensus_json, warn_of
@@ -71,7 +73,7 @@ def run_and_report(
         from fedbn.results.summary import summarise
         from simulations.run import run_experiment
 
-    require_private_run(experiment.for_site)
+    require_private_run(site_run(experiment))
     if ledger is not None:
         _reserve(experiment, ledger)
     target = check_results_folder(out or Path("results") / result_name(experiment))
@@ -146,9 +148,9 @@ def _write(
     assert isinstance(run.result, FederationResult)
     content = run_content(experiment, run, times)
     network = run.network if tables else None
-    files = result_files(run.result, experiment)
+    files = result_files(run.result, to_run_config(experiment))
     write_results(outcome, target, run=content, network=network, more=files)
-    forget(experiment)
+    forget(experiment.output)
 
 
 def _with_checkpoint(experiment: Experiment, target: Path) -> Experiment:

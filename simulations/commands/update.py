@@ -81,7 +81,7 @@ def update_and_report(
         run = _record(before, newcomers, remove, seconds)
         outcome = with_groups(Outcome.of_federation(after.result), settings)
         notify("writing tables, figures and report")
-        write_results(outcome, target, run=run, more=result_files(after.result, before.experiment))
+        write_results(outcome, target, run=run, more=result_files(after.result, before.settings))
     clients = [client.label for client in outcome.clients]
     warn_of(outcome.path, outcome.consensus)
     if as_json:
@@ -103,7 +103,7 @@ def _with_groups_file(before: Checkpoint, folder: Path, given: Path | None) -> C
         return before
     path = str(given or folder / "groups.csv")
     experiment = before.experiment.change(groups="no", groups_file=path)
-    return replace(before, experiment=experiment)
+    return replace(before, settings=to_run_config(experiment))
 
 
 def _record(
@@ -115,7 +115,7 @@ def _record(
         "command_line": command_line(),
         "added": [reply.client for reply in newcomers],
         "removed": list(remove),
-        "settings": to_run_config(before.experiment),
+        "settings": before.settings,
         "seed": before.experiment.seed,
         "versions": versions(),
         "timings": {"seconds": seconds},
@@ -147,7 +147,8 @@ def _with_knowledge(before: Checkpoint, file: Path | None) -> Checkpoint:
         return before
     told = read_knowledge(file)
     told.required_matrix(before.state.schema.names)  # which names are known
-    return replace(before, experiment=before.experiment.change(knowledge=told.text))
+    told_now = before.experiment.change(knowledge=told.text)
+    return replace(before, settings=to_run_config(told_now))
 
 
 def _reply(file: Path, schema: Schema) -> ClientReply:

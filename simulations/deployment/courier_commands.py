@@ -78,7 +78,7 @@ def start(
     from simulations.inputs import set_options
 
     experiment = experiment_from(set_options(setting or []), config=settings)
-    known = keys or experiment.federation.courier_keys
+    known = keys or experiment.couriers.keys
     if known is None:
         raise ConfigError("say where the keys are: --keys FOLDER, or courier-keys in RUN.toml")
     with _server_log():

@@ -20,7 +20,6 @@ from fedbn.errors import ConfigError, FlowerRunError
 from fedbn.extras import require_installed
 from fedbn.federation.run_config import from_run_config
 from fedbn.federation.settings import Experiment
-from server.server_app import simulated_clients
 from simulations.flower.bundle import SIMULATED_APP
 from simulations.flower.processes import app_log, require_running, run_status, submit, tail
 from simulations.flower.run import SUPERLINK, Runtime, superlink
@@ -65,7 +64,7 @@ def nodes_of(experiment: Experiment, wanted: int | None) -> int:
     ------
     ConfigError : there is no telling, or it is not the number that is wanted.
     """
-    clients = simulated_clients(experiment)
+    clients = experiment.data.client_count
     if clients is None:
         raise ConfigError(
             "the settings name no network, table or sites to simulate: a deployed run is "

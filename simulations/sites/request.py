@@ -18,6 +18,7 @@ from fedbn.data.dataset import Schema
 from fedbn.data.quantiles import Histogram, Question, histogram
 from fedbn.federation.cut_rounds import thin_out
 from fedbn.federation.rounds import site_rng
+from fedbn.federation.runs import site_run
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_table import require_admitted
 from fedbn.learners import LearnerSettings, kind_of_score
@@ -118,5 +119,5 @@ class SimulatedNode(Node):
 
     def request(self, message: Message, context: Context) -> Request:
         """The request that a message is."""
-        run = self.experiment.for_site
+        run = site_run(self.experiment)
         return SimulatedRequest(message, context, self.site, run, experiment=self.experiment)

@@ -130,12 +130,12 @@ def test_a_checkpoint_keeps_what_another_fusion_found() -> None:
     replies = [ClientReply(site, (dag,), (1.0,), "complete") for site, dag in DAGS.items()]
     experiment = Experiment.of(fusion="vote", network="asia")
     state = server_round(ServerState(schema, 4), replies, (), experiment.consensus)
-    text = checkpoint_text(Checkpoint(experiment, state))
+    text = checkpoint_text(Checkpoint(to_run_config(experiment), state))
     again = read_checkpoint(text, "here").state
     assert state.result is not None
     assert again.result is not None
     assert again.result.consensus.dag == state.result.consensus.dag
-    assert checkpoint_text(Checkpoint(experiment, again)) == text
+    assert checkpoint_text(Checkpoint(to_run_config(experiment), again)) == text
 
 
 def test_settings_of_plug_ins_are_keys_of_their_own() -> None:

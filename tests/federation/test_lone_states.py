@@ -8,6 +8,7 @@ from fedbn.api.simulation import simulate
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.federation.rounds import client_round
+from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.federation.state import ServerState
 from fedbn.learners import LearnerSettings
@@ -62,5 +63,5 @@ def test_lone_states_are_listed(tmp_path) -> None:
     assert listed[0] == {"client": "tenth", "column": "a", "state": "z0"}
     assert len(listed) == len(expected)
     state = ServerState(attacked.result.schema, 10, (), attacked.result, expected)
-    text = checkpoint_text(Checkpoint(Experiment(), state))
+    text = checkpoint_text(Checkpoint(to_run_config(Experiment()), state))
     assert read_checkpoint(text, "here").state.lone_states == expected

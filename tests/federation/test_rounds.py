@@ -24,6 +24,7 @@ from fedbn.federation.rounds import (
     row_weight_of_structures,
     server_round,
 )
+from fedbn.federation.run_config import to_run_config
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import ClientReply, ServerState
@@ -172,7 +173,7 @@ def test_a_class_that_was_left_out_is_fused_without_those_that_left_it_out() -> 
     assert run_remarks(state.result) == (
         f"row weight 2 was left out at 1 site of 3: c: {too_large}",
     )
-    text = checkpoint_text(Checkpoint(Experiment(), state))
+    text = checkpoint_text(Checkpoint(to_run_config(Experiment()), state))
     again = read_checkpoint(text, "state.json").state.result
     assert again is not None
     assert again.replies == state.result.replies

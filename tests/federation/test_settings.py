@@ -1,13 +1,16 @@
 """The flat run config: every setting has a key, and what comes back is what went in."""
 
 import tomllib
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fedbn.errors import ConfigError
 from fedbn.federation.run_config import from_run_config, run_config_keys, to_run_config
-from fedbn.federation.settings import ConsensusSettings, Experiment
+from fedbn.federation.runs import ServerRun, SiteRun, server_run, site_run
+from fedbn.federation.settings import GROUPS, ConsensusSettings, Experiment
 from fedbn.learners import LearnerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,8 +98,38 @@ def test_wrong_settings_are_refused_with_a_hint(config: dict[str, object], words
 
 def test_a_site_knows_nothing_of_where_data_are_and_results_go() -> None:
     paths = {"out_dir": "/srv/out", "schema": "/srv/states.json", "sites": ("/srv/a.csv",)}
-    told = Experiment.of(**paths, learner=LearnerSettings(learner="xges0"), rounds_limit=2).for_site
-    assert (told.learner.learner, told.rounds_limit, told.gives_schema) == ("xges0", 2, True)
+    run = Experiment.of(**paths, learner=LearnerSettings(learner="xges0"), rounds_limit=2)
+    told = site_run(run)
+    assert (told.learner.learner, told.rounds.rounds_limit, told.gives_schema) == ("xges0", 2, True)
     assert not told.samples
     assert "/srv" not in repr(told)
-    assert Experiment.of(network="asia").for_site.samples
+    assert site_run(Experiment.of(network="asia")).samples
+
+
+def test_settings_are_three_values_each_with_what_the_one_before_lacks() -> None:
+    values = (SiteRun, ServerRun, Experiment)
+    site, server, whole = ({each.name for each in fields(value)} for value in values)
+    groups = {*GROUPS}
+    assert site & whole == {"learner", "tables", "rounds"}
+    assert (server - site) & whole == groups - site - {"data"} | {"seed"}
+    assert whole - server == {"data", "engine", "processes"}
+
+
+@pytest.mark.parametrize(
+    ("data", "clients"),
+    [
+        ({}, None),
+        ({"network": "asia", "clients": 3}, 3),
+        ({"sites": ("a.csv", "b.csv")}, 2),
+        ({"sites_dir": "tables"}, 0),
+        ({"table": "t.csv", "partition": "column", "partition_column": "site"}, 0),
+    ],
+)
+def test_a_server_knows_how_many_clients_there_must_be(
+    data: dict[str, Any], clients: int | None
+) -> None:
+    run = Experiment.of(**data, schema="states.json", parameter_ess=3.0)
+    told = server_run(run)
+    assert (told.clients, told.schema, told.parameter_ess) == (clients, "states.json", 3.0)
+    assert told.settings == to_run_config(run)
+    assert server_run(Experiment.of(ess=2.0)).parameter_ess == 2.0

@@ -11,6 +11,7 @@ import pytest
 
 from fedbn.errors import ConfigError, DataError
 from fedbn.federation.private_runs import guarantee_of, require_private_run
+from fedbn.federation.runs import site_run
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LEARNERS, LearnerSettings, learn
@@ -64,10 +65,10 @@ def test_the_noise_of_the_system_is_the_default_and_no_run_config_can_change_it(
 )
 def test_runs_that_would_say_more_are_refused(changes: dict[str, Any], words: str) -> None:
     experiment = Experiment.of(network="asia", learner=LearnerSettings(learner="dp-climb"))
-    require_private_run(experiment.for_site)
+    require_private_run(site_run(experiment))
     with pytest.raises(ConfigError, match=words):
-        require_private_run(experiment.change(**changes).for_site)
-    require_private_run(Experiment.of(rounds_limit=2).for_site)
+        require_private_run(site_run(experiment.change(**changes)))
+    require_private_run(site_run(Experiment.of(rounds_limit=2)))
 
 
 @pytest.mark.parametrize(

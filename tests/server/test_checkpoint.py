@@ -17,6 +17,7 @@ from flwr.app import Message
 from fedbn.errors import ConfigError, QuorumError, ResultsError
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.federation.run_config import to_run_config
+from fedbn.federation.runs import server_run
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import FederationResult
 from fedbn.results.report import results_folder
@@ -37,7 +38,7 @@ def run(experiment: Experiment, fault: Fault | None = None) -> FederationResult:
     grid = InProcessGrid(
         to_run_config(experiment), node_configs(experiment.data.clients), fault=fault
     )
-    return federate(grid, experiment).result
+    return federate(grid, server_run(experiment)).result
 
 
 def nobody_after(rounds: int) -> Callable[[int, Message], Message | None]:
@@ -86,7 +87,7 @@ def test_a_checkpoint_survives_its_text(tmp_path: Path) -> None:
     read = read_checkpoint(text, "here")
     assert checkpoint_text(read) == text
     empty = replace(read.state, result=None)
-    without = Checkpoint(read.experiment, empty)
+    without = Checkpoint(read.settings, empty)
     assert read_checkpoint(checkpoint_text(without), "here") == without
 
 
@@ -137,8 +138,8 @@ def test_there_must_be_something_to_resume(tmp_path: Path) -> None:
 
 
 def test_without_a_place_nothing_is_kept_and_beside_the_results_by_default(tmp_path: Path) -> None:
-    assert files.checkpoint_file(PLAN) is None
-    beside = files.checkpoint_file(PLAN.change(out_dir=str(tmp_path / "out")))
+    assert files.checkpoint_file(PLAN.output) is None
+    beside = files.checkpoint_file(PLAN.change(out_dir=str(tmp_path / "out")).output)
     assert beside == tmp_path / "out.checkpoint.json"
 
 
@@ -146,7 +147,7 @@ def served(folder: Path, **changes: Any) -> None:
     """The server app's own work: run, write the results, forget the checkpoint."""
     experiment = PLAN.change(out_dir=str(folder / "out"), **changes)
     grid = InProcessGrid(to_run_config(experiment), node_configs(experiment.data.clients))
-    run_and_write(grid, experiment)
+    run_and_write(grid, server_run(experiment))
 
 
 def test_results_that_cannot_be_written_leave_the_checkpoint(
@@ -176,7 +177,7 @@ def test_a_folder_that_may_not_be_replaced_is_refused_before_the_run(tmp_path: P
 def test_two_runs_with_one_checkpoint_are_one_too_many(tmp_path: Path) -> None:
     """Before, the second wrote over the state of the first, and either resumed from the other's."""
     experiment = kept_in(tmp_path)
-    with files.hold(experiment):
+    with files.hold(experiment.output):
         text = "another run writes .*state.json just now: give this one another out-dir"
         with pytest.raises(ConfigError, match=text):
             run(experiment)
@@ -190,7 +191,7 @@ HOLDER = """
 import sys
 from fedbn.federation.settings import Experiment
 from server.checkpoint import hold
-with hold(Experiment.of(checkpoint=sys.argv[1])):
+with hold(Experiment.of(checkpoint=sys.argv[1]).output):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -202,10 +203,10 @@ def test_the_lock_is_between_processes_and_ends_with_the_one_that_is_killed(tmp_
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(ConfigError, match="another run writes"), files.hold(experiment):
+        with pytest.raises(ConfigError, match="another run writes"), files.hold(experiment.output):
             pass
         holder.kill()
-    with files.hold(experiment):
+    with files.hold(experiment.output):
         pass
     assert list(tmp_path.iterdir()) == []
 

@@ -19,6 +19,7 @@ from fedbn.federation.cut_rounds import thin_out
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.run_config import to_run_config
+from fedbn.federation.runs import server_run
 from fedbn.federation.secure_cuts import (
     NOTHING_ASKED,
     AskedCuts,
@@ -64,7 +65,7 @@ def found_cuts(
     folder: Path, tables: Sequence[NDArray[np.float64]], fault: object = None
 ) -> tuple[float, ...]:
     with InProcessGrid(to_run_config(PLAN), nodes_of(folder, tables), fault=fault) as grid:  # type: ignore[arg-type]
-        return find_cuts(grid, grid.get_node_ids(), PLAN, None)["age"]
+        return find_cuts(grid, grid.get_node_ids(), server_run(PLAN), None)["age"]
 
 
 def quartiles(tables: Sequence[NDArray[np.float64]]) -> tuple[float, ...]:
@@ -246,5 +247,5 @@ def test_simulated_sites_answer_under_masks_too(tmp_path: Path) -> None:
     plan = PLAN.change(sites=tuple(files))
     nodes = [{"partition-id": k, "num-partitions": 3} for k in range(3)]
     with InProcessGrid(to_run_config(plan), nodes) as grid:
-        found = find_cuts(grid, grid.get_node_ids(), plan, None)
+        found = find_cuts(grid, grid.get_node_ids(), server_run(plan), None)
     assert found == {"age": quartiles(tables)}

@@ -14,6 +14,7 @@ from fedbn.errors import ConfigError, DataError, MessageError, PolicyError, Quor
 from fedbn.federation.choice_record import choice_to_dict
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.prepared_table import renew
+from fedbn.federation.runs import server_run
 from fedbn.federation.secure_counting import summed_choice, summed_parameters
 from fedbn.federation.secure_rounds import statements
 from fedbn.federation.site_file import read_site_file
@@ -101,7 +102,7 @@ class Seen:
 
 def test_the_server_never_holds_one_site_s_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = Seen(monkeypatch)
-    federated = federate(grid_of(COUNTED), COUNTED)
+    federated = federate(grid_of(COUNTED), server_run(COUNTED))
     found = reachable([federated.result, federated.network])
     seen.held += [o.tobytes() for o in found if isinstance(o, np.ndarray)]
     assert len(seen.own) >= 3 * 2  # sites, requests
@@ -117,9 +118,11 @@ def test_the_server_never_holds_one_site_s_counts(monkeypatch: pytest.MonkeyPatc
 def test_the_transcript_of_counts_follows_from_the_sums_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before = federate(grid_of(SUMMED), SUMMED).result  # of structures alone: no counts are in it
+    before = federate(
+        grid_of(SUMMED), server_run(SUMMED)
+    ).result  # of structures alone: no counts are in it
     seen = Seen(monkeypatch)
-    federated = federate(grid_of(COUNTED), COUNTED)
+    federated = federate(grid_of(COUNTED), server_run(COUNTED))
     first = next(i for i, data in enumerate(seen.requests) if b'"kind":"counts"' in data)
     sums = [unmasked_sum(parts) for parts in seen.parts[first:]]
     asked: list[bytes] = []

@@ -12,7 +12,6 @@ import pytest
 from fedbn.errors import ConfigError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
-from server.server_app import simulated_clients
 from simulations.flower.bundle import write_bundle
 from simulations.flower.folder_run import nodes_of, settings_of
 
@@ -29,7 +28,7 @@ def test_a_checkout_fits_the_two_nodes_of_a_fresh_flower_home() -> None:
     from flwr.supercore.constant import DEFAULT_SIMULATION_CONFIG
 
     experiment = settings_of(ROOT, {})
-    assert simulated_clients(experiment) == DEFAULT_SIMULATION_CONFIG.num_supernodes
+    assert experiment.data.client_count == DEFAULT_SIMULATION_CONFIG.num_supernodes
     assert experiment.output.out_dir == "results/flower-{run}"
 
 
