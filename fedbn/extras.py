@@ -17,6 +17,8 @@ from fedbn.errors import MissingExtraError
 
 if TYPE_CHECKING:
     import highspy as highspy
+    import openpyxl as openpyxl
+    import pyreadstat as pyreadstat
     import pyscipopt as pyscipopt
 
 __all__ = ["EXTRAS", "missing", "require_installed"]
@@ -28,6 +30,8 @@ EXTRAS = {
     "pgmpy": "pgmpy",
     "highspy": "exact",
     "pyscipopt": "exact",
+    "openpyxl": "tables",
+    "pyreadstat": "tables",
 }
 """Module -> extra of fedbn that installs it."""
 

@@ -1,7 +1,8 @@
-"""The columns of CSV and Parquet files, with errors that say which cell is wrong.
+"""The columns of table files, with errors that say which cell is wrong.
 
-Nothing is guessed. A CSV cell is the text that is there (`fedbn.data.csv_columns`); Parquet columns
-have types (`fedbn.data.parquet_columns`).
+Nothing is guessed. A CSV cell is the text that is there (`fedbn.data.csv_columns`); columns of
+Parquet files and of other programs' have types (`fedbn.data.parquet_columns`,
+`fedbn.data.program_files`).
 """
 
 from __future__ import annotations
@@ -12,14 +13,22 @@ from pathlib import Path
 from fedbn.bounded_file import MAX_TABLE, read_bounded
 from fedbn.data.column import Column
 from fedbn.data.csv_columns import csv_columns, csv_names
+from fedbn.data.program_files import PROGRAM_SUFFIXES, program_columns, program_names
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import DataError, did_you_mean
 
-__all__ = ["TABLE_SUFFIXES", "chosen_columns", "column_names", "read_columns", "require_columns"]
+__all__ = [
+    "TABLE_SUFFIXES",
+    "chosen_columns",
+    "column_names",
+    "read_columns",
+    "require_columns",
+    "require_some_has",
+]
 
 CSV_SUFFIXES = (".csv", ".csv.gz")
 PARQUET_SUFFIXES = (".parquet",)
-TABLE_SUFFIXES = (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
+TABLE_SUFFIXES = (*CSV_SUFFIXES, *PARQUET_SUFFIXES, *PROGRAM_SUFFIXES)
 """How the name of a table ends, in letters of either case."""
 
 
@@ -27,6 +36,8 @@ def column_names(path: str | Path, form: TableFormat | None = None) -> tuple[str
     """The names in the file's order; raises DataError as `read_columns` does."""
     if _is_csv(path):
         return csv_names(path, form or TableFormat())
+    if _is_of_a_program(path):
+        return program_names(path, form or TableFormat())
     from fedbn.data.parquet_columns import parquet_names
 
     return parquet_names(str(path), _content(path))
@@ -43,10 +54,10 @@ def read_columns(
 
     Parameters
     ----------
-    path : a .csv, .csv.gz or .parquet file.
+    path : a file whose name ends in one of TABLE_SUFFIXES.
     chosen : the file's names -> those to be read.
     numbers : whether the column of this name is wanted as numbers, which is faster for CSV.
-    form : how a CSV file is written.
+    form : how a CSV file is written, or which sheet of an Excel file is read.
     missing : texts that a column of numbers may have in CSV, too, where they are missing cells.
 
     Raises
@@ -55,6 +66,8 @@ def read_columns(
     """
     if _is_csv(path):
         return csv_columns(path, chosen, numbers, form or TableFormat(), missing)
+    if _is_of_a_program(path):
+        return program_columns(path, chosen, form or TableFormat())
     from fedbn.data.parquet_columns import parquet_columns
 
     return parquet_columns(str(path), _content(path), chosen)
@@ -62,9 +75,15 @@ def read_columns(
 
 def _is_csv(path: str | Path) -> bool:
     name = str(path).lower()
+    if name.endswith(".xls"):
+        raise DataError(f"{path}: Excel's old form cannot be read: save it as .xlsx")
     if not name.endswith(TABLE_SUFFIXES):
         raise DataError(f"{path}: a table's name must end in {', '.join(TABLE_SUFFIXES)}")
     return name.endswith(CSV_SUFFIXES)
+
+
+def _is_of_a_program(path: str | Path) -> bool:
+    return str(path).lower().endswith(PROGRAM_SUFFIXES)
 
 
 def _content(path: str | Path) -> bytes:
@@ -81,14 +100,29 @@ def require_columns(source: str, names: Collection[str], wanted: Iterable[str]) 
             raise DataError(f"{source} has no column {name!r}{did_you_mean(name, names)}")
 
 
+def require_some_has(names: Collection[str], left_out: Iterable[str]) -> None:
+    """Raise DataError where a column that a run leaves out is in none of its tables."""
+    for name in left_out:
+        if name not in names:
+            raise DataError(
+                f"no table has the column {name!r} that is left out{did_you_mean(name, names)}"
+            )
+
+
 def chosen_columns(
-    source: str, names: Sequence[str], columns: Collection[str], leave_out: Collection[str]
+    source: str,
+    names: Sequence[str],
+    columns: Collection[str],
+    leave_out: Collection[str],
+    if_there: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """The names to be read, in the file's order; raises DataError for unknown ones or none."""
+    """The names to be read, in the file's order; raises DataError for unknown ones or none.
+
+    Those of `if_there` are left out, too, and need not be in the file.
+    """
     require_columns(source, names, [*columns, *leave_out])
-    chosen = tuple(
-        name for name in names if (not columns or name in columns) and name not in leave_out
-    )
+    gone = {*leave_out, *if_there}
+    chosen = tuple(name for name in names if (not columns or name in columns) and name not in gone)
     if not chosen:
         raise DataError(f"{source}: a data set needs at least one column that is not left out")
     return chosen

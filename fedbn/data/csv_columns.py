@@ -33,6 +33,15 @@ __all__ = ["csv_columns", "csv_names"]
 _CHUNK = 1 << 16
 """Rows that the strict reader holds as text at one time."""
 
+_OTHERS = {
+    b"PK\x03\x04": "a zip archive, as Excel's files are: name it .xlsx, or unpack it",
+    b"\x1f\x8b": "packed by gzip: name it .csv.gz",
+    b"PAR1": "a Parquet file: name it .parquet",
+    b"$FL2": "a file of SPSS: name it .sav",
+    b"\xd0\xcf\x11\xe0": "an old Excel file: save it as .xlsx",
+}
+"""How files of other forms begin, and what to do with one that is named .csv."""
+
 _BOM = codecs.BOM_UTF8
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -110,6 +119,9 @@ def _require_width(source: str, stream: BinaryIO, form: TableFormat) -> None:
         words = "is UTF-16: say --encoding utf-16"
     elif first.count(0) > len(first) // 4:
         words = "has many NUL bytes, as UTF-16 without a byte order mark: convert it to UTF-8"
+    kinds = [kind for mark, kind in _OTHERS.items() if first.startswith(mark)]
+    if kinds:
+        words = f"is {kinds[0]}"
     if words:
         stream.close()
         raise DataError(f"{source} {words}")

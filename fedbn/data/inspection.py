@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,7 @@ from fedbn.data.preparation import (
 )
 from fedbn.data.quantiles import MANY_NUMBERS, Selection, histogram
 from fedbn.data.spellings import meaning
+from fedbn.data.table_format import TableFormat
 from fedbn.wording import count_of, list_some
 
 __all__ = ["ColumnFacts", "TableFacts", "column_numbers", "identifiers", "inspect"]
@@ -88,9 +89,40 @@ def inspect(path: str | Path, how: Preparation | None = None) -> TableFacts:
     """
     how = how or Preparation()
     columns = read_columns(path, lambda names: tuple(names), lambda _: False, how.form)
+    given, how = how, _with_decimal_comma(columns, how)
     facts = tuple(_facts(str(path), name, column, how) for name, column in columns.items())
     rows = next(iter(columns.values())).n_rows
+    if how.form != given.form:
+        facts = tuple(_with_remark_of_comma(each, columns[each.name], given) for each in facts)
     return TableFacts(rows, facts, _command(str(path), facts, how))
+
+
+def _with_decimal_comma(columns: Mapping[str, Column], how: Preparation) -> Preparation:
+    """With a decimal comma where that makes numbers of a column, and of none something else."""
+    if how.form.decimal != "." or how.form.separator == ",":
+        return how
+    comma = replace(how, form=replace(how.form, decimal=","))
+    now = {name for name, column in columns.items() if _all_numbers(column, how)}
+    then = {name for name, column in columns.items() if _all_numbers(column, comma)}
+    return comma if now < then else how
+
+
+def _with_remark_of_comma(facts: ColumnFacts, column: Column, before: Preparation) -> ColumnFacts:
+    missing = {"", None, *before.missing}
+    marked = [
+        text
+        for text in column.texts
+        if text and text not in missing and not is_number(text, before.form)
+    ]
+    if facts.kind not in ("numbers", "categories") or not marked or not _has_commas(marked):
+        return facts
+    said = f"{marked[0]!r} is taken for a number with a decimal comma: --decimal ,"
+    return replace(facts, remarks=(*facts.remarks, said))
+
+
+def _has_commas(texts: list[str]) -> bool:
+    comma = TableFormat(separator=";", decimal=",")
+    return all(is_number(text, comma) for text in texts)
 
 
 def identifiers(source: str, columns: Mapping[str, Column], how: Preparation) -> dict[str, int]:
@@ -229,6 +261,7 @@ def _command(path: str, facts: tuple[ColumnFacts, ...], how: Preparation) -> str
         ("--encoding", how.form.encoding, "utf-8"),
         ("--header", how.form.header, "yes"),
         ("--skip-lines", str(how.form.skip_lines), "0"),
+        ("--sheet", how.form.sheet or "", ""),
     ):
         if value != usual:
             words += [option, value]

@@ -56,11 +56,12 @@ class Preparation:
     ----------
     columns : the columns to read; empty for all.
     leave_out : columns that take no part.
+    leave_out_if_there : more of them, which a table may lack: what a run says of all its sites.
     missing : tokens, besides the empty cell, that stand for a missing value.
     missing_cells : "refuse"; "state": a missing cell is the state MISSING_STATE; "drop-rows": its
         row is left out, which is right where cells are missing completely at random.
     cuts : column -> cut points; such a column holds numbers, its states are intervals.
-    form : how a CSV file is written.
+    form : how a CSV file is written, or which sheet of an Excel file is read.
     factors : column -> what its numbers are multiplied by, where a site measures in its own unit.
 
     Raises
@@ -77,6 +78,7 @@ class Preparation:
     cuts: Mapping[str, Cuts] = field(default_factory=dict)
     form: TableFormat = TableFormat()
     factors: Mapping[str, float] = field(default_factory=dict)
+    leave_out_if_there: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.missing_cells not in MISSING_CELLS:

@@ -47,8 +47,8 @@ MISSING_STATE = "missing"
 _VALID = "a name must be valid Unicode"
 
 MISSING_COLUMNS = (
-    "sites with different columns are to come; until then leave such a column out everywhere "
-    "(--leave-out), or the site"
+    "sites with different columns are to come; until then leave such a column out everywhere, with "
+    "--leave-out (a site may lack what is left out), or leave the site out"
 )
 """What whoever lacks a column is told."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,8 @@ class Table:
         ----------
         frame : at least one row; column names are text.
         kind : "categorical": a cell is the state that its text says, so 1, True and "yes" become
-            "1", "True" and "yes". "gaussian": a cell is a float.
+            "1", "True" and "yes". "gaussian": a cell is a float. NaN, NaT, None and pandas.NA are
+            missing cells; whole floats beside them are integers, as pandas makes floats of those.
         how : which columns, what missing cells are, cut points; by default all columns, complete.
         schema : the agreed columns and states; without it, those of the frame.
 
@@ -145,7 +147,7 @@ def read_table(
     *,
     schema: Schema | None = None,
 ) -> Table:
-    """The table of a .csv, .csv.gz or .parquet file; see `fedbn.data.tables.read_dataset`.
+    """The table of a file; see `fedbn.data.tables.read_dataset`.
 
     Raises
     ------
@@ -185,23 +187,35 @@ def _require_columns(columns: Mapping[str, Sequence[Any]]) -> None:
 
 def _column(name: str, cells: Sequence[Any], as_numbers: bool) -> Column:
     """Cells as a file's column: floats where they are wanted and complete, else texts."""
-    kind = getattr(getattr(cells, "dtype", None), "kind", "")
-    if as_numbers and kind in ("i", "u", "f"):
-        values = np.asarray(cells, dtype=np.float64)
+    listed = [_plain(cell) for cell in (cells.tolist() if hasattr(cells, "tolist") else cells)]
+    present = [cell for cell in listed if cell is not None]
+    if as_numbers and present and all(type(cell) in (int, float) for cell in present):
+        values = np.array([np.nan if cell is None else cell for cell in listed], dtype=np.float64)
         if np.isfinite(values).all():
             return Column((), np.zeros(len(values), dtype=np.int32), values)
-    listed = cells.tolist() if hasattr(cells, "tolist") else list(cells)
+    if not as_numbers and present and len(present) < len(listed) and _are_whole(present):
+        # pandas makes floats of integers where cells are missing
+        listed = [None if cell is None else int(cell) for cell in listed]
     texts: dict[str | None, int] = {}
     index = [texts.setdefault(_text(name, cell, as_numbers), len(texts)) for cell in listed]
     return Column(tuple(texts), np.array(index, dtype=np.int32))
 
 
+def _plain(cell: Any) -> Any:
+    """Python's own value of a cell; None where it is missing (NaN, NaT and pandas.NA, too)."""
+    plain = cell.item() if isinstance(cell, np.generic) else cell
+    missing = not isinstance(plain, str) and str(plain) in ("None", "nan", "NaT", "<NA>")
+    return None if missing else plain
+
+
+def _are_whole(cells: Sequence[Any]) -> bool:
+    return all(type(cell) is float and cell.is_integer() for cell in cells)
+
+
 def _text(name: str, cell: Any, as_number: bool) -> str | None:
     """The cell as a file would hold it; None where it is missing."""
-    if isinstance(cell, str):
+    if cell is None or isinstance(cell, str):
         return cell
-    if cell is None or str(cell) in ("nan", "NaT", "<NA>"):
-        return None
     if isinstance(cell, bool | int):
         return str(cell)
     if isinstance(cell, float) and as_number:
@@ -210,6 +224,11 @@ def _text(name: str, cell: Any, as_number: bool) -> str | None:
         raise DataError(
             f"column {name!r} holds floats like {cell!r}, which are no states: give the kind "
             "'gaussian', cut points, or text"
+        )
+    if isinstance(cell, date | timedelta):
+        raise DataError(
+            f"column {name!r} holds dates or times like {str(cell)!r}, which are neither states "
+            f"nor numbers: make one of them, such as a year, or leave it out (leave_out)"
         )
     raise DataError(f"column {name!r} must hold text or numbers, not {show(cell)}")
 

@@ -1,4 +1,4 @@
-"""How a CSV file is written: separator, decimal mark, encoding, header."""
+"""How a CSV or Excel file is written: separator, decimal mark, encoding, header."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADERS = ("yes", "no")
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How a CSV file is written; a Parquet file says so itself.
+    """How a CSV file is written, or an Excel file; a Parquet file says so itself.
 
     Parameters
     ----------
@@ -25,6 +25,7 @@ class TableFormat:
     encoding : "utf-8", "latin-1", "cp1252" or "utf-16" (which then has a byte order mark).
     header : "yes": the first line names the columns; "no": they are V1, V2, ... by their places.
     skip_lines : lines before the header, or before the first row, that are not of the table.
+    sheet : of an Excel file; None for the first one.
 
     Raises
     ------
@@ -36,6 +37,7 @@ class TableFormat:
     encoding: str = "utf-8"
     header: str = "yes"
     skip_lines: int = 0
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         for name, value, known in (

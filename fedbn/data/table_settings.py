@@ -67,8 +67,9 @@ class TableSettings(Settings):
         one_of(*HEADERS),
     )
     skip_lines: int = setting(
-        0, "Lines of a CSV file before its header that are not of the table.", at_least(0)
+        0, "Lines of a CSV or Excel file before its header that are not of the table.", at_least(0)
     )
+    sheet: str | None = setting(None, "Sheet of an Excel file.", shown="the first")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,7 +97,12 @@ class TableSettings(Settings):
 
     def _form(self) -> TableFormat:
         return TableFormat(
-            self.separator, self.decimal, self.encoding, self.header, self.skip_lines
+            self.separator,
+            self.decimal,
+            self.encoding,
+            self.header,
+            self.skip_lines,
+            self.sheet,
         )
 
     @property

@@ -69,7 +69,7 @@ def read_dataset(
 
     Parameters
     ----------
-    path : a .csv, .csv.gz or .parquet file with a header.
+    path : a file whose name ends in one of TABLE_SUFFIXES.
     kind : "categorical" makes every column states, "gaussian" makes every column floats.
     how : which columns, what missing cells are, cut points; by default all columns, complete.
     schema : the agreed columns and states; without it, the states are those of the file. Its cuts
@@ -115,7 +115,7 @@ def read_prepared(
 
     def choose(names: Sequence[str]) -> tuple[str, ...]:
         require_columns(source, names, how.cuts)
-        return chosen_columns(source, names, how.columns, how.leave_out)
+        return chosen_columns(source, names, how.columns, how.leave_out, how.leave_out_if_there)
 
     def are_numbers(name: str) -> bool:
         return kind == "gaussian" or name in how.cuts

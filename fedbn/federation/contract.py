@@ -29,7 +29,7 @@ from fedbn.federation.site_file import SiteFile
 
 __all__ = ["Contract", "decisions_of", "kind_of"]
 
-FORM = ("separator", "decimal", "encoding", "header", "skip_lines")
+FORM = ("separator", "decimal", "encoding", "header", "skip_lines", "sheet")
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Contract:
         decided, usual = json.loads(self.decisions), TableSettings()
         how = asked.preparation()
         tokens, names = decided["missing"], self.schema.names
-        wishes = {key: (getattr(asked, key), decided["form"][key]) for key in FORM}
+        wishes = {key: (getattr(asked, key), decided["form"].get(key)) for key in FORM}
         wishes["missing_cells"] = asked.missing_cells, decided["missing-cells"]
         wishes["leave_out_identifiers"] = asked.leave_out_identifiers, False
         found = {
@@ -131,7 +131,7 @@ def decisions_of(site: SiteFile) -> Mapping[str, Any]:
     """What a site's file decides of its table, ready for JSON; its own names are in it."""
     how = site.prepare(Preparation())
     return {
-        "form": asdict(how.form),
+        "form": {key: value for key, value in asdict(how.form).items() if value is not None},
         "columns": list(how.columns),
         "leave-out": list(how.leave_out),
         "missing": list(how.missing),

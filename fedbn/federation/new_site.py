@@ -180,6 +180,8 @@ def _head(name: str, table: str, how: Preparation, cells: str) -> Iterable[str]:
     yield _line("encoding", form.encoding, "of the text")
     yield _line("header", form.header, "whether the first line names the columns")
     yield _line("skip-lines", form.skip_lines, "lines before it")
+    if form.sheet is not None:
+        yield _line("sheet", form.sheet, "of the Excel file")
     yield _line("missing", list(how.missing), "texts of a missing cell, besides the empty one")
     yield _line("missing-cells", cells, 'or "state": a state of its own; "drop-rows"; "refuse"')
 

@@ -18,6 +18,7 @@ decimal = ","
 encoding = "latin-1"
 header = "no"                       # then the columns are V1, V2, ...
 skip-lines = 2
+sheet = "visits"                    # of an Excel file; the first one by default
 
 [schema]                            # in place of the file of this name
 smoke = ["no", "yes"]
@@ -113,6 +114,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "encoding": str,
     "header": str,
     "skip-lines": int,
+    "sheet": str,
     "policy": dict,
     "offers": dict,
     "peers": dict,
@@ -120,7 +122,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "states": dict,
     "factors": dict,
 }
-_FORM = ("separator", "decimal", "encoding", "header", "skip-lines")
+_FORM = ("separator", "decimal", "encoding", "header", "skip-lines", "sheet")
 _POLICY = {
     "min-rows": int,
     "variables": list,
@@ -230,11 +232,15 @@ class SiteFile:
     courier: CourierKeys | None = None
 
     def prepare(self, how: Preparation) -> Preparation:
-        """What a run wants, in this site's own names, with what the site itself decided."""
+        """What a run wants, in this site's own names, with what the site itself decided.
+
+        A column that the run leaves out everywhere need not be here.
+        """
         return replace(
             how,
             columns=self.columns or how.columns,
-            leave_out=tuple(dict.fromkeys((*how.leave_out, *self.mapping.leave_out))),
+            leave_out=self.mapping.leave_out,
+            leave_out_if_there=how.leave_out,
             missing=(*how.missing, *self.missing),
             missing_cells=self.missing_cells or how.missing_cells,
             form=replace(how.form, **self.form),

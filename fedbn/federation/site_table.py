@@ -83,7 +83,7 @@ def require_admitted(path: str | Path, settings: TableSettings, site: SiteFile) 
 
     (column,) = read_columns(path, first, lambda _: False, how.form).values()
     policy.require_rows(column.n_rows)
-    named = {*(how.columns or header), *how.cuts} - set(how.leave_out)
+    named = {*(how.columns or header), *how.cuts} - {*how.leave_out, *how.leave_out_if_there}
     policy.require_names(site.mapping.columns.get(name, name) for name in named)
 
 
@@ -105,7 +105,8 @@ def site_table(
     mapping = site.mapping.without(
         name
         for name in site.mapping.columns
-        if name in how.leave_out or (how.columns and name not in how.columns)
+        if name in (*how.leave_out, *how.leave_out_if_there)
+        or (how.columns and name not in how.columns)
     )
     return read_prepared(path, kind, how, mapping=mapping)
 
@@ -155,7 +156,7 @@ def _columns(path: str | Path, how: Preparation, *, numbers: bool = False) -> Ma
     """The columns that take part, without the rows that are dropped; as text, or numbers."""
 
     def choose(names: Sequence[str]) -> tuple[str, ...]:
-        return chosen_columns(str(path), names, how.columns, how.leave_out)
+        return chosen_columns(str(path), names, how.columns, how.leave_out, how.leave_out_if_there)
 
     missing = ("", *how.missing)
     found = read_columns(path, choose, lambda _: numbers, how.form, missing)

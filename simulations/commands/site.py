@@ -17,7 +17,12 @@ __all__ = ["new", "prepare"]
 
 @with_settings(table_settings)
 def new(
-    table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="A table: .csv, .csv.gz, .parquet, .feather, .xlsx, .sav, .dta, .sas7bdat."
+        ),
+    ],
     *,
     given: Mapping[str, Any],
     schema: SchemaFile = None,

@@ -29,14 +29,19 @@ __all__ = ["check", "inspect", "schema"]
 
 @with_settings(table_settings)
 def inspect(
-    table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="A table: .csv, .csv.gz, .parquet, .feather, .xlsx, .sav, .dta, .sas7bdat."
+        ),
+    ],
     *,
     given: Mapping[str, Any],
     as_json: Json = False,
 ) -> None:
     """Look at a table: kinds of columns, missing cells, proposed cuts, the command to copy.
 
-    Of the options only --missing, --separator, --decimal and --encoding count here.
+    Of the options only --missing and those on the form of the file count here.
     """
     from fedbn.data.inspection import inspect
     from simulations.terminal import print_json, print_table, rows_table
@@ -62,14 +67,18 @@ def schema(
     as_json: Json = False,
 ) -> None:
     """Draft what sites agree on: every column with all states, or with its cut points."""
+    from fedbn.data.columns import column_names, require_some_has
     from fedbn.data.schema import union_schema
     from fedbn.data.spellings import require_one_spelling, require_shared_states
     from fedbn.data.tables import read_dataset, write_schema
+    from fedbn.federation.site_file import SiteFile
     from simulations.commands.learn import with_cuts_of
     from simulations.terminal import print_json
 
     settings = with_cuts_of(tables, _settings(given))
-    how = settings.preparation()
+    known = {name for table in tables for name in column_names(table, settings.preparation().form)}
+    require_some_has(known, settings.preparation().leave_out)
+    how = SiteFile().prepare(settings.preparation())
     found = {str(table): read_dataset(table, "categorical", how).schema for table in tables}
     if settings.spellings == "refuse":
         require_one_spelling(found)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.site import Site
+from fedbn.data.columns import column_names, require_some_has
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Dataset, union_schema
 from fedbn.data.identifiers import identifying_columns
@@ -29,6 +30,7 @@ from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import SiteFile, is_site_file, read_site_file
 from fedbn.federation.site_table import (
     site_numbers,
+    site_preparation,
     tables_with_cuts,
     without_identifiers,
 )
@@ -117,6 +119,7 @@ def with_found_cuts(experiment: Experiment) -> Experiment:
     -----
     FedbnWarning : there are fewer intervals than asked for, or columns are left out.
     """
+    require_left_out(experiment)
     tables = experiment.tables
     if not (tables.discretise or tables.leave_out_identifiers or experiment.data.schema):
         return experiment
@@ -132,6 +135,22 @@ def with_found_cuts(experiment: Experiment) -> Experiment:
         numbers = {path: site_numbers(path, tables, decided) for path, decided in opened}
         tables = tables_with_cuts(numbers, tables)
     return experiment.change(tables=tables)
+
+
+def require_left_out(experiment: Experiment) -> None:
+    """Raise DataError where the run leaves out a column that no table has: a slip of the pen."""
+    wanted = experiment.tables.preparation().leave_out
+    if not wanted:
+        return
+    table = experiment.data.table
+    opened = [open_site(file) for file in site_files(experiment)]
+    known: set[str] = set()
+    for path, decided in [*opened, *([] if table is None else [(table, SiteFile())])]:
+        form = site_preparation(experiment.tables, decided).form
+        own = decided.mapping.columns
+        known |= {own.get(name, name) for name in column_names(path, form)}
+    if known:
+        require_some_has(known, wanted)
 
 
 def simulation(experiment: Experiment) -> Simulation:

@@ -131,8 +131,8 @@ def test_unreadable_files(tmp_path, csv_file):
             path.write_bytes(content)
         with pytest.raises(DataError, match=name):
             read_dataset(path, "categorical")
-    with pytest.raises(DataError, match=r"table\.xlsx.*\.csv, \.csv\.gz, \.parquet"):
-        read_dataset(csv_file("a\nx\n", "table.xlsx"), "categorical")
+    with pytest.raises(DataError, match=r"table\.ods.*\.csv, \.csv\.gz, \.parquet"):
+        read_dataset(csv_file("a\nx\n", "table.ods"), "categorical")
 
 
 def test_constant_column_is_kept_with_a_warning(csv_file):

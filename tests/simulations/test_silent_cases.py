@@ -196,3 +196,20 @@ def test_a_new_site_is_told_to_look_where_no_histogram_leaves(fedbn: Fedbn, tmp_
     seen = ("--allow", "histograms", "--out", tmp_path / "b.toml")
     assert fedbn("site", "new", tmp_path / "north.csv", *seen).status == 0
     assert "only this site can see" not in (tmp_path / "b.toml").read_text()
+
+
+def test_a_column_that_one_site_lacks_can_be_left_out_everywhere(
+    fedbn: Fedbn, tmp_path: Path
+) -> None:
+    def without_height(row: Row) -> Row:
+        return {name: cell for name, cell in row.items() if name != "height"}
+
+    files = sites(tmp_path, without_height, number=3)
+    cuts = ("--cuts", "creatinine=1.0,1.3")
+    ran = simulate(fedbn, tmp_path, files, *cuts)
+    assert ran.status != 0
+    assert "leave such a column out everywhere, with --leave-out" in ran.err
+    assert simulate(fedbn, tmp_path, files, *cuts, "--leave-out", "height").status == 0
+    ran = simulate(fedbn, tmp_path, files, *cuts, "--leave-out", "heigth")
+    assert "no table has the column 'heigth' that is left out; did you mean 'height'" in ran.err
+    assert ran.status != 0
