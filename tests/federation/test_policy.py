@@ -129,7 +129,7 @@ def test_a_site_file_is_read(tmp_path: Path) -> None:
     assert read.mapping.leave_out == ("id",)
     assert read.table == tmp_path / "north.csv"
     how = read.prepare(Preparation(missing=("-",), leave_out=("x",)))
-    assert (how.missing, how.missing_cells, how.leave_out) == (("-", "?"), "state", ("x", "id"))
+    assert (how.missing, how.missing_cells, how.leave_out) == (("-", "?"), "state", ("id",))
     assert how.form == TableFormat(";")
     file.write_text('columns = ["a", "b"]')
     assert read_site_file(file).columns == ("a", "b")
