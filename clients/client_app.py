@@ -23,6 +23,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flwr.app import ConfigRecord, Context, Message, RecordDict
@@ -45,6 +46,10 @@ from fedbn.federation.moments_message import MOMENTS
 from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.site_table import many_numbers
+
+if TYPE_CHECKING:
+    from fedbn.data.dataset import Dataset
+    from fedbn.graphs.dag import DAG
 
 LOG = logging.getLogger("fedbn.client")
 
@@ -93,7 +98,7 @@ def count(request: Request) -> RecordDict:
     schema, policy = request.task.schema, request.site.policy
     wanted = families_of_request(request.message, schema)
     policy.require_counts(request.rows, wanted.tables.families)
-    table = _agreed_table(request).dataset.with_schema(schema)
+    table = policy.permit_exact(_agreed_table(request).dataset).with_schema(schema)
     answer = answer_request(wanted, table, request.run.learner.ess)
     counts = policy.permit_counts(answer.counts, compared=wanted.with_own)
     request.enter_counts(lambda: answer.counts.of(counts.tables.families))
@@ -115,8 +120,8 @@ def tell_moments(request: Request) -> RecordDict:
     policy.require_counts(request.rows, families_of([dag]))
     policy.require_unrounded()
     policy.require_cells(np.array([request.rows]))
+    table = policy.permit_exact(_agreed_table(request).dataset).with_schema(schema)
     request.enter_moments()
-    table = _agreed_table(request).dataset.with_schema(schema)
     found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, schema)
     return RecordDict({"moments": record_of(found)})
 
@@ -216,8 +221,20 @@ def learn(request: Request) -> tuple[Site, StructureMessage, float]:
         given, rng = request.run.gives_schema, request.rng()
         reply, rungs = client_round(site.dataset, task.schema, learner, rng, start, given=given)
         structures = request.site.policy.permit(reply)
+    _warn_of_missing(site.dataset, rungs[0].dags[0])
     keep_structures(request, task, structures)
     return site, structures, sum(result.seconds for result in rungs)
+
+
+def _warn_of_missing(dataset: Dataset, dag: DAG) -> None:
+    """Say here, at the site, what was imputed and what that rests on."""
+    if dataset.gone is None:
+        return
+    from fedbn.learners.completion import missingness_remarks
+
+    LOG.info("%.1f %% of the cells are imputed", 100 * dataset.gone.mean())
+    for words in missingness_remarks(dataset, dag):
+        LOG.warning("%s", words)
 
 
 def _agreed_table(request: Request) -> Site:

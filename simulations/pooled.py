@@ -26,7 +26,13 @@ __all__ = ["pooled_reference", "pooled_table", "share_closed"]
 
 def pooled_table(tables: Sequence[Dataset], schema: Schema) -> Dataset:
     """All rows of all tables, under the agreed schema."""
-    return Dataset(schema, np.concatenate([table.with_schema(schema).table for table in tables]))
+    coded = [table.with_schema(schema) for table in tables]
+    gone = None
+    if any(table.gone is not None for table in coded):
+        gone = np.concatenate(
+            [np.zeros(t.table.shape, bool) if t.gone is None else t.gone for t in coded]
+        )
+    return Dataset(schema, np.concatenate([table.table for table in coded]), gone)
 
 
 def pooled_reference(

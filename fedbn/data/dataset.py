@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbn.arrays import Codes, Floats, Indices
+from fedbn.arrays import Bools, Codes, Floats, Indices
 from fedbn.data.schema import Kind, Schema, Variable, union_schema
 from fedbn.errors import DataError
 
@@ -18,23 +18,28 @@ __all__ = ["Dataset", "Kind", "Schema", "Variable", "union_schema"]
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Complete observations: one row per case, one column per variable of the schema, name order.
+    """One row per case, one column per variable of the schema, name order.
+
+    Observations are complete, but for tables whose missing cells are imputed while structures are
+    learned: these have `gone`, and no `codes` or `values`.
 
     Parameters
     ----------
     schema : the agreed columns.
     table : int [rows, n] with codes into the sorted states, or float [rows, n] for a Gaussian
         schema. It is copied, column by column in memory, and the copy is read-only; an array that
-        is so already, int32 or float64, is taken as it is.
+        is so already, int32 or float64, is taken as it is. Missing cells are 0 in it.
+    gone : bool [rows, n], which cells are missing; None for none.
 
     Raises
     ------
     DataError : the shape does not fit, there is no row, a code is outside its column's states,
-        or a value is NaN or infinite.
+        or a value is NaN or infinite; or all cells of a column are missing.
     """
 
     schema: Schema
     table: npt.NDArray[Any]
+    gone: Bools | None = None
 
     def __post_init__(self) -> None:
         given = np.asarray(self.table)
@@ -44,6 +49,9 @@ class Dataset:
             )
         if given.shape[0] == 0:
             raise DataError("a data set must have at least one row")
+        if self.gone is not None:
+            self._keep_gone(given.shape)
+            given = np.where(self.gone, 0, given)
         categorical = self.schema.kind == "categorical"
         table: npt.NDArray[Any] = (_checked_codes if categorical else _checked_values)(
             self.schema, given
@@ -51,16 +59,44 @@ class Dataset:
         table.flags.writeable = False
         object.__setattr__(self, "table", table)
 
+    def _keep_gone(self, shape: tuple[int, ...]) -> None:
+        gone = np.array(self.gone, dtype=np.bool_)
+        if gone.shape != shape:
+            raise DataError(f"gone must have the table's shape {list(shape)}")
+        empty = np.flatnonzero(gone.all(axis=0))
+        if empty.size:
+            raise DataError(f"column {self.names[int(empty[0])]!r} has missing cells only")
+        gone.flags.writeable = False
+        object.__setattr__(self, "gone", gone if gone.any() else None)
+
+    def require_complete(self) -> None:
+        """Raise DataError where a cell is missing."""
+        if self.gone is not None:
+            raise DataError(
+                f"{int(self.gone.sum())} of {self.gone.size} cells are missing; they are imputed "
+                "while structures are learned, and for nothing else: say missing-cells drop-rows "
+                "or state"
+            )
+
+    def observed(self, column: int) -> npt.NDArray[Any]:
+        """The codes or values of the cells of a column that are not missing, row by row."""
+        cells = self.table[:, column]
+        return cells if self.gone is None else cells[~self.gone[:, column]]
+
     @property
     def codes(self) -> Codes:
-        """State codes, int32 [rows, n], read-only; raises DataError for Gaussian data."""
+        """State codes, int32 [rows, n], read-only; raises DataError for Gaussian data, and where
+        cells are missing."""
+        self.require_complete()
         if self.kind != "categorical":
             raise DataError("Gaussian data have values, not codes")
         return self.table
 
     @property
     def values(self) -> Floats:
-        """Values, float64 [rows, n], read-only; raises DataError for categorical data."""
+        """Values, float64 [rows, n], read-only; raises DataError for categorical data, and where
+        cells are missing."""
+        self.require_complete()
         if self.kind != "gaussian":
             raise DataError("categorical data have codes, not values")
         return self.table
@@ -92,7 +128,10 @@ class Dataset:
 
     def take(self, rows: Sequence[int] | Indices) -> Dataset:
         """The data set of these rows, in this order; raises DataError when there is none."""
-        return Dataset(self.schema, self.table[np.asarray(rows, dtype=np.intp)])
+        taken = np.asarray(rows, dtype=np.intp)
+        return Dataset(
+            self.schema, self.table[taken], None if self.gone is None else self.gone[taken]
+        )
 
     def with_schema(self, schema: Schema, source: str = "the data") -> Dataset:
         """The same cases, coded for a schema with the same columns and at least these states.
@@ -109,24 +148,27 @@ class Dataset:
             schema.require_within(self.schema, source)
             return self
         schema.require_within(self.schema, source, self._seen_states())
-        codes = np.empty(self.codes.shape, dtype=np.int32, order="F")
+        codes = np.empty(self.table.shape, dtype=np.int32, order="F")
         for column, (old, new) in enumerate(zip(self.schema.states, schema.states, strict=True)):
             position = {state: code for code, state in enumerate(new)}
             recode = np.array([position.get(state, -1) for state in old], dtype=np.int32)
-            codes[:, column] = recode[self.codes[:, column]]
-        return Dataset(schema, codes)
+            codes[:, column] = recode[self.table[:, column]]
+        return Dataset(schema, codes, self.gone)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dataset):
             return NotImplemented
-        return self.schema == other.schema and np.array_equal(self.table, other.table)
+        if (self.gone is None) != (other.gone is None):
+            return False
+        same = self.gone is None or np.array_equal(self.gone, other.gone)  # type: ignore[arg-type]
+        return same and self.schema == other.schema and np.array_equal(self.table, other.table)
 
     __hash__ = None  # type: ignore[assignment]
 
     def _seen_states(self) -> dict[str, list[str]]:
         """Column -> the states that some row has."""
         return {
-            name: [states[code] for code in np.flatnonzero(np.bincount(self.codes[:, column]))]
+            name: [states[code] for code in np.flatnonzero(np.bincount(self.observed(column)))]
             for column, (name, states) in enumerate(
                 zip(self.names, self.schema.states, strict=True)
             )

@@ -64,8 +64,9 @@ class SiteMapping:
         order = sorted(range(dataset.n), key=renamed.__getitem__)
         names = [renamed[i] for i in order]
         cuts = [dataset.schema.variables[i].cuts for i in order]
+        gone = None if dataset.gone is None else dataset.gone[:, order]
         if dataset.kind == "gaussian":
-            return Dataset(Schema.gaussian(names), dataset.values[:, order])
+            return Dataset(Schema.gaussian(names), dataset.table[:, order], gone)
         maps = [self.states.get(name, {}) for name in names]
         own = [dataset.schema.states[i] for i in order]
         schema = Schema(
@@ -74,12 +75,12 @@ class SiteMapping:
                 for name, states, texts, points in zip(names, maps, own, cuts, strict=True)
             )
         )
-        codes = np.empty(dataset.codes.shape, dtype=np.int32, order="F")
+        codes = np.empty(dataset.table.shape, dtype=np.int32, order="F")
         for k, i in enumerate(order):
             position = {state: code for code, state in enumerate(schema.states[k])}
             recode = np.array([position[maps[k].get(state, state)] for state in own[k]])
-            codes[:, k] = recode[dataset.codes[:, i]]
-        return Dataset(schema, codes)
+            codes[:, k] = recode[dataset.table[:, i]]
+        return Dataset(schema, codes, gone)
 
     def _require_known(self, schema: Schema) -> None:
         for name in sorted(self.columns):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import lt
@@ -59,7 +59,8 @@ class Preparation:
     leave_out_if_there : more of them, which a table may lack: what a run says of all its sites.
     missing : tokens, besides the empty cell, that stand for a missing value.
     missing_cells : "refuse"; "state": a missing cell is the state MISSING_STATE; "drop-rows": its
-        row is left out, which is right where cells are missing completely at random.
+        row is left out, which is right where cells are missing completely at random; "impute": the
+        data set says which they are, and they are filled while structures are learned.
     cuts : column -> cut points; such a column holds numbers, its states are intervals.
     form : how a CSV file is written, or which sheet of an Excel file is read.
     factors : column -> what its numbers are multiplied by, where a site measures in its own unit.
@@ -151,7 +152,7 @@ def prepare(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepara
     _warn_of_header(source, columns, how.form)
     _warn_of_repeated_header(source, columns)
     if kind == "gaussian":
-        data = _gaussian(source, columns, how)
+        data = _gaussian(source, columns, gone, how)
     else:
         data = _categorical(source, columns, gone, how)
         _warn_of_na(source, columns, how)
@@ -238,7 +239,7 @@ def _without_missing(
     how: Preparation,
 ) -> tuple[Mapping[str, Column], int]:
     """The columns as `missing_cells` wants them, and the number of rows dropped."""
-    if how.missing_cells == "state" and kind == "categorical":
+    if how.missing_cells == "impute" or (how.missing_cells == "state" and kind == "categorical"):
         return columns, 0
     if how.missing_cells == "drop-rows":
         if lacking.all():
@@ -253,7 +254,7 @@ def _without_missing(
     what = f"{value!r} stands for a missing value" if value else "the cell is empty"
     cells = sum(int(found.sum()) for found in gone.values())
     concerned = sum(bool(found.any()) for found in gone.values())
-    choices = "drop-rows" if kind == "gaussian" else "state or drop-rows"
+    choices = "impute or drop-rows" if kind == "gaussian" else "impute, state or drop-rows"
     raise DataError(
         f"{source}: column {name!r}, row {row + 1}: {what}; a table must be complete; "
         f"missing: {count_of(cells, 'cell')} in {count_of(int(lacking.sum()), 'row')} and "
@@ -272,13 +273,39 @@ def _categorical(
     rows = next(iter(columns.values())).n_rows
     codes = np.empty((len(columns), rows), dtype=np.int32)
     for place, name in enumerate(sorted(columns)):
+        if how.missing_cells == "impute" and gone[name].any():
+            there = ~gone[name]
+            _require_some(source, name, there)
+            only, none = mask({name: columns[name]}, there)[name], np.zeros(there.sum(), np.bool_)
+            codes[place] = 0
+            read = _cut if name in how.cuts else _states
+            variable, codes[place, there] = read(source, name, only, none, how)
+            variables.append(variable)
+            continue
         if name in how.cuts:
             variable, codes[place] = _cut(source, name, columns[name], gone[name], how)
         else:
-            variable, codes[place] = _states(source, name, columns[name], gone[name], how.missing)
+            variable, codes[place] = _states(source, name, columns[name], gone[name], how)
         variables.append(variable)
     codes.flags.writeable = False
-    return Dataset(Schema(tuple(variables)), codes.T)
+    return Dataset(Schema(tuple(variables)), codes.T, _all_gone(sorted(columns), gone, how))
+
+
+def _all_gone(
+    names: Sequence[str], gone: Mapping[str, NDArray[np.bool_]], how: Preparation
+) -> NDArray[np.bool_] | None:
+    """bool [rows, n] of the cells that will be imputed."""
+    if how.missing_cells != "impute":
+        return None
+    return np.column_stack([gone[name] for name in names])
+
+
+def _require_some(source: str, name: str, there: NDArray[np.bool_]) -> None:
+    if not there.any():
+        raise DataError(
+            f"{source}: column {name!r} has missing cells only, from which nothing can be imputed: "
+            f"--leave-out {name}"
+        )
 
 
 def _cut(
@@ -310,11 +337,11 @@ def _require_exact(source: str, name: str, column: Column) -> None:
 
 
 def _states(
-    source: str, name: str, column: Column, gone: NDArray[np.bool_], tokens: tuple[str, ...]
+    source: str, name: str, column: Column, gone: NDArray[np.bool_], how: Preparation
 ) -> tuple[Variable, NDArray[np.integer[Any]]]:
     if column.refusal:
         raise DataError(column.refusal)
-    missing = {"", None, *tokens}
+    missing = {"", None, *how.missing}
     words = [MISSING_STATE if text in missing else str(text) for text in column.texts]
     if gone.any() and MISSING_STATE in (set(column.texts) - missing):
         raise DataError(
@@ -329,11 +356,22 @@ def _states(
     return Variable(name, tuple(states)), recode[column.index]
 
 
-def _gaussian(source: str, columns: Mapping[str, Column], how: Preparation) -> Dataset:
+def _gaussian(
+    source: str,
+    columns: Mapping[str, Column],
+    gone: Mapping[str, NDArray[np.bool_]],
+    how: Preparation,
+) -> Dataset:
     schema = Schema.gaussian(columns)
-    values = np.array([_checked_numbers(source, name, columns[name], how) for name in schema.names])
+    rows = next(iter(columns.values())).n_rows
+    values = np.zeros((schema.n, rows))
+    for place, name in enumerate(schema.names):
+        there = ~gone[name]
+        _require_some(source, name, there)
+        only = columns[name] if there.all() else mask({name: columns[name]}, there)[name]
+        values[place, there] = _checked_numbers(source, name, only, how)
     values.flags.writeable = False
-    return Dataset(schema, values.T)
+    return Dataset(schema, values.T, _all_gone(schema.names, gone, how))
 
 
 def _warn_of_header(source: str, columns: Mapping[str, Column], form: TableFormat) -> None:
@@ -415,9 +453,10 @@ def _warn_of_constants(source: str, data: Dataset) -> None:
     if data.kind == "categorical":
         constant = np.flatnonzero(data.cardinalities == 1)
     else:
-        constant = np.flatnonzero(data.values.min(axis=0) == data.values.max(axis=0))
+        seen = [data.observed(column) for column in range(data.n)]
+        constant = np.flatnonzero([cells.min() == cells.max() for cells in seen])
     for column in constant.tolist():
-        code = data.table[0, column]
+        code = data.observed(column)[0]
         value = code if data.kind == "gaussian" else data.schema.states[column][code]
         _warn(f"{source}: column {data.names[column]!r} is constant ({value!s}); it is kept")
 

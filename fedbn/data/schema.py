@@ -38,7 +38,7 @@ __all__ = [
 Kind = Literal["categorical", "gaussian"]
 KINDS: tuple[Kind, ...] = ("categorical", "gaussian")
 
-MISSING_CELLS = ("refuse", "state", "drop-rows")
+MISSING_CELLS = ("refuse", "state", "drop-rows", "impute")
 """What can be done with missing cells."""
 
 MISSING_STATE = "missing"

@@ -39,8 +39,9 @@ class TableSettings(Settings):
     )
     missing_cells: str = setting(
         "refuse",
-        "What missing cells are: refuse, state (a state of their own) or drop-rows (right where "
-        "cells are missing at random).",
+        "What missing cells are: refuse, state (a state of their own), drop-rows (right where they "
+        "are missing completely at random) or impute (filled by structural EM while a site learns; "
+        "right where they are missing at random; no counts leave).",
         one_of(*MISSING_CELLS),
     )
     cuts: tuple[str, ...] = setting(

@@ -216,6 +216,12 @@ class SitePolicy:
         self.require_rows(dataset.n_rows)
         self.require_names(dataset.names)
 
+    def permit_exact(self, dataset: Dataset) -> Dataset:
+        """The table, which may be counted; raises PolicyError where cells of it are imputed."""
+        if dataset.gone is not None:
+            raise refusal("counts", "its missing cells are imputed, and no imputed cell is counted")
+        return dataset
+
     def require_sums(self, in_run: int, in_day: int) -> None:
         """Raise PolicyError where a run has had so many shares of masked sums that it is enough."""
         if self.max_sums is not None and in_run >= self.max_sums:

@@ -145,7 +145,9 @@ def write_prepared(prepared: PreparedTable, path: Path) -> None:
     from pyarrow.parquet import write_table
 
     dataset = prepared.dataset
-    columns = [pa.array(column) for column in np.ascontiguousarray(dataset.table.T)]
+    gone = [None] * dataset.n if dataset.gone is None else list(dataset.gone.T)
+    cells = zip(np.ascontiguousarray(dataset.table.T), gone, strict=True)
+    columns = [pa.array(column, mask=lacking) for column, lacking in cells]
     content = pa.table(columns, names=list(dataset.names))
     metadata = {CONTRACT: prepared.contract.to_text().encode("utf-8")}
     buffer = io.BytesIO()
@@ -205,8 +207,10 @@ def _read(path: Path, stamp: tuple[int, int, int], contract: Contract) -> Datase
 
     try:
         columns: Any = ParquetFile(path).read()
-        values = np.column_stack([columns[name].to_numpy() for name in contract.schema.names])
-        dataset = Dataset(contract.schema, values)
+        found = [columns[name] for name in contract.schema.names]
+        values = np.column_stack([column.fill_null(0).to_numpy() for column in found])
+        gone = np.column_stack([column.is_null().to_numpy() for column in found])
+        dataset = Dataset(contract.schema, values, gone if gone.any() else None)
     except (OSError, ValueError, KeyError, DataError) as error:
         raise ContractError(f"{path} cannot be read: {error}") from None
     if _digest(dataset) != contract.digest:
@@ -219,4 +223,6 @@ def _digest(dataset: Dataset) -> str:
     kind = "<i4" if dataset.kind == "categorical" else "<f8"
     summed = hashlib.sha256(dataset.schema.hash.encode("ascii"))
     summed.update(np.ascontiguousarray(dataset.table, dtype=kind).tobytes())
+    if dataset.gone is not None:
+        summed.update(np.packbits(dataset.gone).tobytes())
     return summed.hexdigest()

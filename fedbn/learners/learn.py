@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedbn.data.dataset import Dataset
+from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.learners.learner import Certificate, Found, scores_of
 from fedbn.learners.settings import LearnerSettings
@@ -62,7 +63,8 @@ def learn(
 
     Parameters
     ----------
-    dataset : the table; its kind must suit the score.
+    dataset : the table; its kind must suit the score. Missing cells are filled first
+        (`fedbn.learners.completion`).
     settings : which learner, which score, which limits.
     rng : for learners that are random.
     start : where the search starts, over the same names; None for the empty graph.
@@ -73,7 +75,31 @@ def learn(
         learner has no use for a setting that is given.
     """
     learner = learner_for(settings)
-    return _measure(lambda: learner.run(dataset, settings, rng, start))
+    return _measure(
+        lambda: learner.run(_completed(dataset, settings, rng, start), settings, rng, start)
+    )
+
+
+def _completed(
+    dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
+) -> Dataset:
+    """The table, its missing cells filled by structural EM with this learner."""
+    if dataset.gone is None:
+        return dataset
+    from fedbn.learners.completion import complete
+
+    learner = learner_for(settings)
+    if learner.is_private:
+        raise ConfigError(
+            f"{settings.learner} cannot impute missing cells: how they are filled is not private; "
+            "say missing-cells state or drop-rows"
+        )
+
+    def best(table: Dataset) -> DAG:
+        found = learner.run(table, settings, rng, start)
+        return found.dags[int(np.argmax(found.weights))]
+
+    return complete(dataset, best, rng)
 
 
 def learn_ladder(
@@ -85,10 +111,12 @@ def learn_ladder(
     """Learn once for each row weight of the settings, which may be a ladder or one number.
 
     The same structures and scores as `learn` gives for each row weight by itself, one after the
-    other. Where the learner sees the table through its score alone, what one search counts the
-    next ones know. Raises what `learn` raises.
+    other, but that missing cells are filled once, with the first row weight. Where the learner sees
+    the table through its score alone, what one search counts the next ones know. Raises what
+    `learn` raises.
     """
     rungs = [replace(settings, row_weight=k) for k in settings.ladder]
+    dataset = _completed(dataset, rungs[0], rng, start)
     search = learner_for(settings).search
     if search is None:
         return tuple(learn(dataset, rung, rng, start) for rung in rungs)

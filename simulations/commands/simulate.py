@@ -7,12 +7,13 @@ reach the server: they are used here, after the run.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbn.errors import ConfigError
+from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import site_run
@@ -21,6 +22,7 @@ from simulations.commands.choice_output import add_pooled, choice_json, print_ch
 from simulations.commands.fuse import consensus_json, warn_of
 from simulations.commands.groups_output import groups_json, print_groups
 from simulations.commands.simulate_output import (
+    missing_remarks,
     parameters_json,
     print_summary,
     promise_of,
@@ -109,6 +111,8 @@ def run_and_report(
         _write(outcome, run, experiment, target, times, tables=tables)
     warn_of(outcome.path, outcome.consensus, outcome.remarks)
     warn_of_parameters(run)
+    for words in missing_remarks(run):
+        warnings.warn(words, FedbnWarning, stacklevel=2)
     if as_json:
         shared = consensus_json(outcome.path, outcome.consensus, outcome.remarks)
         more = choice_json(result, experiment, outcome)

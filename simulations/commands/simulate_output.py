@@ -115,8 +115,40 @@ def run_content(
         "timings": {**times, "wall_seconds": dict(run.wall_seconds)},
         "privacy": promise_of(experiment),
         "parameters": parameters_json(run),
+        **missing_json(run),
         **counts_json(run.result.choice),
     }
+
+
+def missing_json(run: ExperimentRun) -> dict[str, Any]:
+    """Site -> column -> share of its cells that were imputed; nothing where none was.
+
+    Only a simulation sees them: no site sends them.
+    """
+    shares = {
+        site.label: {
+            name: round(float(share), 4)
+            for name, share in zip(
+                site.dataset.names, site.dataset.gone.mean(axis=0).tolist(), strict=True
+            )
+            if share
+        }
+        for site in run.simulation.sites
+        if site.dataset.gone is not None
+    }
+    return {"imputed": shares} if shares else {}
+
+
+def missing_remarks(run: ExperimentRun) -> list[str]:
+    """At which sites missing cells depend on a neighbour in the consensus."""
+    from fedbn.learners.completion import missingness_remarks
+
+    dag = run.result.consensus.dag
+    return [
+        f"{site.label}: {words}"
+        for site in run.simulation.sites
+        for words in missingness_remarks(site.dataset, dag)
+    ]
 
 
 def print_summary(

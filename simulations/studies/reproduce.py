@@ -9,6 +9,7 @@ from simulations.studies.cg_dca.reproduce import reproduce_cg_dca
 from simulations.studies.credible_bn.reproduce import credible as reproduce_credible
 from simulations.studies.groups.reproduce import reproduce_groups
 from simulations.studies.mcbnc_aaai26.reproduce import reproduce_mcbnc
+from simulations.studies.missing_cells.reproduce import reproduce_missing_cells
 from simulations.studies.pooling.reproduce import reproduce_pooling
 from simulations.studies.privacy.reproduce import reproduce_privacy
 from simulations.studies.strengths.reproduce import reproduce_strengths
@@ -64,3 +65,10 @@ reproduce.command(
         "fedbn reproduce strengths --part shown --out results/strengths",
     ),
 )(reproduce_strengths)
+reproduce.command(
+    "missing-cells",
+    epilog=examples(
+        "fedbn reproduce missing-cells --smoke --out results/missing-cells-smoke",
+        "fedbn reproduce missing-cells --network child --seeds 3 --out results/missing-cells",
+    ),
+)(reproduce_missing_cells)

@@ -464,6 +464,24 @@ def _rungs(c: Case) -> Call:
     )
 
 
+@call("scores.draw_missing")
+def _draw_missing(c: Case) -> Call:
+    codes, arities = c.table()
+    dag = c.dag()
+    return Call(
+        scores.draw_missing,
+        {
+            "codes": Argument(codes, "codes"),
+            "gone": Argument(c.rng.random(codes.shape) < 0.3, "flags"),
+            "arities": Argument(arities, "arities"),
+            "parents": Argument([np.flatnonzero(dag[:, v]).tolist() for v in range(c.n)]),
+            "ess": Argument(1.0, "float"),
+            "sweeps": Argument(2, "limit"),
+            "seed": Argument(7),
+        },
+    )
+
+
 def _revived(kind: type, of: Any) -> Call:
     """What pickle calls: a state is set on an object without one."""
 

@@ -1,0 +1,93 @@
+"""One case of the study: a complete table, the same with missing cells, and what is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from fedbn.arrays import Bools
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.schema import MISSING_STATE
+from fedbn.graphs.distances import smhd
+from fedbn.learners import LearnerSettings, learn
+from fedbn.networks.catalog import load_network
+from simulations.study_cases import Case, Row
+
+__all__ = ["METHODS", "cases", "missing_at", "run_case"]
+
+METHODS = ("complete", "drop-rows", "state", "impute")
+
+STUDY = 417
+"""Seeds of the study."""
+
+
+def cases(settings: dict[str, Any], seeds: int | None = None) -> Iterator[Case]:
+    """The cases, those of a seed together, so that a run cut short is balanced."""
+    study = settings["study"]
+    for seed in range(1, 1 + (seeds or study["seeds"])):
+        for network, rows, how in product(study["networks"], study["rows"], study["mechanisms"]):
+            yield {"network": network, "rows": rows, "mechanism": how, "seed": seed}
+
+
+def missing_at(table: Dataset, mechanism: str, rng: np.random.Generator) -> Bools:
+    """bool [rows, n], which cells are missing.
+
+    mcar-5, mcar-15 : so many per cent of all cells, whatever is in them.
+    mar : half of the columns are complete; in each of the others a quarter of the cells are missing
+        where one of the complete columns, drawn for it, has its first state.
+    mnar : in half of the columns, half of the cells that have the column's first state.
+    """
+    drawn = rng.random(table.table.shape)
+    if mechanism.startswith("mcar-"):
+        return drawn < int(mechanism.removeprefix("mcar-")) / 100
+    gone = np.zeros(table.table.shape, dtype=bool)
+    order = rng.permutation(table.n)
+    complete, others = np.split(order, [table.n // 2])
+    for column in others:
+        driver = rng.choice(complete) if mechanism == "mar" else column
+        share = 0.25 if mechanism == "mar" else 0.5
+        gone[:, column] = (drawn[:, column] < share) & (table.codes[:, driver] == 0)
+    return gone
+
+
+def run_case(case: Case) -> Row:
+    """For every method SMHD to the network, and CPU seconds; None where no row is left."""
+    name = str(case["network"])
+    rng = np.random.default_rng(
+        [STUDY, case["seed"], case["rows"], *(ord(letter) for letter in name + case["mechanism"])]
+    )
+    network = load_network(name)
+    table = network.sample(case["rows"], rng)
+    gone = missing_at(table, case["mechanism"], rng)
+    gone[:, gone.all(axis=0)] = False
+    tables = {
+        "complete": table,
+        "drop-rows": None if gone.any(axis=1).all() else table.take(np.flatnonzero(~gone.any(1))),
+        "state": _as_state(table, gone),
+        "impute": Dataset(table.schema, table.table, gone),
+    }
+    row: Row = {"missing": float(gone.mean())}
+    for method, given in tables.items():
+        if given is None:
+            row[method] = row[f"{method}_seconds"] = None
+            continue
+        found = learn(given, LearnerSettings(), np.random.default_rng(case["seed"]))
+        row[method] = smhd(found.dags[0], network.dag)
+        row[f"{method}_seconds"] = found.seconds
+    return row
+
+
+def _as_state(table: Dataset, gone: Bools) -> Dataset:
+    """The table with missing cells as a state of their own."""
+    names = zip(table.names, table.schema.states, gone.any(axis=0), strict=True)
+    schema = Schema.categorical(
+        {name: (*states, MISSING_STATE) if some else states for name, states, some in names}
+    )
+    codes = table.with_schema(schema).codes.copy()
+    for column, states in enumerate(schema.states):
+        if MISSING_STATE in states:
+            codes[gone[:, column], column] = states.index(MISSING_STATE)
+    return Dataset(schema, codes)

@@ -1,0 +1,145 @@
+"""Structural EM: its kernel against a twin, orders that must not matter, and what it is for."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbn._core.scores import draw_missing
+from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.preparation import Preparation
+from fedbn.data.tables import read_dataset
+from fedbn.errors import ConfigError, DataError, FedbnWarning
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.distances import smhd
+from fedbn.learners import LearnerSettings, learn, learn_ladder
+from fedbn.learners.completion import missingness_remarks, with_moments_of_em
+from fedbn.networks.catalog import load_network
+from tests import naive_completion
+
+
+def with_gaps(dataset: Dataset, share: float, seed: int = 0) -> Dataset:
+    gone = np.random.default_rng(seed).random(dataset.table.shape) < share
+    return Dataset(dataset.schema, dataset.table, gone)
+
+
+def edges(dataset: Dataset, seed: int = 3, **more: object) -> tuple[tuple[str, str], ...]:
+    wanted = replace(LearnerSettings(learner="hc"), **more)  # type: ignore[arg-type]
+    return learn(dataset, wanted, np.random.default_rng(seed)).dags[0].edges
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 12), st.integers(0, 3))
+def test_the_kernel_draws_as_its_twin(seed: int, n: int, rows: int, sweeps: int) -> None:
+    rng = np.random.default_rng(seed)
+    arities = rng.integers(1, 4, n).tolist()
+    codes = np.array([rng.integers(0, r, rows) for r in arities], dtype=np.uint16)
+    gone = rng.random((n, rows)) < 0.4
+    order = rng.permutation(n)
+    parents = [
+        [int(p) for p in order[:k] if rng.random() < 0.5] for k in np.argsort(order, kind="stable")
+    ]
+    arguments = (codes, gone, arities, parents, 1.0, sweeps, seed)
+    assert np.array_equal(draw_missing(*arguments), naive_completion.draw_missing(*arguments))
+
+
+def test_neither_rows_nor_columns_have_an_order() -> None:
+    table = with_gaps(load_network("asia").sample(400, np.random.default_rng(1)), 0.1)
+    found = edges(table)
+    assert edges(table) == found
+    assert edges(table.take(np.random.default_rng(2).permutation(400))) == found
+    assert len(found) > 3
+
+
+def test_every_rung_of_a_ladder_learns_from_one_table() -> None:
+    table = with_gaps(load_network("asia").sample(400, np.random.default_rng(1)), 0.1)
+    ladder = LearnerSettings(learner="hc", row_weight="ladder", row_weights="1 2")
+    first, _ = learn_ladder(table, ladder, np.random.default_rng(3))
+    assert first.dags[0].edges == edges(table)
+
+
+@pytest.mark.slow
+def test_imputing_is_nearer_to_the_complete_table_than_a_state_of_its_own() -> None:
+    network = load_network("child")
+    complete = network.sample(1000, np.random.default_rng(5))
+    table = with_gaps(complete, 0.15)
+
+    def distance(dataset: Dataset) -> int:
+        found = learn(dataset, LearnerSettings(), np.random.default_rng(0)).dags[0]
+        return smhd(found, network.dag)
+
+    assert table.gone is not None
+    states = {v.name: (*(v.states or ()), "zz missing") for v in network.schema.variables}
+    schema = Schema.categorical(states)
+    coded = complete.with_schema(schema).table
+    as_state = Dataset(schema, np.where(table.gone, schema.cardinalities - 1, coded))
+    whole = distance(complete)
+    assert distance(table) <= max(1.25 * whole, whole + 2) < distance(as_state)
+
+
+def test_missing_cells_are_for_structures_alone() -> None:
+    table = with_gaps(load_network("asia").sample(50, np.random.default_rng(1)), 0.1)
+    with pytest.raises(DataError, match="of 400 cells are missing; they are imputed while"):
+        _ = table.codes
+    private = LearnerSettings(learner="dp-climb", epsilon=1.0)
+    with pytest.raises(ConfigError, match="dp-climb cannot impute missing cells"):
+        learn(table, private, np.random.default_rng(0))
+
+
+def test_numbers_get_the_moments_of_em() -> None:
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(600, 4)) @ rng.normal(size=(4, 4)) + 5
+    schema = Schema.gaussian("abcd")
+    complete = Dataset(schema, rows)
+    assert np.allclose(np.cov(complete.values.T), np.cov(rows.T))
+    gone = rng.random(rows.shape) < 0.15
+    gone[:, 0] = False
+    filled = with_moments_of_em(Dataset(schema, rows, gone))
+    # one missing column given complete ones: EM's fixed point is the regression's (Anderson 1957)
+    lone = np.zeros_like(gone)
+    lone[:200, 3] = True
+    exact = with_moments_of_em(Dataset(schema, rows, lone))
+    design = np.column_stack([np.ones(400), rows[200:, :3]])
+    slopes, *_ = np.linalg.lstsq(design, rows[200:, 3], rcond=None)
+    predicted = np.column_stack([np.ones(600), rows[:, :3]]) @ slopes
+    assert exact[:, 3].mean() == pytest.approx(predicted.mean(), abs=1e-6)
+    assert np.allclose(exact[:, :3].mean(axis=0), rows[:, :3].mean(axis=0))
+    assert np.allclose(np.cov(exact[:, :3].T), np.cov(rows[:, :3].T))
+    assert np.abs(np.corrcoef(filled.T) - np.corrcoef(rows.T)).max() < 0.1
+    assert edges(Dataset(schema, rows, gone), score="gaussian-bic")
+
+
+def test_missingness_that_depends_on_a_neighbour_is_said() -> None:
+    rng = np.random.default_rng(7)
+    x = rng.integers(0, 2, 2000)
+    y = np.where(rng.random(2000) < 0.8, x, 1 - x)
+    schema = Schema.categorical({"x": "01", "y": "01"})
+    dag = DAG.from_edges(("x", "y"), [("x", "y")])
+    gone = np.zeros((2000, 2), dtype=bool)
+    gone[:, 1] = rng.random(2000) < 0.2
+    table = np.column_stack([x, y])
+    assert missingness_remarks(Dataset(schema, table, gone), dag) == []
+    gone[:, 1] = rng.random(2000) < np.where(x == 1, 0.4, 0.05)
+    (said,) = missingness_remarks(Dataset(schema, table, gone), dag)
+    assert said.startswith("whether 'y' is missing (")
+    assert "depends on 'x': imputing is right only if" in said
+
+
+def test_a_table_is_read_with_its_missing_cells(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,n,s\nx,1,u\n,5,v\ny,,v\nx,9,\n")
+    found = read_dataset(path, "categorical", Preparation(missing_cells="impute", cuts={"n": (4,)}))
+    assert found.schema.to_dict()["a"] == ["x", "y"]
+    assert found.gone is not None
+    assert found.gone.tolist() == [
+        [False, False, False], [True, False, False], [False, True, False], [False, False, True],
+    ]  # fmt: skip
+    path.write_text("a,n\nx,1\nx,5\nx,\nx,9\n")
+    with pytest.warns(FedbnWarning, match="constant"):
+        read_dataset(path, "categorical", Preparation(missing_cells="impute"))
+    path.write_text("a,n\nx,\ny,\n")
+    with pytest.raises(DataError, match="column 'n' has missing cells only"):
+        read_dataset(path, "categorical", Preparation(missing_cells="impute"))
