@@ -78,7 +78,7 @@ class Dataset:
                 "or state"
             )
 
-    def observed(self, column: int) -> npt.NDArray[Any]:
+    def seen_in(self, column: int) -> npt.NDArray[Any]:
         """The codes or values of the cells of a column that are not missing, row by row."""
         cells = self.table[:, column]
         return cells if self.gone is None else cells[~self.gone[:, column]]
@@ -168,7 +168,7 @@ class Dataset:
     def _seen_states(self) -> dict[str, list[str]]:
         """Column -> the states that some row has."""
         return {
-            name: [states[code] for code in np.flatnonzero(np.bincount(self.observed(column)))]
+            name: [states[code] for code in np.flatnonzero(np.bincount(self.seen_in(column)))]
             for column, (name, states) in enumerate(
                 zip(self.names, self.schema.states, strict=True)
             )

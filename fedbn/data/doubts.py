@@ -95,7 +95,7 @@ def twin_words(dataset: Dataset) -> list[str]:
         states = [state for state in variable.states or () if state != MISSING_STATE]
         if variable.cuts is not None or len({meaning(state) for state in states}) == len(states):
             continue
-        rows = np.bincount(dataset.observed(place), minlength=len(variable.states or ()))
+        rows = np.bincount(dataset.seen_in(place), minlength=len(variable.states or ()))
         counts = dict(zip(variable.states or (), rows.tolist(), strict=True))
         said += _twins(variable.name, {state: counts[state] for state in states if counts[state]})
     return said

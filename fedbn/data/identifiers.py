@@ -86,7 +86,7 @@ def identifying_columns(
     for column, variable in enumerate(dataset.schema.variables):
         if variable.name in allowed or variable.cuts is not None:
             continue
-        rows = np.bincount(dataset.observed(column), minlength=len(variable.states or ()))
+        rows = np.bincount(dataset.seen_in(column), minlength=len(variable.states or ()))
         counts = {
             state: int(number)
             for state, number in zip(variable.states or (), rows, strict=True)

@@ -453,10 +453,10 @@ def _warn_of_constants(source: str, data: Dataset) -> None:
     if data.kind == "categorical":
         constant = np.flatnonzero(data.cardinalities == 1)
     else:
-        seen = [data.observed(column) for column in range(data.n)]
+        seen = [data.seen_in(column) for column in range(data.n)]
         constant = np.flatnonzero([cells.min() == cells.max() for cells in seen])
     for column in constant.tolist():
-        code = data.observed(column)[0]
+        code = data.seen_in(column)[0]
         value = code if data.kind == "gaussian" else data.schema.states[column][code]
         _warn(f"{source}: column {data.names[column]!r} is constant ({value!s}); it is kept")
 

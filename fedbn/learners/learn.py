@@ -76,11 +76,11 @@ def learn(
     """
     learner = learner_for(settings)
     return _measure(
-        lambda: learner.run(_completed(dataset, settings, rng, start), settings, rng, start)
+        lambda: learner.run(_without_gaps(dataset, settings, rng, start), settings, rng, start)
     )
 
 
-def _completed(
+def _without_gaps(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Dataset:
     """The table, its missing cells filled by structural EM with this learner."""
@@ -116,7 +116,7 @@ def learn_ladder(
     `learn` raises.
     """
     rungs = [replace(settings, row_weight=k) for k in settings.ladder]
-    dataset = _completed(dataset, rungs[0], rng, start)
+    dataset = _without_gaps(dataset, rungs[0], rng, start)
     search = learner_for(settings).search
     if search is None:
         return tuple(learn(dataset, rung, rng, start) for rung in rungs)
