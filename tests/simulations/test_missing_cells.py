@@ -21,6 +21,9 @@ def test_mechanisms_are_what_they_are_called() -> None:
     mnar = missing_at(table, "mnar", np.random.default_rng(1))
     assert mnar.any()
     assert (table.codes[mnar] == 0).all()
+    pair = missing_at(table, "mnar-pair", np.random.default_rng(1))
+    assert (~pair.any(axis=0)).sum() >= table.n // 2
+    assert (table.codes[pair] != 0).any()
 
 
 def test_the_target_is_a_factor_or_a_few_edges() -> None:

@@ -22,15 +22,16 @@ def within(imputed: float, complete: float) -> bool:
 
 def sections(rows: Sequence[Row]) -> list[Section]:
     """The tables of the study."""
-    repaired = [row for row in rows if row["mechanism"] != "mnar"]
-    broken = [row for row in rows if row["mechanism"] == "mnar"]
+    repaired = [row for row in rows if not row["mechanism"].startswith("mnar")]
+    broken = [row for row in rows if row["mechanism"].startswith("mnar")]
     found = [
         _distances("Missing completely at random, and at random", repaired),
         _distances(
             "Missing because of what they are",
             broken,
-            "Half of the cells with a column's first state are missing, in half of the columns: "
-            "imputing cannot know it, and is not meant for it.",
+            "mnar: half of the cells with a column's first state, in half of the columns. mnar-pair: "
+            "half of those in rows in which the column and another one both have, or both lack, "
+            "their first states. Imputing is not meant for either.",
         ),
     ]
     return [section for section in found if section.rows]

@@ -39,6 +39,8 @@ def missing_at(table: Dataset, mechanism: str, rng: np.random.Generator) -> Bool
     mar : half of the columns are complete; in each of the others a quarter of the cells are missing
         where one of the complete columns, drawn for it, has its first state.
     mnar : in half of the columns, half of the cells that have the column's first state.
+    mnar-pair : in each of half of the columns, half of the cells of the rows in which it and one
+        other column, drawn for it, both have or both lack their first states.
     """
     drawn = rng.random(table.table.shape)
     if mechanism.startswith("mcar-"):
@@ -47,9 +49,12 @@ def missing_at(table: Dataset, mechanism: str, rng: np.random.Generator) -> Bool
     order = rng.permutation(table.n)
     complete, others = np.split(order, [table.n // 2])
     for column in others:
-        driver = rng.choice(complete) if mechanism == "mar" else column
+        driver = column if mechanism == "mnar" else rng.choice(complete)
         share = 0.25 if mechanism == "mar" else 0.5
-        gone[:, column] = (drawn[:, column] < share) & (table.codes[:, driver] == 0)
+        where = table.codes[:, driver] == 0
+        if mechanism == "mnar-pair":
+            where = where == (table.codes[:, column] == 0)
+        gone[:, column] = (drawn[:, column] < share) & where
     return gone
 
 
@@ -82,7 +87,9 @@ def run_case(case: Case) -> Row:
 
 def _as_state(table: Dataset, gone: Bools) -> Dataset:
     """The table with missing cells as a state of their own."""
-    names = zip(table.names, table.schema.states, gone.any(axis=0), strict=True)
+    names = zip(
+        table.names, table.schema.states, [bool(column.any()) for column in gone.T], strict=True
+    )
     schema = Schema.categorical(
         {name: (*states, MISSING_STATE) if some else states for name, states, some in names}
     )
