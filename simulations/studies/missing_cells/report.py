@@ -29,7 +29,7 @@ def sections(rows: Sequence[Row]) -> list[Section]:
         _distances(
             "Missing because of what they are",
             broken,
-            "mnar: half of the cells with a column's first state, in half of the columns. mnar-pair: "
+            "mnar: half of the cells with a column's first state, in half of the columns. By pair: "
             "half of those in rows in which the column and another one both have, or both lack, "
             "their first states. Imputing is not meant for either.",
         ),
