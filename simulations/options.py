@@ -151,8 +151,7 @@ def learning_settings(*, local: bool) -> list[tuple[str, Setting]]:
         *((LEARNING, each) for each in settings_of(LearnerSettings) if local or not each.local),
         *(
             (f"Of the {of}", replace(each, key=key, flags=()))
-            for of, key, each in plugin_settings()
-            if of.startswith("learner ")
+            for of, key, each in plugin_settings("learner")
         ),
     ]
 
@@ -202,8 +201,7 @@ def simulation_settings() -> list[tuple[str, Setting]]:
         *(("Consensus", rounds[key]) for key in ("rounds-limit", "parameters")),
         *(
             (f"Of the {of}", replace(each, key=key, flags=()))
-            for of, key, each in plugin_settings()
-            if of.startswith("fusion ")
+            for of, key, each in plugin_settings("fusion")
         ),
         *(("Run", own[key]) for key in ("engine", "processes", "seed")),
         *(("Run", each) for each in settings_of(OutputSettings) if each.key == "resume"),

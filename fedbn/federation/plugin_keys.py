@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fedbn.errors import ConfigError
-from fedbn.federation.fusions import FUSIONS, require_fusion
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.learners import LEARNERS, LearnerSettings, learner_for
 from fedbn.own_settings import own_settings, own_texts, own_values, with_own
@@ -33,22 +32,25 @@ class _Kind:
     base: type[Settings]
 
 
-_KINDS = (
-    _Kind(LEARNERS, "learner", "learner-settings", LearnerSettings),
-    _Kind(FUSIONS, "fusion", "fusion-settings", ConsensusSettings),
-)
+def _kinds() -> Iterator[_Kind]:
+    """All kinds; the second loads fusion and consensus, which a learning site has no use for."""
+    yield _Kind(LEARNERS, "learner", "learner-settings", LearnerSettings)
+    from fedbn.federation.fusions import FUSIONS
+
+    yield _Kind(FUSIONS, "fusion", "fusion-settings", ConsensusSettings)
 
 
-def plugin_settings() -> Iterator[tuple[str, str, Setting]]:
-    """(what it is of, key, setting) of every setting that a plug-in has of its own.
+def plugin_settings(of: str) -> Iterator[tuple[str, str, Setting]]:
+    """(what it is of, key, setting) of every setting that plug-ins of a kind have of their own.
 
-    Loads all installed plug-ins; raises PluginError for one that cannot be loaded.
+    The kinds are `learner` and `fusion`. Loads all that are installed; raises PluginError for one
+    that cannot be loaded.
     """
-    for kind in _KINDS:
-        for name in kind.registry.names():
-            if not kind.registry.is_own(name):
-                for each in own_settings(kind.registry[name].own, kind.base):
-                    yield f"{kind.registry.kind} {name}", f"{name}-{each.key}", each
+    kind = next(kind for kind in _kinds() if kind.key == of)
+    for name in kind.registry.names():
+        if not kind.registry.is_own(name):
+            for each in own_settings(kind.registry[name].own, kind.base):
+                yield f"{kind.registry.kind} {name}", f"{name}-{each.key}", each
 
 
 def with_plugin_settings(said: Said, known: Collection[str]) -> Said:
@@ -90,6 +92,10 @@ def with_all_own(experiment: Experiment) -> Experiment:
         of = LEARNERS.describe(learner.learner)
         whole = with_own(learner, chosen.own, LearnerSettings, learner.own, of)
         changes["learner_settings"] = own_texts(own_values(whole, LearnerSettings))
+    if rule.fusion == ConsensusSettings.fusion and not rule.own:
+        return experiment.change(**changes) if changes else experiment
+    from fedbn.federation.fusions import FUSIONS, require_fusion
+
     fusion = require_fusion(rule)
     if fusion.own is not ConsensusSettings:
         told = with_own(
@@ -101,7 +107,7 @@ def with_all_own(experiment: Experiment) -> Experiment:
 
 def _plugin_of(key: str) -> tuple[_Kind, str] | None:
     """The plug-in whose setting this is, the longest name first."""
-    for kind in _KINDS:
+    for kind in _kinds():
         for name in sorted(kind.registry.names(), key=len, reverse=True):
             if key.startswith(f"{name}-") and not kind.registry.is_own(name):
                 return kind, name

@@ -7,6 +7,7 @@ from pathlib import Path
 
 HEAVY = {
     "cryptography",
+    "fedbn.federation.fusions",
     "flwr",
     "matplotlib",
     "networkx",
