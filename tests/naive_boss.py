@@ -23,8 +23,12 @@ class NaiveBoss:
             for x in range(self.score.n)
             if x != y and not (self.forbidden[x, y] and self.forbidden[y, x])
         ]
-        free.sort(key=lambda x: (-self.score.local_score(y, [x]), x))
+        free.sort(key=lambda x: (-self.gain(min(x, y), max(x, y)), x))
         return set(free[:number])
+
+    def gain(self, y: int, x: int) -> float:
+        """What x gains as the only neighbour of y, which is what y gains as that of x."""
+        return self.score.local_score(y, [x]) - self.score.local_score(y, [])
 
     def may_be_parent(self, x: int, y: int) -> bool:
         near = x in self.near[y] or y in self.near[x] or self.required[x, y] or self.required[y, x]

@@ -181,7 +181,8 @@ void bind_gaussian(nb::module_& m) {
                   require(!has_parent.data()[f * n + node], "a node must not be its own parent");
               return to_numpy(unlocked([&] {
                   const auto copy = [](const auto& array, std::size_t size) { return std::vector(array.data(), array.data() + size); };
-                  GaussianScore gaussian(copy(gram, gram.size()), copy(constant, n + 1), copy(exponent, n + 1));
+                  GaussianScore gaussian(CrossProducts(copy(gram, gram.size()), int(n)), copy(constant, n + 1),
+                                         copy(exponent, n + 1));
                   std::vector<double> costs(sets);
                   std::vector<int> parents;
                   for (std::size_t f = 0; f < sets; ++f) {

@@ -163,7 +163,7 @@ JointValues joint_values(const JointScore& score, const SetRanks& sets, std::spa
     JointValues out{std::vector<double>(wanted.size()), std::vector<std::int32_t>(wanted.size())};
     std::vector<int> members(size);
     if (score.kind == JointKind::gaussian) {
-        GaussianScore gaussian(score.gram, score.constant, score.exponent);
+        GaussianScore gaussian(CrossProducts(score.gram, score.n()), score.constant, score.exponent);
         for (std::size_t a = 0; a < wanted.size(); ++a) {
             if (a % 64 == 0) notice_interrupt();
             sets.unrank(wanted[a], score.n(), members);

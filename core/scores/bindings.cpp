@@ -130,28 +130,55 @@ void bind_discrete(nb::module_& m) {
 using Matrix = Array<double, 2>;
 using Vector = Array<double, 1>;
 
-void make_gaussian(GaussianScore* self, const Matrix& gram, const Vector& constant, const Vector& exponent) {
-    const std::size_t n = gram.shape(0);
-    require(gram.shape(1) == n && constant.shape(0) == n + 1 && exponent.shape(0) == n + 1,
-            "gram must be [n, n], constant and exponent [n + 1]");
-    require_finite({gram.data(), gram.size()}, "gram");
+std::vector<double> copy_of(const auto& array) { return {array.data(), array.data() + array.size()}; }
+
+void require_sizes(const Matrix& values, const Vector& constant, const Vector& exponent, const char* name) {
+    const std::size_t n = values.shape(0);
+    require(constant.shape(0) == n + 1 && exponent.shape(0) == n + 1, "constant and exponent must be [n + 1]");
+    require_finite({values.data(), values.size()}, name);
     require_finite(span_of(constant), "constant");
     require_finite(span_of(exponent), "exponent");
-    const auto copy = [](const auto& array) { return std::vector(array.data(), array.data() + array.size()); };
-    new (self) GaussianScore(copy(gram), copy(constant), copy(exponent));
+}
+
+void make_gaussian(GaussianScore* self, const Matrix& gram, const Vector& constant, const Vector& exponent) {
+    require(gram.shape(1) == gram.shape(0), "gram must be [n, n]");
+    require_sizes(gram, constant, exponent, "gram");
+    new (self) GaussianScore(CrossProducts(copy_of(gram), int(gram.shape(0))), copy_of(constant), copy_of(exponent));
+}
+
+/// columns: [n, rows], centred.
+GaussianScore gaussian_of_rows(const Matrix& columns, const Vector& constant, const Vector& exponent) {
+    require(columns.shape(1) > 0, "there must be a row");
+    require_sizes(columns, constant, exponent, "columns");
+    const int n = int(columns.shape(0)), rows = int(columns.shape(1));
+    return {CrossProducts(copy_of(columns), n, rows), copy_of(constant), copy_of(exponent)};
+}
+
+auto matrix_of(const CrossProducts& gram) {
+    const std::size_t n = gram.n();
+    std::vector<double> entries;
+    entries.reserve(n * n);
+    for (int u = 0; u < gram.n(); ++u)
+        for (int v = 0; v < gram.n(); ++v) entries.push_back(gram(u, v));
+    return to_numpy(std::move(entries), {n, n});
 }
 
 nb::tuple state_of(const GaussianScore& s) {
-    const std::size_t n = s.n();
-    return nb::make_tuple(to_numpy(std::vector(s.gram().begin(), s.gram().end()), {n, n}),
-                          to_numpy(s.constant()), to_numpy(s.exponent()));
+    const auto values = s.gram().values();
+    const std::size_t n = s.n(), rows = s.gram().rows();
+    return nb::make_tuple(to_numpy(std::vector(values.begin(), values.end()), {n, rows ? rows : n}),
+                          to_numpy(s.constant()), to_numpy(s.exponent()), rows > 0);
 }
 
 void bind_gaussian(nb::module_& m) {
     nb::class_<GaussianScore, Score>(m, "GaussianScore")
         .def("__init__", make_gaussian, "gram"_a.noconvert(), "constant"_a.noconvert(), "exponent"_a.noconvert(),
              "J(A) = constant[|A|] - exponent[|A|] ln det gram[A, A].")
-        .def_prop_ro("gram", [](const GaussianScore& s) { return nb::object(state_of(s)[0]); })
+        .def_static("of_rows", &gaussian_of_rows, "columns"_a.noconvert(), "constant"_a.noconvert(),
+                    "exponent"_a.noconvert(),
+                    "The same of the cross products of centred columns [n, rows], divided by the number of rows; "
+                    "each is computed when it is asked for.")
+        .def_prop_ro("gram", [](const GaussianScore& s) { return matrix_of(s.gram()); }, nb::rv_policy::automatic)
         .def_prop_ro("constant", [](const GaussianScore& s) { return to_numpy(s.constant()); }, nb::rv_policy::automatic)
         .def_prop_ro("exponent", [](const GaussianScore& s) { return to_numpy(s.exponent()); }, nb::rv_policy::automatic)
         .def(
@@ -162,8 +189,12 @@ void bind_gaussian(nb::module_& m) {
             },
             "nodes"_a)
         .def("__getstate__", [](const GaussianScore& s) { return state_of(s); })
-        .def("__setstate__", [](GaussianScore& s, std::tuple<Matrix, Vector, Vector> state) {
-            make_gaussian(&s, std::get<0>(state), std::get<1>(state), std::get<2>(state));
+        .def("__setstate__", [](GaussianScore& s, std::tuple<Matrix, Vector, Vector, bool> state) {
+            const auto& [values, constant, exponent, is_of_rows] = state;
+            if (is_of_rows)
+                new (&s) GaussianScore(gaussian_of_rows(values, constant, exponent));
+            else
+                make_gaussian(&s, values, constant, exponent);
         }, "state"_a.noconvert());
 }
 

@@ -9,9 +9,9 @@
 namespace fedbn {
 
 Factor::Factor(int n)
-    : n_(n), rows_((n_ + 1) * (n_ + 1)), inverse_(n_ + 1), log_det_(n_ + 2), determined_(n_ + 2) {}
+    : inverse_(n + 1), log_det_(n + 2), determined_(n + 2) {}
 
-double Factor::factorise(std::span<const double> gram, std::span<const int> members) {
+double Factor::factorise(const CrossProducts& gram, std::span<const int> members) {
     const auto differ = std::ranges::mismatch(members_, members).in1;
     if (differ - members_.begin() < std::ptrdiff_t(members.size()))
         members_.erase(differ, members_.end());
@@ -19,14 +19,15 @@ double Factor::factorise(std::span<const double> gram, std::span<const int> memb
     return log_det_[members.size()];
 }
 
-void Factor::add_row(std::span<const double> gram, int member) {
+void Factor::add_row(const CrossProducts& gram, int member) {
     const std::size_t a = members_.size();
-    const double own = gram[member * n_ + member];
-    double* const row = &rows_[a * (n_ + 1)];
+    const double own = gram(member, member);
+    if (rows_.size() < start_of(a + 1)) rows_.resize(start_of(a + 1));
+    double* const row = &rows_[start_of(a)];
     double left = own;
     for (std::size_t b = 0; b < a; ++b) {
-        const double* const earlier = &rows_[b * (n_ + 1)];
-        double rest = gram[member * n_ + members_[b]];
+        const double* const earlier = &rows_[start_of(b)];
+        double rest = gram(member, members_[b]);
         for (std::size_t c = 0; c < b; ++c) rest -= row[c] * earlier[c];
         rest *= inverse_[b];
         row[b] = rest;
@@ -39,7 +40,7 @@ void Factor::add_row(std::span<const double> gram, int member) {
     members_.push_back(member);
 }
 
-GaussianScore::GaussianScore(std::vector<double> gram, std::vector<double> constant, std::vector<double> exponent)
+GaussianScore::GaussianScore(CrossProducts gram, std::vector<double> constant, std::vector<double> exponent)
     : gram_(std::move(gram)),
       constant_(std::move(constant)),
       exponent_(std::move(exponent)),
@@ -47,11 +48,8 @@ GaussianScore::GaussianScore(std::vector<double> gram, std::vector<double> const
       columns_(std::size_t(n() + 1) * kTogether) {}
 
 GaussianScore GaussianScore::over(std::span<const int> nodes) const {
-    std::vector<double> part;
-    for (int u : nodes)
-        for (int v : nodes) part.push_back(gram(u, v));
     const auto sizes = std::ptrdiff_t(nodes.size()) + 1;
-    return {std::move(part), {constant_.begin(), constant_.begin() + sizes},
+    return {gram_.over(nodes), {constant_.begin(), constant_.begin() + sizes},
             {exponent_.begin(), exponent_.begin() + sizes}};
 }
 
@@ -90,7 +88,7 @@ void GaussianScore::local_with(int y, std::span<const int> parents, std::span<co
     for (std::size_t i = 0; i < xs.size(); ++i) {
         const std::size_t lane = i % kTogether;
         if (lane == 0) solve_columns(xs.subspan(i));
-        const double own = gram(xs[i], xs[i]), least = std::max(kRelativeFloor * own, kAbsoluteFloor);
+        const double own = gram_(xs[i], xs[i]), least = std::max(kRelativeFloor * own, kAbsoluteFloor);
         const auto square = [&](std::size_t a) { return columns_[a * kTogether + lane] * columns_[a * kTogether + lane]; };
         double rest = own;
         for (std::size_t a = 0; a < k; ++a) rest -= square(a);
@@ -121,7 +119,7 @@ void GaussianScore::solve_columns(std::span<const int> xs) {
     for (int lane = 0; lane < kTogether; ++lane) ends[lane] = xs[std::min<std::size_t>(lane, xs.size() - 1)];
     for (std::size_t a = 0; a < members_.size(); ++a) {
         double* const column = &columns_[a * kTogether];
-        for (int lane = 0; lane < kTogether; ++lane) column[lane] = gram(members_[a], ends[lane]);
+        for (int lane = 0; lane < kTogether; ++lane) column[lane] = gram_(members_[a], ends[lane]);
         for (std::size_t b = 0; b < a; ++b) {
             const double entry = factor_.entry(a, b);
             const double* const earlier = &columns_[b * kTogether];

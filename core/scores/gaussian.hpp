@@ -5,6 +5,7 @@
 // such a set is that of its members in ascending order.
 #pragma once
 
+#include "scores/cross_products.hpp"
 #include "scores/score.hpp"
 
 namespace fedbn {
@@ -20,27 +21,28 @@ public:
 
     /// Make the factor that of gram[members, members]; returns ln det. A row depends on its member
     /// and those before it alone, so the rows that both factors begin with are kept.
-    double factorise(std::span<const double> gram, std::span<const int> members);
+    double factorise(const CrossProducts& gram, std::span<const int> members);
     /// ln det over the first k members.
     double log_det(std::size_t k) const { return log_det_[k]; }
     /// Whether one of the first k members is nearly determined by those before it.
     bool determined(std::size_t k) const { return determined_[k]; }
-    double entry(std::size_t a, std::size_t b) const { return rows_[a * (n_ + 1) + b]; }
+    double entry(std::size_t a, std::size_t b) const { return rows_[start_of(a) + b]; }
     double inverse(std::size_t a) const { return inverse_[a]; }  // 1 / the diagonal
 
 private:
-    void add_row(std::span<const double> gram, int member);
+    static std::size_t start_of(std::size_t a) { return a * (a + 1) / 2; }
+    void add_row(const CrossProducts& gram, int member);
 
-    std::size_t n_;
-    std::vector<double> rows_, inverse_, log_det_;
+    std::vector<double> rows_;  // of the triangle, one after the other
+    std::vector<double> inverse_, log_det_;
     std::vector<char> determined_;
     std::vector<int> members_;
 };
 
 class GaussianScore : public Score {
 public:
-    /// gram: n rows of n; constant, exponent: by size of the set, 0 to n.
-    GaussianScore(std::vector<double> gram, std::vector<double> constant, std::vector<double> exponent);
+    /// constant, exponent: by size of the set, 0 to n.
+    GaussianScore(CrossProducts gram, std::vector<double> constant, std::vector<double> exponent);
 
     ScoreKind kind() const override { return ScoreKind::gaussian; }
     int n() const override { return static_cast<int>(constant_.size()) - 1; }
@@ -52,8 +54,7 @@ public:
     int emptied() const override { return 0; }
 
     GaussianScore over(std::span<const int> nodes) const;
-    std::span<const double> gram() const { return gram_; }
-    double gram(int u, int v) const { return gram_[std::size_t(u) * n() + v]; }
+    const CrossProducts& gram() const { return gram_; }
     const std::vector<double>& constant() const { return constant_; }
     const std::vector<double>& exponent() const { return exponent_; }
 
@@ -65,7 +66,8 @@ private:
     double pair_in_order(int y, std::span<const int> parents, int x);
     void solve_columns(std::span<const int> xs);
 
-    std::vector<double> gram_, constant_, exponent_;
+    CrossProducts gram_;
+    std::vector<double> constant_, exponent_;
     Factor factor_;
     std::vector<double> columns_;  // [n + 1, kTogether]: L⁻¹ gram[members, x]
     std::vector<int> members_, ordered_;

@@ -9,30 +9,57 @@ Boss::Boss(Score& score, std::vector<int> order, BossRules rules)
     for (int place = 0; place < n(); ++place) rank_[order_[place]] = place;
 }
 
-/// Of the others those that gain most as the only neighbour of y, of equal ones the first; ascending.
-std::vector<int> Boss::most_gaining(int y, std::vector<int> others) {
-    if (std::ssize(others) <= rules_.candidates) return others;
-    met_candidates_ = true;
-    std::vector<double> scores(others.size());
-    score_.local_with(y, {}, others, scores);
-    std::vector<std::pair<double, int>> ranked;
-    for (std::size_t i = 0; i < others.size(); ++i) ranked.emplace_back(-scores[i], others[i]);
-    std::ranges::nth_element(ranked, ranked.begin() + rules_.candidates);
-    others.clear();
-    for (int i = 0; i < rules_.candidates; ++i) others.push_back(ranked[i].second);
-    return others;
+/// For each node those that gain most as its only neighbour, of equal ones the first; a gain is the same for both.
+std::vector<std::vector<int>> Boss::candidates_of_all(const NodeSets& barred) {
+    using Gain = std::pair<double, int>;
+    const auto is_better = [](const Gain& l, const Gain& r) {
+        return l.first != r.first ? l.first > r.first : l.second < r.second;
+    };
+    std::vector<std::vector<Gain>> best(n());  // heaps, the worst on top
+    const auto offer = [&](int v, Gain gain) {
+        auto& heap = best[v];
+        if (std::ssize(heap) == rules_.candidates) {
+            met_candidates_ = true;
+            if (heap.empty() || !is_better(gain, heap[0])) return;
+            std::ranges::pop_heap(heap, is_better);
+            heap.pop_back();
+        }
+        heap.push_back(gain);
+        std::ranges::push_heap(heap, is_better);
+    };
+    std::vector<int> others;
+    std::vector<double> scores;
+    for (int y = 0; y < n(); ++y) {
+        notice_interrupt();
+        list(AllBelow{n()} - barred[y] - AllBelow{y + 1}, others);
+        scores.resize(others.size());
+        if (!others.empty()) score_.local_with(y, {}, others, scores);
+        const double here = score_.local(y, {});
+        for (std::size_t i = 0; i < others.size(); ++i) {
+            offer(y, {scores[i] - here, others[i]});
+            offer(others[i], {scores[i] - here, y});
+        }
+    }
+    std::vector<std::vector<int>> chosen(n());
+    for (int y = 0; y < n(); ++y)
+        for (auto [gain, x] : best[y]) chosen[y].push_back(x);
+    return chosen;
 }
 
 /// Two nodes are neighbours where one is a candidate of the other, or a required parent.
 void Boss::choose_neighbours() {
     const auto& [forbidden, required] = rules_.knowledge;
-    const auto not_caused = forbidden.transposed();
-    neighbours_.resize(n());
-    std::vector<int> others;
+    NodeSets barred = forbidden.transposed();
+    for (int y = 0; y < n(); ++y) barred[y] &= forbidden[y];
+    if (rules_.candidates < n() - 1) {
+        neighbours_ = candidates_of_all(barred);
+    } else {
+        neighbours_.resize(n());
+        for (int y = 0; y < n(); ++y) list(AllBelow{n()} - barred[y] - y, neighbours_[y]);
+    }
+    const auto chosen = neighbours_;
     for (int y = 0; y < n(); ++y) {
-        notice_interrupt();
-        list(AllBelow{n()} - (forbidden[y] & not_caused[y]) - y, others);
-        for (int x : most_gaining(y, others)) neighbours_[y].push_back(x), neighbours_[x].push_back(y);
+        for (int x : chosen[y]) neighbours_[x].push_back(y);
         for (int x : members(required[y])) neighbours_[y].push_back(x), neighbours_[x].push_back(y);
     }
     for (auto& of_y : neighbours_) {

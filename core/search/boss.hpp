@@ -40,7 +40,7 @@ private:
 
     int n() const { return int(order_.size()); }
     void choose_neighbours();
-    std::vector<int> most_gaining(int y, std::vector<int> others);
+    std::vector<std::vector<int>> candidates_of_all(const NodeSets& barred);
     void begin();
     void follow(int y);
     void begin_anew_when_full();

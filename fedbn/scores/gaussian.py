@@ -11,6 +11,9 @@ A row weight k multiplies N and the cross products, as if every row were there k
 
 A column that others determine exactly keeps 10^-12 of its variance, so scores stay finite; which
 one it is follows the order of the names, so equivalent structures still score the same.
+
+BIC and AIC of more than `WIDEST_MATRIX` columns hold the rows and compute a cross product when it
+is asked for: their memory is linear in the table.
 """
 
 from __future__ import annotations
@@ -42,6 +45,9 @@ __all__ = [
     "rounding",
 ]
 
+WIDEST_MATRIX = 4096
+"""Columns up to which BIC and AIC hold the matrix of cross products, and not the rows."""
+
 MIN_PIVOT = 1e-10  # of a column's variance: what the others must leave of it
 ABSOLUTE_VARIANCE = 1e-300
 
@@ -61,6 +67,9 @@ def gaussian_ladder(
 ) -> tuple[TabulatedScore, ...]:
     """Gaussian BIC or AIC for each row weight; the rows are read once."""
     require_kind(dataset, "gaussian", f"gaussian-{criterion}")
+    if dataset.n > WIDEST_MATRIX:
+        columns = np.ascontiguousarray(_centred(dataset).T)
+        return tuple(_of_rows(dataset, columns, criterion, k) for k in row_weights)
     covariance, rows = _scatter(dataset) / dataset.n_rows, dataset.n_rows
     return tuple(
         gaussian_from_covariance(
@@ -97,7 +106,7 @@ def gaussian_from_covariance(
     >>> round(score.local_score(1, [0]) - score.local_score(1, []), 4)
     12.0815
     """
-    from fedbn._core.scores import GaussianScore, logarithm
+    from fedbn._core.scores import GaussianScore
 
     n = len(names)
     matrix = np.array(covariance, dtype=np.float64)
@@ -110,17 +119,41 @@ def gaussian_from_covariance(
         raise DataError("a covariance must be symmetric")
     if list(names) != sorted(names):
         raise DataError("the variables of a covariance must be sorted by name")
+    constant, exponent, penalty = _by_size(n, rows, criterion, row_weight)
+    core = GaussianScore((matrix + matrix.T) / 2.0, constant, exponent)
+    label = label_with(f"gaussian-{criterion}", row_weight)
+    return TabulatedScore(tuple(names), label, core, rows, float(row_weight), penalty)
+
+
+def _of_rows(
+    dataset: Dataset,
+    columns: NDArray[np.float64],
+    criterion: Literal["bic", "aic"],
+    row_weight: float,
+) -> TabulatedScore:
+    """Gaussian BIC or AIC from the centred columns [n, rows]."""
+    from fedbn._core.scores import GaussianScore
+
+    rows = dataset.n_rows
+    constant, exponent, penalty = _by_size(dataset.n, rows, criterion, row_weight)
+    core = GaussianScore.of_rows(columns, constant, exponent)
+    label = label_with(f"gaussian-{criterion}", row_weight)
+    return TabulatedScore(dataset.names, label, core, rows, float(row_weight), penalty)
+
+
+def _by_size(
+    n: int, rows: int, criterion: Literal["bic", "aic"], row_weight: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Constant and exponent of J by the size of the set, and the penalty of a parent."""
+    from fedbn._core.scores import logarithm
+
     require_row_weight(row_weight)
     counted = row_weight * rows
     penalty = 0.5 * logarithm(counted) if criterion == "bic" else 1.0
     size = np.arange(n + 1, dtype=np.float64)
     constant = -0.5 * counted * (1.0 + logarithm(2.0 * math.pi)) * size
     constant -= penalty * size * (size - 1.0) / 2.0
-    exponent = np.full(n + 1, 0.5 * counted)
-    gram = (matrix + matrix.T) / 2.0
-    core = GaussianScore(gram, constant, exponent)
-    label = label_with(f"gaussian-{criterion}", row_weight)
-    return TabulatedScore(tuple(names), label, core, rows, float(row_weight), penalty)
+    return constant, np.full(n + 1, 0.5 * counted), penalty
 
 
 def bge(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
@@ -203,7 +236,13 @@ def rounding(score: TabulatedScore) -> float:
 
 def _scatter(dataset: Dataset) -> NDArray[np.float64]:
     """Σ (x - mean)(x - mean)ᵀ, symmetric to the last bit."""
-    centred = dataset.values - dataset.values.mean(axis=0)
-    centred[:, np.ptp(dataset.values, axis=0) == 0.0] = 0.0  # else rounding of the mean stays
+    centred = _centred(dataset)
     scatter: NDArray[np.float64] = centred.T @ centred
     return (scatter + scatter.T) / 2.0
+
+
+def _centred(dataset: Dataset) -> NDArray[np.float64]:
+    """The columns less their means."""
+    centred: NDArray[np.float64] = dataset.values - dataset.values.mean(axis=0)
+    centred[:, np.ptp(dataset.values, axis=0) == 0.0] = 0.0  # else rounding of the mean stays
+    return centred

@@ -156,6 +156,11 @@ class Case:
             "exponent": floats(self.rng.uniform(0.5, 2.0, self.n + 1)),
         }
 
+    def gaussian_rows(self) -> dict[str, Argument]:
+        parts = self.gaussian_parts()
+        del parts["gram"]
+        return {"columns": floats(self.rng.normal(size=(self.n, 9))), **parts}
+
     def gaussian(self) -> Any:
         return scores.GaussianScore(*(part.value for part in self.gaussian_parts().values()))
 
@@ -491,7 +496,7 @@ def _revived(kind: type, of: Any) -> Call:
         return copy.deepcopy(fresh)
 
     roles = {
-        scores.GaussianScore: ("square", "floats", "floats"),
+        scores.GaussianScore: ("square", "floats", "floats", "any"),
         scores.DiscreteScore: ("any", "codes", "arities", "rungs", "memory", "any", "distinct"),
     }
     state = of.__getstate__()
@@ -518,6 +523,7 @@ enter_all(
         "GaussianScore.over": lambda c: Call(
             c.gaussian().over, {"nodes": c.some_nodes()}
         ),
+        "GaussianScore.of_rows": lambda c: Call(scores.GaussianScore.of_rows, c.gaussian_rows()),
         "GaussianScore.__init__": lambda c: Call(scores.GaussianScore, c.gaussian_parts()),
     },
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -188,6 +189,29 @@ def test_gaussian_bits_do_not_depend_on_what_was_asked_before(seed: int, name: s
         for x, found in zip(others[k:], together, strict=True):
             assert make_score(name, data).core.local_with(y, parents, [x]).tolist() == [found]
             assert found == pytest.approx(used.local_score(y, [*parents, x]), rel=1e-9, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", ["gaussian-bic", "gaussian-aic"])
+@pytest.mark.parametrize("rows", [1, 3, 30])
+def test_a_score_that_holds_the_rows_is_that_of_the_matrix(
+    name: str, rows: int, monkeypatch
+) -> None:
+    data, rng = gaussian(rows, 9, 5), np.random.default_rng(rows)
+    of_matrix = make_score(name, data, row_weight=2.5)
+    monkeypatch.setattr("fedbn.scores.gaussian.WIDEST_MATRIX", 0)
+    of_rows = make_score(name, data, row_weight=2.5)
+    assert (of_rows.label, of_rows.parameter) == (of_matrix.label, of_matrix.parameter)
+    assert np.array_equal(of_rows.core.gram, of_rows.core.gram.T)
+    assert of_rows.core.gram == pytest.approx(of_matrix.core.gram, rel=1e-9, abs=1e-12)
+    again = pickle.loads(pickle.dumps(of_rows.core))
+    for _ in range(20 if rows > 9 else 0):
+        y, *others = rng.permutation(9).tolist()
+        parents = others[: int(rng.integers(5))]
+        value = of_rows.local_score(y, parents)
+        assert value == pytest.approx(of_matrix.local_score(y, parents), rel=1e-9)
+        assert value == again.local(y, sorted(parents))
+        part = of_rows.over(np.array([y, *sorted(parents)]))
+        assert value == part.local_score(0, range(1, 1 + len(parents)))
 
 
 @pytest.mark.parametrize("name", ["gaussian-bic", "gaussian-aic", "bge"])
