@@ -1,5 +1,6 @@
 #include "consensus/states.hpp"
 
+#include <tuple>
 #include <unordered_map>
 
 #include "arguments.hpp"
@@ -177,10 +178,11 @@ void reverse_covered(NodeSets& pa, std::span<const std::int64_t> margins) {
         notice_interrupt();
         std::int64_t least = 0;
         int best_x = -1, best_y = -1;
-        for (int x = 0; x < n; ++x)
-            for (int y = 0; y < n; ++y) {
+        for (int y = 0; y < n; ++y)
+            for (int x : members(pa[y])) {
                 const auto margin = margins[std::size_t(x) * n + y];
-                if (margin < least && pa[y].has(x) && equal(pa[y] - x, pa[x])) least = margin, best_x = x, best_y = y;
+                if (margin >= 0 || std::tuple(margin, x, y) > std::tuple(least, best_x, best_y)) continue;
+                if (equal(pa[y] - x, pa[x])) least = margin, best_x = x, best_y = y;
             }
         if (best_x < 0) return;
         pa[best_y].erase(best_x);

@@ -68,7 +68,7 @@ def gaussian_ladder(
     """Gaussian BIC or AIC for each row weight; the rows are read once."""
     require_kind(dataset, "gaussian", f"gaussian-{criterion}")
     if dataset.n > WIDEST_MATRIX:
-        columns = np.ascontiguousarray(_centred(dataset).T)
+        columns = np.ascontiguousarray(_centred_columns(dataset).T)
         return tuple(_of_rows(dataset, columns, criterion, k) for k in row_weights)
     covariance, rows = _scatter(dataset) / dataset.n_rows, dataset.n_rows
     return tuple(
@@ -236,12 +236,12 @@ def rounding(score: TabulatedScore) -> float:
 
 def _scatter(dataset: Dataset) -> NDArray[np.float64]:
     """Σ (x - mean)(x - mean)ᵀ, symmetric to the last bit."""
-    centred = _centred(dataset)
+    centred = _centred_columns(dataset)
     scatter: NDArray[np.float64] = centred.T @ centred
     return (scatter + scatter.T) / 2.0
 
 
-def _centred(dataset: Dataset) -> NDArray[np.float64]:
+def _centred_columns(dataset: Dataset) -> NDArray[np.float64]:
     """The columns less their means."""
     centred: NDArray[np.float64] = dataset.values - dataset.values.mean(axis=0)
     centred[:, np.ptp(dataset.values, axis=0) == 0.0] = 0.0  # else rounding of the mean stays

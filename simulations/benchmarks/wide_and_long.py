@@ -44,7 +44,7 @@ class Shape:
     states: int
     learner: str
 
-    def made(self, rng: np.random.Generator) -> Dataset:
+    def draw(self, rng: np.random.Generator) -> Dataset:
         """A table of this shape."""
         values = (categories if self.states else numbers)(self, rng)
         names = [f"X{i:05d}" for i in rng.permutation(self.columns)]
@@ -99,7 +99,7 @@ SHAPES = {
 def measure(name: str, candidates: int, drawn: int) -> dict[str, float | int | str]:
     """What learning one of the tables takes; memory is that of the whole process, the table too."""
     shape = SHAPES[name]
-    data = shape.made(np.random.default_rng(drawn))
+    data = shape.draw(np.random.default_rng(drawn))
     before = peak()
     settings = LearnerSettings(
         learner=shape.learner,
