@@ -33,7 +33,7 @@ include_patterns = [
     "deploy/README.md",
     "docs/**",
     "examples/plugin/README.md",
-    "simulations/*/README.md",
+    "simulations/**/README.md",
 ]
 exclude_patterns = [".*", "build", "results", "docs/site", "docs/templates"]
 suppress_warnings = ["ref.python"]  # annotations name `Answer`, of which there are two

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(
     page
-    for pattern in ("*.md", "docs/**/*.md", "simulations/*/*.md", "core/*.md", "deploy/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "simulations/**/*.md", "core/*.md", "deploy/*.md")
     for page in ROOT.glob(pattern)
     if DOCS / "generated" not in page.parents
 )

@@ -60,4 +60,4 @@ def test_the_program_runs() -> None:
 
 
 def test_it_is_short() -> None:
-    assert len(README.splitlines()) < 150
+    assert len(README.splitlines()) <= 120
