@@ -62,6 +62,25 @@ std::vector<Dag> dags_of(const ManyBits& parents) {
     return dags;
 }
 
+NodeSets observed_of(const ManyBits& parents, const std::optional<Bits>& observed) {
+    const int n = static_cast<int>(parents.shape(1)), r = static_cast<int>(parents.shape(0));
+    NodeSets sets(r, n);
+    if (!observed) {
+        for (int i = 0; i < r; ++i) sets[i] = AllBelow{n};
+        return sets;
+    }
+    require(int(observed->shape(0)) == r, "observed nodes for each of the DAGs");
+    sets = sets_of(*observed, n);
+    for (int i = 0; i < r; ++i)
+        for (int v = 0; v < n; ++v) {
+            const std::size_t words = parents.shape(2);
+            const SetView row(parents.data() + (std::size_t(i) * n + v) * words, int(words));
+            const SetView of = std::as_const(sets)[i];
+            require(is_subset(row, of) && (of.has(v) || !any(row)), "a DAG has arcs at nodes that it does not observe");
+        }
+    return sets;
+}
+
 void notice_interrupt() {
     using Clock = std::chrono::steady_clock;
     static thread_local Clock::time_point next{};

@@ -92,6 +92,9 @@ nb::ndarray<nb::numpy, Word> to_numpy(const NodeSets& sets);
 Dag dag_of(const Bits& parents);
 /// Several DAGs over the same nodes from their parents, uint64 [r, n, W].
 std::vector<Dag> dags_of(const ManyBits& parents);
+/// The nodes that each of several DAGs is about, from rows [r, W]; all of them where nothing is given.
+/// No arc is at another node.
+NodeSets observed_of(const ManyBits& parents, const std::optional<Bits>& observed);
 
 /// Knowledge of n nodes: row y has x for x -> y.
 Knowledge knowledge_of(int n, const Bits& forbidden, const Bits& required);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -10,15 +11,21 @@ Pairs = set[tuple[int, int]]
 
 
 def naive_averaged_arcs(
-    votes: np.ndarray, above: int, total: int, forbidden: Pairs, required: Sequence[tuple[int, int]]
+    votes: np.ndarray,
+    threshold: Fraction,
+    seen: np.ndarray,
+    forbidden: Pairs,
+    required: Sequence[tuple[int, int]],
 ) -> Pairs:
-    """Arcs x -> y of the DAG: required ones, then pairs of more than `above` votes or of all."""
+    """Arcs x -> y of the DAG: required ones, then pairs of which a larger share than the threshold
+    of those who see them has voted, or all."""
     n = len(votes)
     strengths = votes + votes.T
     arcs = set(required)
     pairs = [(a, b) for a in range(n) for b in range(a + 1, n) if strengths[a, b] > 0]
-    for a, b in sorted(pairs, key=lambda pair: (-strengths[pair], pair)):
-        if not (strengths[a, b] > above or strengths[a, b] == total):
+    share = {pair: Fraction(int(strengths[pair]), int(seen[pair])) for pair in pairs}
+    for a, b in sorted(pairs, key=lambda pair: (-share[pair], pair)):
+        if share[a, b] <= threshold and share[a, b] != 1:
             continue
         for x, y in ((a, b), (b, a)):
             liked = votes[x, y] >= votes[y, x] or (y, x) in forbidden

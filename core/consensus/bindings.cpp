@@ -29,10 +29,11 @@ void require_ascending(const Numbers& cuts, std::size_t most) {
     }
 }
 
-/// Votes and their total: sums over pairs of nodes are exact.
-void require_votes(std::span<const std::int64_t> votes, std::int64_t total, std::size_t n) {
+/// Votes, and how many are possible on each pair: sums over pairs of nodes are exact.
+void require_votes(std::span<const std::int64_t> votes, const Matrix& seen, std::size_t n) {
+    require(seen.shape(0) == n && seen.shape(1) == n, "the weights of those who see a pair are [n, n]");
     require_summable(votes, n * n, "votes");
-    require_summable({&total, 1}, n * n, "the total");
+    require_summable({seen.data(), seen.size()}, n * n, "the weights of those who see a pair");
 }
 
 void require_nodes(std::initializer_list<std::int64_t> nodes, std::int64_t n) {
@@ -47,16 +48,24 @@ nb::ndarray<nb::numpy, Word> states_to_numpy(const std::vector<NodeSets>& states
 
 std::unique_ptr<Deletions> make_deletions(const ManyBits& inputs, const Numbers& weights, const Bits& fusion, int k_max,
                                           Pooling pooling, std::size_t memory, const std::optional<Bits>& forbidden,
-                                          const std::optional<Bits>& required) {
+                                          const std::optional<Bits>& required, const std::optional<Bits>& observed,
+                                          const std::optional<Numbers>& members, std::int64_t min_judges) {
     require(inputs.shape(1) == fusion.shape(0), "inputs and fusion are over the same nodes");
     require_at_least(0, k_max, "k_max");
     auto dags = inputs_of(inputs, weights);
     auto union_of_all = dag_of(fusion);
     auto known = knowledge_of(union_of_all.n(), forbidden, required);
     require(keeps(union_of_all.pa, known), "the fusion must keep the knowledge");
+    require_at_least(1, min_judges, "min_judges");
+    Deletions::Observers observers{observed_of(inputs, observed), std::vector<std::int64_t>(dags.size(), 1), min_judges};
+    if (members) {
+        require(members->shape(0) == dags.size(), "one number of members for each of the inputs");
+        require_summable(span_of(*members), members->size(), "numbers of members");
+        observers.members.assign(members->data(), members->data() + members->size());
+    }
     nb::gil_scoped_release released;
     return std::make_unique<Deletions>(std::move(dags), std::vector(weights.data(), weights.data() + weights.size()),
-                                       std::move(union_of_all), k_max, pooling, memory, std::move(known));
+                                       std::move(union_of_all), k_max, pooling, memory, std::move(known), observers);
 }
 
 nb::tuple known_of(const Deletions::Known& slot) {
@@ -84,9 +93,16 @@ void bind_deletions(nb::module_& m) {
     nb::class_<Deletions>(m, "Deletions")
         .def(nb::new_(&make_deletions), "inputs"_a.noconvert(), "weights"_a.noconvert(), "fusion"_a.noconvert(),
              "k_max"_a, "pooling"_a, "memory"_a, "forbidden"_a.noconvert() = nb::none(),
-             "required"_a.noconvert() = nb::none())
-        .def("advance", &Deletions::advance, nb::call_guard<nb::gil_scoped_release>(), "steps"_a, "patience"_a,
-             "largest"_a)
+             "required"_a.noconvert() = nb::none(), "observed"_a.noconvert() = nb::none(),
+             "members"_a.noconvert() = nb::none(), "min_judges"_a = 1)
+        .def(
+            "advance",
+            [](Deletions& d, int steps, std::int64_t patience, std::int64_t largest, std::int64_t of) {
+                require_at_least(0, of, "the weight that the largest sum is of");
+                return d.advance(steps, patience, {largest, of ? of : d.total()});
+            },
+            nb::call_guard<nb::gil_scoped_release>(), "steps"_a, "patience"_a, "largest"_a, "of"_a = 0,
+            "Up to so many deletions, of a Ψ of at most largest / of; by default of the sum of the weights.")
         .def_prop_ro("n_edges", &Deletions::n_edges, "Edges of the fusion that are not required: deletions until none is left.")
         .def_prop_ro("done", [](const Deletions& d) { return d.steps().size(); }, "Deletions so far.")
         .def(
@@ -96,11 +112,19 @@ void bind_deletions(nb::module_& m) {
                 for (const Step& step : d.steps()) {
                     std::vector<int> h;
                     list(step.h, h);
-                    steps.push_back(nb::make_tuple(step.x, step.y, h, step.psi));
+                    steps.push_back(nb::make_tuple(step.x, step.y, h, std::pair(step.psi.sum, step.psi.weight)));
                 }
                 return steps;
             },
-            "(x, y, members of H, Ψ times the sum of the weights) of every deletion.")
+            "(x, y, members of H, Ψ as sum and weight of the judges) of every deletion.")
+        .def(
+            "given",
+            [](const Deletions& d) {
+                std::vector<std::vector<int>> given(d.steps().size());
+                for (std::size_t k = 0; k < given.size(); ++k) list(d.steps()[k].s, given[k]);
+                return given;
+            },
+            "The members of S of every deletion.")
         .def(
             "lost_arcs",
             [](const Deletions& d) {
@@ -132,7 +156,7 @@ void bind_states(nb::module_& m) {
             for (std::size_t k = 0; k < count; ++k) {
                 const int x = xy.data()[2 * k], y = xy.data()[2 * k + 1];
                 require_nodes({x, y}, n);
-                steps.push_back({x, y, 0, sets[static_cast<int>(k)]});
+                steps.push_back({x, y, Ratio{}, sets[static_cast<int>(k)], NodeSet(0)});
             }
             auto dag = dag_of(fusion);
             const Knowledge known = knowledge_of(dag.n(), forbidden, required);
@@ -148,8 +172,10 @@ void bind_states(nb::module_& m) {
     m.def(
         "refusion_states",
         [](const ManyBits& inputs, const Numbers& weights, const Array<std::int32_t, 2>& arcs, const Numbers& cuts,
-           const Numbers& members, std::int64_t quorum, const Precedence* precedence) {
+           const Numbers& members, std::int64_t quorum, const Precedence* precedence,
+           const std::optional<Bits>& observed) {
             auto dags = inputs_of(inputs, weights);
+            const NodeSets about = observed_of(inputs, observed);
             const std::size_t n = inputs.shape(1);
             const int count = static_cast<int>(n);
             const Precedence start = precedence ? *precedence : Precedence(nothing_known(count), NodeSets(count, count));
@@ -168,13 +194,13 @@ void bind_states(nb::module_& m) {
             std::vector<NodeSets> states;
             {
                 nb::gil_scoped_release released;
-                states = refusion_states(std::move(dags), span_of(weights), lost, span_of(cuts), span_of(members), quorum,
-                                         start);
+                states = refusion_states(std::move(dags), span_of(weights), about, lost, span_of(cuts), span_of(members),
+                                         quorum, start);
             }
             return states_to_numpy(states, n);
         },
         "inputs"_a.noconvert(), "weights"_a.noconvert(), "arcs"_a.noconvert(), "cuts"_a.noconvert(),
-        "members"_a.noconvert(), "quorum"_a, "precedence"_a = nb::none());
+        "members"_a.noconvert(), "quorum"_a, "precedence"_a = nb::none(), "observed"_a.noconvert() = nb::none());
     m.def(
         "reverse_covered",
         [](const Bits& parents, const Matrix& margins) {
@@ -206,25 +232,25 @@ void bind_votes(nb::module_& m) {
         "inputs"_a.noconvert(), "weights"_a.noconvert());
     m.def(
         "smhd_sums",
-        [](const ManyBits& states, const Matrix& votes, std::int64_t total) {
+        [](const ManyBits& states, const Matrix& votes, const Matrix& seen) {
             require(votes.shape(0) == states.shape(1) && votes.shape(1) == states.shape(1), "votes are [n, n]");
-            require_votes({votes.data(), votes.size()}, total, states.shape(1));
+            require_votes({votes.data(), votes.size()}, seen, states.shape(1));
             std::vector<std::int64_t> sums;
-            for (const Dag& dag : dags_of(states)) sums.push_back(smhd_sum(dag, {votes.data(), votes.size()}, total));
+            for (const Dag& dag : dags_of(states)) sums.push_back(smhd_sum(dag, {votes.data(), votes.size()}, {seen.data(), seen.size()}));
             return to_numpy(std::move(sums));
         },
-        "states"_a.noconvert(), "votes"_a.noconvert(), "total"_a);
+        "states"_a.noconvert(), "votes"_a.noconvert(), "seen"_a.noconvert());
     m.def(
         "shd_sums",
-        [](const ManyBits& states, const Array<std::int64_t, 3>& votes, std::int64_t total) {
+        [](const ManyBits& states, const Array<std::int64_t, 3>& votes, const Matrix& seen) {
             const std::size_t n = states.shape(1);
             require(votes.shape(0) == 2 && votes.shape(1) == n && votes.shape(2) == n, "votes are [2, n, n]");
-            require_votes({votes.data(), votes.size()}, total, n);
+            require_votes({votes.data(), votes.size()}, seen, n);
             std::vector<std::int64_t> sums;
-            for (const Dag& dag : dags_of(states)) sums.push_back(shd_sum(dag, {votes.data(), votes.size()}, total));
+            for (const Dag& dag : dags_of(states)) sums.push_back(shd_sum(dag, {votes.data(), votes.size()}, {seen.data(), seen.size()}));
             return to_numpy(std::move(sums));
         },
-        "states"_a.noconvert(), "votes"_a.noconvert(), "total"_a);
+        "states"_a.noconvert(), "votes"_a.noconvert(), "seen"_a.noconvert());
 }
 
 }  // namespace

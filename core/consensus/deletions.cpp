@@ -7,7 +7,11 @@ namespace fedbn {
 
 namespace {
 
-constexpr std::int64_t kSlackShare = 128;  // of all weights; of no effect on results
+/// By how much a bound may overtake the next best before the search turns to that; of no effect on
+/// results.
+Ratio with_slack(Ratio bound) { return {bound.sum + bound.weight / 128, bound.weight}; }
+
+constexpr Ratio kEveryCut{1, 0};  // no bound is above it
 constexpr int kSplitAtOnce = 2;  // families of so few undecided elements are split without computing their cuts
 constexpr std::size_t kGuides = 160;  // about so many inputs say on which element a family is split
 
@@ -16,7 +20,7 @@ constexpr std::size_t kGuides = 160;  // about so many inputs say on which eleme
 Deletions::~Deletions() = default;
 
 Deletions::Deletions(std::vector<Dag> inputs, std::vector<std::int64_t> weights, Dag fusion, int k_max,
-                     Pooling pooling, std::size_t memory, Knowledge known)
+                     Pooling pooling, std::size_t memory, Knowledge known, const Observers& observers)
     : n_(fusion.n()),
       weights_(std::move(weights)),
       k_max_(k_max),
@@ -31,7 +35,7 @@ Deletions::Deletions(std::vector<Dag> inputs, std::vector<std::int64_t> weights,
       score_(n_) {
     for (auto& dag : inputs) inputs_.emplace_back(std::move(dag));
     for (auto weight : weights_) total_ += weight;
-    slack_ = total_ / kSlackShare;
+    find_observers(observers);
     const auto& p = pattern_.pdag();
     for (int y = 0; y < n_; ++y) n_edges_ += count(p.pa[y]);
     for (int y = 0; y < n_; ++y) n_edges_ += count(p.ne[y] & AllBelow{y});
@@ -56,9 +60,9 @@ void Deletions::make_edge(int x, int y) {
 class Deletions::Queue {
 public:
     explicit Queue(const Deletions& search) : entries_(After{search}) {}
-    void push(int slot, std::int64_t bound) { entries_.push({bound, slot}); }
+    void push(int slot, Ratio bound) { entries_.push({bound, slot}); }
     bool empty() const { return entries_.empty(); }
-    std::int64_t least() const { return empty() ? kDead : entries_.top().bound; }
+    Ratio least() const { return entries_.top().bound; }
     int top() const { return entries_.top().slot; }
     int pop() {
         const int slot = top();
@@ -68,13 +72,14 @@ public:
 
 private:
     struct Entry {
-        std::int64_t bound;
+        Ratio bound;
         int slot;
     };
     struct After {
         const Deletions& search;
         bool operator()(const Entry& a, const Entry& b) const {
-            return a.bound != b.bound ? a.bound > b.bound : search.holds_later(a.slot, b.slot);
+            const auto order = a.bound <=> b.bound;
+            return order != 0 ? order > 0 : search.holds_later(a.slot, b.slot);
         }
     };
     std::priority_queue<Entry, std::vector<Entry>, After> entries_;
@@ -91,25 +96,25 @@ bool Deletions::is_to_be_split(const Slot& slot) const {
 /// Cuts of the operator H of a rest in some inputs, which guide its splits; cuts made.
 std::int64_t Deletions::guide(int number) {
     const int whole = operator_of(slots_[number]);
-    if (whole < 0 || slots_[whole].bound == kDead || !slots_[whole].unknown) return 0;
-    return evaluate(whole, kDead, std::max<std::size_t>(1, inputs_.size() / kGuides));
+    if (whole < 0 || slots_[whole].is_dead() || !slots_[whole].unknown) return 0;
+    return evaluate(whole, kEveryCut, std::max<std::size_t>(1, inputs_.size() / kGuides));
 }
 
 /// The best operator. The search ends at the first operator on top of the queue that is exact: no slot
 /// that is left can hold one before it in the order (Ψ, x, y, |H|, H).
 std::pair<Deletions::Outcome, int> Deletions::find_best(std::int64_t patience) {
-    std::int64_t best = kDead - 1;
+    Ratio best{std::int64_t{1} << 62, total_};  // above every Ψ
     candidates_.clear();
     for (std::size_t k = 0; k < slots_.size(); ++k) {
         const Slot& slot = slots_[k];
-        if (slot.edge < 0 || slot.bound > best || is_required(slot)) continue;
+        if (slot.edge < 0 || slot.is_dead() || slot.bound > best || is_required(slot)) continue;
         if (is_free_ && is_exact(slot)) best = slot.bound;
         candidates_.emplace_back(slot.bound, static_cast<int>(k));
     }
     Queue queue(*this);
     for (const auto& [bound, slot] : candidates_)
         if (bound <= best) queue.push(slot, bound);
-    while (queue.least() <= best) {
+    while (!queue.empty() && queue.least() <= best) {
         const bool stale = slots_[queue.top()].bound != queue.least();
         const int top = queue.pop();
         if (stale) {
@@ -125,13 +130,13 @@ std::pair<Deletions::Outcome, int> Deletions::find_best(std::int64_t patience) {
             if (free_.empty() && !make_room()) return {Outcome::out_of_memory, -1};
             if (slots_[top].kind == Slot::Kind::rest) patience -= guide(top);
             const int made = split(top);
-            if (made >= 0 && slots_[made].bound != kDead) queue.push(made, slots_[made].bound);
+            if (made >= 0 && !slots_[made].is_dead()) queue.push(made, slots_[made].bound);
         } else {
-            const std::int64_t limit = std::min(best, queue.least() + slack_);
+            const Ratio limit = queue.empty() ? best : std::min(best, with_slack(queue.least()));
             patience -= evaluate(top, limit, 1);
             if (is_free_ && is_exact(slots_[top])) best = std::min(best, slots_[top].bound);
         }
-        if (slots_[top].bound != kDead) queue.push(top, slots_[top].bound);
+        if (!slots_[top].is_dead()) queue.push(top, slots_[top].bound);
     }
     return {is_free_ ? Outcome::broken : Outcome::barred, -1};
 }
@@ -150,7 +155,7 @@ bool Deletions::keeps_knowledge(const Slot& slot) const {
     return after && constrained_extension(*after, known_);
 }
 
-Deletions::Outcome Deletions::advance(int steps, std::int64_t patience, std::int64_t largest) {
+Deletions::Outcome Deletions::advance(int steps, std::int64_t patience, Ratio largest) {
     for (int k = 0; k < steps && steps_.size() < n_edges_; ++k) {
         const auto [outcome, slot] = find_best(patience);
         if (outcome == Outcome::out_of_memory && collapsed_at_ != std::int64_t(steps_.size())) {
@@ -174,7 +179,7 @@ bool Deletions::apply(int number) {
     std::vector<std::pair<int, NodeSet>> lost;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         if (slot.cut[i] == 0) continue;
-        cut_.find(inputs_[i], x, y, slot.f, slot.u);
+        if (cut_.find(inputs_[i], x, y, slot.f, slot.u) == 0) continue;
         const auto arcs = cut_.arcs(inputs_[i]);
         if (arcs.empty()) continue;
         lost.emplace_back(static_cast<int>(i), inputs_[i].remove(arcs));
@@ -187,7 +192,7 @@ bool Deletions::apply(int number) {
     edge_between(x, y) = edge_between(y, x) = -1;
     *look |= pattern_.pdag().adjacent(x) | pattern_.pdag().adjacent(y);
     for (int v : members(*look)) refresh_edges_into(v, x, y);
-    steps_.push_back({x, y, slot.bound, slot.h});
+    steps_.push_back({x, y, slot.bound, slot.h, slot.f});
     return true;
 }
 
@@ -214,7 +219,7 @@ void Deletions::refresh(int a, int b, int x, int y) {
         make_root(number);
     } else if (na.has(x) && na.has(y)) {
         for (int slot : edge.slots)
-            if (slots_[slot].f.has(x) && slots_[slot].f.has(y)) slots_[slot].bound = kDead;
+            if (slots_[slot].f.has(x) && slots_[slot].f.has(y)) slots_[slot].die();
     }
 }
 

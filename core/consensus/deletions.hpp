@@ -29,6 +29,13 @@
 // is found by best-first search over slots in the order (bound, x, y, |H|, H). With knowledge an operator
 // that comes out of it is passed over, in this step, where no DAG of the class that it leads to keeps
 // what is known; such an operator may come to keep it later.
+//
+// Inputs may be about different nodes. A node that an input does not observe is isolated in it, so its
+// cuts are those given what it observes of S, and bounds 1 to 5 hold as they are. But Ψ(x, y, S) is then
+// pooled over the judges of S alone: the inputs that observe x, y and most of S, as many groups of them
+// (by how much of S they observe, all of it first) as it takes to reach `min_judges`. A family has
+// inputs that judge every operator in it and others that may judge some: its bound is the least that any
+// choice among these others could make of what is known of the cuts.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +43,7 @@
 #include "consensus/min_cut.hpp"
 #include "consensus/pattern.hpp"
 #include "graphs/knowledge.hpp"
+#include "ratio.hpp"
 
 namespace fedbn {
 
@@ -43,8 +51,8 @@ enum class Pooling { mean, clip, median };
 
 struct Step {
     int x, y;
-    std::int64_t psi;  // Ψ times the sum of the weights
-    NodeSet h;
+    Ratio psi;  // over the weight of the judges
+    NodeSet h, s;
 };
 struct LostArc {
     std::int32_t step, input, tail, head;
@@ -54,15 +62,24 @@ class Deletions {
 public:
     enum class Outcome { done, limit, paused, out_of_memory, broken, barred };
 
+    /// What is known of who observes what.
+    struct Observers {
+        NodeSets observed;                  // of every input
+        std::vector<std::int64_t> members;  // how many judges every input stands for
+        std::int64_t min_judges = 1;
+    };
+
     /// memory: bytes that cached cuts may take beside the graphs of the inputs. The fusion keeps the
     /// knowledge, and so does some DAG of the class after every deletion.
     Deletions(std::vector<Dag> inputs, std::vector<std::int64_t> weights, Dag fusion, int k_max, Pooling pooling,
-              std::size_t memory, Knowledge known);
+              std::size_t memory, Knowledge known, const Observers& observers);
 
     /// Up to so many deletions. `done`: no edge is left but required ones; `barred`: every other deletion
     /// breaks the knowledge, or redirects more than k_max; `limit`: steps made, or the next Ψ is above
     /// `largest`; `paused`: call again (a step takes more than `patience` minimum cuts).
-    Outcome advance(int steps, std::int64_t patience, std::int64_t largest);
+    Outcome advance(int steps, std::int64_t patience, Ratio largest);
+
+    std::int64_t total() const { return total_; }
 
     const std::vector<Step>& steps() const { return steps_; }
     const std::vector<LostArc>& lost_arcs() const { return lost_arcs_; }
@@ -95,13 +112,25 @@ private:
     void make_root(int edge);
     int copy(int slot);
     void forget(Slot& slot);
-    std::int64_t bound_of(const Slot& slot) const;
+    Ratio bound_of(const Slot& slot) const;
+    Ratio median_of(const Slot& slot) const;
     void change(Slot& slot, std::size_t input, int cut);
     bool holds_later(int a, int b) const;
     int operator_of(const Slot& slot) const;
     void carry(int source, int target);
     void invalidate(std::span<const std::pair<int, NodeSet>> lost);
-    std::int64_t evaluate(int slot, std::int64_t limit, std::size_t stride);
+    std::int64_t evaluate(int slot, Ratio limit, std::size_t stride);
+
+    // Who judges, in deletions_judges.cpp.
+    void find_observers(const Observers& observers);
+    bool is_heard(const Slot& slot, std::size_t input) const;
+    void appoint(Slot& slot) const;
+    bool sees_both(int group, const Slot& slot) const;
+    void appoint_for_operator(Slot& slot) const;
+    void appoint_for_family(Slot& slot) const;
+    Ratio least_of(const Slot& slot) const;
+    Ratio least_mean(const Slot& slot) const;
+    Ratio least_median(const Slot& slot) const;
 
     // Splitting of families, in deletions_split.cpp.
     int split(int slot);
@@ -131,11 +160,15 @@ private:
     std::vector<Input> inputs_;
     std::vector<std::int64_t> weights_;
     std::int64_t total_ = 0;
+    bool is_whole_ = true;              // every input observes every node
+    NodeSets observed_;                 // the distinct sets of observed nodes, unless that is so
+    std::vector<int> group_;            // of every input, which of them it has
+    std::vector<std::int64_t> judges_;  // in each of these groups
+    std::int64_t min_judges_ = 1;
     int k_max_, largest_cut_;
     Pooling pooling_;
     Knowledge known_;
     bool is_free_;  // nothing is known
-    std::int64_t slack_;  // by how much a bound may overtake the next best before the search turns to that
     std::size_t memory_;
     Pattern pattern_;
     std::size_t n_edges_ = 0;
@@ -149,23 +182,33 @@ private:
     std::vector<LostArc> lost_arcs_;
     MinCut cut_;
     std::vector<std::int64_t> score_;
-    std::vector<std::pair<std::int64_t, int>> candidates_;  // of a step: bounds and slots
+    std::vector<std::pair<Ratio, int>> candidates_;  // of a step: bounds and slots
 };
 
 struct Deletions::Slot {  // what every step looks at comes first
     enum class Kind { operation, family, rest };
+    enum class Role : std::uint8_t { outside, perhaps, judge };  // of a group, in the operators that are held
     int edge = -1;  // -1: free
     Kind kind = Kind::operation;
-    std::size_t unknown = 0;        // inputs of which the cut is not exact
-    std::int64_t bound = 0;         // of Ψ, times the sum of the weights
+    std::size_t unknown = 0;        // inputs that may judge, of which the cut is not exact
+    Ratio bound;                    // of Ψ
     std::vector<std::int16_t> cut;  // of every input: v >= 0 exact; -1 - b: at least b
     NodeSet h, f, u;
+    bool is_divided = false;  // some group judges some of the operators
+    std::vector<Role> roles;  // of every group; empty where every input observes every node
 
     auto high() const { return f | u; }
+    /// A slot that holds no valid operator: its bound is above every Ψ, for ever.
+    bool is_dead() const { return bound.sum == kDeadSum; }
+    void die() { bound.sum = kDeadSum; }
+
+    static constexpr std::int64_t kDeadSum = std::int64_t{1} << 62;
 };
 
-/// The bound of a slot that holds no valid operator.
-inline constexpr std::int64_t kDead = std::int64_t{1} << 62;
+/// Whether an input judges some operator that a slot holds, or perhaps does.
+inline bool Deletions::is_heard(const Slot& slot, std::size_t input) const {
+    return is_whole_ || slot.roles[group_[input]] != Slot::Role::outside;
+}
 
 /// What is known of a cut, exact or not.
 inline int at_least(int cut) { return cut >= 0 ? cut : -1 - cut; }

@@ -22,7 +22,7 @@ void Deletions::free_slots(Edge& edge) {
 
 /// Twice the slots; false where that would exceed the memory.
 bool Deletions::make_room() {
-    const std::size_t bytes_of_a_slot = 2 * inputs_.size() + 24 * words_for(n_) + 40;
+    const std::size_t bytes_of_a_slot = 2 * inputs_.size() + judges_.size() + 24 * words_for(n_) + 48;
     if (2 * capacity_ * bytes_of_a_slot > memory_) return false;
     for (std::size_t slot = 2 * capacity_; slot-- > capacity_;) free_.push_back(static_cast<int>(slot));
     capacity_ *= 2;
@@ -37,7 +37,7 @@ void Deletions::make_root(int number) {
     int source = -1;
     for (int slot : edge.slots) {
         const Slot& s = slots_[slot];
-        if (s.kind == Slot::Kind::operation && s.bound != kDead && !any(s.h)) source = slot;
+        if (s.kind == Slot::Kind::operation && !s.is_dead() && !any(s.h)) source = slot;
     }
     int root = source >= 0 ? take_slot(number) : -1;
     if (root < 0) {
@@ -54,6 +54,7 @@ void Deletions::make_root(int number) {
     slot.cut.resize(inputs_.size());
     for (std::size_t i = 0; i < inputs_.size(); ++i) slot.cut[i] = inputs_[i].joins(edge.x, edge.y) ? -2 : -1;
     slot.bound = bound_of(slot);
+    appoint(slot);
     if (source < 0) return;
     carry(source, root);
     std::erase(edge.slots, root);
@@ -75,31 +76,34 @@ void Deletions::forget(Slot& slot) {
     slot.unknown = inputs_.size();
 }
 
-/// Ψ of what is known of the cuts: their weighted sum, or the sum of the weights times their lower
-/// weighted median.
-std::int64_t Deletions::bound_of(const Slot& slot) const {
+/// Ψ of what is known of the cuts, where all inputs judge: their weighted mean, or their lower weighted
+/// median.
+Ratio Deletions::bound_of(const Slot& slot) const {
+    if (pooling_ == Pooling::median) return median_of(slot);
     std::int64_t sum = 0;
-    if (pooling_ != Pooling::median) {
-        for (std::size_t i = 0; i < inputs_.size(); ++i) sum += weights_[i] * at_least(slot.cut[i]);
-        return sum;
-    }
+    for (std::size_t i = 0; i < inputs_.size(); ++i) sum += weights_[i] * at_least(slot.cut[i]);
+    return {sum, total_};
+}
+
+Ratio Deletions::median_of(const Slot& slot) const {
     for (std::int64_t value = 0;; ++value) {
         std::int64_t below = 0;
         for (std::size_t i = 0; i < inputs_.size(); ++i)
             if (at_least(slot.cut[i]) <= value) below += weights_[i];
-        if (2 * below >= total_) return value * total_;
+        if (2 * below >= total_) return {value * total_, total_};
     }
 }
 
 /// Write a cut, and keep bound and number of unknown ones.
 void Deletions::change(Slot& slot, std::size_t i, int cut) {
     const int before = slot.cut[i], gain = at_least(cut) - at_least(before);
-    slot.unknown += (cut < 0) - (before < 0);
     slot.cut[i] = static_cast<std::int16_t>(cut);
-    if (pooling_ != Pooling::median)
-        slot.bound += weights_[i] * gain;
+    if (!is_heard(slot, i)) return;
+    slot.unknown += (cut < 0) - (before < 0);
+    if (pooling_ != Pooling::median && !slot.is_divided)
+        slot.bound.sum += weights_[i] * gain;
     else if (gain)
-        slot.bound = bound_of(slot);
+        slot.bound = is_whole_ ? median_of(slot) : least_of(slot);
 }
 
 /// Whether the first (x, y, |H|, H) that `earlier` holds comes before that of `later`.
@@ -157,7 +161,7 @@ void Deletions::invalidate(std::span<const std::pair<int, NodeSet>> lost) {
     NodeSet all(n_);
     for (const auto& [i, below] : lost) all |= below;
     for (Slot& slot : slots_) {
-        if (slot.edge < 0 || slot.bound == kDead) continue;
+        if (slot.edge < 0 || slot.is_dead()) continue;
         const int x = edges_[slot.edge].x, y = edges_[slot.edge].y;
         const auto touches = [&](const NodeSet& below) { return below.has(x) || below.has(y) || any(below & slot.high()); };
         if (!touches(all)) continue;
@@ -173,13 +177,14 @@ void Deletions::invalidate(std::span<const std::pair<int, NodeSet>> lost) {
 
 /// Replace bounds by minimum cuts, input by input, until the bound exceeds `limit`; cuts made. Only
 /// every `stride`-th input is looked at.
-std::int64_t Deletions::evaluate(int number, std::int64_t limit, std::size_t stride) {
+std::int64_t Deletions::evaluate(int number, Ratio limit, std::size_t stride) {
     Slot& slot = slots_[number];
     const auto [x, y] = std::pair(edges_[slot.edge].x, edges_[slot.edge].y);
     const int more = k_max_ - count(slot.h);
     std::int64_t made = 0;
-    for (std::size_t i = 0; i < inputs_.size() && slot.bound <= limit; i += stride) {
-        if (slot.cut[i] >= 0) continue;
+    for (std::size_t i = 0; i < inputs_.size(); i += stride) {
+        if (slot.cut[i] >= 0 || !is_heard(slot, i)) continue;
+        if (slot.bound > limit) break;
         change(slot, i, std::min(cut_.find_least(inputs_[i], x, y, slot.f, slot.u, more), largest_cut_));
         ++made;
     }
@@ -190,7 +195,7 @@ std::vector<Deletions::Known> Deletions::known() const {
     std::vector<Known> found;
     for (const Slot& slot : slots_)
         if (slot.edge >= 0)
-            found.push_back({edges_[slot.edge].x, edges_[slot.edge].y, slot.h, slot.f, slot.u, slot.bound == kDead,
+            found.push_back({edges_[slot.edge].x, edges_[slot.edge].y, slot.h, slot.f, slot.u, slot.is_dead(),
                              slot.cut});
     return found;
 }

@@ -12,7 +12,10 @@ void Deletions::close(Slot& slot) {
     slot.f |= slot.u;
     slot.u.clear();
     slot.kind = Slot::Kind::operation;
-    if (!pattern_.is_clique(slot.f & edges_[slot.edge].na)) slot.bound = kDead;
+    if (pattern_.is_clique(slot.f & edges_[slot.edge].na))
+        appoint(slot);
+    else
+        slot.die();
 }
 
 /// Split a family into its operator H and its rest; a rest into S with and without one u. The part
@@ -27,7 +30,7 @@ int Deletions::split(int number) {
     }
     const int made = copy(number);
     close(slots_[made]);
-    if (slots_[made].bound != kDead) carry(number, made);
+    if (!slots_[made].is_dead()) carry(number, made);
     slots_[number].kind = Slot::Kind::rest;
     return made;
 }
@@ -38,11 +41,17 @@ int Deletions::split_rest(int number) {
     Slot &slot = slots_[number], &without = slots_[made];
     without.u.erase(u), without.h.insert(u);
     without.kind = Slot::Kind::family;
-    if (!any(without.u) || count(without.h) >= k_max_) close(without);
-    if (without.bound != kDead) carry(number, made);
+    if (!any(without.u) || count(without.h) >= k_max_)
+        close(without);
+    else
+        appoint(without);
+    if (!without.is_dead()) carry(number, made);
     keep_with(number, whole, u);
     slot.u.erase(u), slot.f.insert(u);
-    if (!any(slot.u) || !pattern_.joins_all(u, slot.f & edges_[slot.edge].na)) slot.bound = kDead;
+    if (!any(slot.u) || !pattern_.joins_all(u, slot.f & edges_[slot.edge].na))
+        slot.die();
+    else
+        appoint(slot);
     return made;
 }
 

@@ -34,21 +34,21 @@ Votes class_votes(std::span<const Dag> inputs, std::span<const std::int64_t> wei
     return votes;
 }
 
-std::int64_t smhd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::int64_t total) {
+std::int64_t smhd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::span<const std::int64_t> seen) {
     const int n = dag.n();
     std::int64_t sum = 0;
     NodeSet row(n);
     for (int v = 0; v < n; ++v) {
         moral_row(dag, v, row.ref());
         for (int u = 0; u < v; ++u) {
-            const auto with = votes[std::size_t(v) * n + u];
-            sum += row.has(u) ? total - with : with;
+            const std::size_t pair = std::size_t(v) * n + u;
+            sum += row.has(u) ? seen[pair] - votes[pair] : votes[pair];
         }
     }
     return sum;
 }
 
-std::int64_t shd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::int64_t total) {
+std::int64_t shd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::span<const std::int64_t> seen) {
     const std::size_t n = dag.n();
     const auto directed = [&](std::size_t a, std::size_t b) { return votes[a * n + b]; };
     const auto open = [&](std::size_t a, std::size_t b) { return votes[(n + a) * n + b]; };
@@ -57,11 +57,11 @@ std::int64_t shd_sum(const Dag& dag, std::span<const std::int64_t> votes, std::i
     for (std::size_t a = 0; a < n; ++a)
         for (std::size_t b = 0; b < a; ++b) {
             if (g.ch[a].has(b))
-                sum += total - directed(a, b);
+                sum += seen[a * n + b] - directed(a, b);
             else if (g.pa[a].has(b))
-                sum += total - directed(b, a);
+                sum += seen[a * n + b] - directed(b, a);
             else if (g.ne[a].has(b))
-                sum += total - open(a, b);
+                sum += seen[a * n + b] - open(a, b);
             else
                 sum += directed(a, b) + directed(b, a) + open(a, b);
         }
@@ -76,7 +76,7 @@ std::vector<NodeSets> search_states(Dag fusion, std::span<const Step> steps, std
     for (auto cut : cuts) {
         for (; done < cut; ++done) {
             notice_interrupt();
-            const auto& [x, y, psi, h] = steps[done];
+            const auto& [x, y, psi, h, s] = steps[done];
             const Pdag& p = pattern.pdag();
             require((p.pa[x].has(y) || p.ch[x].has(y) || p.ne[x].has(y)) && pattern.remove(x, y, h).has_value(),
                     "every deletion must be valid after those before it");
@@ -106,25 +106,31 @@ struct Pruned {
     }
 };
 
-/// The first of every class of equal graphs, and the class of every graph.
+/// The first of every class of equal graphs over the same nodes, and the class of every graph.
 struct Classes {
     std::vector<std::size_t> first, of;
 };
 
-Classes equal_graphs(std::span<const Pruned> inputs) {
-    const auto hash = [](const NodeSets* sets) {
+Classes equal_graphs(std::span<const Pruned> inputs, const NodeSets& observed) {
+    struct Key {
+        const NodeSets* parents;
+        int input;
+    };
+    const auto hash = [](const Key& key) {
         Word hash = 0;
-        for (Word word : sets->bits()) {
+        for (Word word : key.parents->bits()) {
             hash = (hash ^ word) * 0x9E3779B97F4A7C15;
             hash ^= hash >> 29;
         }
         return std::size_t(hash);
     };
-    const auto same = [](const NodeSets* a, const NodeSets* b) { return *a == *b; };
-    std::unordered_map<const NodeSets*, std::size_t, decltype(hash), decltype(same)> known(inputs.size(), hash, same);
+    const auto same = [&](const Key& a, const Key& b) {
+        return *a.parents == *b.parents && equal(observed[a.input], observed[b.input]);
+    };
+    std::unordered_map<Key, std::size_t, decltype(hash), decltype(same)> known(inputs.size(), hash, same);
     Classes found;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const auto [place, is_new] = known.try_emplace(&inputs[i].dag.pa, found.first.size());
+        const auto [place, is_new] = known.try_emplace({&inputs[i].dag.pa, int(i)}, found.first.size());
         if (is_new) found.first.push_back(i);
         found.of.push_back(place->second);
     }
@@ -141,7 +147,7 @@ std::vector<std::int64_t> sums_of(const Classes& classes, std::span<const std::i
 
 // Inputs that have become equal are fused as one.
 std::vector<NodeSets> refusion_states(std::vector<Dag> dags, std::span<const std::int64_t> weights,
-                                      std::span<const LostArc> arcs, std::span<const std::int64_t> cuts,
+                                      const NodeSets& observed, std::span<const LostArc> arcs, std::span<const std::int64_t> cuts,
                                       std::span<const std::int64_t> members, std::int64_t quorum,
                                       const Precedence& start) {
     const int n = dags[0].n();
@@ -151,17 +157,19 @@ std::vector<NodeSets> refusion_states(std::vector<Dag> dags, std::span<const std
     auto arc = arcs.begin();
     for (auto cut : cuts) {
         for (; arc != arcs.end() && arc->step < cut; ++arc) inputs[arc->input].lose(arc->tail, arc->head);
-        const Classes classes = equal_graphs(inputs);
+        const Classes classes = equal_graphs(inputs, observed);
         std::vector<std::shared_ptr<SinkRemovals>> removals;
+        NodeSets observed_by(int(classes.first.size()), n);
         for (auto i : classes.first) {
             inputs[i].prepare();
+            observed_by[int(removals.size())] = observed[int(i)];
             removals.push_back(inputs[i].removals);
         }
         const auto units = sums_of(classes, weights), counts = sums_of(classes, members);
         Precedence precedence = start;
         NodeSets fused;
         do {
-            OrderHeuristic heuristic(removals, units, {}, precedence.after());
+            OrderHeuristic heuristic(removals, units, {}, precedence.after(), observed_by);
             heuristic.extend(n);
             std::vector<const NodeSets*> maps;
             for (auto i : classes.first) maps.push_back(&inputs[i].imap->under(inputs[i].dag, heuristic.order()));

@@ -44,7 +44,7 @@ void fusion(nb::module_& m) {
         .def(
             "__init__",
             [](OrderHeuristic* self, const ManyBits& parents, const Numbers& weights, const Draws& draws,
-               const std::optional<Bits>& after) {
+               const std::optional<Bits>& after, const std::optional<Bits>& observed) {
                 require(parents.shape(0) > 0 && weights.shape(0) == parents.shape(0), "one weight for each DAG");
                 require_weights(span_of(weights), parents.shape(1));
                 require(draws.size() == 0 || draws.size() == parents.shape(1), "one draw for each node, or none");
@@ -54,10 +54,11 @@ void fusion(nb::module_& m) {
                 const int n = int(parents.shape(1));
                 new (self) OrderHeuristic(std::move(inputs), {weights.data(), weights.data() + weights.size()},
                                           {draws.data(), draws.data() + draws.size()},
-                                          after ? precedence_of(n, *after) : NodeSets(n, n));
+                                          after ? precedence_of(n, *after) : NodeSets(n, n),
+                                          observed_of(parents, observed));
             },
             "parents"_a.noconvert(), "weights"_a.noconvert(), "draws"_a.noconvert(),
-            "after"_a.noconvert() = nb::none())
+            "after"_a.noconvert() = nb::none(), "observed"_a.noconvert() = nb::none())
         .def("extend", [](OrderHeuristic& h, int places) {
             require_at_least(0, places, "places");
             return h.extend(places);

@@ -1,7 +1,8 @@
 #include "graphs/averaging.hpp"
 
 #include <algorithm>
-#include <tuple>
+
+#include "ratio.hpp"
 
 namespace fedbn {
 
@@ -28,20 +29,25 @@ private:
 
 }  // namespace
 
-NodeSets averaged_arcs(std::span<const std::int64_t> votes, std::int64_t above, std::int64_t total,
-                       const Knowledge& known) {
+NodeSets averaged_arcs(std::span<const std::int64_t> votes, std::span<const std::int64_t> above,
+                       std::span<const std::int64_t> seen, const Knowledge& known) {
     const int n = known.forbidden.size();
     const auto votes_for = [&](int x, int y) { return votes[std::size_t(x) * n + y]; };
     GrowingDag dag(n);
     for (int y = 0; y < n; ++y)
         for (int x : members(known.required[y])) dag.add(x, y);
-    std::vector<std::tuple<std::int64_t, int, int>> pairs;
+    struct Pair {
+        Ratio strength;
+        int a, b;
+    };
+    std::vector<Pair> pairs;
     for (int a = 0; a < n; ++a)
         for (int b = a + 1; b < n; ++b) {
-            const auto strength = votes_for(a, b) + votes_for(b, a);
-            if (strength > 0 && (strength > above || strength == total)) pairs.emplace_back(-strength, a, b);
+            const std::size_t pair = std::size_t(a) * n + b;
+            const auto joined = votes_for(a, b) + votes_for(b, a);
+            if (joined > 0 && (joined > above[pair] || joined == seen[pair])) pairs.push_back({{joined, seen[pair]}, a, b});
         }
-    std::ranges::sort(pairs);
+    std::ranges::stable_sort(pairs, std::greater{}, &Pair::strength);
     const auto may_be = [&](int x, int y) {
         const bool liked = votes_for(x, y) >= votes_for(y, x) || known.forbidden[x].has(y);
         return liked && !known.forbidden[y].has(x) && !dag.closes_cycle(x, y);

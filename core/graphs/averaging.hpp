@@ -8,12 +8,13 @@
 namespace fedbn {
 
 /// The parents in the DAG of the required edges and of the pairs whose votes are above `above`, or all
-/// of `total`: those of most votes first, then by name. An edge gets the direction of more votes (both
+/// that are possible, `seen`: those of the largest share of them first, then by name. An edge gets the direction of more votes (both
 /// are tried where they are equal, the one from the smaller index first), or the one that is allowed;
 /// it is left out where that closes a cycle.
 ///
-/// votes [n, n]: the weight of those that have a -> b.
-NodeSets averaged_arcs(std::span<const std::int64_t> votes, std::int64_t above, std::int64_t total,
+/// votes [n, n]: the weight of those that have a -> b. above, seen [n, n]: of every pair.
+NodeSets averaged_arcs(std::span<const std::int64_t> votes, std::span<const std::int64_t> above,
+                       std::span<const std::int64_t> seen,
                        const Knowledge& known);
 
 }  // namespace fedbn

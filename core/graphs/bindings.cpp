@@ -85,17 +85,20 @@ void graphs(nb::module_& m) {
         "The parents in a member of a class that keeps the knowledge, or None.");
     m.def(
         "averaged_arcs",
-        [](const Array<std::int64_t, 2>& votes, std::int64_t above, std::int64_t total, const Bits& forbidden,
-           const Bits& required) {
+        [](const Array<std::int64_t, 2>& votes, const Array<std::int64_t, 2>& above,
+           const Array<std::int64_t, 2>& seen, const Bits& forbidden, const Bits& required) {
             const int n = int(votes.shape(0));
-            require(votes.shape(1) == votes.shape(0), "votes must be [n, n]");
+            for (const auto* matrix : {&votes, &above, &seen})
+                require(int(matrix->shape(0)) == n && int(matrix->shape(1)) == n, "votes must be [n, n]");
             const Knowledge known = knowledge_of(n, forbidden, required);
-            const std::span all(votes.data(), votes.size());
+            const std::span all(votes.data(), votes.size()), most(seen.data(), seen.size());
             require_summable(all, 2, "votes");
-            return to_numpy(averaged_arcs(all, above, total, known));
+            for (std::int64_t weight : most) require_at_least(0, weight, "the weight of those who see a pair");
+            return to_numpy(averaged_arcs(all, {above.data(), above.size()}, most, known));
         },
-        "votes"_a.noconvert(), "above"_a, "total"_a, "forbidden"_a.noconvert(), "required"_a.noconvert(),
-        "The parents in the DAG of the edges that have more votes than `above`, or all of them.");
+        "votes"_a.noconvert(), "above"_a.noconvert(), "seen"_a.noconvert(), "forbidden"_a.noconvert(),
+        "required"_a.noconvert(),
+        "The parents in the DAG of the edges that have more votes than `above`, or all that are possible.");
     m.def(
         "fill_order",
         [](const Bits& around) {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +34,20 @@ def new_deletions(
     k_max: int,
     pooling: str,
     knowledge: Knowledge | None = None,
+    min_judges: int = 1,
 ) -> Deletions:
     """The search at the start: P is the CPDAG of G+.
 
-    union_pa uint64 [n, W]: the parents of every node in G+, which keeps the knowledge. pooling: see
-    `mcbnc_path`.
+    union_pa uint64 [n, W]: the parents of every node in G+, which keeps the knowledge. pooling,
+    min_judges: see `mcbnc_path`.
     """
     from fedbn._core.consensus import Deletions, Pooling
 
     kind = getattr(Pooling, pooling)
-    known = {} if knowledge is None else knowledge.bits(inputs.names)
+    known: dict[str, Any] = {} if knowledge is None else {**knowledge.bits(inputs.names)}
+    if inputs.observed is not None:
+        known |= {"observed": inputs.observed_bits, "members": inputs.counts}
+        known |= {"min_judges": min_judges}
     given = inputs.bits[0], inputs.weight_array, union_pa
     return Deletions(*given, k_max, kind, MEMORY_LIMIT, **known)
 
@@ -51,20 +56,22 @@ def delete_all(
     search: Deletions,
     n: int,
     end: float | None,
-    largest: int,
+    largest: Fraction | None,
     progress: Callable[[int, int], None] | None,
 ) -> Ended:
     """Run the deletions to the empty graph, the threshold, or the end of the time.
 
-    n: number of nodes. end: of `time.monotonic()`. largest: bound on Ψ in integer units.
+    n: number of nodes. end: of `time.monotonic()`. largest: bound on Ψ, of which numerator and
+    denominator are below 2^62.
     """
     from fedbn._core.consensus import Outcome
 
     steps = min(search.n_edges + 1, STEPS_AT_ONCE)
     cuts = max(1, CUTS_AT_ONCE // (n * max(1, (n + 63) // 64)))
+    bound = (2**62, 1) if largest is None else (largest.numerator, largest.denominator)
     while True:
         before = search.done
-        outcome = search.advance(steps, cuts, largest)
+        outcome = search.advance(steps, cuts, *bound)
         if progress is not None:
             progress(search.done, search.n_edges)
         if outcome == Outcome.done:

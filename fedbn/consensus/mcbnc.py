@@ -26,18 +26,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.consensus.path import POOLINGS, McbncPath, Pooling, Status, Step, as_threshold
 from fedbn.errors import ConfigError, SearchError
-from fedbn.fusion.inputs import MergedInputs, merge_inputs
+from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.union import Report, fuse_in_stages
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from fedbn._core.consensus import Deletions
 
 __all__ = [
     "POOLINGS",
@@ -66,12 +69,14 @@ def mcbnc_path(
     progress: Progress | None = None,
     stages: Report | None = None,
     knowledge: Knowledge | None = None,
+    variables: Variables = "same",
+    min_judges: int = 1,
 ) -> McbncPath:
     """Order, I-maps, union and all deletions.
 
     Parameters
     ----------
-    dags : at least one, over the same names in any order.
+    dags : at least one, over the same names in any order, unless `variables` is "union".
     weights : one positive int or Fraction per DAG; 1 each by default.
     k_max : largest |H| of an operator, >= 0.
     quorum : how many of the given DAGs must have an arc in their I-map for a fusion to have it, G+
@@ -91,6 +96,11 @@ def mcbnc_path(
     progress : called as progress(deletions done, edges of G+).
     stages : called as stages("order" or "I-maps", done, of how many) before that.
     knowledge : what G+ and every state of the path keep (docs/decisions/026).
+    variables : "same", or "union" where every DAG is over its own names. Ψ(x, y, S) is then pooled
+        over the judges of S, the DAGs that are about x, y and all of S; if there is none, those
+        about x, y and most of S.
+    min_judges : where fewer DAGs are about x, y and all of S, those about one variable of S less
+        judge, too, and so on; all judge who are about x and y if they are not so many.
 
     Raises
     ------
@@ -118,6 +128,8 @@ def mcbnc_path(
         progress=progress,
         stages=stages,
         knowledge=knowledge,
+        variables=variables,
+        min_judges=min_judges,
     )[0]
 
 
@@ -134,6 +146,8 @@ def mcbnc_paths(
     progress: Progress | None = None,
     stages: Report | None = None,
     knowledge: Knowledge | None = None,
+    variables: Variables = "same",
+    min_judges: int = 1,
 ) -> tuple[McbncPath, ...]:
     """One path per pooling, each as `mcbnc_path` makes it, from one order, I-maps and union.
 
@@ -143,15 +157,22 @@ def mcbnc_paths(
     """
     for pooling in poolings:
         _check(k_max, quorum, seconds, pooling)
+    if min_judges < 1:
+        raise ConfigError(f"min_judges must be >= 1, got {min_judges}")
     bound = None if threshold is None else as_threshold(threshold)
     end = None if seconds is None else time.monotonic() + seconds
-    inputs = merge_inputs(dags, weights)
+    inputs = merge_inputs(dags, weights, variables)
+    if inputs.observed is not None and quorum > 1:
+        raise ConfigError(
+            f"a quorum counts all DAGs, also those that lack a variable: it must be 1 where they "
+            f"are over different names, got {quorum}"
+        )
     watched = _watch(stages, seconds, end)
     order, union_pa = fuse_in_stages(inputs, rng, watched, quorum, knowledge)
     edges = int(np.bitwise_count(union_pa).sum())
     n = len(inputs.names)
     ties = np.arange(n) if rng is None else rng.permutation(n)
-    start = _Start(inputs, order, union_pa, ties, quorum, knowledge)
+    start = _Start(inputs, order, union_pa, ties, quorum, knowledge, min_judges)
     paths = []
     for k, pooling in enumerate(poolings):
         left = len(poolings) - k
@@ -160,6 +181,9 @@ def mcbnc_paths(
         counted = _as_of_all(progress, k * edges, len(poolings) * edges)
         paths.append(_path(start, pooling, k_max, share, bound, counted))
     return tuple(paths)
+
+
+LARGEST_CUT = 2**15  # above every Ψ
 
 
 class _Start(NamedTuple):
@@ -172,6 +196,7 @@ class _Start(NamedTuple):
     tie_order: NDArray[np.intp]
     quorum: int
     knowledge: Knowledge | None
+    min_judges: int
 
 
 def _path(
@@ -191,9 +216,8 @@ def _path(
     placed, union_pa = inputs, start.union_pa
     if np.any(order[1:] < order[:-1]):
         placed, union_pa = inputs.reorder(order), pack(union.T[np.ix_(order, order)])
-    search = new_deletions(placed, union_pa, k_max, pooling, start.knowledge)
-    largest = 2**62 if bound is None else min(2**62, int(bound * inputs.total))
-    status = delete_all(search, len(inputs.names), end, largest, progress)
+    search = new_deletions(placed, union_pa, k_max, pooling, start.knowledge, start.min_judges)
+    status = delete_all(search, len(inputs.names), end, _largest(bound, inputs), progress)
     lost = search.lost_arcs()
     lost[:, 2:] = order[lost[:, 2:]]
     lost.flags.writeable = False
@@ -203,13 +227,28 @@ def _path(
         union=DAG(inputs.names, union),
         inputs=inputs,
         k_max=k_max,
-        steps=_steps(search.steps(), placed),
+        steps=_steps(search, placed),
         lost_arcs=lost,
         quorum=start.quorum,
         status=status,
         pooling=pooling,
         knowledge=start.knowledge,
+        min_judges=start.min_judges,
     )
+
+
+def _largest(bound: Fraction | None, inputs: MergedInputs) -> Fraction | None:
+    """What the core takes for a bound on Ψ: where all weights are judges, in units of their sum."""
+    if bound is None or bound >= LARGEST_CUT:
+        return None
+    if inputs.observed is None:
+        return Fraction(int(bound * inputs.total), inputs.total)
+    if bound.denominator >= 2**40:
+        raise ConfigError(
+            "where sites observe different variables, theta must be a share with a denominator "
+            f"below 2^40, got {bound}"
+        )
+    return bound
 
 
 def _as_of_all(progress: Progress | None, before: int, total: int) -> Progress | None:
@@ -245,17 +284,19 @@ def _watch(stages: Report | None, seconds: float | None, end: float | None) -> R
     return report
 
 
-def _steps(
-    deletions: Sequence[tuple[int, int, list[int], int]], inputs: MergedInputs
-) -> tuple[Step, ...]:
-    """Deletions (x, y, H, Ψ in integer units) with names and exact fractions."""
-    names, exact, largest = inputs.names, {}, 0
+def _steps(search: Deletions, inputs: MergedInputs) -> tuple[Step, ...]:
+    """The deletions with names and exact fractions."""
+    names, largest = inputs.names, (0, 1)
+    exact: dict[tuple[int, int], Fraction] = {}
     steps = []
-    for x, y, left_out, psi in deletions:
-        largest = max(largest, psi)
-        for value in (psi, largest):
-            if value not in exact:
-                exact[value] = Fraction(value, inputs.total)
-        h = tuple(sorted(names[i] for i in left_out))
-        steps.append(Step(names[x], names[y], h, exact[psi], exact[largest]))
+    made = search.steps()
+    sets = [[]] * len(made) if inputs.observed is None else search.given()
+    for (x, y, left_out, share), given in zip(made, sets, strict=True):
+        if share[0] * largest[1] > largest[0] * share[1]:
+            largest = share
+        for each in (share, largest):
+            if each not in exact:
+                exact[each] = Fraction(*each)
+        h, s = (tuple(sorted(names[i] for i in nodes)) for nodes in (left_out, given))
+        steps.append(Step(names[x], names[y], h, exact[share], exact[largest], s))
     return tuple(steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -31,6 +31,7 @@ class Step:
     x, y, h : the operator Delete(x, y, H); h sorted as text.
     psi : Ψ(x, y, S), the weighted mean of the minimum cuts when it was applied.
     theta : the running maximum of `psi`.
+    given : S, sorted as text, where inputs are about different variables; it says who judged.
     """
 
     x: str
@@ -38,6 +39,7 @@ class Step:
     h: tuple[str, ...]
     psi: Fraction
     theta: Fraction
+    given: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -110,11 +112,13 @@ class McbncPath(DeletionPath):
     inputs : the distinct inputs and their weights.
     lost_arcs : int32 [m, 4], read-only: (step, distinct input, a, b), a -> b removed in that step.
     quorum : how many of the given DAGs must have an arc for a fusion to have it, see `mcbnc_path`.
+    min_judges : see `mcbnc_path`.
     """
 
     inputs: MergedInputs
     lost_arcs: NDArray[np.int32]
     quorum: int = 1
+    min_judges: int = 1
 
     def pruned_inputs(self, deletions: int) -> tuple[DAG, ...]:
         """The distinct inputs after the first `deletions` steps."""

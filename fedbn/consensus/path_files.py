@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from fedbn.arrays import Ints32
+from fedbn.arrays import Bools, Ints32
 from fedbn.consensus.path import POOLINGS, McbncPath, Status, Step
 from fedbn.fusion.inputs import LARGEST_SUM, MergedInputs
 from fedbn.graphs.dag import DAG, matrix_of_pairs
@@ -29,6 +29,13 @@ _FRACTION = re.compile(r"[0-9]{1,100}(/[1-9][0-9]{0,99})?")
 def path_to_dict(path: McbncPath) -> dict[str, Any]:
     """The path as JSON values, all of it and exact."""
     inputs = path.inputs
+    observed = {}
+    if inputs.observed is not None:
+        observed = {
+            "observed": [np.flatnonzero(row).tolist() for row in inputs.observed],
+            "given": [list(step.given) for step in path.steps],
+            "min_judges": path.min_judges,
+        }
     return {
         "format": FORMAT,
         "names": list(path.names),
@@ -45,6 +52,7 @@ def path_to_dict(path: McbncPath) -> dict[str, Any]:
         "pooling": path.pooling,
         "quorum": path.quorum,
         "rivals": [list(rival) for rival in path.rivals],
+        **observed,
     }
 
 
@@ -73,7 +81,7 @@ def path_from_dict(data: Mapping[str, Any], knowledge: Knowledge | None = None) 
         union=union,
         inputs=inputs,
         k_max=_whole(data["k_max"]),
-        steps=tuple(_step(step) for step in data["steps"]),
+        steps=_steps(data, inputs),
         lost_arcs=_lost_arcs(data["lost_arcs"], inputs, len(data["steps"])),
         status=_word(data["status"], get_args(Status)),
         pooling=_word(data["pooling"], POOLINGS),
@@ -82,6 +90,7 @@ def path_from_dict(data: Mapping[str, Any], knowledge: Knowledge | None = None) 
             for pooling, status in data.get("rivals", ())
         ),
         quorum=_whole(data.get("quorum", 1)),
+        min_judges=_whole(data.get("min_judges", 1)),
         knowledge=knowledge,
     )
     _require_order(path)
@@ -104,7 +113,20 @@ def _inputs(data: Mapping[str, Any], names: tuple[str, ...]) -> MergedInputs:
         raise ValueError("weights must be positive, members the places of the inputs")
     adjacency = np.stack([dag.adjacency for dag in dags])
     adjacency.flags.writeable = False
-    return MergedInputs(names, adjacency, weights, _fraction(data["unit"]), members)
+    observed = None if "observed" not in data else _observed(data["observed"], adjacency)
+    return MergedInputs(names, adjacency, weights, _fraction(data["unit"]), members, observed)
+
+
+def _observed(rows: Any, adjacency: Bools) -> Bools:
+    """Which variables every input is about: those at its arcs at least."""
+    observed = np.zeros(adjacency.shape[:2], dtype=np.bool_)
+    for row, nodes in zip(observed, rows, strict=True):
+        row[[_whole(node) for node in nodes]] = True
+    joined = np.logical_or(adjacency.any(axis=1), adjacency.any(axis=2))
+    if np.any(joined & ~observed):
+        raise ValueError("an input can only join variables that it observes")
+    observed.flags.writeable = False
+    return observed
 
 
 def _lost_arcs(rows: Any, inputs: MergedInputs, steps: int) -> Ints32:
@@ -124,9 +146,16 @@ def _lost_arcs(rows: Any, inputs: MergedInputs, steps: int) -> Ints32:
     return kept
 
 
-def _step(content: Any) -> Step:
-    x, y, h, psi, theta = content
-    return Step(x, y, tuple(h), _fraction(psi), _fraction(theta))
+def _steps(data: Mapping[str, Any], inputs: MergedInputs) -> tuple[Step, ...]:
+    """The deletions; the sets S are kept where it depends on them who judges."""
+    given = [()] * len(data["steps"]) if inputs.observed is None else data["given"]
+    known = set(inputs.names)
+    if not all(known >= set(s) for s in given):
+        raise ValueError("a deletion must be given variables")
+    return tuple(
+        Step(x, y, tuple(h), _fraction(psi), _fraction(theta), tuple(s))
+        for (x, y, h, psi, theta), s in zip(data["steps"], given, strict=True)
+    )
 
 
 def _require_order(path: McbncPath) -> None:

@@ -13,10 +13,9 @@ from fractions import Fraction
 from fedbn.consensus.directions import nearest_member
 from fedbn.consensus.path import McbncPath
 from fedbn.consensus.threshold import Consensus
-from fedbn.consensus.votes import votes_of
+from fedbn.consensus.votes import mean_smhd_by_votes, votes_of
 from fedbn.fusion.median import descend_to_median
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.distances import mean_smhd
 
 __all__ = ["Polished", "polish"]
 
@@ -43,8 +42,9 @@ def polish(consensus: Consensus, path: McbncPath, max_treewidth: int | None = No
     """
     known = path.knowledge
     lowest = descend_to_median(path.inputs, consensus.dag, known, max_treewidth)
-    dag = nearest_member(lowest, votes_of(path.inputs), known)
-    after = mean_smhd(dag, path.inputs.dags, path.inputs.weights)
+    votes = votes_of(path.inputs)
+    dag = nearest_member(lowest, votes, known)
+    after = mean_smhd_by_votes(dag, votes)
     return Polished(
         dag=dag,
         mean_smhd_before=consensus.mean_smhd,

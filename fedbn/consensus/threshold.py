@@ -11,7 +11,9 @@ and fewer edges would drop an edge that every input has.
 
 With c_e the weight of the inputs whose moral graph has e, and W the total weight,
 mean SMHD(G) = sum_e (c_e if e not in moral(G) else W - c_e) / W, so no DAG at all is below
-LB = sum_e min(c_e, W - c_e) / W.
+LB = sum_e min(c_e, W - c_e) / W. Where inputs are about different variables, an input counts on the
+pairs that it sees alone, and the weight r_e of those that see e takes the place of W in both sums,
+not in the denominator.
 
 With the reading `best` what the votes of the inputs elect competes, too, the reading `vote`: the
 edges that a majority of their weight joins, and those above the threshold of `averaged_dag`. It
@@ -228,7 +230,7 @@ def _lower(
     consensus: Consensus, votes: Votes, knowledge: Knowledge | None, max_treewidth: int
 ) -> Consensus:
     """The consensus after changes of single edges, within the bound, that lower the mean SMHD."""
-    given = votes.moral, votes.total, knowledge
+    given = votes.moral, votes.possible, knowledge
     lowest = descend_by_votes(consensus.dag, *given, max_treewidth)
     dag = nearest_member(lowest, votes, knowledge)
     distance = mean_smhd_by_votes(dag, votes)
@@ -277,7 +279,7 @@ def path_states(
         cuts = np.array(path.state_ends, dtype=np.int64)
         given = inputs.bits[0], inputs.weight_array, path.lost_arcs, cuts, inputs.counts
         precedence = None if known is None else precedence_of(known, inputs.names)
-        fused = refusion_states(*given, path.quorum, precedence)
+        fused = refusion_states(*given, path.quorum, precedence, inputs.observed_bits)
     return states_of(path, reading, fused, votes or votes_of(inputs))
 
 
@@ -305,8 +307,9 @@ def _elected_states(path: DeletionPath, votes: Votes) -> Iterator[PathState]:
     """What the votes of the inputs elect: the edges that most of their weight joins."""
     from fedbn.graphs.bits import pack
 
+    elected_of = votes.total if votes.seen is None else votes.seen
     elected = (
-        averaged_dag(path.names, votes.arcs, votes.total, threshold, path.knowledge)
+        averaged_dag(path.names, votes.arcs, elected_of, threshold, path.knowledge)
         for threshold in (None, Fraction(1, 2))
     )
     for dag in dict.fromkeys(elected):
@@ -320,8 +323,8 @@ def _measure(
     from fedbn._core.consensus import shd_sums, smhd_sums
 
     total = votes.total
-    smhd = smhd_sums(parents, votes.moral, total)
-    shd = shd_sums(parents, votes.classes, total)
+    smhd = smhd_sums(parents, votes.moral, votes.possible)
+    shd = shd_sums(parents, votes.classes, votes.possible)
     edges = np.bitwise_count(parents).sum(axis=(1, 2))
     parents.flags.writeable = False
     thetas = (None, *path.thetas)

@@ -38,6 +38,7 @@ class Votes(NamedTuple):
     moral : int64 [n, n], symmetric: of those whose moral graph has the pair.
     classes : int64 [2, n, n]: of those whose CPDAG has a -> b, at [0], or a - b, at [1].
     arcs : int64 [n, n]: of those that have a -> b.
+    seen : int64 [n, n], symmetric: of those that observe both variables; None: `total` everywhere.
     """
 
     names: tuple[str, ...]
@@ -45,6 +46,14 @@ class Votes(NamedTuple):
     moral: Ints
     classes: Ints
     arcs: Ints
+    seen: Ints | None = None
+
+    @property
+    def possible(self) -> Ints:
+        """`seen` as an array, always."""
+        if self.seen is None:
+            return np.full(self.moral.shape, self.total, dtype=np.int64)
+        return self.seen
 
 
 def votes_of(inputs: MergedInputs) -> Votes:
@@ -53,7 +62,8 @@ def votes_of(inputs: MergedInputs) -> Votes:
 
     given = (inputs.bits[0], inputs.weight_array)
     moral, classes = moral_votes(*given), class_votes(*given)
-    return Votes(inputs.names, inputs.total, moral, classes, arc_votes(inputs))
+    seen = None if inputs.observed is None else inputs.seen
+    return Votes(inputs.names, inputs.total, moral, classes, arc_votes(inputs), seen)
 
 
 def moral_votes_of(inputs: MergedInputs) -> Ints:
@@ -65,7 +75,7 @@ def moral_votes_of(inputs: MergedInputs) -> Ints:
 
 def lower_bound(votes: Votes) -> Fraction:
     """LB: the least mean SMHD to the inputs that a DAG could have."""
-    least = np.minimum(votes.moral, votes.total - votes.moral)
+    least = np.minimum(votes.moral, votes.possible - votes.moral)
     return Fraction(int(np.tril(least, k=-1).sum()), votes.total)
 
 
@@ -74,15 +84,15 @@ def mean_smhd_by_votes(dag: DAG, votes: Votes) -> Fraction:
     from fedbn._core.consensus import smhd_sums
     from fedbn.graphs.bits import pack
 
-    (distance,) = smhd_sums(pack(dag.adjacency.T)[None], votes.moral, votes.total)
+    (distance,) = smhd_sums(pack(dag.adjacency.T)[None], votes.moral, votes.possible)
     return Fraction(int(distance), votes.total)
 
 
 def missing_pairs(dag: DAG, votes: Votes) -> tuple[tuple[str, str], ...]:
-    """The pairs of names, sorted, that every input joins by an edge and `dag` does not.
+    """The pairs of names, sorted, that every input joins that sees them, and `dag` does not.
 
     dag : over the names of the votes.
     """
     joined = dag.adjacency | dag.adjacency.T
-    missing = (votes.arcs + votes.arcs.T == votes.total) & ~joined
+    missing = (votes.arcs + votes.arcs.T == votes.possible) & (votes.possible > 0) & ~joined
     return tuple((dag.names[a], dag.names[b]) for a, b in np.argwhere(np.triu(missing, k=1)))

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError
 from fedbn.fusion.genetic import genetic_inputs, genetic_union
-from fedbn.fusion.inputs import MergedInputs, merge_inputs
+from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.median import descend_to_median
 from fedbn.fusion.union import fuse, fuse_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.averaging import averaged_dag
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.distances import mean_smhd
+from fedbn.graphs.distances import induced_smhd
 
 __all__ = [
     "BASELINES",
@@ -52,9 +52,11 @@ def union(
     dags: Sequence[DAG],
     weights: Sequence[Weight] | None = None,
     rng: np.random.Generator | None = None,
+    *,
+    variables: Variables = "same",
 ) -> DAG:
     """G+, the unrestricted fusion."""
-    return fuse(dags, weights, rng).union
+    return fuse(dags, weights, rng, variables).union
 
 
 def intersection(
@@ -74,8 +76,10 @@ def edge_vote(
     rng: np.random.Generator | None = None,
     *,
     threshold: Fraction | float | None = None,
+    variables: Variables = "same",
 ) -> DAG:
-    """Edges whose share of the inputs is above a threshold, or 1, by `averaged_dag`.
+    """Edges whose share of the inputs that see both ends is above a threshold, or 1, by
+    `averaged_dag`.
 
     Parameters
     ----------
@@ -89,12 +93,13 @@ def edge_vote(
     """
     if threshold is not None and not 0 <= threshold <= 1:
         raise ConfigError(f"the threshold must be a share in [0, 1], got {threshold}")
-    return vote_of(merge_inputs(dags, weights), threshold)
+    return vote_of(merge_inputs(dags, weights, variables), threshold)
 
 
 def vote_of(inputs: MergedInputs, threshold: Fraction | float | None = None) -> DAG:
     """`edge_vote` of merged inputs."""
-    return averaged_dag(inputs.names, arc_votes(inputs), inputs.total, threshold)
+    of = inputs.total if inputs.observed is None else inputs.seen
+    return averaged_dag(inputs.names, arc_votes(inputs), of, threshold)
 
 
 def arc_votes(inputs: MergedInputs) -> NDArray[np.int64]:
@@ -109,15 +114,23 @@ def median(
     dags: Sequence[DAG],
     weights: Sequence[Weight] | None = None,
     rng: np.random.Generator | None = None,
+    *,
+    variables: Variables = "same",
 ) -> DAG:
     """The nearer of two descents to a median, from the edge vote and from the empty graph.
 
     Equal inputs are their own vote, and their own median. `rng` is not used.
     """
-    inputs = merge_inputs(dags, weights)
+    inputs = merge_inputs(dags, weights, variables)
     starts = (vote_of(inputs), DAG.empty(inputs.names))
     found = [descend_to_median(inputs, start) for start in starts]
-    return min(found, key=lambda dag: mean_smhd(dag, inputs.dags, inputs.weights))
+    return min(found, key=lambda dag: _distance(dag, inputs))
+
+
+def _distance(dag: DAG, inputs: MergedInputs) -> int:
+    """The weighted sum of the SMHD to the inputs, each over the pairs that it sees."""
+    pairs = zip(inputs.own_dags, inputs.weights, strict=True)
+    return sum(weight * induced_smhd(dag, own) for own, weight in pairs)
 
 
 BASELINES: Mapping[str, Baseline] = {

@@ -1,9 +1,12 @@
-"""The inputs of a fusion: DAGs over the same variables, identical ones merged.
+"""The inputs of a fusion: DAGs over the same or different variables, identical ones merged.
 
 Identical inputs have the same I-map, the same cuts and lose the same arcs, so they stay identical
 for ever: one copy with the summed weight gives the same result. Variables are put in name order,
 so ties by the smallest index are ties by name, and the result depends neither on the order of the
 clients nor on that of the columns.
+
+With `variables` "union" a DAG is about its own names alone: the inputs are over all names, and say
+which of them each observes. Equal edges over different names are different inputs.
 """
 
 from __future__ import annotations
@@ -12,17 +15,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.arrays import Bits
+from fedbn.arrays import Bits, Bools
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.weights import Weight, checked_weights, common_scale
 from fedbn.graphs.dag import DAG, positions
 
-__all__ = ["MergedInputs", "merge_inputs", "stacked_bits"]
+__all__ = ["VARIABLES", "MergedInputs", "Variables", "merge_inputs", "stacked_bits"]
 
+Variables = Literal["same", "union"]
+VARIABLES: tuple[Variables, ...] = ("same", "union")
 
 # Sums of weights times cuts are int64 in the core.
 LARGEST_SUM = 2**62
@@ -30,7 +36,7 @@ LARGEST_SUM = 2**62
 
 @dataclass(frozen=True, eq=False)
 class MergedInputs:
-    """Distinct DAGs over the same names, with exact weights.
+    """Distinct DAGs with exact weights; what an input does not observe is isolated in it.
 
     Attributes
     ----------
@@ -39,6 +45,7 @@ class MergedInputs:
     weights : coprime positive ints [r], proportional to the given weights.
     unit : the given weight for which the integer 1 stands.
     members : for each distinct input, the positions of the given DAGs that are equal to it.
+    observed : bool [r, n], read-only: which variables a distinct input is about; None: all of them.
     """
 
     names: tuple[str, ...]
@@ -46,6 +53,7 @@ class MergedInputs:
     weights: tuple[int, ...]
     unit: Fraction
     members: tuple[tuple[int, ...], ...]
+    observed: Bools | None = None
 
     @property
     def total(self) -> int:
@@ -67,15 +75,44 @@ class MergedInputs:
         """The distinct inputs."""
         return tuple(DAG(self.names, matrix) for matrix in self.adjacency)
 
+    @cached_property
+    def own_dags(self) -> tuple[DAG, ...]:
+        """The distinct inputs, each over the names that it observes."""
+        if self.observed is None:
+            return self.dags
+        own = [np.flatnonzero(row) for row in self.observed]
+        return tuple(
+            DAG(tuple(self.names[v] for v in nodes), matrix[np.ix_(nodes, nodes)])
+            for nodes, matrix in zip(own, self.adjacency, strict=True)
+        )
+
     def reorder(self, order: NDArray[np.intp]) -> MergedInputs:
         """The same inputs with the variables in another order, [n] indices of this one."""
         names = tuple(self.names[v] for v in order)
-        return replace(self, names=names, adjacency=self.adjacency[:, order][:, :, order])
+        observed = None if self.observed is None else self.observed[:, order]
+        adjacency = self.adjacency[:, order][:, :, order]
+        return replace(self, names=names, adjacency=adjacency, observed=observed)
 
     @cached_property
     def bits(self) -> tuple[Bits, Bits]:
         """Parents and children of every node as uint64 [r, n, W]. Not to be changed."""
         return stacked_bits(self.adjacency)
+
+    @cached_property
+    def observed_bits(self) -> Bits | None:
+        """`observed` as uint64 [r, W]."""
+        from fedbn.graphs.bits import pack
+
+        return None if self.observed is None else pack(self.observed)
+
+    @cached_property
+    def seen(self) -> NDArray[np.int64]:
+        """r(x, y): the weight of the inputs that observe both variables, int64 [n, n]."""
+        n = len(self.names)
+        if self.observed is None:
+            return np.full((n, n), self.total, dtype=np.int64)
+        shown = self.observed.astype(np.int64)
+        return np.ascontiguousarray((shown * self.weight_array[:, None]).T @ shown)
 
     @cached_property
     def weight_array(self) -> NDArray[np.int64]:
@@ -90,22 +127,31 @@ def stacked_bits(adjacency: NDArray[np.bool_]) -> tuple[Bits, Bits]:
     return pack(adjacency.transpose(0, 2, 1)), pack(adjacency)
 
 
-def merge_inputs(dags: Sequence[DAG], weights: Sequence[Weight] | None = None) -> MergedInputs:
+def merge_inputs(
+    dags: Sequence[DAG],
+    weights: Sequence[Weight] | None = None,
+    variables: Variables = "same",
+) -> MergedInputs:
     """Put the variables in name order and merge equal DAGs, summing their weights.
 
     Parameters
     ----------
-    dags : at least one DAG, all over the same set of names, in any order.
+    dags : at least one DAG, names in any order.
     weights : one positive int or Fraction per DAG; 1 each by default.
+    variables : "same": all DAGs must be over the same names; "union": each may be over its own.
 
     Raises
     ------
-    StructureError : no DAG is given, or their variables differ.
+    StructureError : no DAG is given, or their variables differ and must not.
     ConfigError : a weight is not a positive int or Fraction, or exact sums would overflow.
     """
     if not dags:
         raise StructureError("at least one DAG is needed for a fusion, got none")
+    if variables not in VARIABLES:
+        raise ConfigError(f"variables must be one of {', '.join(VARIABLES)}, got {variables!r}")
     given = checked_weights(weights, len(dags))
+    if variables == "union" and len({frozenset(dag.names) for dag in dags}) > 1:
+        return _merge_over_union(dags, given)
     names = tuple(sorted(dags[0].names))
     groups: dict[bytes, list[int]] = {}
     matrices: dict[bytes, NDArray[np.bool_]] = {}
@@ -119,7 +165,40 @@ def merge_inputs(dags: Sequence[DAG], weights: Sequence[Weight] | None = None) -
         groups.setdefault(key, []).append(i)
         matrices.setdefault(key, matrix)
     keys = sorted(groups, reverse=True)
-    merged = [sum((given[i] for i in groups[key]), Fraction(0)) for key in keys]
+    return _merged(names, [matrices[key] for key in keys], [groups[key] for key in keys], given)
+
+
+def _merge_over_union(dags: Sequence[DAG], given: Sequence[Fraction]) -> MergedInputs:
+    """Inputs over all names: DAGs are equal that have the same edges and the same names."""
+    names = tuple(sorted(set().union(*(dag.names for dag in dags))))
+    place = {name: v for v, name in enumerate(names)}
+    groups: dict[tuple[bytes, bytes], list[int]] = {}
+    made: dict[tuple[bytes, bytes], tuple[Bools, Bools]] = {}
+    for i, dag in enumerate(dags):
+        own = np.array([place[name] for name in dag.names], dtype=np.intp)
+        observed = np.zeros(len(names), dtype=np.bool_)
+        observed[own] = True
+        matrix = np.zeros((len(names), len(names)), dtype=np.bool_)
+        matrix[np.ix_(own, own)] = dag.adjacency
+        key = np.packbits(matrix).tobytes(), np.packbits(observed).tobytes()
+        groups.setdefault(key, []).append(i)
+        made.setdefault(key, (matrix, observed))
+    keys = sorted(groups, reverse=True)
+    matrices = [made[key][0] for key in keys]
+    merged = _merged(names, matrices, [groups[key] for key in keys], given)
+    shown = np.stack([made[key][1] for key in keys])
+    shown.flags.writeable = False
+    return replace(merged, observed=shown)
+
+
+def _merged(
+    names: tuple[str, ...],
+    matrices: Sequence[Bools],
+    groups: Sequence[Sequence[int]],
+    given: Sequence[Fraction],
+) -> MergedInputs:
+    """Distinct inputs, and the positions of the DAGs that each stands for."""
+    merged = [sum((given[i] for i in group), Fraction(0)) for group in groups]
     integers, unit = common_scale(merged)
     if sum(integers) * max(1, len(names)) ** 2 >= LARGEST_SUM:
         raise ConfigError(
@@ -128,9 +207,9 @@ def merge_inputs(dags: Sequence[DAG], weights: Sequence[Weight] | None = None) -
             f"{_short(sum(integers))} x {len(names)}^2; "
             f"the smallest weight is {float(min(merged)):g}, the largest {float(max(merged)):g}"
         )
-    stacked = np.stack([matrices[key] for key in keys])
+    stacked = np.stack(matrices)
     stacked.flags.writeable = False
-    return MergedInputs(names, stacked, integers, unit, tuple(tuple(groups[key]) for key in keys))
+    return MergedInputs(names, stacked, integers, unit, tuple(map(tuple, groups)))
 
 
 def _name_order(dag: DAG, names: tuple[str, ...], place: int) -> NDArray[np.intp]:

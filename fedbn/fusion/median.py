@@ -60,20 +60,20 @@ def descend_to_median(
     for dag, weight in zip(inputs.dags, inputs.weights, strict=True):
         votes += weight * moral_graph(dag)
     begun = start.reorder(inputs.names)
-    return descend_by_votes(begun, votes, inputs.total, knowledge, max_treewidth)
+    return descend_by_votes(begun, votes, inputs.seen, knowledge, max_treewidth)
 
 
 def descend_by_votes(
     start: DAG,
     votes: NDArray[np.int64],
-    total: int,
+    total: int | NDArray[np.int64],
     knowledge: Knowledge | None = None,
     max_treewidth: int | None = None,
 ) -> DAG:
     """`descend_to_median` from what it needs of the inputs: votes on moral edges, and their weight.
 
     start : names sorted as text; keeps the knowledge. votes : int64 [n, n], symmetric: c_e.
-    total : W.
+    total : W, or int64 [n, n]: of each pair the weight of those that see it.
     max_treewidth : no change leads to a DAG of which `dag_treewidth` is above this.
     """
     from fedbn._core import fusion

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Bits
-from fedbn.fusion.inputs import MergedInputs, merge_inputs
+from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -54,14 +54,16 @@ def fuse(
     dags: Sequence[DAG],
     weights: Sequence[Weight] | None = None,
     rng: np.random.Generator | None = None,
+    variables: Variables = "same",
 ) -> Fusion:
     """Order, minimal I-maps and their union.
 
     Parameters
     ----------
-    dags : at least one, over the same names in any order.
+    dags : at least one, over the same names in any order, unless `variables` is "union".
     weights : one positive int or Fraction per DAG (they only matter for the order); default 1.
     rng : chooses among ties of the order heuristic; ties go to the smallest name without it.
+    variables : see `merge_inputs`; in an I-map what a DAG does not observe is isolated.
 
     Raises
     ------
@@ -73,7 +75,7 @@ def fuse(
     >>> fuse([chain, chain]).union == chain
     True
     """
-    inputs = merge_inputs(dags, weights)
+    inputs = merge_inputs(dags, weights, variables)
     order, imaps, union = fuse_inputs(inputs, rng)
     place = {i: k for k, members in enumerate(inputs.members) for i in members}
     return Fusion(order, tuple(imaps[place[i]] for i in range(len(dags))), union)
@@ -88,7 +90,9 @@ def fuse_inputs(
 
     n = len(inputs.names)
     draws = np.empty(0) if rng is None else rng.random(n)
-    heuristic = OrderHeuristic(inputs.bits[0], inputs.weight_array, draws)
+    heuristic = OrderHeuristic(
+        inputs.bits[0], inputs.weight_array, draws, observed=inputs.observed_bits
+    )
     heuristic.extend(n)
     order = heuristic.order
     maps = minimal_imaps(inputs.bits[0], order)
@@ -146,7 +150,7 @@ def _fuse_once(
 
     pa, _ = inputs.bits
     r, n, _ = pa.shape
-    heuristic = OrderHeuristic(pa, inputs.weight_array, draws, after)
+    heuristic = OrderHeuristic(pa, inputs.weight_array, draws, after, inputs.observed_bits)
     left = n
     while left > 0:
         left = heuristic.extend(max(1, PLACES_AT_ONCE // (r * n)))

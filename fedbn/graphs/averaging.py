@@ -26,7 +26,7 @@ __all__ = ["averaged_dag", "significance_threshold"]
 def averaged_dag(
     names: tuple[str, ...],
     votes: Ints,
-    total: int,
+    total: int | Ints,
     threshold: Fraction | float | None = None,
     knowledge: Knowledge | None = None,
 ) -> DAG:
@@ -41,7 +41,7 @@ def averaged_dag(
     ----------
     names : the variables.
     votes : int64 [n, n], weight of the votes for a -> b; [a, b] + [b, a] is at most `total`.
-    total : weight of all votes.
+    total : weight of all votes; or int64 [n, n], of those that are possible on each pair.
     threshold : a share in [0, 1]; `significance_threshold` by default.
     knowledge : over the names.
 
@@ -57,13 +57,17 @@ def averaged_dag(
     """
     from fedbn._core.graphs import averaged_arcs
 
+    seen = np.full(votes.shape, total) if isinstance(total, int) else np.ascontiguousarray(total)
     least = significance_threshold(votes, total) if threshold is None else Fraction(str(threshold))
+    weights, place = np.unique(seen, return_inverse=True)
+    above = np.array([int(least * int(weight)) for weight in weights], dtype=np.int64)
     known = (Knowledge() if knowledge is None else knowledge).bits(names)
-    parents = averaged_arcs(np.ascontiguousarray(votes), int(least * total), total, **known)
+    limits = above[place].reshape(seen.shape)
+    parents = averaged_arcs(np.ascontiguousarray(votes), limits, seen, **known)
     return DAG(names, unpack(parents, len(names)).T)
 
 
-def significance_threshold(votes: Ints, total: int) -> Fraction:
+def significance_threshold(votes: Ints, total: int | Ints) -> Fraction:
     """The strength above which an edge is significant.
 
     With F the distribution function of the strengths of all pairs, t minimises the integral of
@@ -74,7 +78,8 @@ def significance_threshold(votes: Ints, total: int) -> Fraction:
 
     Parameters
     ----------
-    votes, total : see `averaged_dag`; pairs without a vote have the strength 0.
+    votes, total : see `averaged_dag`; pairs without a vote have the strength 0, and those on which
+        no vote is possible do not count.
 
     Examples
     --------
@@ -82,8 +87,19 @@ def significance_threshold(votes: Ints, total: int) -> Fraction:
     >>> significance_threshold(votes, 10)
     Fraction(1, 10)
     """
-    both = (votes + votes.T)[np.triu_indices(len(votes), k=1)]
+    pairs = np.triu_indices(len(votes), k=1)
+    both = (votes + votes.T)[pairs]
+    if not isinstance(total, int):
+        return _significant_share(both, total[pairs])
     if not both.size:
         return Fraction(0)
     up_to_half = both[2 * both <= total]
     return Fraction(int(up_to_half.max() if up_to_half.size else both.min()), total)
+
+
+def _significant_share(joined: Ints, seen: Ints) -> Fraction:
+    """The same of pairs that were seen by different weights."""
+    pairs = set(zip(joined[seen > 0].tolist(), seen[seen > 0].tolist(), strict=True))
+    shares = [Fraction(votes, of) for votes, of in pairs]
+    up_to_half = [share for share in shares if share <= Fraction(1, 2)]
+    return max(up_to_half) if up_to_half else min(shares, default=Fraction(0))

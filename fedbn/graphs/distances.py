@@ -19,7 +19,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 from fedbn.graphs.pdag import dag_to_cpdag
 
-__all__ = ["EdgeAccuracy", "mean_smhd", "precision_recall_f1", "shd", "smhd"]
+__all__ = ["EdgeAccuracy", "induced_smhd", "mean_smhd", "precision_recall_f1", "shd", "smhd"]
 
 
 class EdgeAccuracy(NamedTuple):
@@ -44,6 +44,26 @@ def smhd(a: DAG, b: DAG) -> int:
     1
     """
     return int((moral_graph(a) ^ moral_graph(_align(b, a))).sum()) // 2
+
+
+def induced_smhd(dag: DAG, other: DAG) -> int:
+    """`smhd` over the pairs of names of `other` alone, which `dag` must have, too.
+
+    Raises
+    ------
+    StructureError : `other` has a name that `dag` lacks.
+
+    Examples
+    --------
+    >>> chain = DAG.from_edges("abc", ["ab", "bc"])
+    >>> induced_smhd(chain, DAG.from_edges("ac", ["ac"]))
+    1
+    """
+    place = {name: v for v, name in enumerate(dag.names)}
+    if unknown := sorted(set(other.names) - set(place)):
+        raise StructureError(f"{unknown[0]!r} must be one of the variables {dag.names}")
+    own = [place[name] for name in other.names]
+    return int((moral_graph(dag)[np.ix_(own, own)] ^ moral_graph(other)).sum()) // 2
 
 
 def mean_smhd(

@@ -74,6 +74,6 @@ def test_known_cuts_are_those_of_the_definition_at_every_stop(
     exact = 0
     search = new_deletions(path.inputs, pack(path.union.adjacency.T), k_max, pooling)
     for theta in (Fraction(-1, 12), *path.thetas):
-        delete_all(search, n, None, int(theta * path.inputs.total), None)
+        delete_all(search, n, None, theta, None)
         exact += check(search, path.inputs, k_max, 1 if pooling == "clip" else 2**15, known)
     assert exact > 0

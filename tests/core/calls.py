@@ -238,6 +238,9 @@ class Case:
             "k_max": Argument(2, "limit"),
             "pooling": Argument(consensus.Pooling.mean),
             "memory": Argument(1 << 20, "memory"),
+            "observed": bits(np.ones((2, self.n), bool)),
+            "members": weights([1, 1]),
+            "min_judges": Argument(1, "whole"),
         }
 
     def precedence(self) -> dict[str, Argument]:
@@ -425,7 +428,9 @@ enter_all(
     maximally_oriented=lambda c: Call(graphs.maximally_oriented, c.known_pattern()),
     constrained_extension=lambda c: Call(graphs.constrained_extension, c.known_pattern()),
     averaged_arcs=lambda c: Call(graphs.averaged_arcs, {
-        "votes": Argument(c.symmetric(), "numbers"), "above": Argument(1), "total": Argument(8),
+        "votes": Argument(c.symmetric(), "numbers"),
+        "above": Argument(np.ones((c.n, c.n), np.int64)),
+        "seen": Argument(np.full((c.n, c.n), 8), "numbers"),
         "forbidden": bits(c.none()), "required": bits(c.none()),
     }),
 )  # fmt: skip
@@ -644,6 +649,7 @@ enter_all(
                 "parents": many_bits(c.dags()),
                 "weights": weights([1, 2]),
                 "draws": Argument(c.rng.random(c.n), "draws"),
+                "observed": bits(np.ones((2, c.n), bool)),
             },
         ),
         "OrderHeuristic.extend": lambda c: Call(
@@ -719,6 +725,7 @@ def _refusion_states(c: Case) -> Call:
             "cuts": Argument(np.array([0, path.done]), "cuts"),
             "members": weights([1, 1]),
             "quorum": Argument(1, "whole"),
+            "observed": bits(np.ones((2, c.n), bool)),
         },
     )
 
@@ -767,7 +774,7 @@ def _advance(c: Case) -> Call:
 call("consensus.Deletions.advance", 0, 20)(_advance)
 for _name in ("n_edges", "done"):
     call(f"consensus.Deletions.{_name}")(lambda c, name=_name: read(c.deletions(), name))
-for _name in ("steps", "lost_arcs", "known"):
+for _name in ("steps", "given", "lost_arcs", "known"):
     call(f"consensus.Deletions.{_name}")(lambda c, name=_name: Call(getattr(c.deletions(), name)))
 call("consensus.search_states", 0, 20)(_search_states)
 call("consensus.refusion_states", 0, 20)(_refusion_states)
@@ -782,7 +789,7 @@ enter_all(
         {
             "states": many_bits(c.dags()),
             "votes": Argument(consensus.moral_votes(**plain(c.inputs())), "numbers"),
-            "total": Argument(3, "whole"),
+            "seen": Argument(np.full((c.n, c.n), 3), "numbers"),
         },
     ),
     shd_sums=lambda c: Call(
@@ -790,7 +797,7 @@ enter_all(
         {
             "states": many_bits(c.dags()),
             "votes": Argument(consensus.class_votes(**plain(c.inputs())), "numbers"),
-            "total": Argument(3, "whole"),
+            "seen": Argument(np.full((c.n, c.n), 3), "numbers"),
         },
     ),
 )  # fmt: skip

@@ -133,7 +133,7 @@ def test_sums_of_distances(dags_: list[DAG], data: st.DataObject) -> None:
         data.draw(st.lists(st.integers(1, 9), min_size=len(others), max_size=len(others)))
     )
     bits, states = parents_of(others), parents_of([first, *others])
-    total = int(weights.sum())
+    total = np.full((len(first), len(first)), int(weights.sum()))
     for sums, votes, distance in (
         (consensus.smhd_sums, consensus.moral_votes, naive_states.smhd),
         (consensus.shd_sums, consensus.class_votes, naive_states.shd),

@@ -1,0 +1,139 @@
+"""Inputs over different variables: the twin, what is guaranteed, and what is not."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.path_files import path_from_dict, path_to_dict
+from fedbn.consensus.threshold import select_consensus
+from fedbn.errors import ConfigError, StructureError
+from fedbn.fusion.baselines import edge_vote
+from fedbn.graphs.dag import DAG
+from tests import naive_consensus as naive
+from tests import naive_variables as twin
+
+
+def told(path):
+    return path.order, path.union, path.steps, path.inputs.unit
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_step_is_that_of_the_twin(seed: int) -> None:
+    twin.random_comparison(10_000 + seed)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_g1_what_the_union_separates_every_site_separates(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 6))
+    sites = twin.random_sites(rng, n, 3, 0.3, 0.5)
+    dags, _ = twin.given(sites, n)
+    path = mcbnc_path(dags, variables="union")
+    union = path.union.adjacency
+    for site in sites:
+        for x, y in combinations(site.nodes, 2):
+            rest = [v for v in site.nodes if v not in (x, y)]
+            for size in range(len(rest) + 1):
+                for s in combinations(rest, size):
+                    if naive.separated(union, x, y, set(s)):
+                        (a,), (b,) = site.own({x}), site.own({y})
+                        assert naive.separated(site.dag, a, b, site.own(set(s)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_g2_the_same_variables_give_the_same_path(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    dags, weights = twin.given(twin.random_sites(rng, 5, 4, 0.0, 0.5), 5)
+    assert told(mcbnc_path(dags, weights, variables="union")) == told(mcbnc_path(dags, weights))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_g3_order_copies_and_a_site_of_no_variable_change_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    dags, _ = twin.given(twin.random_sites(rng, 5, 3, 0.3, 0.6), 5)
+    path = mcbnc_path(dags, [2, 1, 1], variables="union")
+    mixed = [dags[2], dags[0].reorder(dags[0].names[::-1]), dags[1], dags[0]]
+    assert told(mcbnc_path(mixed, variables="union"))[:3] == told(path)[:3]
+    more = mcbnc_path([*dags, DAG.empty(())], [2, 1, 1, 1], variables="union")
+    assert (more.union, more.steps) == (path.union, path.steps)
+
+
+def test_a_site_of_one_variable_may_change_the_order() -> None:
+    """It separates nothing, but there its variable is a sink, which lowers the mean cost."""
+    dags, _ = twin.given(twin.random_sites(np.random.default_rng(7), 5, 3, 0.3, 0.6), 5)
+    path = mcbnc_path(dags, [2, 1, 1], variables="union")
+    lone = mcbnc_path([*dags, DAG.empty([dags[0].names[0]])], [2, 1, 1, 1], variables="union")
+    assert lone.order != path.order
+
+
+def test_g4_sites_without_a_common_variable_have_consensuses_of_their_own() -> None:
+    one, other = DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("xyz", ["xz", "yz"])
+    both = select_consensus(mcbnc_path([one, other], variables="union")).dag
+    assert set(both.edges) == {*one.edges, *other.edges}
+
+
+def test_g6_the_share_is_that_of_the_judges() -> None:
+    edge, none = DAG.from_edges("ab", ["ab"]), DAG.empty("ab")
+    path = mcbnc_path([edge, edge, none, DAG.empty("c")], variables="union")
+    assert [step.psi for step in path.steps] == [Fraction(2, 3)]
+
+
+def test_sites_without_the_middle_of_a_chain_do_not_vote_for_its_ends() -> None:
+    """Four sites lack b and truly see a - c; one has b and knows better."""
+    whole, cut = DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("ac", ["ac"])
+    path = mcbnc_path([whole, cut, cut, cut, cut], variables="union")
+    first = path.steps[0]
+    assert ({first.x, first.y}, first.given, first.psi) == ({"a", "c"}, ("b",), 0)
+
+
+def test_c1_a_pair_that_nobody_sees_is_not_joined_whatever_the_truth() -> None:
+    path = mcbnc_path([DAG.empty("ab"), DAG.empty("bc")], variables="union")
+    assert path.union.n_edges == 0
+    place = path.inputs.names.index
+    assert path.inputs.seen[place("a"), place("c")] == 0
+
+
+def test_c2_without_a_judge_a_spurious_edge_stays_to_the_end() -> None:
+    pairs = [DAG.from_edges(pair, [pair]) for pair in ("xy", "yz", "xz")]
+    path = mcbnc_path(pairs, variables="union")
+    assert path.union.n_edges == 3
+    assert path.thetas == (Fraction(1),)
+
+
+def test_c6_few_judges_are_joined_by_those_who_see_less() -> None:
+    whole, cut = DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("ac", ["ac"])
+    dags = [whole, cut, cut, cut, cut]
+    asked = mcbnc_path(dags, variables="union", min_judges=2)
+    assert asked.steps[0].psi != 0
+
+
+def test_a_vote_is_counted_among_those_who_see_the_pair() -> None:
+    dags = [DAG.from_edges("ab", ["ab"])] * 2 + [DAG.empty("c")] * 3
+    assert edge_vote(dags, threshold=Fraction(1, 2), variables="union").edges == (("a", "b"),)
+
+
+def test_a_path_is_read_back_from_a_file() -> None:
+    dags, _ = twin.given(twin.random_sites(np.random.default_rng(3), 5, 3, 0.3, 0.6), 5)
+    path = mcbnc_path(dags, variables="union")
+    again = path_from_dict(json.loads(json.dumps(path_to_dict(path))))
+    assert told(again) == told(path)
+    assert [step.given for step in again.steps] == [step.given for step in path.steps]
+    assert np.array_equal(again.inputs.observed, path.inputs.observed)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    dags = [DAG.from_edges("ab", ["ab"]), DAG.empty("ac")]
+    with pytest.raises(StructureError, match="differs from DAG 1"):
+        mcbnc_path(dags)
+    with pytest.raises(ConfigError, match="a quorum counts all DAGs"):
+        mcbnc_path(dags, variables="union", quorum=2)
+    with pytest.raises(ConfigError, match="min_judges"):
+        mcbnc_path(dags, variables="union", min_judges=0)
+    with pytest.raises(ConfigError, match="variables must be"):
+        mcbnc_path(dags, variables="some")  # type: ignore[arg-type]
