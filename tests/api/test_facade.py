@@ -17,7 +17,7 @@ import fedbn as fb
 from fedbn.consensus.mcbnc import mcbnc_paths
 from fedbn.consensus.pooling import poolings_of, select_among
 from fedbn.errors import ConfigError, SchemaError, StructureError
-from fedbn.federation.settings import DataSettings, Experiment, FederationSettings
+from fedbn.federation.settings import DataSettings, Experiment, RoundSettings
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.learners import LearnerSettings
 from fedbn.learners import learn as learn_by_name
@@ -152,7 +152,7 @@ def test_the_credible_set() -> None:
 def test_simulate_is_the_simulation_of_the_command(sites: dict[str, fb.Table]) -> None:
     experiment = Experiment(
         data=DataSettings(network="asia", clients=3, rows=100),
-        federation=FederationSettings(rounds_limit=3),
+        rounds=RoundSettings(rounds_limit=3),
         seed=5,
         engine="in-process",
     )
