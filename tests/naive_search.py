@@ -190,3 +190,35 @@ def greedy(
                 break
             cpdag = operator.apply(cpdag)
     return cpdag
+
+
+class KnownScores:
+    """Local scores of some families, NaN for the others, which are noted as wanted."""
+
+    def __init__(self, known: dict[tuple[int, tuple[int, ...]], float]) -> None:
+        self.known = known
+        self.wanted: set[tuple[int, tuple[int, ...]]] = set()
+
+    def local_score(self, node: int, parents) -> float:
+        family = (int(node), tuple(sorted(map(int, parents))))
+        if family not in self.known:
+            self.wanted.add(family)
+        return self.known.get(family, math.nan)
+
+
+def greedy_among_known(score: KnownScores, dag: DAG) -> PDAG:
+    """XGES-0 from a DAG, where an operator with an unknown score is not taken."""
+    cpdag = dag_to_cpdag(dag)
+    total = sum(score.local_score(y, parents) for y, parents in enumerate(dag.parent_sets()))
+    while True:
+        for kind in ("delete", "turn", "insert"):
+            every = {each: each.gain(score, cpdag) for each in valid_operators(cpdag, kind)}
+            gains = {each: gain for each, gain in every.items() if gain > 1e-9 * (1 - total)}
+            if gains:
+                break
+        else:
+            return cpdag
+        best = max(gains.values())
+        tied = [each for each, gain in gains.items() if gain >= best - 1e-9 * (1 - total)]
+        total += gains[min(tied, key=place)]
+        cpdag = min(tied, key=place).apply(cpdag)

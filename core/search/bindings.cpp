@@ -3,6 +3,7 @@
 #include "search/boss.hpp"
 #include "search/class_search.hpp"
 #include "search/kicks.hpp"
+#include "search/lookout.hpp"
 
 namespace fedbn::bindings {
 
@@ -216,9 +217,49 @@ void bind_boss(nb::module_& m) {
         .def_prop_ro("met_candidates", &Boss::met_candidates);
 }
 
+/// (parents of the DAG reached, nodes and parents of the families that were wanted)
+nb::tuple look_around_from(const std::vector<int>& nodes, const Bits& parents, const Array<double, 1>& scores,
+                           const Bits& start, const Bits& forbidden, const Bits& required, bool kicks,
+                           std::int64_t patience) {
+    const int n = static_cast<int>(start.shape(0));
+    require(nodes.size() == parents.shape(0) && nodes.size() == scores.shape(0),
+            "there must be a node, parents and a score for each family");
+    require_finite(span_of(scores), "scores");
+    require_at_least(0, patience, "patience");
+    const NodeSets sets = sets_of(parents, n);
+    KnownFamilies families(n);
+    std::vector<int> of_one;
+    for (std::size_t f = 0; f < nodes.size(); ++f) {
+        require(0 <= nodes[f] && nodes[f] < n, "a node must be from 0 to below ", n, ", not ", nodes[f]);
+        list(sets[f], of_one);
+        require(!sets[f].has(nodes[f]), "a node must not be among its parents");
+        families.learn(nodes[f], of_one, scores.data()[f]);
+    }
+    Dag dag = dag_of(start);
+    for (int v = 0; v < n; ++v) {
+        list(dag.pa[v], of_one);
+        require(!std::isnan(families.local(v, of_one)), "the score of every family of the start must be known");
+    }
+    const Knowledge known = knowledge_of(n, forbidden, required);
+    {
+        nb::gil_scoped_release released;
+        dag = look_around(families, std::move(dag), known, kicks, patience);
+    }
+    NodeSets wanted(static_cast<int>(families.wanted().size()), n);
+    std::vector<std::int64_t> of;
+    for (const Family& family : families.wanted()) {
+        for (int p : family.parents) wanted[static_cast<int>(of.size())].insert(p);
+        of.push_back(family.node);
+    }
+    return nb::make_tuple(to_numpy(dag.pa), to_numpy(std::move(of)), to_numpy(wanted));
+}
+
 }  // namespace
 
 void search(nb::module_& m) {
+    m.def("look_around", &look_around_from, "nodes"_a, "parents"_a.noconvert(), "scores"_a.noconvert(),
+          "start"_a.noconvert(), "forbidden"_a.noconvert(), "required"_a.noconvert(), "kicks"_a, "patience"_a,
+          "Where known scores of families lead from a DAG, and which others were wanted on the way.");
     bind_class_search(m);
     bind_hill(m);
     bind_kicks(m);

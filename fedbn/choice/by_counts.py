@@ -12,9 +12,11 @@ misled by the mixture (`fedbn.scores.family_scores`).
 
 A DAG needs its families only, and these may come from different candidates. So after the first
 request the consensus is the best DAG over *all counted families* that the ordering search
-(`fedbn.search.families`) finds: never below the best candidate, and often far above it. A further
+(`fedbn.search.families`) finds, or one that operators of classes lead to from there
+(`fedbn.choice.class_moves`): never below the best candidate, and often far above it. A further
 round asks for families near it (`fedbn.choice.neighbours`), and the search goes on among all that
-is known. When a round brings nothing better, all neighbours have been looked at and the climb ends.
+is known. After a round that brought nothing better the next one asks from where one edge less leads
+to, too; when that brings nothing, either, the climb ends.
 
 A variable whose family in the consensus of the structures is too large to be counted keeps it.
 """
@@ -30,6 +32,7 @@ import numpy as np
 
 from fedbn.arrays import Ints
 from fedbn.choice.candidates import Candidate, Candidates, cells_of
+from fedbn.choice.class_moves import look_around
 from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -52,6 +55,7 @@ __all__ = [
     "climb_on",
     "counted_families",
     "family_rule",
+    "scores_of_one_model",
     "shared_counts",
     "useful_families",
 ]
@@ -96,7 +100,8 @@ class Climb:
     uncounted : families of the consensus of the structures that cannot be counted; they stay.
     starts : other structures whose neighbours the next round asks for, too.
     rounds : how many requests there were after the first.
-    done : whether the last round brought nothing better.
+    stuck : whether the last round brought nothing better.
+    done : whether the last two rounds did not.
     knowledge : what every structure keeps: no other family is known, or asked for.
     """
 
@@ -109,6 +114,7 @@ class Climb:
     uncounted: tuple[Family, ...] = ()
     starts: tuple[DAG, ...] = ()
     rounds: int = 0
+    stuck: bool = False
     done: bool = False
     knowledge: Knowledge | None = None
 
@@ -156,7 +162,8 @@ def climb_on(
     more = _with_scores(counts, scores, state.knowledge)
     known = MappingProxyType({**state.known, **more})
     found = _search(replace(state, known=known, starts=(), rounds=state.rounds + 1), rng)
-    return replace(found, done=found.score <= state.score + TOLERANCE)
+    better = found.score > state.score + TOLERANCE
+    return replace(found, stuck=not better, done=not better and state.stuck)
 
 
 @dataclass(frozen=True)
@@ -295,6 +302,18 @@ def useful_families(state: Climb) -> list[list[tuple[float, tuple[int, ...]]]]:
     return useful
 
 
+def scores_of_one_model(state: Climb) -> dict[Family, float]:
+    """The shared scores of all known families; the own ones if these are larger for the structure.
+
+    The larger of both for each family is not the same for all members of a class, as the operators
+    of classes need it. An uncounted family has 0.
+    """
+    of_dag = [state.known[each] for each in counted_families(state.dag, state.uncounted)]
+    shared = math.fsum(c.shared for c in of_dag) >= math.fsum(c.own for c in of_dag)
+    scores = {each: c.shared if shared else c.own for each, c in state.known.items()}
+    return scores | dict.fromkeys(state.uncounted, 0.0)
+
+
 def _search(state: Climb, rng: np.random.Generator) -> Climb:
     """With the best DAG over the known families that the ordering search finds from here."""
     from fedbn.search.families.families import Families
@@ -307,10 +326,18 @@ def _search(state: Climb, rng: np.random.Generator) -> Climb:
     fixed = set(state.uncounted) <= set(families_of([dag]))
     if not fixed or (state.knowledge is not None and state.knowledge.breaches(dag)):
         return state
+    return _better_by_classes(_better_of(state, dag))
+
+
+def _better_by_classes(state: Climb) -> Climb:
+    """With what the operators of classes lead to among the known families."""
+    scores = scores_of_one_model(state)
+    return _better_of(state, look_around(state.dag, scores, state.knowledge, kicks=True)[0])
+
+
+def _better_of(state: Climb, dag: DAG) -> Climb:
     score = _total(dag, lambda family: state.known[family].best, state)
-    if score <= state.score + TOLERANCE:
-        return state
-    return replace(state, dag=dag, score=score)
+    return replace(state, dag=dag, score=score) if score > state.score + TOLERANCE else state
 
 
 def _with_way_out(

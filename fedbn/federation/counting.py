@@ -180,7 +180,7 @@ def open_dialogue(
     ----------
     classes : what may be chosen.
     schema : the agreed one.
-    pairs : bool [n, n], symmetric: the pairs that some site joined, over which a climb goes.
+    pairs : bool [n, n], symmetric: the pairs that some site joined, where a climb begins.
     consensus : what the structures alone chose.
     choose : "counts" makes one request, "climb" as many more as `count_rounds`.
     count_rounds : at least 0.

@@ -603,6 +603,29 @@ call("search.leads", 0, LARGEST)(
         },
     )
 )
+
+
+def _look_around(c: Case) -> Call:
+    """The families of the DAG, and those of one parent, have scores."""
+    dag = c.dag()
+    rows = np.concatenate([dag, *(np.roll(np.eye(c.n, dtype=bool), k, axis=1) for k in (1, 2))])
+    of = [*range(c.n)] * 3
+    keep = [k for k, node in enumerate(of) if not rows[k, node]]
+    return Call(
+        search.look_around,
+        {
+            "nodes": Argument([of[k] for k in keep], "members", c.n),
+            "parents": bits(rows[keep].reshape(len(keep), c.n)),
+            "scores": floats(-c.rng.random(len(keep))),
+            "start": bits(dag, "dag"),
+            **c.knowledge(),
+            "kicks": Argument(value=True),
+            "patience": Argument(20, "turns"),
+        },
+    )
+
+
+call("search.look_around", 0, LARGEST)(_look_around)
 call("search.Hill.__init__")(lambda c: Call(search.Hill, c.hill_arguments()))
 call("search.Hill.climb", 0, 20)(lambda c: Call(c.hill().climb, {"budget": Argument(5, "limit")}))
 for _name in ("best", "parents", "candidates", "changes", "bounds"):

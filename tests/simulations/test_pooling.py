@@ -18,6 +18,7 @@ from simulations.pooled import share_closed
 from simulations.sites.tables import simulation
 from simulations.studies.pooling.criteria import criteria, criteria_section
 from simulations.studies.pooling.shares import way_share
+from simulations.studies.pooling.untuned import network_of, promises, untuned_cases
 
 
 def simulated(tmp_path: Path, *options: str) -> dict:
@@ -193,9 +194,51 @@ def test_the_report_has_every_part(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "Shared or own",
         "latent",
         "Promises",
+        "Untuned",
     )
     for title in titles:
         assert title in report
     assert (tmp_path / "alike.png").is_file()
     assert (tmp_path / "differing.png").is_file()
-    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 6
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 7
+
+
+def untuned_row(network: str, climb: float, held_out: float) -> dict:
+    found = {"network": network, "rows": 500, "today": 20.0, "today_held_out": -5.0}
+    for way in ("ladder", "counts", "ges", "xges", "ils"):
+        found |= {way: 10.0, f"{way}_held_out": -4.0}
+    return found | {"climb": climb, "climb_held_out": held_out, "xges": 0.0, "ils_held_out": -3.0}
+
+
+def test_the_ruler_is_the_best_pooled_learner() -> None:
+    rows = [untuned_row("a", 0.0, -3.0), untuned_row("a", 2.0, -3.0), untuned_row("b", 1.0, -3.1)]
+    found = {words: (text, holds) for words, text, holds in promises(rows)}
+    text = "50 %, 2 cases; below 50 %: none"
+    assert found["ladder: 60 % in SMHD"] == (text, False)
+    assert found["climb: 92 % in SMHD"] == (text.replace("50 %, 2", "95 %, 2"), True)
+    assert found["climb: 95 % in held-out log-likelihood"][0].startswith("98 %, 2 cases")
+    nowhere = "climb: nowhere worse than today by more than 1 in SMHD"
+    assert found[nowhere] == ("nowhere", True)
+    worse = {each[0]: each[1:] for each in promises([untuned_row("c", 21.5, -5.1)])}
+    assert worse[nowhere] == ("c 500 (+1.50)", False)
+    assert worse["climb: 92 % in SMHD"] == ("-8 %, 1 cases; below 50 %: c 500 (-8 %)", False)
+
+
+def test_untuned_cases_take_turns() -> None:
+    cases = list(untuned_cases(False, {"sites": 10}))
+    assert len({(case["network"], case["rows"]) for case in cases}) == len(cases) == 18 * 3
+    assert len({case["network"] for case in cases[:18]}) == 18
+    assert {case["rows"] for case in cases[:3]} == {500, 1000, 5000}
+    one = network_of("random 30 1")
+    assert np.array_equal(one.cpts[3], network_of("random 30 1").cpts[3])
+    assert {len(variable.states) for variable in one.schema.variables} == {2, 3, 4, 5, 6}
+
+
+@pytest.mark.slow
+def test_a_small_study_of_untuned_networks(tmp_path: Path) -> None:
+    options = ["reproduce", "pooling", "--part", "untuned", "--smoke", "--network", "sachs"]
+    found = CliRunner().invoke(app, [*options, "--quiet", "--out", str(tmp_path)])
+    assert found.exit_code == 0, found.output
+    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "| sachs | 500 | 1 |" in report
+    assert "climb: 95 % in held-out log-likelihood" in report

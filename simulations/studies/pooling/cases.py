@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from simulations.studies.pooling.untuned import untuned_cases
 from simulations.study_cases import Case
 
 __all__ = ["NETWORKS", "PARTS", "cases"]
 
 NETWORKS = ("child", "insurance", "alarm", "hailfinder", "hepar2", "win95pts")
 DIFFERING = ("child", "alarm", "insurance", "hailfinder")
-PARTS = ("alike", "differing", "mixed", "sites", "learners", "divided")
+PARTS = ("alike", "differing", "mixed", "sites", "learners", "divided", "untuned")
 ALIKE = {
     "part": "alike",
     "sites": 10,
@@ -96,6 +97,11 @@ def _divided_cases(smoke: bool) -> Iterator[Case]:
         yield {**ALIKE, "part": "divided", "network": network, "rows": 500, "alpha": alpha}
 
 
+def _untuned_networks(smoke: bool) -> Iterator[Case]:
+    """Networks on which nothing was set."""
+    return untuned_cases(smoke, ALIKE)
+
+
 _PARTS = {
     "alike": _alike,
     "differing": _differing,
@@ -103,4 +109,5 @@ _PARTS = {
     "sites": _sites,
     "learners": _learners,
     "divided": _divided_cases,
+    "untuned": _untuned_networks,
 }

@@ -9,6 +9,7 @@ import numpy as np
 
 from simulations.studies.pooling.criteria import criteria_section
 from simulations.studies.pooling.shares import MIN_DISTANCE, groups, way_share
+from simulations.studies.pooling.untuned import untuned_sections
 from simulations.study import Row
 from simulations.study_report import Section
 
@@ -44,6 +45,8 @@ def sections(part: str, rows: Sequence[Row], folder: Path) -> list[Section]:
         return [_distances("Other learners and scores", rows, ("network", "learner", "score"))]
     if part == "divided":
         return [_distances("Rows divided by latent clusters", rows, ("network", "alpha"))]
+    if part == "untuned":
+        return untuned_sections(rows)
     return [criteria_section(part, rows), _mechanisms(rows)]
 
 

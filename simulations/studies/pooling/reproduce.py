@@ -28,6 +28,7 @@ class Part(StrEnum):
     sites = "sites"
     learners = "learners"
     divided = "divided"
+    untuned = "untuned"
     everything = "all"
 
 
@@ -38,7 +39,8 @@ def reproduce_pooling(
         typer.Option(
             help="Sites alike; sites with parameters of their own (differing); half of the "
             "mechanisms shared (mixed); more and fewer sites; other learners; rows divided by "
-            "latent clusters; or all."
+            "latent clusters; networks on which nothing was set, beside the best pooled learner "
+            "(untuned); or all."
         ),
     ] = Part.everything,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of every case.")] = 10,

@@ -24,12 +24,12 @@ from fedbn.fusion.baselines import edge_vote
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import shd, smhd
 from fedbn.learners import LearnerSettings, learn
-from fedbn.networks.catalog import load_network
 from fedbn.networks.fitting import fit_parameters
 from fedbn.networks.likelihood import log_likelihood
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import with_parameters_around
 from fedbn.scores import make_score, total_score
+from simulations.studies.pooling.untuned import RULERS, network_of
 from simulations.study_cases import Case, Row
 
 __all__ = ["run_case"]
@@ -39,8 +39,7 @@ HELD_OUT_ROWS = 2_000
 
 def run_case(case: Case) -> Row:
     """What a case gives: distances of every way of choosing, scores, bytes."""
-    network = load_network(str(case["network"]))
-    assert isinstance(network, BayesianNetwork)
+    network = network_of(str(case["network"]))
     rng = np.random.default_rng([case["seed"], case["rows"], case["sites"]])
     own = _own_variables(case, network, rng)
     tables, held_out = _tables(case, network, own, rng)
@@ -52,7 +51,9 @@ def run_case(case: Case) -> Row:
         row[name] = smhd(dag, network.dag)
         row[f"{name}_shd"] = shd(dag, network.dag)
     score = make_score("bdeu", pooled)
-    for name in ("today", "ladder", "counts", "climb", "pooled"):
+    for name in ("today", "ladder", "counts", "climb", "pooled", *RULERS):
+        if name not in found:
+            continue
         row[f"{name}_bdeu"] = total_score(score, found[name])
         fitted = fit_parameters(found[name], pooled)
         row[f"{name}_held_out"] = float(np.mean([log_likelihood(fitted, t) for t in held_out]))
@@ -115,6 +116,7 @@ def _outcome(
         "counts": counts.consensus.dag,
         "climb": climb.consensus.dag,
         "pooled": learn(pooled, plain, np.random.default_rng(0)).dags[0],
+        **(_rulers(pooled) if case["part"] == "untuned" else {}),
         "vote": edge_vote(sites),
         **{f"k_{fused.row_weight:g}": fused.consensus.dag for fused in ladder.classes},
         **{
@@ -132,6 +134,14 @@ def _outcome(
         "requests": climb.choice.requests,
         "families": climb.choice.families,
         "mechanisms": counts.choice.mechanisms if counts.choice else (),
+    }
+
+
+def _rulers(pooled: Dataset) -> dict[str, DAG]:
+    """What every learner that may be the best finds on all rows."""
+    return {
+        learner: learn(pooled, LearnerSettings(learner=learner), np.random.default_rng(0)).dags[0]
+        for learner in RULERS
     }
 
 
