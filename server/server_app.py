@@ -23,6 +23,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Schema
+from fedbn.data.schema import suits
 from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError, FedbnError
 from fedbn.federation.checkpoint import result_files
@@ -235,14 +236,19 @@ def further_rounds(
 
 
 def require_choosable(run: ServerRun) -> None:
-    """Raise ConfigError where counts are to choose, but the score is for numbers."""
-    if run.consensus.choose != "smhd":
-        kind = kind_of_score(run.learner.score)
-        if kind != "categorical":
-            raise ConfigError(
-                f"choose {run.consensus.choose} needs columns of categories, score "
-                f"{run.learner.score!r} is for {kind} ones"
-            )
+    """Raise ConfigError where counts are to choose, but the score is for numbers; or parameters of
+    a mixed table are wanted."""
+    kind = kind_of_score(run.learner.score)
+    if kind == "mixed" and run.rounds.parameters != "none":
+        raise ConfigError(
+            f"parameters need columns of one kind, score {run.learner.score!r} is for mixed "
+            "ones: parameters must be none"
+        )
+    if run.consensus.choose != "smhd" and kind != "categorical":
+        raise ConfigError(
+            f"choose {run.consensus.choose} needs columns of categories, score "
+            f"{run.learner.score!r} is for {kind} ones"
+        )
 
 
 def common_cuts(
@@ -279,7 +285,7 @@ def agreed_schema(run: ServerRun) -> Schema | None:
         return None
     schema = read_schema(run.schema)
     kind = kind_of_score(run.learner.score)
-    if schema.kind != kind:
+    if not suits(kind, schema.kind):
         raise ConfigError(
             f"score {run.learner.score!r} is for {kind} columns, those of "
             f"{run.schema!r} are {schema.kind}"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbn.bounded_file import MAX_SETTINGS, read_bounded
+from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError
 from fedbn.federation.plugin_keys import with_all_own
 from fedbn.federation.run_config import NOT_GIVEN, from_run_config, to_run_config
@@ -79,6 +80,8 @@ def experiment_from(
         raise ConfigError(f"{error} (settings of {config} and options)") from None
     experiment = with_all_own(experiment)
     kind = kind_of_score(experiment.learner.score)
+    if kind == "mixed" and experiment.data.schema is not None and not experiment.tables.numbers:
+        experiment = experiment.change(numbers=read_schema(experiment.data.schema).numbers)
     aggregation = experiment.consensus.aggregation
     unsummed = aggregation == "moral-votes" or (aggregation != "open" and kind != "categorical")
     if unsummed and "parameters" not in said:

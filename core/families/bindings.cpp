@@ -282,6 +282,12 @@ void bind_levels(nb::module_& m) {
                  return new ParentSetLevels(std::move(score), slack);
              },
              "gram"_a.noconvert(), "constant"_a.noconvert(), "exponent"_a.noconvert(), "slack"_a)
+        .def_static("mixed",
+             [](const MixedScore& mixed, double slack) {
+                 JointScore score{JointKind::mixed, {}, 1.0, 0.0, {}, {}, {}, {}, mixed};
+                 return new ParentSetLevels(std::move(score), slack);
+             },
+             "score"_a, "slack"_a)
         .def("count", [](const ParentSetLevels& l, int members, int size) {
                  require(members >= 0 && members <= l.n() + 1 && size >= 0 && size <= l.n() + 1,
                          "sets must be counted among at most n + 1 members");

@@ -171,6 +171,14 @@ JointValues joint_values(const JointScore& score, const SetRanks& sets, std::spa
         }
         return out;
     }
+    if (score.kind == JointKind::mixed) {
+        for (std::size_t a = 0; a < wanted.size(); ++a) {
+            if (a % 64 == 0) notice_interrupt();
+            sets.unrank(wanted[a], score.n(), members);
+            out.values[a] = score.mixed->joint_afresh(members);
+        }
+        return out;
+    }
     const bool bdeu = score.kind == JointKind::bdeu;
     PrefixCounter counts(score.data, size);
     BdeuTerms terms(score.parameter, score.row_weight);

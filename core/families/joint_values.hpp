@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "families/ranks.hpp"
+#include "scores/mixed.hpp"
 
 namespace fedbn {
 
-enum class JointKind { bdeu, information, gaussian };
+enum class JointKind { bdeu, information, gaussian, mixed };
 
 /// Categorical data: merged rows with their weights. The rows of a variable outside its mode are listed.
 struct WeightedRows {
@@ -33,7 +35,10 @@ struct WeightedRows {
 
 /// What J is made of. BIC and AIC: J without its penalty, Σ n_c ln n_c.
 struct JointScore {
-    int n() const { return kind == JointKind::gaussian ? int(constant.size()) - 1 : int(data.variables.size()); }
+    int n() const {
+        if (kind == JointKind::mixed) return mixed->n();
+        return kind == JointKind::gaussian ? int(constant.size()) - 1 : int(data.variables.size());
+    }
 
     JointKind kind;
     WeightedRows data;
@@ -41,11 +46,12 @@ struct JointScore {
     double parameter = 0.0;       // BDeu: ess; BIC and AIC: penalty per free parameter
     std::vector<double> n_log_n;  // BIC and AIC, by count
     std::vector<double> gram, constant, exponent;  // Gaussian
+    std::optional<MixedScore> mixed = std::nullopt;
 };
 
 struct JointValues {
     std::vector<double> values;
-    std::vector<std::int32_t> occupied;  // number of observed configurations; 0 for Gaussian scores
+    std::vector<std::int32_t> occupied;  // number of observed configurations; 0 for scores of numbers
 };
 /// Of the sets with the wanted ranks; those that follow one another share the counting of their largest members.
 JointValues joint_values(const JointScore& score, const SetRanks& sets, std::span<const Rank> wanted, int size);

@@ -6,6 +6,7 @@
 #include "scores/completion.hpp"
 #include "scores/gaussian.hpp"
 #include "scores/loops.hpp"
+#include "scores/mixed.hpp"
 #include "scores/score.hpp"
 
 namespace fedbn::bindings {
@@ -31,7 +32,7 @@ void require_different(std::span<const int> nodes, int n) {
 std::shared_ptr<Counted> counted(ScoreKind kind, const Codes& codes, std::vector<int> arities, const Rungs& given,
                                  std::size_t memory) {
     const std::size_t rows = codes.shape(1);
-    require(kind != ScoreKind::gaussian, "a Gaussian score has no codes");
+    require(kind == ScoreKind::bdeu || kind == ScoreKind::information, "only scores of categories have codes");
     require(codes.shape(0) == arities.size(), "there must be an arity for each variable");
     require(!given.empty(), "there must be a row weight");
     std::vector<Rung> rungs;
@@ -198,8 +199,95 @@ void bind_gaussian(nb::module_& m) {
         }, "state"_a.noconvert());
 }
 
+void require_family(const Score& s, int y, const std::vector<int>& parents, std::span<const int> xs = {});
+
+std::shared_ptr<const Blocks> blocks_of(const Matrix& covariance, const std::vector<int>& widths) {
+    const std::size_t all = covariance.shape(0);
+    std::size_t sum = 0;
+    for (int width : widths) {
+        require(0 <= width && width <= 65535, "a variable has 0 to 65535 columns, not ", width);
+        sum += width;
+    }
+    require(covariance.shape(1) == all && sum == all, "the covariance must have the columns of all variables");
+    require_finite({covariance.data(), covariance.size()}, "covariance");
+    return std::make_shared<const Blocks>(std::span(covariance.data(), covariance.size()), widths);
+}
+
+/// rungs: (rows with their weight, penalty of a parameter)
+std::vector<MixedScore> mixed_scores(const Matrix& covariance, const std::vector<int>& widths, const Rungs& rungs,
+                                     std::size_t memory) {
+    require(!rungs.empty(), "there must be a row weight");
+    const auto blocks = blocks_of(covariance, widths);
+    std::vector<MixedScore> scores;
+    for (auto [rows, penalty] : rungs) {
+        require(rows >= 1 && std::isfinite(rows) && penalty >= 0 && std::isfinite(penalty),
+                "there must be at least 1 row, and a finite penalty of at least 0");
+        if (scores.empty())
+            scores.emplace_back(blocks, BlockRung{rows, penalty}, memory);
+        else
+            scores.push_back(scores[0].at(BlockRung{rows, penalty}));
+    }
+    return scores;
+}
+
+void bind_mixed(nb::module_& m) {
+    nb::class_<MixedScore, Score>(m, "MixedScore")
+        .def_static("rungs", mixed_scores, "covariance"_a.noconvert(), "widths"_a, "rungs"_a, "memory"_a,
+                    "A score for each (rows with their weight, penalty); they share what is factorised.")
+        .def_prop_ro("ranks",
+                     [](const MixedScore& s) {
+                         std::vector<std::int64_t> ranks;
+                         for (int v = 0; v < s.n(); ++v) ranks.push_back(s.rank(v));
+                         return to_numpy(std::move(ranks));
+                     }, nb::rv_policy::automatic, "Of each variable's block, int64 [n].")
+        .def(
+            "refuses",
+            [](MixedScore& s, int y, const std::vector<int>& parents) {
+                require_family(s, y, parents);
+                return s.refuses(y, parents);
+            },
+            "y"_a, "parents"_a, "Whether a member of the family is determined by the others.")
+        .def(
+            "over",
+            [](const MixedScore& s, const std::vector<int>& nodes) {
+                require_different(nodes, s.n());
+                return s.over(nodes);
+            },
+            "nodes"_a)
+        .def("__getstate__",
+             [](const MixedScore& s) {
+                 const Blocks& blocks = *s.blocks();
+                 std::vector<int> ranks;
+                 for (int v = 0; v < blocks.n(); ++v) ranks.push_back(blocks.rank(v));
+                 const std::size_t all = blocks.rank();
+                 return nb::make_tuple(to_numpy(blocks.correlations(), {all, all}), ranks, blocks.log_variances(),
+                                       s.rung().rows, s.rung().penalty, s.memory(), s.nodes());
+             })
+        .def("__setstate__", [](MixedScore& s, std::tuple<Matrix, std::vector<int>, std::vector<double>, double, double,
+                                                          std::size_t, std::vector<int>> state) {
+            auto& [matrix, ranks, logs, rows, penalty, memory, nodes] = state;
+            const std::size_t all = matrix.shape(0);
+            std::size_t sum = 0;
+            for (int rank : ranks) {
+                require(rank >= 0, "a rank must be at least 0");
+                sum += rank;
+            }
+            require(matrix.shape(1) == all && sum == all && logs.size() == ranks.size(),
+                    "the correlations must have the columns of all variables");
+            require_finite({matrix.data(), matrix.size()}, "correlations");
+            require_finite(logs, "logarithms");
+            require(rows >= 1 && std::isfinite(rows) && penalty >= 0 && std::isfinite(penalty),
+                    "there must be at least 1 row, and a finite penalty of at least 0");
+            require_different(nodes, int(ranks.size()));
+            auto blocks = std::make_shared<const Blocks>(std::vector(matrix.data(), matrix.data() + matrix.size()), ranks,
+                                                         std::move(logs));
+            const MixedScore whole(std::move(blocks), {rows, penalty}, memory);
+            new (&s) MixedScore(whole.over(nodes));
+        }, "state"_a.noconvert());
+}
+
 /// P ∪ {y} and all xs must fit together: a set has no member twice.
-void require_family(const Score& s, int y, const std::vector<int>& parents, std::span<const int> xs = {}) {
+void require_family(const Score& s, int y, const std::vector<int>& parents, std::span<const int> xs) {
     std::vector<int> seen(s.n());
     for (const auto part : {std::span<const int>(&y, 1), std::span<const int>(parents)}) {
         require_nodes(part, s.n());
@@ -241,7 +329,8 @@ void scores(nb::module_& m) {
     nb::enum_<ScoreKind>(m, "ScoreKind")
         .value("bdeu", ScoreKind::bdeu)
         .value("information", ScoreKind::information)
-        .value("gaussian", ScoreKind::gaussian);
+        .value("gaussian", ScoreKind::gaussian)
+        .value("mixed", ScoreKind::mixed);
     nb::class_<Score>(m, "Score")
         .def_prop_ro("kind", &Score::kind)
         .def_prop_ro("n", &Score::n)
@@ -290,6 +379,7 @@ void scores(nb::module_& m) {
     }, "xs"_a.noconvert(), "ln x of each, [n].");
     bind_discrete(m);
     bind_gaussian(m);
+    bind_mixed(m);
 }
 
 }  // namespace fedbn::bindings

@@ -5,20 +5,12 @@
 #include <numeric>
 
 #include "elementary.hpp"
-#include "random.hpp"
 
 namespace fedbn {
 
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-
-std::vector<Key> make_signs(int n) {
-    SplitMix64 random{0};
-    std::vector<Key> signs(n);
-    for (auto& sign : signs) sign = {random.next(), random.next()};
-    return signs;
-}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 //                the observed configurations of A, unseen ones contribute exactly 0
 //     BIC, AIC   J(A) = k Σ_cells n_c ln n_c - penalty (Π_{a in A} r_a - 1)
 //     Gaussian   J(A) = constant[|A|] - exponent[|A|] ln det gram[A, A]   (BIC, AIC and BGe)
+//     mixed      as the Gaussian BIC and AIC of blocks of columns, see mixed.hpp
 //
 // k is the row weight, by which every count is multiplied; k N ln k is left out of BIC and AIC, as it
 // is the same for every set. Gaussian scores hold k in `constant`, `exponent` and `gram`.

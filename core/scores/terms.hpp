@@ -11,7 +11,7 @@
 
 namespace fedbn {
 
-enum class ScoreKind { bdeu, information, gaussian };
+enum class ScoreKind { bdeu, information, gaussian, mixed };
 
 /// One of the row weights (k >= 1, by which every count is multiplied) for which J is known.
 struct Rung {

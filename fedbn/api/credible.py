@@ -140,7 +140,8 @@ def credible_set(
     ----------
     table : a Table.
     bf : Bayes factor, at least 1.
-    score : bdeu, bic, gaussian-bic, ...; by default bdeu for states and gaussian-bic for floats.
+    score : bdeu, bic, gaussian-bic, ...; by default bdeu for states, gaussian-bic for
+        floats, mixed-bic for a table of both.
     ess : equivalent sample size of BDeu.
     max_parents : cap on the parents of a variable; then the set need not be complete.
     seconds : wall clock of the candidates, and again of the set.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EdgeShare", "Learned", "default_score", "learn", "learner_settings"]
 
-DEFAULT_SCORES = {"categorical": "bdeu", "gaussian": "gaussian-bic"}
+DEFAULT_SCORES = {"categorical": "bdeu", "gaussian": "gaussian-bic", "mixed": "mixed-bic"}
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ def learn(
     table : a Table.
     learner : ges, xges0, xges, ils, boss, hc, optimal, ordering, cg-dca, credible or bootstrap; a
         name that was registered; or a function as `fedbn.register_learner` takes.
-    score : bdeu, bic, aic, gaussian-bic, gaussian-aic or bge; by default bdeu for states and
-        gaussian-bic for floats.
+    score : bdeu, bic, aic, gaussian-bic, gaussian-aic, bge, mixed-bic or mixed-aic; by default
+        bdeu for states, gaussian-bic for floats, mixed-bic for a table of both.
     seed : of learners that are random.
     start : where the search begins, over the same names; the empty graph by default.
     settings : other fields of `fedbn.learners.LearnerSettings`, like max_parents=3, and those that

@@ -131,9 +131,11 @@ def candidate_sets(
     epsilon = log_bayes_factor(bayes_factor)
     if dataset.n_rows < 2:
         raise DataError("credible sets need at least 2 rows: one row rejects no structure")
-    aside: list[int] = []
-    if dataset.kind == "categorical":
-        aside = [i for i, size in enumerate(dataset.cardinalities) if size == 1]
+    if dataset.kind == "mixed":
+        aside = np.flatnonzero(np.ptp(dataset.table, axis=0) == 0.0).tolist()
+    else:
+        sizes = [len(variable.states or "??") for variable in dataset.schema.variables]
+        aside = [i for i, size in enumerate(sizes) if size == 1]
     used = [i for i in range(dataset.n) if i not in set(aside)]
     if not used:
         raise DataError("credible sets need a variable with at least 2 states")

@@ -26,10 +26,11 @@ class Dataset:
     Parameters
     ----------
     schema : the agreed columns.
-    table : int [rows, n] with codes into the sorted states, or float [rows, n] for a Gaussian
-        schema. It is copied, column by column in memory, and the copy is read-only; an array that
-        is so already, int32 or float64, is taken as it is. Missing cells are 0 in it.
-    gone : bool [rows, n], which cells are missing; None for none.
+    table : int [rows, n] with codes into the sorted states; float [rows, n] for a schema with
+        numbers, where a column of states holds its codes as floats. It is copied, column by column
+        in memory, and the copy is read-only; an array that is so already, int32 or float64, is
+        taken as it is. Missing cells are 0 in it.
+    gone : bool [rows, n], which cells are missing; None for none, as in every mixed table.
 
     Raises
     ------
@@ -51,11 +52,19 @@ class Dataset:
             raise DataError("a data set must have at least one row")
         if self.gone is not None:
             self._keep_gone(given.shape)
+        if self.gone is not None:
+            if self.schema.kind == "mixed":
+                raise DataError(
+                    "missing cells of a table of numbers and categories cannot be imputed: say "
+                    "missing-cells drop-rows"
+                )
             given = np.where(self.gone, 0, given)
         categorical = self.schema.kind == "categorical"
         table: npt.NDArray[Any] = (_checked_codes if categorical else _checked_values)(
             self.schema, given
         )
+        if self.schema.kind == "mixed":
+            _require_codes(self.schema, table)
         table.flags.writeable = False
         object.__setattr__(self, "table", table)
 
@@ -80,26 +89,39 @@ class Dataset:
 
     def seen_in(self, column: int) -> npt.NDArray[Any]:
         """The codes or values of the cells of a column that are not missing, row by row."""
-        cells = self.table[:, column]
+        cells = self.cells(column)
         return cells if self.gone is None else cells[~self.gone[:, column]]
 
     @property
     def codes(self) -> Codes:
-        """State codes, int32 [rows, n], read-only; raises DataError for Gaussian data, and where
-        cells are missing."""
+        """State codes, int32 [rows, n], read-only; raises DataError where a column is a number, or
+        a cell is missing."""
         self.require_complete()
         if self.kind != "categorical":
-            raise DataError("Gaussian data have values, not codes")
+            raise DataError(f"{self.kind} data have values, not codes")
         return self.table
 
     @property
     def values(self) -> Floats:
-        """Values, float64 [rows, n], read-only; raises DataError for categorical data, and where
-        cells are missing."""
+        """Values, float64 [rows, n], read-only; raises DataError where a column has states, or a
+        cell is missing."""
         self.require_complete()
         if self.kind != "gaussian":
-            raise DataError("categorical data have codes, not values")
+            raise DataError(f"{self.kind} data have codes, not values")
         return self.table
+
+    def column(self, index: int) -> npt.NDArray[Any]:
+        """One column: codes int32 [rows] of states, or values float64 [rows]; raises DataError
+        where a cell of the table is missing."""
+        self.require_complete()
+        return self.cells(index)
+
+    def cells(self, index: int) -> npt.NDArray[Any]:
+        """As `column`, with 0 for missing cells."""
+        found = self.table[:, index]
+        if self.schema.variables[index].states is None:
+            return found
+        return found.astype(np.int32, copy=False)
 
     @property
     def n_rows(self) -> int:
@@ -118,7 +140,7 @@ class Dataset:
 
     @property
     def kind(self) -> Kind:
-        """The kind of every column."""
+        """The kind of every column; "mixed" where they have both."""
         return self.schema.kind
 
     @property
@@ -148,12 +170,14 @@ class Dataset:
             schema.require_within(self.schema, source)
             return self
         schema.require_within(self.schema, source, self._seen_states())
-        codes = np.empty(self.table.shape, dtype=np.int32, order="F")
+        table = np.array(self.table, order="F")
         for column, (old, new) in enumerate(zip(self.schema.states, schema.states, strict=True)):
+            if not new:
+                continue
             position = {state: code for code, state in enumerate(new)}
             recode = np.array([position.get(state, -1) for state in old], dtype=np.int32)
-            codes[:, column] = recode[self.table[:, column]]
-        return Dataset(schema, codes, self.gone)
+            table[:, column] = recode[self.cells(column)]
+        return Dataset(schema, table, self.gone)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dataset):
@@ -172,19 +196,26 @@ class Dataset:
             for column, (name, states) in enumerate(
                 zip(self.names, self.schema.states, strict=True)
             )
+            if states
         }
 
 
 def _checked_codes(schema: Schema, given: npt.NDArray[Any]) -> Codes:
     if not np.issubdtype(given.dtype, np.integer):
         raise DataError(f"codes of states must be integers, not {given.dtype}")
-    low, high = given.min(axis=0), given.max(axis=0)
-    for column, name in enumerate(schema.names):
-        size = int(schema.cardinalities[column])
-        if low[column] < 0 or high[column] >= size:
-            code = low[column] if low[column] < 0 else high[column]
-            raise DataError(f"column {name!r}: code {code} is not one of 0..{size - 1}")
+    _require_codes(schema, given)
     return _keep(given, np.int32)
+
+
+def _require_codes(schema: Schema, given: npt.NDArray[Any]) -> None:
+    low, high = given.min(axis=0), given.max(axis=0)
+    for column, variable in enumerate(schema.variables):
+        if variable.states is None:
+            continue
+        size = len(variable.states)
+        code = low[column] if low[column] < 0 else high[column]
+        if code < 0 or code >= size or (given[:, column] % 1).any():
+            raise DataError(f"column {variable.name!r}: code {code} is not one of 0..{size - 1}")
 
 
 def _checked_values(schema: Schema, given: npt.NDArray[Any]) -> Floats:

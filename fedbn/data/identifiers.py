@@ -62,7 +62,7 @@ def identifying_columns(
 
     Parameters
     ----------
-    dataset : one site's table; a Gaussian one has no states, and so no such column.
+    dataset : one site's table; numbers have no states, and are no such columns.
     rule : by default with its own numbers.
     allowed : columns that are not looked at.
 
@@ -80,16 +80,14 @@ def identifying_columns(
     {'name': '9 states in 9 rows'}
     """
     rule = rule or IdentifierRule()
-    if dataset.kind == "gaussian":
-        return {}
     found = {}
     for column, variable in enumerate(dataset.schema.variables):
-        if variable.name in allowed or variable.cuts is not None:
+        if variable.name in allowed or variable.cuts is not None or variable.states is None:
             continue
-        rows = np.bincount(dataset.seen_in(column), minlength=len(variable.states or ()))
+        rows = np.bincount(dataset.seen_in(column), minlength=len(variable.states))
         counts = {
             state: int(number)
-            for state, number in zip(variable.states or (), rows, strict=True)
+            for state, number in zip(variable.states, rows, strict=True)
             if number and state != MISSING_STATE
         }
         why = _why(list(counts.values()), dataset.n_rows, rule)

@@ -68,11 +68,18 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A table: its rows, its columns, and the command that learns from it."""
+    """A table: its rows, its columns, and the command that learns from it.
+
+    Attributes
+    ----------
+    command : with the numbers cut.
+    uncut : with the numbers as they are, beside categories or alone; empty where there are none.
+    """
 
     rows: int
     columns: tuple[ColumnFacts, ...]
     command: str
+    uncut: str = ""
 
 
 def inspect(path: str | Path, how: Preparation | None = None) -> TableFacts:
@@ -94,7 +101,8 @@ def inspect(path: str | Path, how: Preparation | None = None) -> TableFacts:
     rows = next(iter(columns.values())).n_rows
     if how.form != given.form:
         facts = tuple(_with_remark_of_comma(each, columns[each.name], given) for each in facts)
-    return TableFacts(rows, facts, _command(str(path), facts, how))
+    command, uncut = (_command(str(path), facts, how, cut=cut) for cut in (True, False))
+    return TableFacts(rows, facts, command, uncut if any(each.cuts for each in facts) else "")
 
 
 def _with_decimal_comma(columns: Mapping[str, Column], how: Preparation) -> Preparation:
@@ -244,17 +252,22 @@ def _propose(numbers: NDArray[np.float64]) -> Cuts:
     return state.cuts()[""]
 
 
-def _command(path: str, facts: tuple[ColumnFacts, ...], how: Preparation) -> str:
+def _command(path: str, facts: tuple[ColumnFacts, ...], how: Preparation, *, cut: bool) -> str:
     words = ["fedbn", "learn", path]
     useless = [each.name for each in facts if each.kind in ("identifier", "empty", "other")]
     for name in useless:
         words += ["--leave-out", name]
-    for text in cuts_text({each.name: each.cuts for each in facts if each.cuts}):
+    numbers = {each.name: each.cuts for each in facts if each.cuts}
+    if not cut:
+        words += ["--score", "mixed-bic", "--numbers", ",".join(numbers)]
+    for text in cuts_text(numbers) if cut else ():
         words += ["--cuts", text]
     for token in how.missing:
         words += ["--missing", token]
-    if any(each.missing for each in facts if each.name not in useless):
-        words += ["--missing-cells", "state"]
+    holed = [each for each in facts if each.missing and each.name not in useless]
+    if holed:
+        dropped = not cut and any(each.cuts for each in holed)  # a number has no state
+        words += ["--missing-cells", "drop-rows" if dropped else "state"]
     for option, value, usual in (
         ("--separator", how.form.separator, ","),
         ("--decimal", how.form.decimal, "."),

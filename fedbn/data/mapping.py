@@ -65,22 +65,20 @@ class SiteMapping:
         names = [renamed[i] for i in order]
         cuts = [dataset.schema.variables[i].cuts for i in order]
         gone = None if dataset.gone is None else dataset.gone[:, order]
-        if dataset.kind == "gaussian":
-            return Dataset(Schema.gaussian(names), dataset.table[:, order], gone)
         maps = [self.states.get(name, {}) for name in names]
-        own = [dataset.schema.states[i] for i in order]
-        schema = Schema(
-            tuple(
-                Variable(name, tuple({states.get(state, state) for state in texts}), points)
-                for name, states, texts, points in zip(names, maps, own, cuts, strict=True)
-            )
-        )
-        codes = np.empty(dataset.table.shape, dtype=np.int32, order="F")
-        for k, i in enumerate(order):
-            position = {state: code for code, state in enumerate(schema.states[k])}
-            recode = np.array([position[maps[k].get(state, state)] for state in own[k]])
-            codes[:, k] = recode[dataset.table[:, i]]
-        return Dataset(schema, codes, gone)
+        own = [dataset.schema.variables[i].states for i in order]
+        variables, table = [], np.empty_like(dataset.table, order="F")
+        for k, (name, states, texts, points) in enumerate(zip(names, maps, own, cuts, strict=True)):
+            column = dataset.cells(order[k])
+            if texts is None:
+                variables.append(Variable(name))
+                table[:, k] = column
+                continue
+            agreed = [states.get(state, state) for state in texts]
+            variables.append(Variable(name, tuple(set(agreed)), points))
+            position = {state: code for code, state in enumerate(variables[k].states or ())}
+            table[:, k] = np.array([position[state] for state in agreed])[column]
+        return Dataset(Schema(tuple(variables)), table, gone)
 
     def _require_known(self, schema: Schema) -> None:
         for name in sorted(self.columns):
@@ -93,11 +91,11 @@ class SiteMapping:
         for name in sorted(self.states):
             if name not in renamed:
                 raise SchemaError(f"states are mapped for column {name!r}, which is not there")
-            if schema.kind == "gaussian":
+            own = schema.variables[renamed.index(name)].states
+            if own is None:
                 raise SchemaError(f"column {name!r} has floats, no states to be mapped")
             if name in cut:
                 raise SchemaError(f"column {name!r} has cuts, no states to be mapped")
-            own = schema.states[renamed.index(name)]
             unknown = sorted(set(self.states[name]) - set(own))
             if unknown:
                 raise SchemaError(f"column {name!r} has no state {unknown[0]!r} to be mapped")

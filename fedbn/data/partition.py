@@ -15,7 +15,7 @@ late get what is left over, so the last parts follow their mix less closely.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,16 +198,15 @@ def latent_clusters(dataset: Dataset, clusters: int, rng: np.random.Generator) -
 
 def _features(dataset: Dataset) -> NDArray[np.float64]:
     """float [features, rows]: an indicator per state, or a standardised value per column."""
-    if dataset.kind == "categorical":
-        indicators = [
-            dataset.codes[:, column] == state
-            for column, size in enumerate(dataset.cardinalities.tolist())
-            for state in range(size)
-        ]
-        return np.array(indicators, dtype=np.float64)
-    spread = dataset.values.std(axis=0)
-    centred = dataset.values - dataset.values.mean(axis=0)
-    return np.ascontiguousarray((centred / np.where(spread > 0, spread, 1.0)).T)
+    features: list[NDArray[Any]] = []
+    for place, variable in enumerate(dataset.schema.variables):
+        column = dataset.column(place)
+        if variable.states is not None:
+            features += [column == state for state in range(len(variable.states))]
+        else:
+            spread = column.std()
+            features.append((column - column.mean()) / (spread if spread > 0 else 1.0))
+    return np.array(features, dtype=np.float64)
 
 
 def _nearest(features: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.int32]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import lt
@@ -62,6 +62,7 @@ class Preparation:
         row is left out, which is right where cells are missing completely at random; "impute": the
         data set says which they are, and they are filled while structures are learned.
     cuts : column -> cut points; such a column holds numbers, its states are intervals.
+    numbers : of a mixed table, the columns whose cells are numbers and stay so.
     form : how a CSV file is written, or which sheet of an Excel file is read.
     factors : column -> what its numbers are multiplied by, where a site measures in its own unit.
 
@@ -80,6 +81,7 @@ class Preparation:
     form: TableFormat = TableFormat()
     factors: Mapping[str, float] = field(default_factory=dict)
     leave_out_if_there: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.missing_cells not in MISSING_CELLS:
@@ -93,12 +95,19 @@ class Preparation:
         for name, factor in self.factors.items():
             if not (math.isfinite(factor) and factor):
                 raise ConfigError(f"the factor of column {name!r} must not be {factor!r}")
+        both = sorted(set(self.numbers) & set(self.cuts))
+        if both:
+            raise ConfigError(f"column {both[0]!r} cannot be both cut and a number")
         cuts = {name: checked_cuts(name, found) for name, found in self.cuts.items()}
         object.__setattr__(self, "cuts", cuts)
 
     def refuses_missing(self, kind: Kind) -> bool:
         """Whether a table with a missing cell is refused; states are of categories only."""
         return self.missing_cells == "refuse" or (self.missing_cells, kind) == ("state", "gaussian")
+
+    def are_numbers(self, name: str, kind: Kind) -> bool:
+        """Whether a column of a table of this kind is not made states or intervals."""
+        return kind == "gaussian" or (kind == "mixed" and name in self.numbers)
 
     def rename(self, own: Mapping[str, str]) -> Preparation:
         """The same for a table whose columns have other names: agreed name -> own name."""
@@ -108,7 +117,11 @@ class Preparation:
 
         cuts = {own.get(name, name): found for name, found in self.cuts.items()}
         return replace(
-            self, columns=names(self.columns), leave_out=names(self.leave_out), cuts=cuts
+            self,
+            columns=names(self.columns),
+            leave_out=names(self.leave_out),
+            cuts=cuts,
+            numbers=names(self.numbers),
         )
 
 
@@ -127,7 +140,7 @@ def prepare(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepara
     ----------
     source : the file, for messages.
     columns : as read.
-    kind : "categorical" or "gaussian".
+    kind : "categorical"; "gaussian"; or "mixed", numbers where `how` says so.
     how : what to do with missing cells and numbers; its `columns` and `leave_out` are done with.
 
     Raises
@@ -151,12 +164,13 @@ def prepare(source: str, columns: Mapping[str, Column], kind: Kind, how: Prepara
         gone = {name: cells[~lacking] for name, cells in gone.items()}
     _warn_of_header(source, columns, how.form)
     _warn_of_repeated_header(source, columns)
-    if kind == "gaussian":
-        data = _gaussian(source, columns, gone, how)
-    else:
-        data = _categorical(source, columns, gone, how)
-        _warn_of_na(source, columns, how)
-        _warn_of_doubts(source, columns, how)
+    numbers = [name for name in columns if how.are_numbers(name, kind)]
+    states = {name: column for name, column in columns.items() if name not in numbers}
+    _require_numbers_there(source, columns, how, kind)
+    data = _dataset(source, columns, numbers, gone, how)
+    if states:
+        _warn_of_na(source, states, how)
+        _warn_of_doubts(source, states, how)
         _warn_of_numbers(source, data)
     _warn_of_constants(source, data)
     if dropped > MANY_DROPPED * rows:
@@ -239,7 +253,13 @@ def _without_missing(
     how: Preparation,
 ) -> tuple[Mapping[str, Column], int]:
     """The columns as `missing_cells` wants them, and the number of rows dropped."""
-    if how.missing_cells == "impute" or (how.missing_cells == "state" and kind == "categorical"):
+    if how.missing_cells == "impute" and kind == "mixed":
+        raise DataError(
+            f"{source}: missing cells of a table of numbers and categories cannot be imputed: say "
+            "--missing-cells drop-rows"
+        )
+    holed = [name for name, cells in gone.items() if cells.any() and how.are_numbers(name, kind)]
+    if how.missing_cells == "impute" or (how.missing_cells == "state" and not holed):
         return columns, 0
     if how.missing_cells == "drop-rows":
         if lacking.all():
@@ -248,13 +268,18 @@ def _without_missing(
                 "with --leave-out, or say --missing-cells state"
             )
         return mask(columns, ~lacking), int(lacking.sum())
-    name = next(name for name, cells in gone.items() if cells.any())
+    stated = how.missing_cells == "state"
+    name = next(
+        name for name, cells in gone.items() if cells.any() and (not stated or name in holed)
+    )
     row = int(np.argmax(gone[name]))
     value = columns[name].texts[columns[name].index[row]]
     what = f"{value!r} stands for a missing value" if value else "the cell is empty"
     cells = sum(int(found.sum()) for found in gone.values())
     concerned = sum(bool(found.any()) for found in gone.values())
-    choices = "impute or drop-rows" if kind == "gaussian" else "impute, state or drop-rows"
+    choices = "drop-rows" if holed else "state or drop-rows"
+    if kind != "mixed":
+        choices = f"impute or {choices}" if holed else f"impute, {choices}"
     raise DataError(
         f"{source}: column {name!r}, row {row + 1}: {what}; a table must be complete; "
         f"missing: {count_of(cells, 'cell')} in {count_of(int(lacking.sum()), 'row')} and "
@@ -263,32 +288,44 @@ def _without_missing(
     )
 
 
-def _categorical(
+def _require_numbers_there(
+    source: str, columns: Mapping[str, Column], how: Preparation, kind: Kind
+) -> None:
+    """Numbers are named of a mixed table alone, and are among its columns."""
+    if how.numbers and kind != "mixed":
+        raise DataError(
+            f"numbers ({how.numbers[0]!r}) are named for mixed-bic and mixed-aic alone; a score of "
+            "categories needs cuts, and every column is a number for one of numbers"
+        )
+    unknown = sorted(set(how.numbers) - set(columns))
+    if unknown:
+        raise DataError(f"{source}: there is no column {unknown[0]!r}, which is to be numbers")
+
+
+def _dataset(
     source: str,
     columns: Mapping[str, Column],
+    numbers: Collection[str],
     gone: Mapping[str, NDArray[np.bool_]],
     how: Preparation,
 ) -> Dataset:
+    """The rows as codes of states, or as floats where a column is numbers."""
     variables = []
     rows = next(iter(columns.values())).n_rows
-    codes = np.empty((len(columns), rows), dtype=np.int32)
+    dtype = np.float64 if numbers else np.int32
+    table: NDArray[Any] = np.zeros((len(columns), rows), dtype=dtype)
     for place, name in enumerate(sorted(columns)):
-        if how.missing_cells == "impute" and gone[name].any():
-            there = ~gone[name]
+        cells, there = gone[name], ~gone[name]
+        column, imputed = columns[name], how.missing_cells == "impute" and bool(cells.any())
+        if imputed:
             _require_some(source, name, there)
-            only, none = mask({name: columns[name]}, there)[name], np.zeros(there.sum(), np.bool_)
-            codes[place] = 0
-            read = _cut if name in how.cuts else _states
-            variable, codes[place, there] = read(source, name, only, none, how)
-            variables.append(variable)
-            continue
-        if name in how.cuts:
-            variable, codes[place] = _cut(source, name, columns[name], gone[name], how)
-        else:
-            variable, codes[place] = _states(source, name, columns[name], gone[name], how)
+            column, cells = mask({name: column}, there)[name], np.zeros(there.sum(), np.bool_)
+        read = _numbers if name in numbers else _cut if name in how.cuts else _states
+        variable, found = read(source, name, column, cells, how)
+        table[place, there if imputed else slice(None)] = found
         variables.append(variable)
-    codes.flags.writeable = False
-    return Dataset(Schema(tuple(variables)), codes.T, _all_gone(sorted(columns), gone, how))
+    table.flags.writeable = False
+    return Dataset(Schema(tuple(variables)), table.T, _all_gone(sorted(columns), gone, how))
 
 
 def _all_gone(
@@ -306,6 +343,13 @@ def _require_some(source: str, name: str, there: NDArray[np.bool_]) -> None:
             f"{source}: column {name!r} has missing cells only, from which nothing can be imputed: "
             f"--leave-out {name}"
         )
+
+
+def _numbers(
+    source: str, name: str, column: Column, _: NDArray[np.bool_], how: Preparation
+) -> tuple[Variable, NDArray[np.float64]]:
+    """A column that stays numbers; none of its cells is missing."""
+    return Variable(name), _checked_numbers(source, name, column, how)
 
 
 def _cut(
@@ -354,24 +398,6 @@ def _states(
     place = {state: code for code, state in enumerate(states)}
     recode = np.array([place[word] for word in words], dtype=np.int32)
     return Variable(name, tuple(states)), recode[column.index]
-
-
-def _gaussian(
-    source: str,
-    columns: Mapping[str, Column],
-    gone: Mapping[str, NDArray[np.bool_]],
-    how: Preparation,
-) -> Dataset:
-    schema = Schema.gaussian(columns)
-    rows = next(iter(columns.values())).n_rows
-    values = np.zeros((schema.n, rows))
-    for place, name in enumerate(schema.names):
-        there = ~gone[name]
-        _require_some(source, name, there)
-        only = columns[name] if there.all() else mask({name: columns[name]}, there)[name]
-        values[place, there] = _checked_numbers(source, name, only, how)
-    values.flags.writeable = False
-    return Dataset(schema, values.T, _all_gone(schema.names, gone, how))
 
 
 def _warn_of_header(source: str, columns: Mapping[str, Column], form: TableFormat) -> None:
@@ -450,22 +476,18 @@ def _warn_of_doubts(source: str, columns: Mapping[str, Column], how: Preparation
 
 
 def _warn_of_constants(source: str, data: Dataset) -> None:
-    if data.kind == "categorical":
-        constant = np.flatnonzero(data.cardinalities == 1)
-    else:
-        seen = [data.seen_in(column) for column in range(data.n)]
-        constant = np.flatnonzero([cells.min() == cells.max() for cells in seen])
-    for column in constant.tolist():
-        code = data.seen_in(column)[0]
-        value = code if data.kind == "gaussian" else data.schema.states[column][code]
-        _warn(f"{source}: column {data.names[column]!r} is constant ({value!s}); it is kept")
+    for column, variable in enumerate(data.schema.variables):
+        states, seen = variable.states, data.seen_in(column)
+        if len(states) == 1 if states is not None else seen.min() == seen.max():
+            value = seen[0] if states is None else states[0]
+            _warn(f"{source}: column {variable.name!r} is constant ({value!s}); it is kept")
 
 
 def _warn_of_numbers(source: str, data: Dataset) -> None:
     """Categories of which most rows have one of their own are likely numbers or identifiers."""
     if data.n_rows < FEWEST_ROWS:
         return
-    seen = data.cardinalities.tolist()
+    seen = [len(variable.states or ()) for variable in data.schema.variables]
     most = int(np.argmax(seen))
     if seen[most] > OWN_STATES * data.n_rows:
         number = sum(count > OWN_STATES * data.n_rows for count in seen)
@@ -473,7 +495,8 @@ def _warn_of_numbers(source: str, data: Dataset) -> None:
         name = data.names[most]
         _warn(
             f"{source}: column {name!r} has {seen[most]} states in {data.n_rows} rows"
-            f"{others}; numbers need cuts (--discretise {name}:3) or gaussian-bic and bge, "
+            f"{others}; numbers need cuts (--discretise {name}:3), gaussian-bic and bge, or "
+            f"mixed-bic with --numbers {name}; "
             f"identifiers are left out (--leave-out {name})"
         )
 

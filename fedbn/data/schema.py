@@ -1,8 +1,9 @@
 """The columns of a table, as several clients agree on them.
 
 A column is a `Variable`: categorical with named states, or Gaussian (a float). A `Schema` holds the
-variables of one kind, always sorted by name as text, each with its states sorted as text, so that
-the order of columns and of states in a file can never reach a result. Codes, messages and fused
+variables, of one kind or of both (then its own kind is "mixed"), always sorted by name as text,
+each with its states sorted as text, so that the order of columns and of states in a file can never
+reach a result. Codes, messages and fused
 graphs all use this order: index order is name order. A categorical variable may have cuts: its
 cells are numbers, its states the intervals between them (`fedbn.data.cuts`).
 """
@@ -32,11 +33,15 @@ __all__ = [
     "Schema",
     "Variable",
     "find_kind",
+    "suits",
     "union_schema",
 ]
 
-Kind = Literal["categorical", "gaussian"]
-KINDS: tuple[Kind, ...] = ("categorical", "gaussian")
+Kind = Literal["categorical", "gaussian", "mixed"]
+KINDS: tuple[Kind, ...] = ("categorical", "gaussian", "mixed")
+
+NUMBER = "number"
+"""How a schema in TOML, which has no null, says that a column holds numbers."""
 
 MISSING_CELLS = ("refuse", "state", "drop-rows", "impute")
 """What can be done with missing cells."""
@@ -59,6 +64,15 @@ def find_kind(word: str) -> Kind:
         if word == kind:
             return kind
     raise ConfigError(f"the kind of a table must be one of {', '.join(KINDS)}, not {word!r}")
+
+
+def suits(needed: str, found: str) -> bool:
+    """Whether data of the kind `found` are right for what needs `needed`: mixed takes every kind.
+
+    >>> suits("mixed", "gaussian"), suits("gaussian", "mixed")
+    (True, False)
+    """
+    return needed in ("mixed", found)
 
 
 @dataclass(frozen=True)
@@ -136,11 +150,11 @@ class Variable:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, sorted by name, all categorical or all Gaussian.
+    """The columns of a table, sorted by name; each is categorical or Gaussian.
 
     Raises
     ------
-    SchemaError : there is no column, a name occurs twice, or the kinds are mixed.
+    SchemaError : there is no column, or a name occurs twice.
 
     Examples
     --------
@@ -158,11 +172,6 @@ class Schema:
         for left, right in pairwise(variables):
             if left.name == right.name:
                 raise SchemaError(f"column {left.name!r} occurs twice")
-            if left.kind != right.kind:
-                raise SchemaError(
-                    "columns must all have states or all be floats: "
-                    f"{left.name!r} is {left.kind}, {right.name!r} is {right.kind}"
-                )
         object.__setattr__(self, "variables", variables)
 
     @classmethod
@@ -187,19 +196,35 @@ class Schema:
 
     @property
     def kind(self) -> Kind:
-        """The kind of every column."""
-        return self.variables[0].kind
+        """The kind of every column; "mixed" where they have both kinds."""
+        kinds = set(self.kinds)
+        return kinds.pop() if len(kinds) == 1 else "mixed"
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kind of each column."""
+        return tuple(variable.kind for variable in self.variables)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The names of the Gaussian columns."""
+        return tuple(variable.name for variable in self.variables if variable.states is None)
 
     @cached_property
     def states(self) -> tuple[tuple[str, ...], ...]:
-        """States per column, in name order; raises SchemaError for Gaussian columns."""
+        """States per column, in name order; none of a number beside categories.
+
+        Raises SchemaError where all columns are numbers.
+        """
         if self.kind == "gaussian":
             raise SchemaError("Gaussian columns have no states")
         return tuple(variable.states or () for variable in self.variables)
 
     @cached_property
     def cardinalities(self) -> Codes:
-        """Number of agreed states per column, int32 [n]; raises SchemaError if Gaussian."""
+        """Number of agreed states per column, int32 [n]; raises SchemaError for any number."""
+        if self.kind == "mixed":
+            raise SchemaError(f"column {self.numbers[0]!r} is a number and has no states")
         sizes = np.array([len(states) for states in self.states], dtype=np.int32)
         sizes.flags.writeable = False
         return sizes
@@ -218,7 +243,7 @@ class Schema:
             raise SchemaError(f"no column {name!r} among {_some(self.names)}") from None
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON: `{column: [states]}`, with None for a Gaussian column.
+        """Ready for JSON: `{column: [states]}`, with None (read: or "number") for a number.
 
         A column with cuts is `{"cuts": [numbers]}`, and `"missing": true` beside them where missing
         cells are a state.
@@ -262,9 +287,15 @@ class Schema:
             raise SchemaError(
                 f"{source}: column {missing[0]!r} of the schema is missing; {MISSING_COLUMNS}"
             )
-        if part.kind != self.kind:
+        if part.kind != self.kind and "mixed" not in (part.kind, self.kind):
             raise SchemaError(f"{source}: columns are {part.kind}, the schema's are {self.kind}")
         for known, found in zip(self.variables, part.variables, strict=True):
+            if known.kind != found.kind:
+                raise SchemaError(
+                    f"{source}: column {known.name!r} is {found.kind}, the schema's is {known.kind}"
+                )
+            if known.states is None:
+                continue
             if known.cuts != found.cuts:
                 raise SchemaError(
                     f"{source}: column {known.name!r} has {_cuts_words(found)}, the schema's has "
@@ -320,11 +351,16 @@ def _require_same_columns(first: str, expected: Schema, client: str, found: Sche
         raise SchemaError(
             f"client {lacks!r} has no column {name!r}, client {has!r} has one; {MISSING_COLUMNS}"
         )
-    if expected.kind != found.kind:
+    if expected.kind != found.kind and "mixed" not in (expected.kind, found.kind):
         raise SchemaError(
             f"client {first!r} has {expected.kind} columns, client {client!r} {found.kind} ones"
         )
     for one, other in zip(expected.variables, found.variables, strict=True):
+        if one.kind != other.kind:
+            raise SchemaError(
+                f"column {one.name!r}: client {first!r} has a {one.kind} one, client {client!r} a "
+                f"{other.kind} one"
+            )
         if one.cuts != other.cuts:
             raise SchemaError(
                 f"column {one.name!r}: client {first!r} has {_cuts_words(one)}, client {client!r} "
@@ -333,7 +369,9 @@ def _require_same_columns(first: str, expected: Schema, client: str, found: Sche
 
 
 def _unite(variables: Sequence[Variable]) -> Variable:
-    """One variable with the states of all; their names and cuts are equal."""
+    """One variable with the states of all; their names, kinds and cuts are equal."""
+    if variables[0].states is None:
+        return variables[0]
     states = {state for variable in variables for state in variable.states or ()}
     return Variable(variables[0].name, tuple(states), variables[0].cuts)
 
@@ -348,7 +386,7 @@ def _variable_to_dict(variable: Variable) -> Any:
 
 
 def _variable_from_dict(name: str, found: Any) -> Variable:
-    if found is None:
+    if found is None or found == NUMBER:
         return Variable(name)
     if isinstance(found, list | tuple):
         return Variable(name, tuple(found))

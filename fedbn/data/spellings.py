@@ -42,11 +42,9 @@ def require_one_spelling(schemas: Mapping[str, Schema]) -> None:
     fedbn.errors.SchemaError: column 'a': client 'n' has 'Yes', client 's' has 'yes': ...
     """
     sites = sorted(schemas)
-    if not sites or schemas[sites[0]].kind == "gaussian":
-        return
-    for column, variable in enumerate(schemas[sites[0]].variables):
+    for column, variable in enumerate(schemas[sites[0]].variables if sites else ()):
         if variable.cuts is None:
-            states = {site: set(schemas[site].states[column]) for site in sites}
+            states = {site: set(schemas[site].variables[column].states or ()) for site in sites}
             _require_one(variable.name, states)
 
 
@@ -95,12 +93,11 @@ def require_shared_states(schemas: Mapping[str, Schema]) -> None:
     fedbn.errors.SchemaError: column 'sex': client 'n' has 'female', 'male', client 's' has ...
     """
     sites = sorted(schemas)
-    if not sites or schemas[sites[0]].kind == "gaussian":
-        return
-    for column, variable in enumerate(schemas[sites[0]].variables):
+    for column, variable in enumerate(schemas[sites[0]].variables if sites else ()):
         if variable.cuts is not None:
             continue
-        states = {site: frozenset(schemas[site].states[column]) - {MISSING_STATE} for site in sites}
+        own_states = {site: schemas[site].variables[column].states or () for site in sites}
+        states = {site: frozenset(own) - {MISSING_STATE} for site, own in own_states.items()}
         parts = [part for part in _parts(states) if len(part[1]) > 1]
         if len(parts) > 1:
             (most, usual), *others = sorted(parts, key=lambda part: (-len(part[0]), part[0]))

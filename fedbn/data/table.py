@@ -28,7 +28,7 @@ SOURCE = "the table"
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """A complete table whose columns are all states, or all floats.
+    """A complete table whose columns are states, or floats, or of both kinds.
 
     Attributes
     ----------
@@ -66,8 +66,9 @@ class Table:
         ----------
         frame : at least one row; column names are text.
         kind : "categorical": a cell is the state that its text says, so 1, True and "yes" become
-            "1", "True" and "yes". "gaussian": a cell is a float. NaN, NaT, None and pandas.NA are
-            missing cells; whole floats beside them are integers, as pandas makes floats of those.
+            "1", "True" and "yes". "gaussian": a cell is a float. "mixed": the columns of
+            `how.numbers` are floats, all others states. NaN, NaT, None and pandas.NA are missing
+            cells; whole floats beside them are integers, as pandas makes floats of those.
         how : which columns, what missing cells are, cut points; by default all columns, complete.
         schema : the agreed columns and states; without it, those of the frame.
 
@@ -103,7 +104,7 @@ class Table:
         _require_columns(columns)
         kept = [name for name in columns if not how.columns or name in how.columns]
         found = {
-            name: _column(name, columns[name], wanted == "gaussian" or name in how.cuts)
+            name: _column(name, columns[name], how.are_numbers(name, wanted) or name in how.cuts)
             for name in kept
             if name not in how.leave_out
         }
@@ -115,10 +116,14 @@ class Table:
         import pandas as pd
 
         data = self.dataset
-        if data.kind == "gaussian":
-            return pd.DataFrame(data.values, columns=list(data.names))
-        columns = zip(data.names, data.schema.states, data.codes.T, strict=True)
-        return pd.DataFrame({name: np.array(states)[codes] for name, states, codes in columns})
+        return pd.DataFrame(
+            {
+                each.name: cells if each.states is None else np.array(each.states)[cells]
+                for each, cells in zip(
+                    data.schema.variables, map(data.column, range(data.n)), strict=True
+                )
+            }
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

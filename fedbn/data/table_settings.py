@@ -53,6 +53,12 @@ class TableSettings(Settings):
         "or age:4,bmi:3.",
         shown="none",
     )
+    numbers: tuple[str, ...] = setting(
+        (),
+        "Columns that are numbers, of a mixed table (mixed-bic, mixed-aic); all others are "
+        "categories: --numbers age,bmi; may be repeated.",
+        shown="none",
+    )
     spellings: str = setting(
         "refuse",
         "States that sites spell differently (Yes and yes, 22 and 22.0): refuse, or accept as "
@@ -75,6 +81,9 @@ class TableSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         cut = set(parse_cuts(self.cuts))
+        uncut = sorted(set(_names(self.numbers)) & (cut | set(parse_intervals(self.discretise)[1])))
+        if uncut:
+            raise ConfigError(f"column {uncut[0]!r} cannot be both cut and a number")
         twice = sorted(cut & set(parse_intervals(self.discretise)[1]))
         if twice:
             raise ConfigError(f"column {twice[0]!r} cannot have cuts and be discretised")
@@ -94,6 +103,7 @@ class TableSettings(Settings):
             missing_cells=self.missing_cells,
             cuts=parse_cuts(self.cuts) if cuts is None else cuts,
             form=self._form(),
+            numbers=_names(self.numbers),
         )
 
     def _form(self) -> TableFormat:

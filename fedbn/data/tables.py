@@ -36,9 +36,9 @@ from fedbn.data.dataset import Dataset, Kind, Schema
 from fedbn.data.doubts import twin_words
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation, Prepared, prepare
-from fedbn.data.schema import find_kind
+from fedbn.data.schema import find_kind, suits
 from fedbn.data.table_format import TableFormat
-from fedbn.errors import DataError, FedbnWarning, SchemaError
+from fedbn.errors import ConfigError, DataError, FedbnWarning, SchemaError
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
 
@@ -70,7 +70,8 @@ def read_dataset(
     Parameters
     ----------
     path : a file whose name ends in one of TABLE_SUFFIXES.
-    kind : "categorical" makes every column states, "gaussian" makes every column floats.
+    kind : "categorical" makes every column states, "gaussian" makes every column floats, "mixed"
+        makes floats of those that `how` or `schema` says are numbers.
     how : which columns, what missing cells are, cut points; by default all columns, complete.
     schema : the agreed columns and states; without it, the states are those of the file. Its cuts
         are used, too.
@@ -106,9 +107,16 @@ def read_prepared(
 ) -> Prepared:
     """As `read_dataset`, under a site's agreed names, and how many rows were dropped."""
     how, kind = how or Preparation(), find_kind(kind)
-    if schema is not None and schema.kind != kind:
+    if schema is not None and not suits(kind, schema.kind):
         raise SchemaError(f"the schema's columns are {schema.kind}, this run needs {kind} ones")
     how = replace(how, cuts={**how.cuts, **(schema.cuts if schema else {})})
+    if kind == "mixed" and schema is not None:
+        how = replace(how, numbers=schema.numbers)
+    if kind == "mixed" and schema is None and not how.numbers:
+        raise ConfigError(
+            "a mixed score must be told which columns are numbers: --numbers age,bmi, or a schema "
+            "in which they are null"
+        )
     if how.cuts and kind == "gaussian":
         raise SchemaError("cuts are for scores of categories; this run needs gaussian columns")
     source = str(path)
@@ -118,7 +126,7 @@ def read_prepared(
         return chosen_columns(source, names, how.columns, how.leave_out, how.leave_out_if_there)
 
     def are_numbers(name: str) -> bool:
-        return kind == "gaussian" or name in how.cuts
+        return how.are_numbers(name, kind) or name in how.cuts
 
     columns = read_columns(path, choose, are_numbers, how.form, ("", *how.missing))
     if how.refuses_missing(kind) and any(each.gone is not None for each in columns.values()):
@@ -218,10 +226,10 @@ def write_table(dataset: Dataset, path: str | Path) -> None:
 def csv_text(dataset: Dataset) -> str:
     """The data set as CSV, a header first; cells are quoted only where they must be."""
     # The csv module would leave a lone carriage return without quotes.
-    if dataset.kind == "gaussian":
-        columns = [map(repr, column.tolist()) for column in dataset.values.T]
-    else:
-        columns = [map(_quote(states).__getitem__, codes) for states, codes in _encode(dataset)]
+    columns = [
+        map(repr, cells) if states is None else map(_quote(states).__getitem__, cells)
+        for states, cells in _encode(dataset)
+    ]
     lines = chain([_quote(dataset.names)], zip(*columns, strict=True))
     return "".join(",".join(line) + "\n" for line in lines)
 
@@ -236,19 +244,19 @@ def _quote(texts: Sequence[str]) -> list[str]:
 def _parquet_bytes(dataset: Dataset) -> bytes:
     from pyarrow.parquet import write_table as write_table_as_parquet
 
-    if dataset.kind == "gaussian":
-        columns = [pa.array(column) for column in dataset.values.T]
-    else:
-        columns = [pa.array([states[k] for k in codes]) for states, codes in _encode(dataset)]
+    columns = [
+        pa.array(cells) if states is None else pa.array([states[k] for k in cells])
+        for states, cells in _encode(dataset)
+    ]
     buffer = io.BytesIO()
     write_table_as_parquet(pa.table(columns, names=list(dataset.names)), buffer)
     return buffer.getvalue()
 
 
-def _encode(dataset: Dataset) -> Iterator[tuple[tuple[str, ...], list[int]]]:
-    """States and codes of every column."""
-    for states, codes in zip(dataset.schema.states, dataset.codes.T, strict=True):
-        yield states, codes.tolist()
+def _encode(dataset: Dataset) -> Iterator[tuple[tuple[str, ...] | None, list[Any]]]:
+    """States and codes of every column; None and the numbers of one without states."""
+    for place, variable in enumerate(dataset.schema.variables):
+        yield variable.states, dataset.column(place).tolist()
 
 
 def _unknown_suffix(path: str | Path) -> str:

@@ -55,6 +55,7 @@ class Mismatch:
     kind : "categorical" or "gaussian" where the site has columns of the other kind.
     states : column -> states of the site that the given schema does not have.
     cuts : columns that the site does not cut as agreed.
+    numbers : columns that are numbers at the site and categories as agreed, or the reverse.
     """
 
     missing: tuple[str, ...] = ()
@@ -62,10 +63,12 @@ class Mismatch:
     kind: str = ""
     states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cuts: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether there is any difference."""
-        return bool(self.missing or self.unknown or self.kind or self.states or self.cuts)
+        parts = self.missing, self.unknown, self.kind, self.states, self.cuts, self.numbers
+        return any(map(bool, parts))
 
     def words(self) -> str:
         """The report, for people.
@@ -81,6 +84,8 @@ class Mismatch:
             parts.append(f"has {_columns(self.unknown)}, which {which} not agreed")
         if self.kind:
             parts.append(f"its columns are not {self.kind}")
+        if self.numbers:
+            parts.append(f"has {_columns(self.numbers)} as numbers or categories, not as agreed")
         if self.cuts:
             parts.append(f"does not cut {_columns(self.cuts)} as agreed")
         parts += [
@@ -244,20 +249,20 @@ def dividing_columns(schemas: Mapping[str, Schema]) -> tuple[str, ...]:
 
 def _most_common(schemas: Mapping[str, Schema]) -> Schema:
     """A schema with the columns and kind that most sites have."""
-    counts = Counter((schema.names, schema.kind) for schema in schemas.values())
+    counts = Counter((schema.names, schema.kinds) for schema in schemas.values())
     wanted = min(counts, key=lambda columns: (-counts[columns], columns))
-    return next(s for s in schemas.values() if (s.names, s.kind) == wanted)
+    return next(s for s in schemas.values() if (s.names, s.kinds) == wanted)
 
 
 def _mismatch(schema: Schema, reference: Schema, *, given: bool) -> Mismatch:
     missing = tuple(sorted(set(reference.names) - set(schema.names)))
     unknown = tuple(sorted(set(schema.names) - set(reference.names)))
-    if schema.kind != reference.kind:
+    if schema.kind != reference.kind and "mixed" not in (schema.kind, reference.kind):
         return Mismatch(missing, unknown, reference.kind)
-    if schema.kind == "gaussian":
-        return Mismatch(missing, unknown)
     own = {variable.name: variable for variable in schema.variables}
     both = [(known, own[known.name]) for known in reference.variables if known.name in own]
+    numbers = tuple(known.name for known, found in both if known.kind != found.kind)
+    both = [pair for pair in both if pair[0].name not in numbers]
     cuts = tuple(known.name for known, found in both if known.cuts != found.cuts)
     foreign = {
         known.name: tuple(sorted(set(found.states or ()) - set(known.states or ())))
@@ -265,7 +270,7 @@ def _mismatch(schema: Schema, reference: Schema, *, given: bool) -> Mismatch:
         if given and known.cuts == found.cuts
     }
     states = {name: found for name, found in foreign.items() if found}
-    return Mismatch(missing, unknown, "", states, cuts)
+    return Mismatch(missing, unknown, "", states, cuts, numbers)
 
 
 def _columns(names: tuple[str, ...]) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Kind, Schema
 from fedbn.data.preparation import Preparation
+from fedbn.data.schema import find_kind, suits
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ContractError, SchemaError
 from fedbn.federation.agreement import negotiate
@@ -78,8 +79,8 @@ class Contract:
             raise refusal("contract", f"the run wants other contracts than {self.hash}")
 
     def require_kind(self, kind: str) -> None:
-        """Raise PolicyError for a run on data of the other kind."""
-        if kind != self.schema.kind:
+        """Raise PolicyError for a run on data of another kind; mixed scores take every kind."""
+        if not suits(kind, self.schema.kind):
             words = f"the run's columns are {kind}, the contract's {self.schema.kind}"
             raise refusal("contract", words)
 
@@ -122,6 +123,8 @@ class Contract:
         found["leave-out"] = sorted(set(how.leave_out) & set(names)), []
         if how.columns:
             found["columns"] = sorted(set(how.columns)), sorted(names)
+        if how.numbers:
+            found["numbers"] = sorted(set(how.numbers)), sorted(self.schema.numbers)
         for name, cuts in how.cuts.items():
             found[f"cuts of {name!r}"] = cuts, self.schema.cuts.get(name)
         return found
@@ -149,4 +152,4 @@ def kind_of(site: SiteFile) -> Kind:
     """The kind of the site's columns: that of its schema, or of its policy; else categories."""
     if site.schema is not None:
         return site.schema.kind
-    return "gaussian" if site.policy.kind == "gaussian" else "categorical"
+    return find_kind(site.policy.kind or "categorical")

@@ -179,7 +179,9 @@ def schema_words(schema: Schema) -> str:
     columns = f"names of {count_of(schema.n, 'column')}"
     if schema.kind == "gaussian":
         return columns
-    return f"{columns} and of their {count_of(int(schema.cardinalities.sum()), 'state')}"
+    states = sum(len(variable.states or ()) for variable in schema.variables)
+    which = f", which {len(schema.numbers)} of them are numbers," if schema.numbers else ""
+    return f"{columns}{which} and of their {count_of(states, 'state')}"
 
 
 def histogram_words(text: str) -> str:

@@ -20,7 +20,7 @@ from fedbn.data.cuts import Cuts, interval_codes
 from fedbn.data.identifiers import IdentifierRule
 from fedbn.data.inspection import ColumnFacts, column_numbers, inspect
 from fedbn.data.preparation import Preparation, missing_cells
-from fedbn.data.schema import MISSING_STATE, Schema, Variable
+from fedbn.data.schema import MISSING_STATE, NUMBER, Schema, Variable
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import ConfigError, did_you_mean
 
@@ -195,10 +195,10 @@ def _leave_out(left_out: Mapping[str, str]) -> Iterable[str]:
 def _schema(schema: Schema) -> Iterable[str]:
     yield ""
     yield "[schema]  # all that may be named: columns, with their states or cut points"
-    if schema.kind == "gaussian":
-        raise ConfigError("a schema of floats cannot be pinned in a site's file yet")
     for variable in schema.variables:
-        if variable.cuts is None:
+        if variable.states is None:
+            yield _line(_toml(variable.name), NUMBER, "no states: its cells are numbers")
+        elif variable.cuts is None:
             yield _line(_toml(variable.name), list(variable.states or ()), "its states")
         else:
             missing = ", missing = true" if MISSING_STATE in (variable.states or ()) else ""
@@ -248,7 +248,8 @@ def _offers(free: bool, kind: str) -> Iterable[str]:
         return
     yield "[offers]  # what a run may choose; every choice is a question of its own"
     yield _line("learner", "ges", "the only learner")
-    yield _line("score", "bdeu" if kind == "categorical" else "bge", "the only score")
+    score = {"categorical": "bdeu", "gaussian": "bge", "mixed": "mixed-bic"}[kind]
+    yield _line("score", score, "the only score")
     yield _line("ess", 1, "its equivalent sample size")
     yield _line("row-weight", 1, "what each row counts")
     yield _line("max-parents", 8, "of the search")

@@ -21,6 +21,7 @@ import numpy as np
 
 from fedbn.data.dataset import Dataset
 from fedbn.data.preparation import Prepared
+from fedbn.data.schema import Schema
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ContractError, DataError, ResultsError
 from fedbn.federation.contract import Contract, decisions_of, kind_of
@@ -76,7 +77,8 @@ def prepare(table: str | Path, site: SiteFile, number: int = 1) -> PreparedTable
     if site.schema is not None and not site.columns:
         decided = replace(site, columns=tuple(own.get(name, name) for name in site.schema.names))
     cuts = None if site.schema is None else site.schema.cuts
-    found: Prepared = site_table(table, kind_of(site), TableSettings(), decided, cuts)
+    settings = TableSettings(numbers=() if site.schema is None else _numbers_in(site.schema))
+    found: Prepared = site_table(table, kind_of(site), settings, decided, cuts)
     if site.schema is None:
         site.policy.require_no_identifiers(found.dataset, named=True)
         dataset = found.dataset
@@ -91,6 +93,11 @@ def prepare(table: str | Path, site: SiteFile, number: int = 1) -> PreparedTable
         number=number,
     )
     return PreparedTable(contract, dataset)
+
+
+def _numbers_in(schema: Schema) -> tuple[str, ...]:
+    """The numbers of a mixed schema; of numbers alone, every column is one anyway."""
+    return schema.numbers if schema.kind == "mixed" else ()
 
 
 def renew(table: str | Path, site: SiteFile, *, confirmed: bool = False) -> Contract:

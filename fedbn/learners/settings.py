@@ -68,7 +68,8 @@ class LearnerSettings(Settings):
     )
     score: str = setting(
         "bdeu",
-        "bdeu, bic, aic (columns are categories); gaussian-bic, gaussian-aic, bge (numbers).",
+        "bdeu, bic, aic (columns are categories); gaussian-bic, gaussian-aic, bge (numbers); "
+        "mixed-bic, mixed-aic (both kinds: --numbers says which columns are numbers).",
     )
     ess: float = setting(
         1.0, "Equivalent sample size of BDeu, at most 1e8.", equivalent_sample_size

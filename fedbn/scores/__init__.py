@@ -1,4 +1,4 @@
-"""Decomposable scores: BDeu, BIC, AIC, Gaussian BIC and AIC, BGe.
+"""Decomposable scores: BDeu, BIC, AIC, Gaussian BIC and AIC, BGe, mixed BIC and AIC.
 
 `SCORES` is the one table from a name to its maker and the kind of data that it needs, of
 fedbn's own scores and of those of others (`fedbn.scores.plugins`).
@@ -17,6 +17,7 @@ from fedbn.scores.bic import aic_ladder, bic_ladder
 from fedbn.scores.counts import MEMORY_MB
 from fedbn.scores.entry import ScoreEntry
 from fedbn.scores.gaussian import bge_ladder, gaussian_ladder
+from fedbn.scores.mixed import mixed_ladder
 from fedbn.scores.plugins import score_of_function
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ for _name, _entry in {
     "gaussian-bic": ScoreEntry("gaussian", lambda d, _, ks, __: gaussian_ladder(d, "bic", ks)),
     "gaussian-aic": ScoreEntry("gaussian", lambda d, _, ks, __: gaussian_ladder(d, "aic", ks)),
     "bge": ScoreEntry("gaussian", lambda data, _, ks, __: bge_ladder(data, ks)),
+    "mixed-bic": ScoreEntry("mixed", lambda data, _, ks, mb: mixed_ladder(data, "bic", ks, mb)),
+    "mixed-aic": ScoreEntry("mixed", lambda data, _, ks, mb: mixed_ladder(data, "aic", ks, mb)),
 }.items():
     SCORES.add(_name, _entry)
 
@@ -62,8 +65,8 @@ def make_score(
 
     Parameters
     ----------
-    name : bdeu, bic, aic, gaussian-bic, gaussian-aic or bge.
-    dataset : of the kind that the score needs.
+    name : bdeu, bic, aic, gaussian-bic, gaussian-aic, bge, mixed-bic or mixed-aic.
+    dataset : of the kind that the score needs; mixed scores take every kind.
     ess : equivalent sample size; only BDeu uses it.
     row_weight : k ≥ 1, a real number: the score counts every row k times (counts times k; BIC's
         ln N becomes ln k N), so it admits weaker edges.

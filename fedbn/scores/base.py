@@ -8,6 +8,7 @@ exploits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
@@ -19,7 +20,7 @@ from fedbn.errors import StructureError
 from fedbn.wording import count_of
 
 if TYPE_CHECKING:
-    from fedbn._core.scores import DiscreteScore, GaussianScore
+    from fedbn._core.scores import DiscreteScore, GaussianScore, MixedScore
     from fedbn.graphs.dag import DAG
 
 __all__ = ["LocalScore", "TabulatedScore", "total_score"]
@@ -58,12 +59,12 @@ class TabulatedScore:
     n_rows : of the table.
     row_weight : k ≥ 1, by which every count is multiplied.
     parameter : BDeu: the equivalent sample size; BIC and AIC: the penalty of a free parameter or,
-        of Gaussian data, of a parent; BGe: 0.
+        of Gaussian data, of a parent (mixed: of a pair of columns); BGe: 0.
     """
 
     names: tuple[str, ...]
     label: str
-    core: DiscreteScore | GaussianScore = field(repr=False)
+    core: DiscreteScore | GaussianScore | MixedScore = field(repr=False)
     n_rows: int
     row_weight: float
     parameter: float
@@ -75,11 +76,16 @@ class TabulatedScore:
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether the data are numbers."""
-        return not hasattr(self.core, "arities")
+        """Whether the data are numbers alone, under a score of such."""
+        return hasattr(type(self.core), "gram")  # which a wide score computes when asked
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it is a score of blocks of columns, of numbers and of categories."""
+        return hasattr(self.core, "ranks")
 
     def local_score(self, node: int, parents: Iterable[int]) -> float:
-        """s(node, parents) in natural logarithms.
+        """s(node, parents) in natural logarithms; -inf of a family that a mixed score refuses.
 
         Raises
         ------
@@ -91,6 +97,8 @@ class TabulatedScore:
             raise StructureError(
                 f"a node and its parents must be different indices below {self.n}, got {whole}"
             )
+        if self.is_mixed and self.core.refuses(whole[0], family):
+            return -math.inf
         return float(self.core.local(whole[0], family))
 
     def over(self, nodes: NDArray[np.intp]) -> TabulatedScore:
@@ -110,7 +118,8 @@ class TabulatedScore:
         """
         if self.is_gaussian:
             return np.arange(self.n)
-        varying = np.flatnonzero(self.core.arities != 1)
+        sizes = self.core.ranks + 1 if self.is_mixed else self.core.arities
+        varying = np.flatnonzero(sizes != 1)
         return varying if varying.size else np.arange(1)
 
     def __repr__(self) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "categorical_scores",
     "label_with",
     "require_kind",
+    "require_memory_mb",
     "require_row_weight",
 ]
 
@@ -37,6 +38,12 @@ def require_row_weight(row_weight: float) -> None:
     """Checks that a row weight is a finite number of at least 1; raises ConfigError."""
     if not 1.0 <= row_weight < math.inf:
         raise ConfigError(f"row-weight must be at least 1 and finite, not {row_weight}")
+
+
+def require_memory_mb(memory_mb: float) -> None:
+    """Checks that a score has at least 1 MB for what it keeps; raises ConfigError."""
+    if not memory_mb >= 1:
+        raise ConfigError(f"the memory of a score must be at least 1 MB, not {memory_mb}")
 
 
 def label_with(label: str, row_weight: float) -> str:
@@ -74,8 +81,7 @@ def categorical_scores(
     """
     from fedbn._core.scores import DiscreteScore, ScoreKind
 
-    if not memory_mb >= 1:
-        raise ConfigError(f"the memory of a score must be at least 1 MB, not {memory_mb}")
+    require_memory_mb(memory_mb)
     for row_weight in row_weights:
         require_row_weight(row_weight)
     arities = _checked_arities(dataset)

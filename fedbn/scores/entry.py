@@ -15,8 +15,8 @@ __all__ = ["ScoreEntry"]
 
 @dataclass(frozen=True)
 class ScoreEntry:
-    """A score that can be chosen by name: the kind of data, and how it is made for each of some
-    row weights from (data, ess, row weights, MB of memory)."""
+    """A score that can be chosen by name: the kind of data (mixed: any), and how it is made for
+    each of some row weights from (data, ess, row weights, MB of memory)."""
 
-    kind: Literal["categorical", "gaussian"]
+    kind: Literal["categorical", "gaussian", "mixed"]
     make: Callable[[Dataset, float, Sequence[float], float], tuple[TabulatedScore, ...]]

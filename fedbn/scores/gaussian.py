@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from fedbn.errors import DataError
 from fedbn.scores.base import TabulatedScore
 from fedbn.scores.counts import label_with, require_kind, require_row_weight
+from fedbn.scores.mixed import centred_columns, scatter_of
 from fedbn.wording import count_of
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def gaussian_ladder(
     """Gaussian BIC or AIC for each row weight; the rows are read once."""
     require_kind(dataset, "gaussian", f"gaussian-{criterion}")
     if dataset.n > WIDEST_MATRIX:
-        columns = np.ascontiguousarray(_centred_columns(dataset).T)
+        columns = np.ascontiguousarray(centred_columns(dataset.values).T)
         return tuple(_of_rows(dataset, columns, criterion, k) for k in row_weights)
-    covariance, rows = _scatter(dataset) / dataset.n_rows, dataset.n_rows
+    covariance, rows = scatter_of(dataset.values) / dataset.n_rows, dataset.n_rows
     return tuple(
         gaussian_from_covariance(
             dataset.names, covariance, rows, criterion=criterion, row_weight=row_weight
@@ -164,7 +165,7 @@ def bge(dataset: Dataset, row_weight: float = 1.0) -> TabulatedScore:
 def bge_ladder(dataset: Dataset, row_weights: Sequence[float]) -> tuple[TabulatedScore, ...]:
     """`bge` for each row weight; the rows are read once."""
     require_kind(dataset, "gaussian", "bge")
-    scatter = _scatter(dataset)
+    scatter = scatter_of(dataset.values)
     return tuple(_bge(dataset, scatter, row_weight) for row_weight in row_weights)
 
 
@@ -232,17 +233,3 @@ def rounding(score: TabulatedScore) -> float:
     counted = score.row_weight * score.n_rows
     each = 0.5 * counted * n * np.finfo(np.float64).eps * np.diag(precision).max()
     return float(n * each)
-
-
-def _scatter(dataset: Dataset) -> NDArray[np.float64]:
-    """Σ (x - mean)(x - mean)ᵀ, symmetric to the last bit."""
-    centred = _centred_columns(dataset)
-    scatter: NDArray[np.float64] = centred.T @ centred
-    return (scatter + scatter.T) / 2.0
-
-
-def _centred_columns(dataset: Dataset) -> NDArray[np.float64]:
-    """The columns less their means."""
-    centred: NDArray[np.float64] = dataset.values - dataset.values.mean(axis=0)
-    centred[:, np.ptp(dataset.values, axis=0) == 0.0] = 0.0  # else rounding of the mean stays
-    return centred

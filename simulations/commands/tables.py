@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,6 +56,8 @@ def inspect(
         for remark in each.remarks:
             print(f"{each.name}: {remark}")
     print(f"\nTo learn from it:\n  {facts.command}")
+    if facts.uncut:
+        print(f"or, with its numbers as they are:\n  {facts.uncut}")
 
 
 @with_settings(table_settings)
@@ -79,7 +81,8 @@ def schema(
     known = {name for table in tables for name in column_names(table, settings.preparation().form)}
     require_some_has(known, settings.preparation().leave_out)
     how = SiteFile().prepare(settings.preparation())
-    found = {str(table): read_dataset(table, "categorical", how).schema for table in tables}
+    kind: Any = "mixed" if how.numbers else "categorical"
+    found = {str(table): read_dataset(table, kind, how).schema for table in tables}
     if settings.spellings == "refuse":
         require_one_spelling(found)
         require_shared_states(found)
@@ -93,7 +96,7 @@ def schema(
     else:
         print(
             f"{out}: {count_of(united.n, 'column')}, "
-            f"{count_of(int(united.cardinalities.sum()), 'state')}"
+            f"{count_of(sum(len(each.states or ()) for each in united.variables), 'state')}"
         )
 
 
@@ -121,9 +124,13 @@ def check(
     if decided.schema is not None and not any(given.values()):
         dataset = prepare(path, decided).dataset
     else:
-        kind = "categorical" if agreed is None else agreed.kind
-        cuts = None if agreed is None else agreed.cuts
-        dataset = site_table(path, kind, _settings(given), decided, cuts).dataset
+        settings = _settings(given)
+        kind: Any = "mixed" if settings.numbers else "categorical"
+        cuts = None
+        if agreed is not None:
+            kind, cuts = agreed.kind, agreed.cuts
+            settings = replace(settings, numbers=agreed.numbers if kind == "mixed" else ())
+        dataset = site_table(path, kind, settings, decided, cuts).dataset
     told, refused = _schema_or_reason(decided, dataset, agreed)
     differs = _difference(dataset.schema, agreed)
     content: dict[str, Any] = {
@@ -192,7 +199,7 @@ def _difference(own: Schema, agreed: Schema | None) -> str:
 
     if agreed is None:
         return ""
-    if own.kind != agreed.kind:
+    if own.kind != agreed.kind and "mixed" not in (own.kind, agreed.kind):
         raise ConfigError(f"the schema's columns are {agreed.kind}, the site's {own.kind}")
     return "".join(each.words() for each in negotiate({"": own}, agreed).mismatches.values())
 

@@ -27,6 +27,7 @@ from fedbn.data.partition import (
     partition_iid,
 )
 from fedbn.data.preparation import Prepared
+from fedbn.data.schema import suits
 from fedbn.data.table_settings import TableSettings
 from fedbn.data.tables import column_values
 from fedbn.errors import ConfigError, DataError
@@ -145,7 +146,7 @@ def _sample(experiment: Experiment) -> tuple[Dataset, Dataset | None]:
     assert experiment.data.network is not None
     network = load_network(experiment.data.network, experiment.data.network_dir)
     score, kind = experiment.learner.score, kind_of_score(experiment.learner.score)
-    if network.schema.kind != kind:
+    if not suits(kind, network.schema.kind):
         raise ConfigError(
             f"score {score!r} is for {kind} data, network {experiment.data.network!r} has "
             f"{network.schema.kind} variables"
@@ -166,9 +167,8 @@ def _given_table(experiment: Experiment) -> tuple[Dataset, Dataset | None, list[
     A site column is no variable; nor is any partition column among float columns.
     """
     path, column = str(experiment.data.table), experiment.data.partition_column
-    outside = experiment.data.partition == "column" or kind_of_score(experiment.learner.score) != (
-        "categorical"
-    )
+    numbers = kind_of_score(experiment.learner.score) == "gaussian"
+    outside = experiment.data.partition == "column" or numbers
     exclude = (column,) if column is not None and outside else ()
     left_out = SiteFile(mapping=SiteMapping(leave_out=exclude))
     dataset = read_prepared(experiment, path, left_out).dataset
@@ -197,7 +197,7 @@ def _column_of(dataset: Dataset, column: str | None) -> list[str]:
         return []
     index = dataset.schema.index(column)
     states = dataset.schema.states[index]
-    return [states[code] for code in dataset.codes[:, index]]
+    return [states[code] for code in dataset.column(index)]
 
 
 def _parts(experiment: Experiment, dataset: Dataset, values: Sequence[str]) -> list[Indices]:

@@ -80,7 +80,7 @@ def test_what_is_no_table_is_said(columns: dict[str, list[object]], words: str) 
 
 def test_a_kind_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
-    words = "must be one of categorical, gaussian, not 'discrete'"
+    words = "must be one of categorical, gaussian, mixed, not 'discrete'"
     for read in (fb.read_table, read_dataset):
         with pytest.raises(ConfigError, match=words):
             read(tmp_path / "t.csv", "discrete")  # type: ignore[operator]

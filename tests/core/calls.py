@@ -164,6 +164,18 @@ class Case:
     def gaussian(self) -> Any:
         return scores.GaussianScore(*(part.value for part in self.gaussian_parts().values()))
 
+    def mixed_parts(self) -> dict[str, Argument]:
+        rows = self.rng.normal(size=(2 * self.n + 20, 2 * self.n))
+        return {
+            "covariance": Argument(rows.T @ rows, "square"),
+            "widths": Argument([2] * self.n, "ranks"),
+            "rungs": Argument([(20.0, 1.5), (40.0, 2.0)], "rungs"),
+            "memory": Argument(1 << 20, "memory"),
+        }
+
+    def mixed(self) -> Any:
+        return scores.MixedScore.rungs(*(part.value for part in self.mixed_parts().values()))[0]
+
     def family(self) -> dict[str, Argument]:
         y, *parents = self.rng.permutation(self.n)[:3].tolist() or [0]
         return {"y": node(y, self.n), "parents": Argument(parents, "distinct", self.n)}
@@ -460,6 +472,9 @@ for _name in ("gram", "constant", "exponent"):
     call(f"scores.GaussianScore.{_name}")(lambda c, name=_name: read(c.gaussian(), name))
 
 
+call("scores.MixedScore.ranks")(lambda c: read(c.mixed(), "ranks"))
+
+
 def _rungs(c: Case) -> Call:
     codes, arities = c.table()
     return Call(
@@ -503,6 +518,7 @@ def _revived(kind: type, of: Any) -> Call:
     roles = {
         scores.GaussianScore: ("square", "floats", "floats", "any"),
         scores.DiscreteScore: ("any", "codes", "arities", "rungs", "memory", "any", "distinct"),
+        scores.MixedScore: ("square", "any", "any", "any", "any", "memory", "distinct"),
     }
     state = of.__getstate__()
     limit = of.n
@@ -529,6 +545,9 @@ enter_all(
             c.gaussian().over, {"nodes": c.some_nodes()}
         ),
         "GaussianScore.of_rows": lambda c: Call(scores.GaussianScore.of_rows, c.gaussian_rows()),
+        "MixedScore.rungs": lambda c: Call(scores.MixedScore.rungs, c.mixed_parts()),
+        "MixedScore.over": lambda c: Call(c.mixed().over, {"nodes": c.some_nodes()}),
+        "MixedScore.__setstate__": lambda c: _revived(scores.MixedScore, c.mixed()),
         "GaussianScore.__init__": lambda c: Call(scores.GaussianScore, c.gaussian_parts()),
     },
 )  # fmt: skip
@@ -537,7 +556,7 @@ enter_all(
     joint=lambda c: Call(
         c.gaussian().joint, {"members": c.some_nodes()}
     ),
-    local=lambda c: Call(c.discrete().local, c.family()),
+    local=lambda c: Call((c.discrete if c.seed % 2 else c.mixed)().local, c.family()),
 )  # fmt: skip
 
 
@@ -554,6 +573,7 @@ def _local_with(c: Case) -> Call:
 
 
 call("scores.Score.local_with", 2)(_local_with)
+call("scores.MixedScore.refuses", 1)(lambda c: Call(c.mixed().refuses, c.family()))
 
 
 for _name in ("logarithm", "exponential", "log_gamma"):
@@ -938,6 +958,14 @@ call("families.ParentSetLevels.information")(
 call("families.ParentSetLevels.gaussian")(
     lambda c: Call(
         families.ParentSetLevels.gaussian, c.gaussian_parts() | {"slack": Argument(0.0, "float")}
+    )
+)
+
+
+call("families.ParentSetLevels.mixed")(
+    lambda c: Call(
+        families.ParentSetLevels.mixed,
+        {"score": Argument(c.mixed()), "slack": Argument(0.0, "float")},
     )
 )
 

@@ -1,12 +1,20 @@
 """Schema and Dataset: canonical order, checks, recoding."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbn.data.dataset import Dataset, Schema, Variable, union_schema
-from fedbn.errors import DataError, SchemaError
+from fedbn.data.mapping import SiteMapping
+from fedbn.data.preparation import Preparation
+from fedbn.data.table import Table
+from fedbn.data.tables import read_dataset, write_table
+from fedbn.errors import ConfigError, DataError, FedbnWarning, SchemaError
+from fedbn.federation.agreement import negotiate
 
 texts = st.text(min_size=1, max_size=5)
 columns = st.dictionaries(
@@ -58,7 +66,6 @@ def test_hash_tells_names_states_and_kinds_apart():
         ({"a": ["x", ""]}, ["'a'", "''"]),
         ({"a": "xy"}, ["'a'", "'xy'", "list"]),
         ({"": ["x"]}, ["name"]),
-        ({"a": ["x"], "b": None}, ["'a'", "'b'", "gaussian"]),
         (["a"], ["object"]),
     ],
 )
@@ -170,3 +177,59 @@ def test_union_schema_names_clients_and_column():
         union_schema({"p": b, "q": Schema.gaussian(["x"])})
     with pytest.raises(SchemaError, match="at least one client"):
         union_schema({})
+
+
+def test_a_table_of_both_kinds_keeps_numbers_and_states(tmp_path: Path) -> None:
+    """Written, read, renamed, and told from one whose kinds are others."""
+    how = Preparation(numbers=("age",))
+    columns = {"sex": ["m", "f", "f"], "age": [40.5, 50.0, 60.0]}
+    data = Table.from_columns(columns, "mixed", how).dataset
+    assert (data.kind, data.schema.numbers) == ("mixed", ("age",))
+    assert Schema.from_dict({"age": "number", "sex": ["m", "f"]}) == data.schema
+    for name in ("t.csv", "t.parquet"):
+        write_table(data, tmp_path / name)
+        assert read_dataset(tmp_path / name, "mixed", how) == data
+    wider = Schema.from_dict({"age": None, "sex": ["f", "m", "x"]})
+    assert data.with_schema(wider).column(1).tolist() == data.column(1).tolist()
+    mapped = SiteMapping({"sex": "a"}, {"a": {"m": "male"}}).apply(data)
+    assert mapped.schema.to_dict() == {"a": ["f", "male"], "age": None}
+    other = Schema.from_dict({"age": ["40.5"], "sex": ["f", "m"]})
+    with pytest.raises(SchemaError, match="'age'"):
+        union_schema({"n": data.schema, "s": other})
+    found = negotiate({"n": data.schema, "s": other}, data.schema).mismatches
+    assert "'age' as numbers or categories" in found["s"].words()
+    for code in (0.5, 2.0, -1.0):
+        with pytest.raises(DataError, match="not one of"):
+            Dataset(data.schema, np.array([[1.0, code]]))
+    assert data.take([2]).table.tolist() == [[60.0, 0.0]]
+    with pytest.raises(DataError, match="mixed data have values"):
+        _ = data.codes
+    with pytest.raises(ConfigError, match="--numbers"):
+        read_dataset(tmp_path / "t.csv", "mixed")
+    with pytest.raises(DataError, match="mixed-bic and mixed-aic alone"):
+        read_dataset(tmp_path / "t.csv", "categorical", how)
+
+
+def test_no_cell_of_a_table_of_both_kinds_is_imputed(tmp_path: Path) -> None:
+    """A missing number or state is refused in one line; without one, or dropped, all is well."""
+    path = tmp_path / "t.csv"
+    how = Preparation(numbers=("age",), missing_cells="impute")
+    for gap in ("40.5,\n", ",m\n"):
+        path.write_text("age,sex\n40,m\n50,f\n" + gap)
+        with pytest.raises(DataError, match="cannot be imputed: say --missing-cells drop-rows$"):
+            read_dataset(path, "mixed", how)
+        dropped = replace(how, missing_cells="drop-rows")
+        with pytest.warns(FedbnWarning, match="left out"):
+            assert read_dataset(path, "mixed", dropped).n_rows == 2
+    path.write_text("age,sex\n40,m\n50,f\n")
+    data = read_dataset(path, "mixed", how)
+    assert data.gone is None
+    with pytest.raises(DataError, match="cannot be imputed"):
+        Dataset(data.schema, data.table, np.eye(2, dtype=np.bool_))
+
+
+def test_the_numbers_of_a_table_of_both_kinds_are_in_the_agreed_unit(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("age,sex\n480,m\n600,f\n")
+    how = Preparation(numbers=("age",), factors={"age": 0.5})
+    assert read_dataset(path, "mixed", how).column(0).tolist() == [240.0, 300.0]

@@ -201,6 +201,8 @@ def test_a_score_that_holds_the_rows_is_that_of_the_matrix(
     monkeypatch.setattr("fedbn.scores.gaussian.WIDEST_MATRIX", 0)
     of_rows = make_score(name, data, row_weight=2.5)
     assert (of_rows.label, of_rows.parameter) == (of_matrix.label, of_matrix.parameter)
+    assert of_rows.is_gaussian
+    assert not of_rows.is_mixed
     assert np.array_equal(of_rows.core.gram, of_rows.core.gram.T)
     assert of_rows.core.gram == pytest.approx(of_matrix.core.gram, rel=1e-9, abs=1e-12)
     again = pickle.loads(pickle.dumps(of_rows.core))

@@ -22,6 +22,20 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_mixed_table_from_inspection_to_edges(fedbn: Fedbn, table: Path, tmp_path: Path) -> None:
+    """The command that inspect proposes, a schema of both kinds, and what is asked in vain."""
+    words = fedbn("inspect", table, "--missing", "NA", "--json").json["uncut"]
+    assert "--score mixed-bic --numbers age" in words
+    found = fedbn(*shlex.split(words)[1:], "--json").json
+    assert found["nodes"] == ["age", "job", "smoke"]
+    schema = tmp_path / "s.json"
+    options = ("--leave-out", "id", "--missing", "NA", "--missing-cells", "state")
+    fedbn("schema", table, *options, "--numbers", "age", "--out", schema)
+    assert json.loads(schema.read_text())["age"] is None
+    again = fedbn("learn", table, *options, "--score", "mixed-bic", "--schema", schema, "--json")
+    assert again.json["score"] == found["score"]
+
+
 def test_inspect_says_what_a_table_needs(fedbn: Fedbn, table: Path) -> None:
     facts = fedbn("inspect", table, "--json").json
     columns = {each["name"]: each for each in facts["columns"]}

@@ -8,8 +8,8 @@ search extends only sets all of whose subsets may be extended; what stops it, by
   lacks, and the half of theorem 7 that does not follow from it; both sharpened by what no parents
   can save, N H(i | all others);
 * BDeu: theorem 8, with the number of observed configurations of the larger set;
-* Gaussian BIC and AIC: a depth-first search instead of levels, see `gaussian_families`. BGe has no
-  such rule here: all sets up to `max_parents` are scored.
+* Gaussian BIC and AIC: a depth-first search instead of levels, see `gaussian_families`. BGe and
+  mixed scores have no such rule here: all sets up to `max_parents` are scored.
 
 All comparisons are strict and allow 1e-8, so exact ties are kept. Every set of variables is
 counted once for all nodes: local scores are differences of joint values (see `fedbn.scores`).
@@ -126,7 +126,7 @@ def parent_sets(
     if score.is_gaussian and score.parameter > 0.0 and not chained:
         return _by_depth(score, slack, max_parents, memory, deadline, progress)
     names = score.names
-    if not score.is_gaussian:  # short counts run fastest
+    if not (score.is_gaussian or score.is_mixed):  # short counts run fastest
         score = score.over(np.argsort(score.core.rows_outside_modes, kind="stable"))
     search = _LevelSearch(score, slack + TOLERANCE, memory, deadline, chained)
     return search.run(max_parents, progress).rename(names)
@@ -457,6 +457,8 @@ def _levels(score: TabulatedScore, slack: float) -> core.ParentSetLevels:
     j, levels = score.core, core.ParentSetLevels
     if score.is_gaussian:
         return levels.gaussian(j.gram, j.constant, j.exponent, slack)
+    if score.is_mixed:
+        return levels.mixed(j, slack)
     rows = (*j.merged_rows(), j.arities)
     if j.kind == ScoreKind.bdeu:
         return levels.bdeu(*rows, score.row_weight, score.parameter, slack)
