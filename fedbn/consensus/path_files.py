@@ -113,11 +113,11 @@ def _inputs(data: Mapping[str, Any], names: tuple[str, ...]) -> MergedInputs:
         raise ValueError("weights must be positive, members the places of the inputs")
     adjacency = np.stack([dag.adjacency for dag in dags])
     adjacency.flags.writeable = False
-    observed = None if "observed" not in data else _observed(data["observed"], adjacency)
+    observed = None if "observed" not in data else _variables_of(data["observed"], adjacency)
     return MergedInputs(names, adjacency, weights, _fraction(data["unit"]), members, observed)
 
 
-def _observed(rows: Any, adjacency: Bools) -> Bools:
+def _variables_of(rows: Any, adjacency: Bools) -> Bools:
     """Which variables every input is about: those at its arcs at least."""
     observed = np.zeros(adjacency.shape[:2], dtype=np.bool_)
     for row, nodes in zip(observed, rows, strict=True):

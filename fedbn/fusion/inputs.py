@@ -165,7 +165,7 @@ def merge_inputs(
         groups.setdefault(key, []).append(i)
         matrices.setdefault(key, matrix)
     keys = sorted(groups, reverse=True)
-    return _merged(names, [matrices[key] for key in keys], [groups[key] for key in keys], given)
+    return _merge(names, [matrices[key] for key in keys], [groups[key] for key in keys], given)
 
 
 def _merge_over_union(dags: Sequence[DAG], given: Sequence[Fraction]) -> MergedInputs:
@@ -185,13 +185,13 @@ def _merge_over_union(dags: Sequence[DAG], given: Sequence[Fraction]) -> MergedI
         made.setdefault(key, (matrix, observed))
     keys = sorted(groups, reverse=True)
     matrices = [made[key][0] for key in keys]
-    merged = _merged(names, matrices, [groups[key] for key in keys], given)
+    merged = _merge(names, matrices, [groups[key] for key in keys], given)
     shown = np.stack([made[key][1] for key in keys])
     shown.flags.writeable = False
     return replace(merged, observed=shown)
 
 
-def _merged(
+def _merge(
     names: tuple[str, ...],
     matrices: Sequence[Bools],
     groups: Sequence[Sequence[int]],
