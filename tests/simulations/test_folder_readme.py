@@ -59,12 +59,13 @@ def test_every_kind_of_run(fedbn: Fedbn, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*a deployed site would refuse")
 def test_what_is_written_later_is_described_too(fedbn: Fedbn, tmp_path: Path) -> None:
-    table, folder = tmp_path / "a.csv", tmp_path / "out"
-    fedbn("sample", "asia", "--rows", 500, "--out", table, "-q")
-    fedbn("simulate", "--sites", table, table, "--parameters", "none", "--out", folder, "-q",
+    table, other, folder = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "out"
+    fedbn("sample", "asia", "--rows", 500, "--seed", 1, "--out", table, "-q")
+    fedbn("sample", "asia", "--rows", 500, "--seed", 2, "--out", other, "-q")
+    fedbn("simulate", "--sites", table, other, "--parameters", "none", "--out", folder, "-q",
           "--engine", "in-process")  # fmt: skip
     assert "network.json" not in told(folder)
-    assert fedbn("parameters", folder, "--sites", table, table, "--average").status == 0
+    assert fedbn("parameters", folder, "--sites", table, other, "--average").status == 0
     assert fedbn("report", folder, "--public").status == 0
     assert {"network.json", "average.json", "report-public.html"} <= set(told(folder))
     (folder / "notes.csv").write_text("mine")

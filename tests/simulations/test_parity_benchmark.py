@@ -40,5 +40,5 @@ def test_names_are_unique_and_results_repeat(capsys: pytest.CaptureFixture[str])
         main(["--seeds", "4", "--networks", "asia", "--rows", "50", "--only", "asia"])
         outputs.append(capsys.readouterr().out)
     assert outputs[0] == outputs[1]
-    assert len(outputs[0].splitlines()) == 24
+    assert len(outputs[0].splitlines()) == 27
     assert not [name for name, case in cases(0, ("asia",), (50,)) if "Error" in result_of(case)]

@@ -119,7 +119,8 @@ def test_files_of_the_same_name_get_numbers(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
     files = tuple(
-        csv(tmp_path / f / "data.csv", "a,b\n" + "1,2\n2,1\n" * 5) for f in ("one", "two")
+        csv(tmp_path / f / "data.csv", "a,b\n" + "1,2\n2,1\n" * many)
+        for f, many in (("one", 5), ("two", 6))
     )
     assert [s.label for s in simulation(Experiment.of(sites=files)).sites] == ["1 data", "2 data"]
 
@@ -140,7 +141,7 @@ def test_a_site_s_own_file_binds_in_a_simulation_as_where_it_is_deployed(
     """Decision 021: a bare table has nobody who decides, so it is warned of, and goes on."""
     files = []
     for name in ("north", "south"):
-        rows = [f"{name}{i},{'yn'[i % 2]}" for i in range(30)]
+        rows = [f"{name}{i},{'yn'[i % 2]}" for i in range(29)] + ["both,n"]
         files.append(csv(tmp_path / f"{name}.csv", "\n".join(["id,b", *rows])))
         (tmp_path / f"{name}.toml").write_text(f"table = '{name}.csv'\n")
     bare = Experiment.of(sites=tuple(files), engine="in-process")
