@@ -20,6 +20,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(progress.time, "monotonic", made)
+    monkeypatch.setattr(progress, "_began", math.inf)  # another test may have begun a command
     return made
 
 
@@ -46,9 +47,8 @@ def test_lines_say_what_how_far_and_how_long(
 
 
 def test_stages_of_displays_one_after_the_other_wait_two_seconds_together(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress, "_began", math.inf)
     progress.begin_command()
     for words in ("loading", "reading"):
         lines = progress._Lines()
@@ -67,6 +67,18 @@ def test_seconds_left_that_are_known_better_are_believed(clock: Clock) -> None:
     task.count(71, 100, 8000.0)
     clock.now += 10.0
     assert task.text(clock.now) == "cases 71/100, 2:13:10 left"
+
+
+def test_a_guess_of_more_than_half_a_minute_is_not_told_before_half_a_minute(clock: Clock) -> None:
+    task = progress._Task("cases")
+    task.count(1, 100)
+    clock.now += 6.0
+    assert task.text(clock.now) == "cases 1/100, 0:06"
+    task.count(50, 100)
+    assert task.text(clock.now) == "cases 50/100, 0:06 left"
+    task.count(1, 100)
+    clock.now += 24.0
+    assert task.text(clock.now) == "cases 1/100, 49:30 left"
 
 
 def test_nothing_is_said_when_nothing_is_to_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
