@@ -43,7 +43,8 @@ core: .venv/tools
 # for as long as the tests of compiled rooms run. Without site (-S) Python sees this core and not the
 # installed one.
 SANITIZED := tests/core tests/graphs tests/scores tests/search tests/search_optimal \
-  tests/search_cg_dca tests/fusion tests/consensus tests/credible tests/secure tests/privacy
+  tests/search_cg_dca tests/fusion tests/consensus tests/credible tests/secure tests/privacy \
+  tests/learners/test_completion.py
 sanitize: .venv/tools
 	@$(SAY) "compiling the core with sanitizers" sh -c "$(BIN)/cmake -S . -B build/sanitize -G Ninja \
 	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \

@@ -4,6 +4,7 @@
     query         -> record "schema": {text, hash}
     query.report  -> record "receipt": {received}
     query.moments -> record "moments": rows, means, sums of products of a DAG's families
+    query.scatter -> record "scatter": rows, sums of products of all columns
     query.counts  -> record "counts": the arrays of a FamilyAnswer
     train         -> record "structures": the arrays of a StructureMessage
     query.cut_keys -> record "keys", of masked histograms
@@ -29,7 +30,6 @@ import numpy as np
 from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 
-from clients import requirements as need
 from clients.door import Handler, enter
 from clients.private_runs import keep_structures, kept_structures, reserve_epsilon
 from clients.records import record_of
@@ -44,14 +44,20 @@ from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
 from fedbn.federation.moments_message import MOMENTS
 from fedbn.federation.records import HISTOGRAM, KEYS, MASKED, RECEIPT, SCHEMA
+from fedbn.federation.scatter_message import SCATTERS
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.site_table import many_numbers
+from fedbn.networks.family_counts import Family
+from fedbn.wording import list_some
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
     from fedbn.graphs.dag import DAG
 
 LOG = logging.getLogger("fedbn.client")
+
+ALL_PAIRS = Family(0, (1,))
+"""Sums of products are of pairs of columns: they tell what families of one parent do."""
 
 
 def tell_histogram(request: Request) -> RecordDict:
@@ -126,6 +132,25 @@ def tell_moments(request: Request) -> RecordDict:
     return RecordDict({"moments": record_of(found)})
 
 
+def tell_scatter(request: Request) -> RecordDict:
+    """Sums of products of all columns of this site's table, where the policy allows counts."""
+    from fedbn.federation.scatter_message import (
+        joint_counts,
+        require_askable,
+        scatter_to_arrays,
+    )
+    from fedbn.scores.scatter import scatter_of_table
+
+    schema, policy = request.task.schema, request.site.policy
+    require_askable(schema)
+    policy.require_counts(request.rows, [ALL_PAIRS])
+    policy.require_unrounded()
+    table = policy.permit_exact(_agreed_table(request).dataset).with_schema(schema)
+    policy.require_cells(joint_counts(table))
+    request.enter_scatter(table)
+    return RecordDict({"scatter": record_of(scatter_to_arrays(scatter_of_table(table), schema))})
+
+
 def train(request: Request) -> RecordDict:
     """Learn structures from this site's table under the agreed schema."""
     site, structures, seconds = learn(request)
@@ -157,30 +182,25 @@ def sums(request: Request) -> RecordDict:
     return content
 
 
-_ALLOWED = (need.within_offers, need.same_contract, need.table_may_take_part)
-_LEARNING = (*_ALLOWED, need.private_learner, need.same_schema)
-_EXACT = (need.public_learner, need.counts, *_ALLOWED, need.open_answers, need.same_schema)
-_CUTS = (need.public_learner, need.histograms, need.peers, need.within_offers)
+_ALLOWED = ("offers", "contract", "admitted")
+_LEARNING = (*_ALLOWED, "private", "task")
+_EXACT = ("public", "counts", *_ALLOWED, "open", "task")
+_CUTS = ("public", "histograms", "peers", "offers")
 
 HANDLERS: Mapping[str, Handler] = {
     "query.histogram": Handler(
-        tell_histogram,
-        HISTOGRAM,
-        (need.public_learner, need.histograms, need.open_counts, need.within_offers),
+        tell_histogram, HISTOGRAM, ("public", "histograms", "open_counts", "offers")
     ),
     "query.cut_keys": Handler(cut_keys, KEYS, _CUTS),
     CUT_SUMS: Handler(cut_sums, MASKED, _CUTS, masked=True),
-    "query": Handler(
-        describe,
-        SCHEMA,
-        (need.same_version, *_ALLOWED, need.private_learner, need.known_question),
-    ),
+    "query": Handler(describe, SCHEMA, ("version", *_ALLOWED, "private", "question")),
     "query.report": Handler(report, RECEIPT),
     "query.counts": Handler(count, ANSWERS, _EXACT),
     "query.moments": Handler(tell_moments, MOMENTS, _EXACT),
-    "train": Handler(train, STRUCTURES, (need.open_answers, *_LEARNING)),
-    "query.keys": Handler(keys, KEYS, (need.peers, *_LEARNING)),
-    "train.sums": Handler(sums, MASKED, (need.peers,), masked=True),
+    "query.scatter": Handler(tell_scatter, SCATTERS, _EXACT),
+    "train": Handler(train, STRUCTURES, ("open", *_LEARNING)),
+    "query.keys": Handler(keys, KEYS, ("peers", *_LEARNING)),
+    "train.sums": Handler(sums, MASKED, ("peers",), masked=True),
 }
 """Kind of message -> how it is answered, and what must be allowed before a cell is read."""
 
@@ -212,6 +232,7 @@ def learn(request: Request) -> tuple[Site, StructureMessage, float]:
     task, learner = request.task, request.learner
     if task.report:
         LOG.warning("the agreed columns and this site: %s", task.report)
+    _tell_lacking(request)
     before = kept_structures(request, task)
     if before is not None:
         return request.table(task.schema.cuts), before, 0.0
@@ -219,11 +240,28 @@ def learn(request: Request) -> tuple[Site, StructureMessage, float]:
     with reserve_epsilon(request, task):
         site = _agreed_table(request)
         given, rng = request.run.gives_schema, request.rng()
-        reply, rungs = client_round(site.dataset, task.schema, learner, rng, start, given=given)
+        reply, rungs = client_round(
+            site.dataset,
+            task.schema,
+            learner,
+            rng,
+            start,
+            given=given,
+            variables=request.run.variables,
+        )
         structures = request.site.policy.permit(reply)
     _warn_of_missing(site.dataset, rungs[0].dags[0])
     keep_structures(request, task, structures)
     return site, structures, sum(result.seconds for result in rungs)
+
+
+def _tell_lacking(request: Request) -> None:
+    """Say here which agreed columns other sites have and this one lacks."""
+    if request.run.variables == "union":
+        own = set(request.names)
+        lacking = [name for name in request.task.schema.names if name not in own]
+        if lacking:
+            LOG.info("agreed columns that this site lacks: %s", list_some(lacking, 10))
 
 
 def _warn_of_missing(dataset: Dataset, dag: DAG) -> None:

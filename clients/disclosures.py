@@ -96,6 +96,11 @@ def moments_words(record: ArrayRecord) -> str:
     return f"rows, {means} means and {scatter} sums of products"
 
 
+def scatter_words(record: ArrayRecord) -> str:
+    """What an answer with sums of all columns says, for people."""
+    return f"rows and {record['products'].numpy().size} sums of products about the site's means"
+
+
 def _content(reply: Message) -> Content:
     if reply.has_error():
         return {"error": {"reason": (reply.error.reason or "").encode("utf-8")}}
@@ -129,6 +134,8 @@ def _words(message: Message, reply: Message, spent: Sequence[str]) -> str:
         parts.append(count_words(request, np.atleast_1d(counts["given"].numpy())))
     if isinstance(moments := content.get("moments"), ArrayRecord):
         parts.append(moments_words(moments))
+    if isinstance(scatter := content.get("scatter"), ArrayRecord):
+        parts.append(scatter_words(scatter))
     if isinstance(histogram := content.get("histogram"), ConfigRecord):
         parts.append(histogram_words(str(histogram["text"])))
     if "keys" in content:

@@ -21,7 +21,6 @@ from flwr.app import Context, Error, Message, RecordDict
 from clients.disclosures import disclose
 from clients.private_runs import spent_words
 from clients.request import Node, Request, node_of
-from clients.requirements import Requirement
 from fedbn.errors import ContractError, FedbnError, MessageError, PolicyError, VersionError
 from fedbn.federation.answer_budget import reserve_answer
 from fedbn.federation.records import DIAGNOSTICS
@@ -53,13 +52,13 @@ class Handler:
     ----------
     answer : the reply's records; nothing of the table is read before all of `needs` hold.
     form : of the one record that the reply must hold.
-    needs : what must be allowed, in this order.
+    needs : what must be allowed, in this order: the `require_` methods of `Request`.
     masked : whether the reply is a share of a masked sum, which has a budget of its own.
     """
 
     answer: Callable[[Request], RecordDict]
     form: RecordFormat | ArrayFormat
-    needs: tuple[Requirement, ...] = ()
+    needs: tuple[str, ...] = ()
     masked: bool = False
 
 
@@ -135,8 +134,8 @@ def _admit(
 
 def _answer(request: Request, handler: Handler) -> tuple[Message, list[str]]:
     """The reply to a request that everything allows, and what the log says of what was spent."""
-    for requirement in handler.needs:
-        requirement(request)
+    for need in handler.needs:
+        getattr(request, f"require_{need}")()
     content = handler.answer(request)
     _require_agreed(content, handler, request)
     spent = spent_words(request) if "structures" in content else []

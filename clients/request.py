@@ -15,21 +15,23 @@ import numpy as np
 from flwr.app import Context, Message
 from numpy.typing import NDArray
 
-from clients.requests import Task, agreed_of, cuts_of, task_of
+from clients.requests import Task, agreed_of, cuts_of, question_of, require_version, task_of
 from clients.site import Site, site_file
 from fedbn.data.cuts import Cuts
-from fedbn.data.dataset import Schema
+from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.quantiles import Histogram, Question
 from fedbn.data.table_settings import TableSettings
-from fedbn.errors import ContractError
+from fedbn.errors import ContractError, SchemaError
+from fedbn.federation.agreement import own_part
 from fedbn.federation.contract import Contract
 from fedbn.federation.counted import counted_beside, enter_counts, enter_moments, tables_of
 from fedbn.federation.cut_rounds import answer_question, askable, rounds_beside
 from fedbn.federation.policy import refusal
 from fedbn.federation.prepared_table import contract_of, prepared_path, rows_of
-from fedbn.federation.private_runs import guarantee_of
+from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.federation.run_config import from_run_config
 from fedbn.federation.runs import SiteRun, site_run
+from fedbn.federation.scatter_message import pair_counts
 from fedbn.federation.site_file import SiteFile
 from fedbn.federation.site_table import require_admitted, site_numbers
 from fedbn.learners import LearnerSettings, kind_of_score
@@ -99,45 +101,104 @@ class Request:
         table a question of its own per seed."""
         return np.random.default_rng()
 
+    # What must be allowed before it is answered. Each looks at no cell, and raises PolicyError with
+    # the word that may leave, or ConfigError for a run that is not as such runs must be.
+
+    def require_version(self) -> None:
+        """The server has this version of fedbn; raises VersionError."""
+        require_version(self.message)
+
     def require_offers(self) -> None:
-        """Raise PolicyError where the run asks for what the site does not offer."""
+        """The run asks for nothing that the site does not offer."""
         self.site.offers.require_named(self.run.learner)
         self.site.policy.require_kind(kind_of_score(self.run.learner.score))
         _ = self.learner
 
     def require_admitted(self) -> None:
-        """Raise PolicyError for too few rows, or columns that may not be named."""
+        """There are enough rows, and all columns may be named."""
         if self.contract is not None:
             self.site.policy.require_rows(self.contract.rows)
             self.site.policy.require_names(self.contract.schema.names)
 
     def require_contract(self) -> None:
-        """Raise PolicyError unless the run wants the table as the contract has it."""
+        """The run wants the table as the contract has it."""
         self.agreed.require_named(self.run.rounds.contract)
         self.agreed.require_kind(kind_of_score(self.run.learner.score))
         self.agreed.require_reading(self.run.tables)
 
     def require_question(self) -> None:
-        """Raise PolicyError where a question names other states or cuts than the contract."""
+        """A question for columns names no other states and cut points than the contract."""
         agreed = agreed_of(self.message)
         if agreed is not None:
-            self.agreed.require_schema(agreed)
-        self.agreed.require_cuts(cuts_of(self.message))
+            self.agreed.require_schema(self.own_part(agreed))
+        cuts = cuts_of(self.message)
+        if self.run.variables == "union":
+            cuts = {name: own for name, own in cuts.items() if name in self.names}
+        self.agreed.require_cuts(cuts)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The agreed names of the site's columns."""
+        return self.agreed.schema.names
+
+    def own_part(self, schema: Schema) -> Schema:
+        """Of an agreed schema what this site must have: all of it, unless sites may have different
+        columns; PolicyError where that lacks a column of the site."""
+        if self.run.variables == "same":
+            return schema
+        try:
+            return own_part(schema, self.names)
+        except SchemaError as error:
+            raise refusal("contract", str(error)) from None
+
+    def require_task(self) -> None:
+        """The task's columns, states and cut points are the contract's, and the policy has them."""
+        self.require_schema(self.task.schema)
 
     def require_schema(self, schema: Schema) -> None:
-        """Raise PolicyError unless the site may learn under this agreed schema."""
-        self.site.policy.require_schema(schema)
-        self.agreed.require_schema(schema)
+        """The same of any agreed schema."""
+        own = self.own_part(schema)
+        self.site.policy.require_schema(own)
+        self.agreed.require_schema(own)
+
+    def require_peers(self) -> None:
+        """A site that answers under secure sums only knows with whom: keys are no sites."""
+        if self.site.policy.secure_sums and self.site.peers is None:
+            raise refusal("min-cohort", "secure-sums = true needs [peers] in the site's file")
+
+    def require_open(self) -> None:
+        """The site answers in the open."""
+        self.site.policy.require_open()
+
+    def require_open_counts(self) -> None:
+        """The site counts its numbers in the open; which columns hold some it tells in any case."""
+        if question_of(self.message) is not None:
+            self.site.policy.require_open()
+
+    def require_private(self) -> None:
+        """The learner is private where only such structures may leave; its run is as it must be."""
+        self.site.policy.require_private(self.guarantee)
+        require_private_run(self.run)
+        if self.guarantee is not None:
+            self.require_own_schema()
 
     def require_own_schema(self) -> None:
-        """Raise PolicyError where a private run would find the schema in the table."""
+        """A private run does not find the schema in the table."""
         if self.site.schema is None:
             raise refusal("schema", "a private run needs `schema` in the site's file")
 
-    def require_peers(self) -> None:
-        """Raise PolicyError where keys of unknown sites would make a cohort."""
-        if self.site.policy.secure_sums and self.site.peers is None:
-            raise refusal("min-cohort", "secure-sums = true needs [peers] in the site's file")
+    def require_public(self) -> None:
+        """A private run sends structures alone."""
+        if self.guarantee is not None:
+            raise refusal("max-epsilon", "a private run sends structures alone")
+
+    def require_counts(self) -> None:
+        """Exact counts may leave."""
+        self.site.policy.require_exact()
+
+    def require_histograms(self) -> None:
+        """Counts of numbers may leave."""
+        self.site.policy.require_histograms()
 
     @property
     def rows(self) -> int:
@@ -179,6 +240,14 @@ class Request:
         contract, least = self.agreed, self.site.policy.rule.least
         path = counted_beside(self._log)
         enter_moments(path, contract.digest, contract.rows, least)
+
+    def enter_scatter(self, dataset: Dataset) -> None:
+        """Write down that sums of products are to be told, and the counts of categories that they
+        hold; PolicyError as above."""
+        counts = pair_counts(dataset) if self.site.policy.rule.least > 1 else None
+        if counts is not None:
+            self.enter_counts(lambda: counts)
+        self.enter_moments()
 
     @property
     def _path(self) -> str:

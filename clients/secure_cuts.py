@@ -13,8 +13,8 @@ from clients.secure_sums import require_company, signed_record
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import PolicyError
 from fedbn.federation.secure_cuts import (
+    ASKED,
     NOTHING_ASKED,
-    AskedCuts,
     CutSumRequest,
     SizeRequest,
     allow,
@@ -56,13 +56,13 @@ def masked_cuts(request: Request) -> Masked:
         if terms.run != session["run"] or terms.aggregation != CUT_POINTS:
             raise PolicyError("query", "the terms are those of another run")
         require_company(request, terms, key.public)
-        session["terms"], session["asked"] = terms.to_text(), NOTHING_ASKED.to_text()
+        session["terms"], session["asked"] = terms.to_text(), ASKED.encode(NOTHING_ASKED)
     if "terms" not in session:
         raise PolicyError("query", "a sum was asked for before the terms were told")
     terms = Terms.from_text(str(session["terms"]))
-    asked, after = allow(question.data, AskedCuts.from_text(str(session["asked"])), terms)
+    asked, after = allow(question.data, ASKED.decode(session["asked"]), terms)
     values = _values(request, asked)
-    session["asked"] = after.to_text()
+    session["asked"] = ASKED.encode(after)
     request.context.state[SESSION] = session
     pairs = pair_keys(key, terms.roster, terms.session)
     word = word_of_cuts(asked, len(terms.members))

@@ -15,7 +15,6 @@ from flwr.app import ConfigRecord, Context
 from clients.records import arrays_in, record_of
 from clients.request import Request
 from clients.requests import run_of, sum_of
-from clients.requirements import public_learner, same_contract, within_offers
 from fedbn.arrays import Ints, Masked
 from fedbn.errors import ConfigError, MessageError, PolicyError
 from fedbn.federation.message import STRUCTURES as FORM
@@ -104,11 +103,11 @@ def _count(asked: CountRequest, request: Request) -> Ints:
     """Count families in this site's table, where the policy allows it."""
     session, policy = _session(request.context), request.site.policy
     schema = schema_from_text(session["schema"], session["hash"])
-    public_learner(request)
-    within_offers(request)
-    same_contract(request)
+    request.require_public()
+    request.require_offers()
+    request.require_contract()
     request.require_schema(schema)
-    policy.require_exact()
+    request.require_counts()
     policy.require_unrounded()
     policy.require_counts(request.rows, asked.families)
     table = request.table(schema.cuts).dataset.with_schema(schema)

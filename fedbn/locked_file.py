@@ -1,10 +1,18 @@
-"""A lock on an open file, on every system: `flock` where there is one, else Windows' byte locks."""
+"""Files that one process at a time writes to, on every system.
+
+The lock is `flock` where there is one, else Windows' byte locks.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-__all__ = ["last_byte", "lock"]
+__all__ = ["append", "last_byte", "lock", "open_locked"]
 
 FAR = 1 << 30  # Windows refuses to read locked bytes: the one that is locked lies beyond the end
 
@@ -28,6 +36,29 @@ def lock(file: int, *, wait: bool = True) -> None:
         _lock_byte(file, wait)
     else:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+@contextmanager
+def open_locked(path: str | Path, *, private: bool = True) -> Iterator[int]:
+    """A file open for appending, locked until the end; a new one is its owner's alone to read.
+
+    So is one that is there, if `private`; else its owner may have let others read it.
+    """
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        lock(file)
+        if private and stat.S_ISREG(os.fstat(file).st_mode):
+            os.chmod(path, 0o600)
+        yield file
+    finally:
+        os.close(file)
+
+
+def append(file: int, data: bytes) -> None:
+    """Write at the end of an open file, all of it, and force it to disk; raises OSError."""
+    if os.write(file, data) != len(data):
+        raise OSError(errno.ENOSPC, "no space left")
+    os.fsync(file)
 
 
 def last_byte(file: int) -> bytes:

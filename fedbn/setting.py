@@ -12,6 +12,7 @@ command, the docs and the tests read the same fields (`settings_of`).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -33,6 +34,7 @@ __all__ = [
     "require_one_of",
     "setting",
     "settings_of",
+    "sha256",
 ]
 
 MAX_ESS = 1e8
@@ -187,6 +189,12 @@ def one_of(*known: str) -> Check:
         require_one_of(key, value, known)
 
     return check
+
+
+def sha256(key: str, value: Any) -> None:
+    """The hexadecimal digits of a SHA-256."""
+    if re.fullmatch("[0-9a-f]{64}", value) is None:
+        raise ConfigError(f"{key!r} must be a SHA-256 in 64 hexadecimal digits, not {value!r}")
 
 
 def _list(known: Sequence[str]) -> str:

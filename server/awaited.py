@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import httpx
-from flwr.app import Error, Message, RecordDict
+from flwr.app import Error, Message
 from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid
 
 from fedbn.wording import printable
+from server.own_grid import OwnGrid
 from server.replies import LOG
 
-__all__ = ["CountedGrid", "PolledGrid", "WatchedGrid", "count_replies"]
+__all__ = ["PolledGrid", "WatchedGrid"]
 
 POLL_SECONDS, LONGEST_POLL = 0.5, 3.0
 """How often is looked: at first, and after a while."""
@@ -28,7 +26,7 @@ SHOWN = 20
 """Names in a line of the log."""
 
 
-class PolledGrid(Grid):
+class PolledGrid(OwnGrid):
     """A grid that looks for replies itself.
 
     Parameters
@@ -39,28 +37,8 @@ class PolledGrid(Grid):
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
 
-    def set_run(self, run: Any) -> None:
-        """As the grid does."""
-        self._grid.set_run(run)
-
-    @property
-    def run(self) -> Any:
-        """As the grid does."""
-        return self._grid.run
-
-    def create_message(
-        self,
-        content: RecordDict,
-        message_type: str,
-        dst_node_id: int,
-        group_id: str,
-        ttl: float | None = None,
-    ) -> Message:
-        """As the grid does."""
-        return self._grid.create_message(content, message_type, dst_node_id, group_id, ttl)
-
     def get_node_ids(self) -> Iterable[int]:
-        """As the grid does."""
+        """Those of the grid."""
         return self._grid.get_node_ids()
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
@@ -151,35 +129,3 @@ class WatchedGrid(PolledGrid):
         except Exception as error:  # whatever Flower's reader runs into
             words = printable(f"the reply cannot be read: {error!r}")
             return [Message(Error(ErrorCode.MESSAGE_UNAVAILABLE, words), reply_to=request)]
-
-
-class CountedGrid(PolledGrid):
-    """A grid that writes how many replies there are, of how many, beside the handover.
-
-    Parameters
-    ----------
-    grid : that of the run.
-    handover : file of the outcome.
-    """
-
-    def __init__(self, grid: Grid, handover: Path) -> None:
-        super().__init__(grid)
-        self._file = _count_file(handover)
-
-    def watch(self, awaited: Sequence[int], total: int, seconds: float) -> None:
-        """Write it."""
-        with suppress(OSError):  # nobody's result depends on it
-            self._file.write_text(f"{total - len(awaited)} {total}")
-
-
-def count_replies(handover: Path) -> tuple[int, int] | None:
-    """(replies, requests) of the last request so far; None while there was none."""
-    try:
-        done, total = _count_file(handover).read_text().split()
-        return int(done), int(total)
-    except (OSError, ValueError):
-        return None
-
-
-def _count_file(handover: Path) -> Path:
-    return handover.with_name(f"{handover.name}.answered")

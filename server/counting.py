@@ -1,18 +1,17 @@
 """After the last round: the requests for counts, where the run chooses by them.
 
 The dialogue itself is `fedbn.federation.counting`; here its requests become messages, and the
-replies checked answers. A site that sends none is named with its reason, as in the rounds.
+replies checked answers. Where columns are numbers it is one request for sums of products
+(`fedbn.federation.summing`). A site that sends none is named with its reason, as in the rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from flwr.app import Message, MessageType, RecordDict
-from flwr.serverapp import Grid
+from flwr.app import MessageType, RecordDict
 
-from fedbn.errors import QuorumError
+from fedbn.errors import DataError, QuorumError
 from fedbn.federation.counting import advance, conclude, open_counting, request
 from fedbn.federation.family_message import (
     ANSWERS,
@@ -24,32 +23,25 @@ from fedbn.federation.family_message import (
 from fedbn.federation.rounds import require_quorum
 from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.runs import ServerRun
+from fedbn.federation.scatter_message import SCATTERS, require_askable, scatter_from_arrays
 from fedbn.federation.state import FederationResult, ServerState
-from server.replies import LOG, arrays_in, read_replies, record_of, task_record
+from fedbn.federation.summing import choose_by_sums
+from fedbn.scores.scatter import Scatter
+from server.replies import LOG, Sites, arrays_in, record_of, task_record
 
 COUNTS = f"{MessageType.QUERY}.counts"
+SCATTER = f"{MessageType.QUERY}.scatter"
 
 
-def choose_by_counts(
-    grid: Grid,
-    state: ServerState,
-    clients: Mapping[int, str],
-    run: ServerRun,
-    timeout: float | None,
-) -> ServerState:
-    """The state with the structure that the counts chose.
+def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> ServerState:
+    """The state after the last round with the structure that the counts chose.
 
     Too few answers leave the structure of the rounds in place, with a warning in the log: a site's
     policy lets no counts leave unless it says so.
-
-    Parameters
-    ----------
-    grid, clients : whom to ask, node id -> client name.
-    state : after the last round.
-    run : how to choose, and the quorum.
-    timeout : seconds to wait for the replies to one request.
     """
     assert state.result is not None
+    if state.schema.kind != "categorical":
+        return _choose_by_sums(sites, state, run)
     dialogue = open_counting(
         state.result,
         choose=run.consensus.choose,
@@ -59,12 +51,11 @@ def choose_by_counts(
         site_column=run.consensus.site_column,
     )
     number = 0
-    taking_part = {reply.client for reply in state.result.replies}
-    nodes = {node: name for node, name in clients.items() if name in taking_part}
+    sites = sites.only({reply.client for reply in state.result.replies})
     refused: dict[str, str] = {}
     while (wanted := request(dialogue)) is not None:
         number += 1
-        answers, reasons = answers_to(grid, nodes, wanted, state.result, run, timeout, number)
+        answers, reasons = answers_to(sites, wanted, state.result, run, number)
         refused |= reasons
         try:
             if number == 1:
@@ -75,7 +66,7 @@ def choose_by_counts(
             LOG.warning("the structures alone choose: %s", error)
             break
         dialogue = advance(dialogue, answers)
-        nodes = {node: name for node, name in nodes.items() if name in answers}
+        sites = sites.only(answers)
     everything = (*state.refused, *sorted(refused.items()))
     result = replace(conclude(state.result, dialogue), refused=everything)
     for remark in run_remarks(result):
@@ -84,26 +75,57 @@ def choose_by_counts(
     return replace(state, refused=everything, result=result)
 
 
+def _choose_by_sums(sites: Sites, state: ServerState, run: ServerRun) -> ServerState:
+    """The state with the structure that sums of products chose."""
+    assert state.result is not None
+    try:
+        require_askable(state.schema)
+        scatters, refused = _scatters(sites, state.result, run)
+        everything = (*state.refused, *sorted(refused.items()))
+        state = replace(state, refused=everything, result=replace(state.result, refused=everything))
+        require_quorum(len(scatters), state.n_clients, run.consensus, sorted(refused.items()))
+    except (QuorumError, DataError) as error:
+        LOG.warning("the structures alone choose: %s", error)
+        return state
+    assert state.result is not None
+    result = choose_by_sums(state.result, scatters, run.consensus, run.seed)
+    for remark in run_remarks(result):
+        if remark not in run_remarks(state.result):
+            LOG.warning("%s", remark)
+    return replace(state, result=result)
+
+
+def _scatters(
+    sites: Sites, result: FederationResult, run: ServerRun
+) -> tuple[dict[str, Scatter], dict[str, str]]:
+    """Site -> its checked sums, and site -> why it has none."""
+    content = RecordDict({"task": task_record(result.schema, result.rounds)})
+
+    def read(reply: RecordDict, client: str) -> Scatter:
+        arrays = arrays_in(reply, SCATTERS, run.limits, client)
+        return scatter_from_arrays(arrays, result.schema, sender=client)
+
+    asked = sites.only({reply.client for reply in result.replies})
+    found, reasons = asked.ask(SCATTER, content, read)
+    refused = {client: f"sums: {reason}" for client, reason in reasons.items()}
+    for reason in refused.values():
+        LOG.warning("refused: %s", reason)
+    return found, refused
+
+
 def answers_to(
-    grid: Grid,
-    nodes: Mapping[int, str],
-    wanted: FamilyRequest,
-    result: FederationResult,
-    run: ServerRun,
-    timeout: float | None,
-    number: int = 1,
+    sites: Sites, wanted: FamilyRequest, result: FederationResult, run: ServerRun, number: int = 1
 ) -> tuple[dict[str, FamilyAnswer], dict[str, str]]:
     """Site -> its checked answer to one request for counts, and site -> why it has none."""
     task = task_record(result.schema, result.rounds)
     content = RecordDict({"task": task, "families": record_of(request_to_arrays(wanted))})
-    messages = [Message(content, node, COUNTS) for node in sorted(nodes)]
 
-    def read(reply: RecordDict, node: int) -> FamilyAnswer:
-        arrays = arrays_in(reply, ANSWERS, run.limits, nodes[node])
-        return answer_from_arrays(arrays, wanted, run.learner.ess, sender=nodes[node])
+    def read(reply: RecordDict, client: str) -> FamilyAnswer:
+        arrays = arrays_in(reply, ANSWERS, run.limits, client)
+        return answer_from_arrays(arrays, wanted, run.learner.ess, sender=client)
 
-    found, reasons = read_replies(grid, messages, nodes, timeout, read)
-    refused = {nodes[node]: f"counts {number}: {reason}" for node, reason in reasons.items()}
+    found, reasons = sites.ask(COUNTS, content, read)
+    refused = {client: f"counts {number}: {reason}" for client, reason in reasons.items()}
     for reason in refused.values():
         LOG.warning("refused: %s", reason)
-    return {nodes[node]: answer for node, answer in found.items()}, refused
+    return found, refused

@@ -124,7 +124,7 @@ class CourierFolder:
         reply = self._read(open_sealed(self._kept(asked), "reply"))
         if reply.records is None:
             return Message(Error(reply.code, reply.reason), reply_to=message)
-        return Message(flower_records(reply.records), reply_to=message)
+        return Message(flower_records(reply.records, asked.name), reply_to=message)
 
     def take(self, files: Iterable[Path]) -> list[Asked]:
         """Take replies; returns the questions that they answer.
@@ -188,10 +188,7 @@ class CourierFolder:
         reply = reply_in(sealed)
         if reply.site != owner:
             raise MessageError(f"{sealed.source} says {reply.site!r}, but {owner} signed it")
-        try:
-            flower_records(reply.records or {})
-        except MessageError as error:
-            raise MessageError(f"{sealed.source}: {error}") from None
+        flower_records(reply.records or {}, sealed.source)
         return reply
 
     def _question(self, sealed: Sealed, reply: CourierReply) -> Asked:

@@ -6,12 +6,10 @@ counts, and its parameters are of their rows. One more request tells what differ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
-
-from flwr.serverapp import Grid
 
 from fedbn.errors import DataError
 from fedbn.federation.family_message import FamilyRequest
@@ -23,29 +21,19 @@ from fedbn.groups.grouping import Grouping
 from fedbn.networks.family_counts import FamilyTables, families_of
 from server.counting import answers_to, choose_by_counts
 from server.parameters import FittedParameters, fit_parameters
-from server.replies import LOG
+from server.replies import LOG, Sites
 
 __all__ = ["find_groups"]
 
 
 def find_groups(
-    grid: Grid,
-    state: ServerState,
-    clients: Mapping[int, str],
-    run: ServerRun,
-    timeout: float | None,
-    whole: FittedParameters | None = None,
+    sites: Sites, state: ServerState, run: ServerRun, whole: FittedParameters | None = None
 ) -> Grouping | None:
     """The groups that the run asks for, or None: with what counts choose in each, with parameters
     and with differences by counts, where the run wants these.
 
-    Parameters
-    ----------
-    grid, clients : whom to ask, node id -> client name.
-    state : after the last round.
-    run : the settings.
-    timeout : seconds to wait for the replies to one request.
-    whole : the parameters of the consensus of all sites, those of the one group, where it is one.
+    `state` is that after the last round; `whole` are the parameters of the consensus of all sites,
+    those of the one group, where it is one.
     """
     from fedbn.results.groups import with_groups
     from fedbn.results.outcome import Outcome
@@ -59,14 +47,13 @@ def find_groups(
     if run.consensus.choose == "smhd" and whole is None:
         return grouping
     parts = [
-        _ask_group(grid, state, grouping, group, clients, run, timeout)
-        for group in range(1, grouping.count + 1)
+        _ask_group(sites, state, grouping, group, run) for group in range(1, grouping.count + 1)
     ]
     consensuses = tuple(result.consensus.dag for result, _ in parts)
     told = _with_parameters(
         replace(grouping, consensuses=consensuses), [own for _, own in parts if own is not None]
     )
-    families = _compare(grid, state.result, told, clients, run, timeout)
+    families = _compare(sites, state.result, told, run)
     return replace(told, families=families)
 
 
@@ -79,26 +66,20 @@ def _with_parameters(grouping: Grouping, fitted: Sequence[FittedParameters]) -> 
 
 
 def _ask_group(
-    grid: Grid,
-    state: ServerState,
-    grouping: Grouping,
-    group: int,
-    clients: Mapping[int, str],
-    run: ServerRun,
-    timeout: float | None,
+    sites: Sites, state: ServerState, grouping: Grouping, group: int, run: ServerRun
 ) -> tuple[FederationResult, FittedParameters | None]:
     """The result of a run of one group's sites, and its parameters if the run wants them."""
     members = grouping.members(group)
     own = _settings_of(run, grouping, group)
     others = [site for site in grouping.tree.profiles.sites if site not in members]
     alone = update_clients(state, own.consensus, removed=others)
-    asked = {node: name for node, name in clients.items() if name in members}
+    asked = sites.only(members)
     if own.consensus.choose != "smhd":
-        alone = choose_by_counts(grid, alone, asked, own, timeout)
+        alone = choose_by_counts(asked, alone, own)
     assert alone.result is not None
     if own.rounds.parameters != "federated":
         return alone.result, None
-    return alone.result, fit_parameters(grid, alone.result, asked, own, timeout)
+    return alone.result, fit_parameters(asked, alone.result, own)
 
 
 def _settings_of(run: ServerRun, grouping: Grouping, group: int) -> ServerRun:
@@ -120,23 +101,17 @@ def _settings_of(run: ServerRun, grouping: Grouping, group: int) -> ServerRun:
 
 
 def _compare(
-    grid: Grid,
-    result: FederationResult,
-    grouping: Grouping,
-    clients: Mapping[int, str],
-    run: ServerRun,
-    timeout: float | None,
+    sites: Sites, result: FederationResult, grouping: Grouping, run: ServerRun
 ) -> tuple[FamilyDifference, ...]:
     """What of every variable differs between groups, by counts of all groups' families; nothing,
     with a warning in the log, where sites of a group give none."""
     if result.schema.kind != "categorical":
         return ()
-    sites = grouping.tree.profiles.sites
-    asked = {node: name for node, name in clients.items() if name in sites}
+    asked = sites.only(grouping.tree.profiles.sites)
     try:
         tables = FamilyTables(result.schema, families_of(grouping.consensuses))
         wanted = FamilyRequest(tables, with_own=True)
-        answers, refused = answers_to(grid, asked, wanted, result, run, timeout)
+        answers, refused = answers_to(asked, wanted, result, run)
     except DataError as error:
         LOG.warning("families of groups are not compared: %s", error)
         return ()

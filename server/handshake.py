@@ -14,7 +14,7 @@ from flwr.serverapp import Grid
 import fedbn
 from fedbn.data.cuts import Cuts, cuts_text
 from fedbn.data.dataset import Schema
-from fedbn.errors import MessageError, QuorumError, SchemaError
+from fedbn.errors import MessageError, QuorumError, SchemaError, did_you_mean
 from fedbn.federation.agreement import (
     Agreement,
     LoneStates,
@@ -32,7 +32,7 @@ from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ServerState
 from fedbn.wording import count_of, list_some, printable
-from server.replies import LOG, content_of, diagnostic, replies_by_node, values_in
+from server.replies import LOG, Sites, content_of, diagnostic, replies_by_node, values_in
 
 REPORT = f"{MessageType.QUERY}.report"
 SOMEBODY = ConsensusSettings(min_replies=1, min_fraction=0.0)
@@ -50,12 +50,20 @@ REPORT_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Handshake:
-    """Node id -> client name of those that take part, the state before the next round, and what to
-    tell some of the nodes about their columns."""
+    """Who takes part.
 
-    clients: Mapping[int, str]
+    Attributes
+    ----------
+    sites : how they are asked, under which names.
+    state : before the next round.
+    remarks : node id -> what to tell it about its columns.
+    columns : client name -> the agreed columns that it has.
+    """
+
+    sites: Sites
     state: ServerState
     remarks: Mapping[int, str]
+    columns: Mapping[str, tuple[str, ...]]
 
 
 def wait_for_nodes(grid: Grid, at_least: int, seconds: float) -> tuple[int, ...]:
@@ -76,7 +84,6 @@ def shake_hands(
     agreed: Schema | None = None,
     cuts: Mapping[str, Cuts] | None = None,
     before: ServerState | None = None,
-    timeout: float | None = None,
 ) -> Handshake:
     """Ask every node for its columns, settle names and schema, and report what differs.
 
@@ -88,7 +95,6 @@ def shake_hands(
         `fedbn.federation.agreement`).
     cuts : column -> cut points, which the sites apply to their numbers.
     before : the state of a run that goes on; its schema is then the agreed one.
-    timeout : seconds to wait for replies.
 
     Raises
     ------
@@ -98,7 +104,7 @@ def shake_hands(
     asked = sorted(nodes)
     if not asked:
         raise QuorumError("at least one node must be connected, there is none")
-    answers = _ask(grid, asked, agreed, cuts or {}, timeout)
+    answers = _ask(grid, asked, agreed, cuts or {}, run.reply_seconds)
     clients = client_names({node: _label(answers.get(node)) for node in asked})
     schemas, refused = _schemas(clients, answers, run.limits)
     require_quorum(len(schemas), len(asked), SOMEBODY, list(refused.items()))
@@ -106,8 +112,11 @@ def shake_hands(
         schemas,
         agreed if before is None else before.schema,
         spellings=run.tables.spellings,
+        variables=run.variables,
+        min_sites=run.consensus.min_sites,
     )
     _report(grid, agreement, clients)
+    _warn_of_left_out(run, schemas)
     if run.federation.on_mismatch == "stop":
         agreement.require_all()
         _require_contracts(refused)
@@ -129,7 +138,9 @@ def shake_hands(
         lone, divided = state.lone_states, state.divided
         state = replace(before, refused=everything, lone_states=lone, divided=divided)
     require_quorum(len(taking_part), state.n_clients, run.consensus, state.refused)
-    return Handshake(taking_part, state, _remarks(alone, taking_part, agreed))
+    columns = {client: schema.names for client, schema in own.items()}
+    sites = Sites(grid, taking_part, run.reply_seconds)
+    return Handshake(sites, state, _remarks(alone, taking_part, agreed), columns)
 
 
 def client_names(labels: Mapping[int, str | None]) -> dict[int, str]:
@@ -214,6 +225,21 @@ def _warn_of(alone: LoneStates) -> None:
     """Say which states one site alone has: a spelling of its own, or a site that adds states."""
     for client, columns in alone.items():
         LOG.warning("%s: %s", client, remark(columns))
+
+
+def _warn_of_left_out(run: ServerRun, schemas: Mapping[str, Schema]) -> None:
+    """Say which columns a run over deployed sites leaves out that none of them has told: they are
+    left out there already, or mistyped."""
+    if run.clients is not None:
+        return
+    told = {name for schema in schemas.values() for name in schema.names}
+    for name in run.tables.preparation().leave_out:
+        if name not in told:
+            LOG.warning(
+                "leave-out names column %r, which no site has told: it changes nothing%s",
+                name,
+                did_you_mean(name, sorted(told)),
+            )
 
 
 def _remarks(

@@ -7,10 +7,8 @@ ends: nothing of a sum can be read without one of them.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
 
 from flwr.app import ConfigRecord, MessageType, RecordDict
-from flwr.serverapp import Grid
 
 from fedbn.arrays import Ints
 from fedbn.data.quantiles import Histogram, Selection
@@ -27,6 +25,7 @@ from fedbn.federation.secure_cuts import (
 )
 from fedbn.secure.masks import unmasked_sum
 from fedbn.secure.session import Terms
+from server.replies import Sites
 from server.secure_sums import Cohort, ask_masked, members_of
 
 __all__ = ["masked_selection"]
@@ -34,33 +33,26 @@ __all__ = ["masked_selection"]
 CUT_KEYS, CUT_SUMS = f"{MessageType.QUERY}.cut_keys", f"{MessageType.QUERY}.cut_sums"
 
 
-def masked_selection(
-    grid: Grid,
-    nodes: Iterable[int],
-    begin: Selection,
-    run: ServerRun,
-    timeout: float | None,
-) -> Selection:
-    """All rounds of a selection, by sums over these nodes.
+def masked_selection(sites: Sites, begin: Selection, run: ServerRun) -> Selection:
+    """All rounds of a selection, by sums over these sites.
 
     Raises
     ------
-    QuorumError : a node does not answer or refuses, or a sum cannot be one of histograms.
+    QuorumError : a site does not answer or refuses, or a sum cannot be one of histograms.
     DataError : nobody has numbers of a column.
     """
-    clients = {node: f"node {node}" for node in nodes}
-    cohort = Cohort(grid, clients, timeout, run.consensus.sum_retries)
+    cohort = Cohort(sites, run.consensus.sum_retries)
     name, columns = secrets.token_hex(16), tuple(sorted(begin.wanted))
     task = RecordDict({"task": ConfigRecord({"round": 1, "run": name})})
-    members = members_of(cohort, CUT_KEYS, dict.fromkeys(clients, task))
-    terms, sites = cut_terms(name, columns, members), len(members)
+    members = members_of(cohort, CUT_KEYS, dict.fromkeys(sites.clients, task))
+    terms, count = cut_terms(name, columns, members), len(members)
     sizes = SizeRequest(columns)
     try:
-        most = most_of(sizes, _sum_of(cohort, sizes, terms), sites)
+        most = most_of(sizes, _sum_of(cohort, sizes, terms), count)
         state, before = begin, None
         while not state.done:
             asked = BucketRequest(state.question(), most)
-            total: Histogram = counts_of(asked, _sum_of(cohort, asked, terms), sites, before)
+            total: Histogram = counts_of(asked, _sum_of(cohort, asked, terms), count, before)
             state, before = state.after(total), total
     except MessageError as error:
         raise QuorumError(

@@ -1,4 +1,4 @@
-"""What grids of fedbn's own have in common: no runtime of Flower stands behind them."""
+"""What grids of fedbn's own have in common: nobody asks them for a run of Flower's runtime."""
 
 from __future__ import annotations
 

@@ -12,8 +12,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from flwr.app import Message, MessageType, RecordDict
-from flwr.serverapp import Grid
+from flwr.app import MessageType, RecordDict
 
 from fedbn.errors import DataError, NetworkError
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
@@ -29,7 +28,7 @@ from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 from fedbn.networks.network import BayesianNetwork
 from server.counting import answers_to
-from server.replies import arrays_in, read_replies, record_of, task_record
+from server.replies import Sites, arrays_in, record_of, task_record
 
 LOG = logging.getLogger("fedbn.server.parameters")
 """A log of its own: a command that is told the sources says all of it itself."""
@@ -47,26 +46,10 @@ class FittedParameters:
     sources: ParameterSources
 
 
-def fit_parameters(
-    grid: Grid,
-    result: FederationResult,
-    clients: Mapping[int, str],
-    run: ServerRun,
-    timeout: float | None,
-) -> FittedParameters:
-    """The consensus with parameters; without any, the reason is in the log and in the sources.
-
-    Parameters
-    ----------
-    grid, clients : whom to ask, node id -> client name.
-    result : of the rounds.
-    run : the settings.
-    timeout : seconds to wait for the replies.
-    """
-    taking_part = {reply.client for reply in result.replies}
-    nodes = {node: name for node, name in clients.items() if name in taking_part}
+def fit_parameters(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
+    """The consensus with parameters; without any, the reason is in the log and in the sources."""
     ask = _tables if result.schema.kind == "categorical" else _equations
-    found = ask(grid, result, nodes, run, timeout)
+    found = ask(sites.only({reply.client for reply in result.replies}), result, run)
     tell(found.sources)
     return found
 
@@ -77,20 +60,14 @@ def tell(sources: ParameterSources) -> None:
         LOG.warning("%s", words)
 
 
-def _tables(
-    grid: Grid,
-    result: FederationResult,
-    nodes: Mapping[int, str],
-    run: ServerRun,
-    timeout: float | None,
-) -> FittedParameters:
+def _tables(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
     dag = result.consensus.dag
     try:
         wanted = FamilyRequest(FamilyTables(result.schema, families_of([dag])), with_own=False)
         wanted.tables.require_written()
     except DataError as error:
         return FittedParameters(None, ParameterSources(failure=str(error)))
-    answers, refused = answers_to(grid, nodes, wanted, result, run, timeout)
+    answers, refused = answers_to(sites, wanted, result, run)
     sources = ParameterSources(
         tuple(sorted(answers)), tuple(sorted(refused.items())), _held_back(wanted, answers)
     )
@@ -123,26 +100,17 @@ def _held_back(
     return tuple(found)
 
 
-def _equations(
-    grid: Grid,
-    result: FederationResult,
-    nodes: Mapping[int, str],
-    run: ServerRun,
-    timeout: float | None,
-) -> FittedParameters:
+def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
     dag, schema = result.consensus.dag, result.schema
     asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
     record = record_of(to_arrays(asked))
     content = RecordDict({"task": task_record(schema, result.rounds), "consensus": record})
-    messages = [Message(content, node, MOMENTS) for node in sorted(nodes)]
 
-    def read(reply: RecordDict, node: int) -> Moments:
-        arrays = arrays_in(reply, FORM, run.limits, nodes[node])
-        return moments_from_arrays(arrays, dag, schema, sender=nodes[node])
+    def read(reply: RecordDict, client: str) -> Moments:
+        arrays = arrays_in(reply, FORM, run.limits, client)
+        return moments_from_arrays(arrays, dag, schema, sender=client)
 
-    found, reasons = read_replies(grid, messages, nodes, timeout, read)
-    moments = {nodes[node]: answer for node, answer in found.items()}
-    refused = {nodes[node]: reason for node, reason in reasons.items()}
+    moments, refused = sites.ask(MOMENTS, content, read)
     sources = ParameterSources(tuple(sorted(moments)), tuple(sorted(refused.items())))
     return _fit_if_answered(
         sources, lambda: linear_gaussian_of(dag, pooled_moments(moments, family_pairs(dag)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
@@ -32,18 +33,22 @@ T = TypeVar("T")
 def replies_by_node(
     grid: Grid, messages: Iterable[Message], timeout: float | None
 ) -> dict[int, Message]:
+    """Send messages; node id -> its reply, as `first_replies` has them."""
+    sent = list(messages)
+    return first_replies(grid.send_and_receive(sent, timeout=timeout), sent)
+
+
+def first_replies(replies: Iterable[Message], sent: Iterable[Message]) -> dict[int, Message]:
     """Node id -> its reply to the message that it was sent; the first one counts.
 
     What a reply says of its sender is the sender's word: it is held against the message that it is
     a reply to, so that no site answers in another's place, or again with what it said before.
     """
-    sent = list(messages)
-    replies = list(grid.send_and_receive(sent, timeout=timeout))
     asked = {message.metadata.message_id: message for message in sent}
     found: dict[int, Message] = {}
     for reply in replies:
         request = asked.get(reply.metadata.reply_to_message_id)
-        if request is None or not may_answer(reply, request):
+        if request is None or not _may_answer(reply, request):
             LOG.warning("node %s: no answer to what was asked", reply.metadata.src_node_id)
         elif request.metadata.dst_node_id in found:
             LOG.warning("node %s answered more than once", request.metadata.dst_node_id)
@@ -53,34 +58,51 @@ def replies_by_node(
 
 
 def read_replies(
-    grid: Grid,
-    messages: Iterable[Message],
-    names: Mapping[int, str],
-    timeout: float | None,
-    read: Callable[[RecordDict, int], T],
-) -> tuple[dict[int, T], dict[int, str]]:
-    """What is read of the replies to these messages, and why there is nothing of the others.
+    by_node: Mapping[int, Message],
+    clients: Mapping[int, str],
+    read: Callable[[RecordDict, str], T],
+) -> tuple[dict[str, T], dict[str, str]]:
+    """Client -> what is read of its reply, and client -> why there is nothing, which names it.
 
-    Parameters
-    ----------
-    names : node id -> client name, of all that are asked.
-    read : content and node id -> a checked value; raises MessageError.
-
-    Returns
-    -------
-    Node id -> value, and node id -> reason, which names the client.
+    `read` makes a checked value of the content of a client's reply; it raises MessageError.
     """
-    by_node = replies_by_node(grid, messages, timeout)
-    found: dict[int, T] = {}
-    refused: dict[int, str] = {}
-    for node, client in names.items():
+    found: dict[str, T] = {}
+    refused: dict[str, str] = {}
+    for node, client in clients.items():
         try:
             if node not in by_node:
                 raise MessageError(f"{client}: no reply")
-            found[node] = read(content_of(by_node[node], client), node)
+            found[client] = read(content_of(by_node[node], client), client)
         except MessageError as error:
-            refused[node] = str(error)
+            refused[client] = str(error)
     return found, refused
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Who is asked in a run.
+
+    Attributes
+    ----------
+    grid, clients : where they are, node id -> client name.
+    timeout : seconds to wait for the replies to one request.
+    """
+
+    grid: Grid
+    clients: Mapping[int, str]
+    timeout: float | None
+
+    def only(self, names: Container[str]) -> Sites:
+        """Those of these names."""
+        kept = {node: name for node, name in self.clients.items() if name in names}
+        return replace(self, clients=kept)
+
+    def ask(
+        self, kind: str, content: RecordDict, read: Callable[[RecordDict, str], T]
+    ) -> tuple[dict[str, T], dict[str, str]]:
+        """Ask all of them one thing; returns as `read_replies` does."""
+        messages = [Message(content, node, kind) for node in sorted(self.clients)]
+        return read_replies(replies_by_node(self.grid, messages, self.timeout), self.clients, read)
 
 
 def task_record(schema: Schema, number: int, **more: str) -> ConfigRecord:
@@ -89,7 +111,7 @@ def task_record(schema: Schema, number: int, **more: str) -> ConfigRecord:
     return ConfigRecord(told | {key: text for key, text in more.items() if text})
 
 
-def may_answer(reply: Message, request: Message) -> bool:
+def _may_answer(reply: Message, request: Message) -> bool:
     """Whether the reply comes from the node that was asked, or is Flower's word that it is gone."""
     return reply.has_error() or reply.metadata.src_node_id == request.metadata.dst_node_id
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
-from flwr.serverapp import Grid
 
 from fedbn.arrays import Masked
 from fedbn.data.dataset import Schema
@@ -41,6 +40,7 @@ from server.handshake import Handshake
 from server.parameters import FittedParameters, tell
 from server.replies import (
     LOG,
+    Sites,
     arrays_in,
     content_of,
     diagnostic,
@@ -65,21 +65,23 @@ class Cohort:
 
     Attributes
     ----------
-    grid, clients : node id -> name.
-    timeout, retries : seconds to wait for the replies to a request; how often to ask again.
+    sites, retries : all that must answer; how often to ask one again.
     rounds, up, down, seconds : of one site so far; CPU seconds as the sites told them, of all.
     waited : CPU seconds of this process while the sites answered.
     """
 
-    grid: Grid
-    clients: Mapping[int, str]
-    timeout: float | None
+    sites: Sites
     retries: int
     rounds: int = 0
     up: int = 0
     down: int = 0
     seconds: list[float] = field(default_factory=list)
     waited: float = 0.0
+
+    @property
+    def clients(self) -> Mapping[int, str]:
+        """Node id -> name."""
+        return self.sites.clients
 
     @property
     def cost(self) -> SumCost:
@@ -111,7 +113,9 @@ class Cohort:
             if attempt:
                 LOG.warning("asked again: %s", ", ".join(self.clients[node] for node in missing))
             messages = [Message(contents[node], node, category) for node in missing]
-            for node, reply in replies_by_node(self.grid, messages, self.timeout).items():
+            for node, reply in replies_by_node(
+                self.sites.grid, messages, self.sites.timeout
+            ).items():
                 if not (reply.has_error() and reply.error.code == GONE):
                     answers[node] = self._content(reply, node)
         silent = [self.clients[node] for node in contents if node not in answers]
@@ -132,7 +136,7 @@ class Cohort:
 
 
 def secure_federation(
-    grid: Grid, shaken: Handshake, run: ServerRun, timeout: float, name: str | None = None
+    shaken: Handshake, run: ServerRun, name: str | None = None
 ) -> tuple[SecureResult, FittedParameters | None, float]:
     """The result of a run under secure sums, its parameters, and the CPU seconds of the server.
 
@@ -146,8 +150,8 @@ def secure_federation(
     """
     settings, schema = run.consensus, shaken.state.schema
     require_countable(schema, run)
-    search = search_of(schema, len(shaken.clients), run)
-    cohort = Cohort(grid, shaken.clients, timeout, settings.sum_retries)
+    search = search_of(schema, len(shaken.sites.clients), run)
+    cohort = Cohort(shaken.sites, settings.sum_retries)
     began = time.process_time()
     name = name or secrets.token_hex(16)
     terms = terms_of(name, schema, run, _members(cohort, shaken, name))
@@ -174,8 +178,8 @@ def require_countable(schema: Schema, run: ServerRun) -> None:
     """Raise ConfigError where counts are wanted, but the columns are numbers."""
     if schema.kind != "categorical" and count_requests(run):
         raise ConfigError(
-            "counts are masked for columns of categories only, those of this run are numbers: "
-            "choose must be smhd, parameters none"
+            f"counts are masked for columns of categories only, those of this run are "
+            f"{schema.kind}: choose must be smhd, parameters none"
         )
 
 

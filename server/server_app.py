@@ -3,16 +3,12 @@
 After every round the state is kept in the checkpoint (`server.checkpoint`), from which a later run
 with `resume` goes on; it is removed once the results are written.
 
-`flwr run .` and `fedbn simulate` both end here. With `out-dir` in the run config the results folder
-is written by this process. `fedbn simulate` wants the result itself, to compare it with what only
-the simulation knows: it names a file in the environment, and the outcome is left there.
+With `out-dir` in the run config the results folder is written by this process.
 """
 
 from __future__ import annotations
 
 import logging
-import os
-import pickle
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -25,9 +21,10 @@ from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Schema
 from fedbn.data.schema import suits
 from fedbn.data.tables import read_schema
-from fedbn.errors import ConfigError, FedbnError
+from fedbn.errors import ConfigError
 from fedbn.federation.checkpoint import result_files
 from fedbn.federation.choice_record import choice_facts
+from fedbn.federation.grouped_sums import GroupedSums
 from fedbn.federation.parameter_sources import ParameterSources
 from fedbn.federation.private_runs import require_private_run
 from fedbn.federation.rounds import Progress
@@ -39,26 +36,22 @@ from fedbn.federation.state import FederationResult, ServerState
 from fedbn.groups.given import groups_of_sites
 from fedbn.groups.grouping import Grouping
 from fedbn.learners import kind_of_score
-from fedbn.whole_file import write_whole
-from server.awaited import CountedGrid, WatchedGrid
+from server.awaited import WatchedGrid
 from server.checkpoint import forget, hold, keep, resume
+from server.cohorts import grouped_federation
 from server.counting import choose_by_counts
 from server.courier import with_couriers
 from server.cut_points import find_cuts
 from server.groups import find_groups
 from server.handshake import Handshake, shake_hands, wait_for_nodes
 from server.parameters import Network, fit_parameters
-from server.replies import LOG
+from server.replies import LOG, Sites
 from server.secure_sums import secure_federation
 from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
-
-HANDOVER = "FEDBN_HANDOVER"
-"""Environment variable: the file in which a simulation wants the outcome, as a pickle."""
 
 RUN = "{run}"
 """What stands for the run's id in the paths of results and checkpoint."""
 
-DAY = 24 * 3600.0
 SIMULATION_SECONDS = 5.0
 """How long to wait for nodes to connect in a simulation."""
 
@@ -69,9 +62,9 @@ app = ServerApp()
 class Federated:
     """A result, the CPU seconds that its fusions took, the consensus with parameters, if the run
     wanted them and sites gave them, whose rows they are of (None where nobody was asked), and the
-    groups of the sites, if the run wanted them."""
+    groups of the sites, if the run wanted them. Of groups under secure sums the result has all."""
 
-    result: FederationResult | SecureResult
+    result: FederationResult | SecureResult | GroupedSums
     seconds: float
     network: Network | None = None
     sources: ParameterSources | None = None
@@ -82,20 +75,8 @@ class Federated:
 def main(grid: Grid, context: Context) -> None:
     """Run the federation that the run config describes."""
     show_lines()
-    handover = os.environ.get(HANDOVER)
-    if handover is None:
-        experiment = of_run(from_run_config(context.run_config), context.run_id)
-        run_and_write(grid, server_run(experiment), context.run_id)
-        return
-    try:
-        counted = CountedGrid(grid, Path(handover))
-        run = server_run(from_run_config(context.run_config))
-        outcome: Federated | FedbnError = federate(counted, run)
-    except FedbnError as error:
-        outcome = error
-    write_whole(handover, pickle.dumps(outcome))
-    if isinstance(outcome, FedbnError):
-        raise outcome
+    experiment = of_run(from_run_config(context.run_config), context.run_id)
+    run_and_write(grid, server_run(experiment), context.run_id)
 
 
 def show_lines() -> None:
@@ -173,8 +154,9 @@ def federate(
     require_choosable(run)
     if run.consensus.aggregation != "open":
         shaken = handshake(grid, run, None)
-        timeout = run.federation.reply_seconds or DAY
-        summed, fitted, seconds = secure_federation(grid, shaken, run, timeout, name)
+        if run.consensus.groups_file is not None:
+            return Federated(*grouped_federation(shaken, run, name))
+        summed, fitted, seconds = secure_federation(shaken, run, name)
         told = (fitted.network, fitted.sources) if fitted is not None else (None, None)
         return Federated(summed, seconds, *told)
     with hold(run.output):
@@ -182,7 +164,7 @@ def federate(
         if before is None or is_unfinished(before, run):
             return further_rounds(grid, run, before, progress)
     assert before.result is not None
-    return Federated(before.result, 0.0, grouping=find_groups(grid, before, {}, run, None))
+    return Federated(before.result, 0.0, grouping=find_groups(Sites(grid, {}, None), before, run))
 
 
 def is_unfinished(state: ServerState, run: ServerRun) -> bool:
@@ -202,51 +184,63 @@ def further_rounds(
 ) -> Federated:
     """The result of all rounds, from the first or after those of `before`, with the choice by
     counts and the parameters, where they are wanted."""
-    timeout = run.federation.reply_seconds or DAY
     shaken = handshake(grid, run, before)
+    sites = shaken.sites
     if run.consensus.groups_file is not None:
-        _, missing = groups_of_sites(run.consensus.groups_file, shaken.clients.values())
+        _, missing = groups_of_sites(run.consensus.groups_file, sites.clients.values())
         if missing:
             LOG.warning("groups are given for sites that are not here: %s", ", ".join(missing))
     strategy = StructuralConsensus(
         shaken.state,
-        shaken.clients,
+        sites.clients,
         run.consensus,
         run.limits,
         progress,
         keep=lambda state: keep(state, run),
         remarks=shaken.remarks,
         ladder=run.learner.ladder,
+        columns=shaken.columns,
     )
     if another_round(shaken.state, run):
         left = run.rounds.rounds_limit - rounds_done(shaken.state)
-        strategy.start(grid, consensus_arrays(shaken.state), num_rounds=left, timeout=timeout)
+        strategy.start(
+            grid, consensus_arrays(shaken.state), num_rounds=left, timeout=run.reply_seconds
+        )
     state, seconds = strategy.state, strategy.seconds
     if run.consensus.choose != "smhd":
         began = time.process_time()
-        state = choose_by_counts(grid, state, shaken.clients, run, timeout)
+        state = choose_by_counts(sites, state, run)
         seconds += time.process_time() - began
     assert state.result is not None
     fitted = None
     if run.rounds.parameters == "federated":
-        fitted = fit_parameters(grid, state.result, shaken.clients, run, timeout)
+        fitted = fit_parameters(sites, state.result, run)
     network, sources = (None, None) if fitted is None else (fitted.network, fitted.sources)
-    grouping = find_groups(grid, state, shaken.clients, run, timeout, fitted)
+    grouping = find_groups(sites, state, run, fitted)
     return Federated(state.result, seconds, network, sources, grouping)
 
 
 def require_choosable(run: ServerRun) -> None:
-    """Raise ConfigError where counts are to choose, but the score is for numbers; or parameters of
-    a mixed table are wanted."""
+    """Raise ConfigError where the score is for numbers, but masked sums are to choose, or a column
+    is to explain the sites; or where parameters of a mixed table are wanted."""
     kind = kind_of_score(run.learner.score)
     if kind == "mixed" and run.rounds.parameters != "none":
         raise ConfigError(
             f"parameters need columns of one kind, score {run.learner.score!r} is for mixed "
             "ones: parameters must be none"
         )
-    if run.consensus.choose != "smhd" and kind != "categorical":
+    rule = run.consensus
+    if kind == "categorical" or rule.choose == "smhd":
+        return
+    if rule.aggregation != "open":
         raise ConfigError(
-            f"choose {run.consensus.choose} needs columns of categories, score "
+            f"choose {rule.choose} under {rule.aggregation} needs columns of categories: sums of "
+            f"products, which score {run.learner.score!r} is of, are not masked; choose must be "
+            "smhd, or aggregation open"
+        )
+    if rule.site_column is not None:
+        raise ConfigError(
+            f"site-column {rule.site_column!r} needs columns of categories alone, score "
             f"{run.learner.score!r} is for {kind} ones"
         )
 
@@ -258,8 +252,7 @@ def common_cuts(
     given = run.tables.preparation().cuts
     if agreed is not None:
         return {**given, **agreed.cuts}
-    timeout = run.federation.reply_seconds or DAY
-    return {**given, **find_cuts(grid, nodes, run, timeout)}
+    return {**given, **find_cuts(grid, nodes, run)}
 
 
 def handshake(grid: Grid, run: ServerRun, before: ServerState | None) -> Handshake:
@@ -272,10 +265,9 @@ def handshake(grid: Grid, run: ServerRun, before: ServerState | None) -> Handsha
         agreed=agreed,
         cuts=common_cuts(grid, nodes, run, agreed if before is None else before.schema),
         before=before,
-        timeout=run.federation.reply_seconds or DAY,
     )
     if isinstance(grid, WatchedGrid):
-        grid.names = shaken.clients
+        grid.names = shaken.sites.clients
     return shaken
 
 
@@ -314,6 +306,7 @@ def connected_nodes(grid: Grid, run: ServerRun) -> tuple[int, ...]:
 
 def write_folder(federated: Federated, run: ServerRun, run_id: int) -> None:
     """The results folder, without what only a simulation knows (truth, tables)."""
+    from fedbn.results.grouped_sums import write_grouped_sums
     from fedbn.results.outcome import Outcome
     from fedbn.results.report import versions, write_results
     from fedbn.results.sums import write_sums
@@ -327,8 +320,11 @@ def write_folder(federated: Federated, run: ServerRun, run_id: int) -> None:
         "seconds": federated.seconds,
         "parameters": None if federated.sources is None else federated.sources.to_dict(),
     }
+    if isinstance(federated.result, GroupedSums):
+        write_grouped_sums(federated.result, run.output.out_dir, run=content)
+        return
     if federated.result.choice is not None:
-        content["counts"] = choice_facts(federated.result.choice)
+        content["counts"] = choice_facts(federated.result.choice, federated.result.schema)
     if isinstance(federated.result, SecureResult):
         network = federated.network
         write_sums(federated.result, run.output.out_dir, run=content, network=network)

@@ -27,7 +27,13 @@ from flwr.serverapp.strategy import Strategy
 from fedbn.consensus.remarks import remarks
 from fedbn.errors import MessageError
 from fedbn.federation import rounds
-from fedbn.federation.message import STRUCTURES, StructureMessage, rungs_from_arrays, to_arrays
+from fedbn.federation.message import (
+    STRUCTURES,
+    StructureMessage,
+    dags_over,
+    rungs_from_arrays,
+    to_arrays,
+)
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.rounds import Progress
 from fedbn.federation.run_remarks import run_remarks
@@ -36,9 +42,9 @@ from fedbn.federation.state import ClientReply, ServerState
 from server.replies import (
     LOG,
     arrays_in,
-    content_of,
     diagnostic,
-    may_answer,
+    first_replies,
+    read_replies,
     record_of,
     task_record,
 )
@@ -57,6 +63,7 @@ class StructuralConsensus(Strategy):
     keep : called with the state after every round.
     remarks : node id -> what to tell that client about its columns, with its first task.
     ladder : the row weights that every reply must have structures for.
+    columns : client -> the agreed columns that it has; all of them where it is not there.
 
     Attributes
     ----------
@@ -74,7 +81,9 @@ class StructuralConsensus(Strategy):
         keep: Callable[[ServerState], None] | None = None,
         remarks: Mapping[int, str] | None = None,
         ladder: tuple[float, ...] = (1.0,),
+        columns: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
+        self.columns = dict(columns or {})
         self.ladder = ladder
         self.state = state
         self.keep = keep or (lambda _: None)
@@ -85,7 +94,7 @@ class StructuralConsensus(Strategy):
         self.progress = progress
         self.seconds = 0.0
         self._done_before = rounds_done(state)
-        self._asked: list[tuple[Message, str]] = []
+        self._asked: list[Message] = []
 
     def summary(self) -> None:
         """Log what will be done."""
@@ -95,7 +104,7 @@ class StructuralConsensus(Strategy):
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
         """One request per client that is still there; none once nothing changes any more."""
-        self._asked = []
+        self._asked, awaited = [], list[str]()
         if self.state.converged:
             return []
         schema, number = self.state.schema, self._done_before + server_round
@@ -108,10 +117,10 @@ class StructuralConsensus(Strategy):
             if len(arrays):
                 content["consensus"] = arrays
             message = Message(content, node, MessageType.TRAIN, group_id=str(number))
-            self._asked.append((message, self.clients[node]))
-        awaited = ", ".join(client for _, client in self._asked)
-        LOG.log(INFO, "round %d: waiting for %s", number, awaited)
-        return [message for message, _ in self._asked]
+            self._asked.append(message)
+            awaited.append(self.clients[node])
+        LOG.log(INFO, "round %d: waiting for %s", number, ", ".join(awaited))
+        return list(self._asked)
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
@@ -152,31 +161,15 @@ class StructuralConsensus(Strategy):
         self, number: int, replies: Iterable[Message]
     ) -> tuple[list[ClientReply], list[tuple[str, str]]]:
         """The good replies, and (client, reason) for every client without one."""
-        asked = {message.metadata.message_id: (message, client) for message, client in self._asked}
-        good: dict[str, ClientReply] = {}
-        refused: dict[str, str] = {}
-        for reply in replies:
-            request, client = asked.get(reply.metadata.reply_to_message_id, (None, ""))
-            if request is None or not may_answer(reply, request):
-                LOG.log(WARNING, "node %s: no answer to this round", reply.metadata.src_node_id)
-                continue
-            if client in good or client in refused:
-                LOG.log(WARNING, "client %s answered more than once", client)
-                continue
-            try:
-                good[client] = self._decode(client, reply)
-            except MessageError as error:
-                refused[client] = f"round {number}: {error}"
-        for client in self.clients.values():
-            if client not in good and client not in refused:
-                refused[client] = f"round {number}: {client}: no reply"
+        by_node = first_replies(replies, self._asked)
+        good, reasons = read_replies(by_node, self.clients, self._decode)
+        refused = {client: f"round {number}: {reason}" for client, reason in reasons.items()}
         for reason in refused.values():
             LOG.log(WARNING, "refused: %s", reason)
         return list(good.values()), sorted(refused.items())
 
-    def _decode(self, client: str, reply: Message) -> ClientReply:
-        """The reply as checked structures; raises MessageError naming client and reason."""
-        content = content_of(reply, client)
+    def _decode(self, content: RecordDict, client: str) -> ClientReply:
+        """The content of a reply as checked structures; raises MessageError naming the client."""
         arrays = arrays_in(content, STRUCTURES, self.limits, client)
         message, left_out = rungs_from_arrays(
             arrays, self.state.schema, limits=self.limits, sender=client
@@ -188,7 +181,7 @@ class StructuralConsensus(Strategy):
             )
         return ClientReply(
             client=client,
-            dags=message.dags,
+            dags=dags_over(message, self.columns.get(client, message.names), client),
             weights=message.weights,
             status=message.status,
             rows=diagnostic(content, "rows", int),

@@ -69,6 +69,8 @@ def experiment_from(
     said: dict[str, Any] = {} if config is None else _read_config(config)
     said |= {key: value for key, value in options.items() if value is not None}
     flat = {**(base or {}), **said}
+    if flat.get("variables") == "union" and "parameters" not in said:
+        flat["parameters"] = "none"  # no site may have all columns of a family
     local = {key.replace("-", "_"): flat.pop(key) for key in _LOCAL if key in flat}
     if "processes" in local and type(local["processes"]) is not int:
         raise ConfigError(f"processes must be a whole number, not {local['processes']!r}")
@@ -83,7 +85,11 @@ def experiment_from(
     if kind == "mixed" and experiment.data.schema is not None and not experiment.tables.numbers:
         experiment = experiment.change(numbers=read_schema(experiment.data.schema).numbers)
     aggregation = experiment.consensus.aggregation
-    unsummed = aggregation == "moral-votes" or (aggregation != "open" and kind != "categorical")
+    unsummed = (
+        kind == "mixed"
+        or aggregation == "moral-votes"
+        or (aggregation != "open" and kind != "categorical")
+    )
     if unsummed and "parameters" not in said:
         experiment = experiment.change(parameters="none")  # one round; numbers have no counts
     return _with_knowledge(experiment)

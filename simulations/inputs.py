@@ -22,7 +22,12 @@ __all__ = [
 
 
 def read_inputs(
-    files: Sequence[Path], *, nodes: str | None, first: int | None, weights: str | None
+    files: Sequence[Path],
+    *,
+    nodes: str | None,
+    first: int | None,
+    weights: str | None,
+    variables: str = "same",
 ) -> tuple[NamedDAG, ...]:
     """The DAGs of all files, in their order, with distinct labels.
 
@@ -31,10 +36,12 @@ def read_inputs(
     nodes : the variables of edge lists, as text or as the path of a file.
     first : keep this many.
     weights : numbers or fractions with commas, one per DAG that is kept.
+    variables : "union" where DAGs may be over different variables.
 
     Raises
     ------
-    StructureError : a file is wrong, DAGs differ in their variables, or `first` exceeds them.
+    StructureError : a file is wrong, DAGs differ in their variables and must not, or there are
+        fewer than `first`.
     ConfigError : the weights are not as they must be.
     """
     names = None if nodes is None else read_nodes(nodes)
@@ -43,12 +50,13 @@ def read_inputs(
         if first > len(found):
             raise StructureError(f"--first {first} needs as many DAGs, the files have {len(found)}")
         found = found[:first]
-    for entry in found[1:]:
+    for entry in found[1:] if variables == "same" else ():
         different = sorted(set(entry.dag.names) ^ set(found[0].dag.names))
         if different:
             raise StructureError(
                 f"all DAGs must have the same variables, but only one of {found[0].label!r} and "
-                f"{entry.label!r} has {different[0]!r}"
+                f"{entry.label!r} has {different[0]!r}; --variables union fuses structures over "
+                "different variables"
             )
     if weights is not None:
         found = _weigh(found, weights)

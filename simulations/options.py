@@ -51,13 +51,13 @@ def examples(*lines: str) -> str:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no table.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all randomness.")]
 KnowledgeFile = Annotated[
     Path | None,
     typer.Option(
         "--knowledge",
-        help="A .json or .toml file with required and forbidden edges and tiers, which everything "
-        "that is written keeps.",
+        help="A .json or .toml file with required edges, forbidden edges and tiers. All results "
+        "keep them.",
     ),
 ]
 NetworkDir = Annotated[
@@ -66,7 +66,8 @@ NetworkDir = Annotated[
 SchemaFile = Annotated[
     Path | None,
     typer.Option(
-        "--schema", help="The agreed columns and states; a table with any other is refused."
+        "--schema",
+        help="File with the agreed columns and states. A table with any others is refused.",
     ),
 ]
 LedgerFile = Annotated[
@@ -74,13 +75,13 @@ LedgerFile = Annotated[
     typer.Option(
         "--ledger",
         show_default="TABLE.privacy.jsonl",
-        help="Private learners: where it is written what this run spends (fedbn budget).",
+        help="File in which private learners record what this run spends (see fedbn budget).",
     ),
 ]
 Minutes = Annotated[
     float | None,
     typer.Option(
-        min=0.0, show_default="no limit", help="Start no more cases after so many minutes."
+        min=0.0, show_default="no limit", help="Start no further case after this many minutes."
     ),
 ]
 MinutesOfPart = Annotated[
@@ -88,11 +89,11 @@ MinutesOfPart = Annotated[
     typer.Option(
         min=0.0,
         show_default="no limit",
-        help="Begin no more cases of a part after so many minutes.",
+        help="Begin no further case of a part after this many minutes.",
     ),
 ]
 OnlyNetworks = Annotated[
-    list[str] | None, typer.Option(help="Only cases of this network (repeat for several).")
+    list[str] | None, typer.Option(help="Only cases of this network; may be repeated.")
 ]
 SmallCases = Annotated[bool, typer.Option("--smoke", help="Small cases, one seed.")]
 RayAddress = Annotated[
@@ -174,6 +175,9 @@ _CONSENSUS = (
     "count-rounds",
     "site-column",
     "aggregation",
+    "variables",
+    "min-sites",
+    "min-judges",
     "look-ahead",
     "max-treewidth",
 )

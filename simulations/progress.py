@@ -34,6 +34,9 @@ SOON, LATER = 3.0, 30.0
 
 EARLY = 300.0
 
+GUESS = 30.0
+"""Seconds after which a guess of more than these is told: the first cases often take longest."""
+
 WIDE = 110
 """Columns of a terminal that has room for words, a bar and the time left in one line."""
 
@@ -85,6 +88,8 @@ class _Task:
         if not self.total:
             return clock(passed)
         left = time_left(self.done, self.total, passed)
+        if left is not None and passed < GUESS < left:
+            left = None
         if self._end is not None:
             left = max(self._end - now, 0.0)
         if left is None or left == math.inf or self.counted_out:

@@ -27,6 +27,7 @@ from simulations.sites.divided_table import Simulation
 from simulations.sites.tables import simulation, with_found_cuts
 
 if TYPE_CHECKING:
+    from fedbn.federation.grouped_sums import GroupedSums
     from fedbn.federation.parameter_sources import ParameterSources
     from fedbn.federation.secure_rounds import SecureResult
     from fedbn.federation.state import FederationResult
@@ -52,7 +53,7 @@ class ExperimentRun:
     wall_seconds : name of a stage -> wall-clock seconds.
     """
 
-    result: FederationResult | SecureResult
+    result: FederationResult | SecureResult | GroupedSums
     simulation: Simulation
     seconds: float
     network: Network | None
@@ -96,7 +97,8 @@ def run_experiment(
     tables = simulation(experiment)
     matching = _matching(tables, experiment)
     if gold is not None:
-        positions(matching.sites[0].dataset.names, gold.names)
+        names = set().union(*(site.dataset.names for site in matching.sites))
+        positions(tuple(sorted(names)), gold.names)
     ready = time.monotonic()
     tell = count or (lambda done, total: None)
     federated = (
@@ -127,7 +129,11 @@ def _matching(tables: Simulation, experiment: Experiment) -> Simulation:
     """Without the clients that the run will leave out; raises SchemaError if it will not start."""
     schemas = {site.label: site.dataset.schema for site in tables.sites}
     agreement = negotiate(
-        schemas, agreed_schema(server_run(experiment)), spellings=experiment.tables.spellings
+        schemas,
+        agreed_schema(server_run(experiment)),
+        spellings=experiment.tables.spellings,
+        variables=experiment.consensus.variables,
+        min_sites=experiment.consensus.min_sites,
     )
     if experiment.federation.on_mismatch == "stop":
         agreement.require_all()

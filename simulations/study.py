@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from warnings import warn
 
@@ -107,38 +107,6 @@ class Study:
             found[missing[k]] = row
             tell(Tick(len(wanted) - len(missing) + done, len(wanted), left))
         return [row for row in found.values() if row is not None]
-
-    def collect_parts(
-        self,
-        parts: Mapping[str, Iterable[Case]],
-        run: Run,
-        tracker: Callable[[str], Count],
-        *,
-        networks: Sequence[str] | None = None,
-        rows: Sequence[int] | None = None,
-        minutes: float | None = None,
-    ) -> dict[str, list[Row]]:
-        """The rows of each part of a study, with a progress bar for each.
-
-        Parameters
-        ----------
-        networks, rows : only cases of these networks, and with so many rows a site; all by default.
-        minutes : for each part, see `collect`.
-        """
-        return {
-            name: self.collect(
-                [
-                    case
-                    for case in cases
-                    if (not networks or case["network"] in networks)
-                    and (not rows or case["rows"] in rows)
-                ],
-                run,
-                show_on(tracker(name)),
-                seconds=None if minutes is None else 60 * minutes,
-            )
-            for name, cases in parts.items()
-        }
 
     def adopt(self, others: Iterable[Study]) -> None:
         """Append the rows of other studies that this one lacks, as they are."""

@@ -134,9 +134,11 @@ def _add_gold(table: Table, s: Summary) -> None:
 
 
 def _add_source(table: Table, s: Summary) -> None:
-    """Where the consensus comes from: a state of the path, counts, or a vote."""
+    """Where the consensus comes from: a state of the path, counts, a vote, or the other sites."""
     if s.reading == "vote":
         table.add_row("source", "", "", "edge vote")
+    elif s.reading == "others":
+        table.add_row("source", "", "", "what the inputs that are not far agree on")
     elif s.reading == "counts":
         table.add_row("source", "", "", "exact counts of families")
     else:

@@ -1,10 +1,11 @@
-"""Slow, obvious twins of the groups of sites: distances, linkage, explained votes, exact tests."""
+"""Slow, obvious twins of the groups of sites: distances, linkage, explained votes,
+expected votes, exact tests."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import comb, log, prod
+from math import comb, exp, log, prod
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
@@ -15,6 +16,14 @@ Weighted = Sequence[tuple[DAG, Fraction]]
 def mean_smhd_between(one: Weighted, other: Weighted) -> Fraction:
     """Of a structure of one site and one of the other, drawn by their shares."""
     return sum((p * q * smhd(a, b) for a, p in one for b, q in other), Fraction(0))
+
+
+def turned(one: Sequence[float], other: Sequence[float]) -> float:
+    """1 - cosine; of nothing and nothing 0, of nothing and something 1."""
+    lengths = [sum(value**2 for value in row) ** 0.5 for row in (one, other)]
+    if 0.0 in lengths:
+        return float(lengths != [0.0, 0.0])
+    return 1.0 - sum(a * b for a, b in zip(one, other, strict=True)) / prod(lengths)
 
 
 def heights(distances: Sequence[Sequence[float]]) -> list[float]:
@@ -60,6 +69,50 @@ def differing_pairs(shares: Sequence[Sequence[float]], part: Sequence[bool]) -> 
         more += value if apart > 1e-12 else 0.0
         less += value if apart < -1e-12 else 0.0
     return more, less
+
+
+def expected_shares(
+    column: Sequence[float], logs: Sequence[float], precisions: tuple[float, float]
+) -> list[float]:
+    """Logistic regression of one pair with normal priors, by halving: the best intercept for a
+    slope is where the likelihood's slope changes its sign, and so is the best slope."""
+    centred = [value - sum(logs) / len(logs) for value in logs]
+
+    def found(a: float, b: float) -> list[float]:
+        return [1 / (1 + exp(-(a + b * t))) for t in centred]
+
+    def uphill(a: float, b: float) -> tuple[float, float]:
+        left = [y - p for y, p in zip(column, found(a, b), strict=True)]
+        along = sum(r * t for r, t in zip(left, centred, strict=True))
+        return sum(left) - precisions[0] * a, along - precisions[1] * b
+
+    def intercept(b: float) -> float:
+        return _root(lambda a: uphill(a, b)[0])
+
+    slope = _root(lambda b: uphill(intercept(b), b)[1])
+    return found(intercept(slope), slope)
+
+
+def _root(falling: Callable[[float], float]) -> float:
+    low, high = -40.0, 40.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def regions(pairs: Sequence[tuple[int, int]]) -> int:
+    """How many sets of pairs hang together: walk from a variable until nothing is new, again."""
+    left, found = {v for pair in pairs for v in pair}, 0
+    while left:
+        seen, waiting = set(), [left.pop()]
+        while waiting:
+            at = waiting.pop()
+            seen.add(at)
+            waiting += [v for pair in pairs if at in pair for v in pair if v not in seen]
+        left -= seen
+        found += 1
+    return found
 
 
 def largest_explained(rows: Sequence[Sequence[float]]) -> float:

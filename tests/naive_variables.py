@@ -26,11 +26,12 @@ from tests.naive_consensus import Matrix
 
 @dataclass
 class Site:
-    """What one site sends: its variables, ascending, and its DAG over them."""
+    """One DAG that a site sends: its variables, ascending, the DAG over them, and whose it is."""
 
     nodes: list[int]
     dag: Matrix
     weight: Fraction = Fraction(1)
+    owner: int = 0
 
     def own(self, nodes: set[int]) -> set[int]:
         """Positions, in the site's graph, of those of some nodes that it observes."""
@@ -52,7 +53,7 @@ class Site:
             self.dag[self.nodes.index(a), self.nodes.index(b)] = False
 
     def copy(self) -> Site:
-        return Site(list(self.nodes), self.dag.copy(), self.weight)
+        return Site(list(self.nodes), self.dag.copy(), self.weight, self.owner)
 
 
 def order(sites: list[Site], n: int) -> list[int]:
@@ -89,11 +90,11 @@ def fused(sites: list[Site], sigma: list[int]) -> Matrix:
 
 
 def judges(sites: list[Site], x: int, y: int, s: set[int], least: int = 1) -> list[Site]:
-    """D4: who observe x, y and all of S; where they are fewer than `least`, who see most of S."""
+    """D4: who observe x, y and all of S; where these are too few sites, who see most of S."""
     seeing = [site for site in sites if site.sees(x, y)]
     for size in range(len(s), -1, -1):
         found = [site for site in seeing if len(s & set(site.nodes)) >= size]
-        if len(found) >= least:
+        if len({site.owner for site in found}) >= least:
             return found
     return seeing
 
@@ -163,11 +164,18 @@ def bound(sites: list[Site], n: int) -> Fraction:
 
 
 def random_sites(
-    rng: np.random.Generator, n: int, r: int, missing: float, density: float
+    rng: np.random.Generator,
+    n: int,
+    r: int,
+    missing: float,
+    density: float,
+    *,
+    several: bool = False,
 ) -> list[Site]:
     """Sites that lack a share of the variables, but every variable is somewhere.
 
     Half of the times all are marginals of nothing in particular; else one DAG, cut to the nodes.
+    With `several` a third of the sites send a second DAG.
     """
     names = list(range(n))
     shared = _random_dag(n, density, rng)
@@ -176,8 +184,9 @@ def random_sites(
     for i in range(r):
         nodes = [v for v in names if rng.random() >= missing or v % r == i]
         dag = shared if alike else _random_dag(n, density, rng)
-        own = dag[np.ix_(nodes, nodes)] & (rng.random((len(nodes), len(nodes))) < 0.9)
-        sites.append(Site(nodes, own, Fraction(int(rng.integers(1, 4)))))
+        for _ in range(1 + (several and rng.random() < 1 / 3)):
+            own = dag[np.ix_(nodes, nodes)] & (rng.random((len(nodes), len(nodes))) < 0.9)
+            sites.append(Site(list(nodes), own, Fraction(int(rng.integers(1, 4))), i))
     return sites
 
 
@@ -197,7 +206,13 @@ def compare(sites: list[Site], n: int, k_max: int, pooling: str, least: int = 1)
     """Order, G+, every deletion with S and lost arcs, distances and bound: as the twin says."""
     dags, weights = given(sites, n)
     path = mcbnc_path(
-        dags, weights, k_max=k_max, pooling=pooling, variables="union", min_judges=least
+        dags,
+        weights,
+        k_max=k_max,
+        pooling=pooling,
+        variables="union",
+        min_judges=least,
+        sites=[site.owner for site in sites],
     )
     sigma = order(sites, n)
     assert path.order == tuple(path.names[v] for v in sigma)
@@ -231,9 +246,8 @@ def random_comparison(seed: int) -> McbncPath:
     """The case of a seed."""
     rng = np.random.default_rng(seed)
     n, r = int(rng.integers(2, 7)), int(rng.integers(1, 6))
-    sites = random_sites(
-        rng, n, r, float(rng.choice([0.1, 0.3, 0.5])), float(rng.choice([0.3, 0.6]))
-    )
+    missing, density = float(rng.choice([0.1, 0.3, 0.5])), float(rng.choice([0.3, 0.6]))
+    sites = random_sites(rng, n, r, missing, density, several=True)
     k_max, pooling = int(rng.choice([0, 1, 10])), POOLINGS[seed % 3]
     return compare(sites, n, k_max, pooling, int(rng.integers(1, 4)))
 

@@ -57,6 +57,17 @@ def test_help_loads_no_heavy_library() -> None:
     assert not loaded & {"flwr", "ray", "pgmpy", "matplotlib", "pandas"}
 
 
+def test_who_learns_from_rows_in_memory_loads_no_library_that_reads_files() -> None:
+    loaded = modules_after(
+        "import numpy as np; rng = np.random.default_rng(0); "
+        "from fedbn.networks.catalog import load_network; "
+        "from fedbn.learners import LearnerSettings, learn; "
+        "learn(load_network('asia').sample(100, rng), LearnerSettings(), rng)"
+    )
+    assert "fedbn" in loaded
+    assert not loaded & {"flwr", "pandas", "pyarrow", "scipy", "typer"}
+
+
 def test_what_derives_from_the_settings_is_up_to_date() -> None:
     tool = ROOT / "tools" / "write_settings.py"
     done = subprocess.run([sys.executable, tool, "--check"], cwd=ROOT, capture_output=True)

@@ -22,6 +22,7 @@ from fedbn.data.table import show
 from fedbn.errors import ConfigError, StructureError
 from fedbn.federation.fusions import FUSIONS, FusionFunction, fuse_weighted
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.fusion.inputs import Variables
 from fedbn.fusion.weights import checked_weights, integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge, knowledge_of
@@ -141,13 +142,16 @@ def fuse(
     seed: int | None = None,
     knowledge: Knowledge | Mapping[str, Any] | str | Path | None = None,
     max_treewidth: int | None = None,
+    variables: Variables = "same",
+    min_sites: int = 1,
+    min_judges: int = 1,
 ) -> Fused:
     """Fuse one structure per site, by MCBNC unless another fusion is asked for.
 
     Parameters
     ----------
-    structures : site -> its DAG, or what it learned; all over the same names, in any order. Those
-        of a list are called 1, 2, ...
+    structures : site -> its DAG, or what it learned; all over the same names, in any order, unless
+        `variables` says otherwise. Those of a list are called 1, 2, ...
     weights : site -> a positive int or Fraction; 1 each by default.
     fusion : mcbnc, union, intersection, vote, median, genetic-union, genetic-inputs; a name that
         was registered; or a function as `fedbn.register_fusion` takes.
@@ -158,6 +162,10 @@ def fuse(
     knowledge : what the consensus keeps: a mapping with any of required, forbidden and tiers, or a
         file of them.
     max_treewidth : the most that `dag_treewidth` of the consensus may be.
+    variables : "same", or "union" where sites have different variables: then who lacks one has no
+        vote on its edges (docs/different-variables.md).
+    min_sites : with "union", at least so many sites must have every variable.
+    min_judges : see `fedbn.consensus.mcbnc.mcbnc_path`.
 
     Raises
     ------
@@ -172,7 +180,7 @@ def fuse(
     >>> fuse({"north": edge, "south": edge, "east": none})
     Fused(3 sites: 2 nodes, 1 edge, θ none, mean SMHD 0.333333, gap 0)
     """
-    structures = _check(structures)
+    structures = _check(structures, variables)
     sites = sorted(structures)
     entries = [_entry(structures[site]) for site in sites]
     own = _weights(sites, weights)
@@ -185,7 +193,9 @@ def fuse(
         )
         for site, (dags, _), of_site in zip(sites, entries, shares, strict=True)
     )
-    weighted = [(d, s) for c in clients for d, s in zip(c.dags, c.shares, strict=True) if s > 0]
+    weighted = [
+        (d, s, c.label) for c in clients for d, s in zip(c.dags, c.shares, strict=True) if s > 0
+    ]
     rng = None if seed is None else np.random.default_rng(seed)
     with name_for(FUSIONS, fusion) as name:
         rule = ConsensusSettings(
@@ -197,15 +207,19 @@ def fuse(
             seconds=seconds,
             max_treewidth=max_treewidth,
             known=None if knowledge is None else knowledge_of(knowledge),
+            variables=variables,
+            min_sites=min_sites,
+            min_judges=min_judges,
         )
-        dags, parts = [dag for dag, _ in weighted], [share for _, share in weighted]
+        dags, parts = [dag for dag, _, _ in weighted], [share for _, share, _ in weighted]
+        owners = [site for _, _, site in weighted]
         with progress_bar("fedbn.fuse, deletions") as count:
-            _, path, consensus = fuse_weighted(dags, parts, rule, rng, count, theta)
+            _, path, consensus = fuse_weighted(dags, parts, rule, rng, count, theta, owners)
     return Fused(Outcome(clients, path, consensus))
 
 
 def _check(
-    structures: Mapping[str, DAG | Learned] | Sequence[DAG | Learned],
+    structures: Mapping[str, DAG | Learned] | Sequence[DAG | Learned], variables: Variables
 ) -> Mapping[str, DAG | Learned]:
     if isinstance(structures, list | tuple):
         width = len(str(len(structures)))
@@ -224,10 +238,10 @@ def _check(
         dag = structure if isinstance(structure, DAG) else structure.dag
         expected = expected or dag.names
         different = sorted(set(dag.names) ^ set(expected))
-        if different:
+        if different and variables == "same":
             raise StructureError(
                 f"all sites must have the same variables, but {different[0]!r} is not in all of "
-                f"them (site {site!r})"
+                f"them (site {site!r}); variables='union' fuses structures over different ones"
             )
     return structures
 

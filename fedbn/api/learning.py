@@ -49,7 +49,8 @@ class Learned:
     Attributes
     ----------
     dags, weights : the structures, names sorted; most learners give one DAG of weight 1.
-    score : of `dag` on the table, higher is better.
+    score : of `dag` on the table, higher is better; None where a learner of several structures
+        filled missing cells, as no complete table was kept.
     bound : no DAG scores more than this; None where the learner proves nothing.
     status : the learner's word: "complete", or which limit ended the search.
     certificate : what is proven of `score`, "heuristic" where nothing is.
@@ -59,7 +60,7 @@ class Learned:
 
     dags: tuple[DAG, ...]
     weights: tuple[float, ...]
-    score: float
+    score: float | None
     bound: float | None
     status: str
     certificate: str
@@ -96,10 +97,11 @@ class Learned:
 
     def __repr__(self) -> str:
         more = "" if len(self.dags) == 1 else f", {len(self.dags)} DAGs"
+        told = "" if self.score is None else f" {self.score:.2f}"
         return (
             f"Learned({self.learner}: {count_of(self.dag.n, 'node')}, "
             f"{count_of(self.dag.n_edges, 'edge')}, "
-            f"{self.score_name} {self.score:.2f}, {self.status}{more})"
+            f"{self.score_name}{told}, {self.status}{more})"
         )
 
 
@@ -183,7 +185,7 @@ def learner_settings(
 def _as_learned(dataset: Dataset, settings: LearnerSettings, found: LearnedStructures) -> Learned:
     dag = found.dags[int(np.argmax(found.weights))]
     score = found.score
-    if score is None or len(found.dags) > 1:
+    if dataset.gone is None and (score is None or len(found.dags) > 1):
         score = total_score(any_score_of(dataset, settings), dag)
     return Learned(
         dags=found.dags,

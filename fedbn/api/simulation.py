@@ -22,13 +22,16 @@ from fedbn.federation.agreement import dividing_columns, list_alone, negotiate, 
 from fedbn.federation.counting import advance, conclude, open_counting, request
 from fedbn.federation.family_message import answer_request
 from fedbn.federation.fusions import FUSIONS, FusionFunction, require_fusion
+from fedbn.federation.message import dags_over
 from fedbn.federation.rounds import client_round, server_round, site_rng
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
+from fedbn.federation.summing import choose_by_sums
 from fedbn.graphs.knowledge import Knowledge, knowledge_of
 from fedbn.learners import LEARNERS, LearnerSettings
 from fedbn.learners.plugins import LearnerFunction
 from fedbn.results.outcome import Outcome
+from fedbn.scores.scatter import scatter_of_table
 from fedbn.wording import count_of
 
 __all__ = ["Simulated", "simulate"]
@@ -70,7 +73,7 @@ def simulate(
     seed : of learners that are random.
     rounds : at most this many; after the first, sites restart from the consensus until it stays.
     schema : the agreed columns and states; without it the sites' states are united.
-    consensus : how the server fuses.
+    consensus : how the server fuses; its `variables` "union" takes sites with different columns.
     knowledge : what the consensus keeps, and every site whose learner has a use for it: a mapping
         with any of required, forbidden and tiers, or a file of them.
 
@@ -113,7 +116,12 @@ def _simulate(
     settings: dict[str, Any],
 ) -> Simulated:
     """`simulate` with a learner and a fusion by their names."""
-    agreement = negotiate({site: data.schema for site, data in datasets.items()}, schema)
+    agreement = negotiate(
+        {site: data.schema for site, data in datasets.items()},
+        schema,
+        variables=rule.variables,
+        min_sites=rule.min_sites,
+    )
     agreement.require_all()
     if rounds < 1:
         raise ConfigError(f"rounds must be at least 1, not {rounds}")
@@ -129,7 +137,9 @@ def _simulate(
     for number in range(1, rounds + 1):
         with progress_bar("fedbn.simulate, sites") as count:
             given = schema is not None
-            replies = _replies(datasets, state, chosen, seed, number, count, given=given)
+            replies = _replies(
+                datasets, state, chosen, seed, number, count, given=given, variables=rule.variables
+            )
         with progress_bar("fedbn.simulate, deletions") as count:
             state = server_round(state, replies, (), rule, count)
         if state.converged:
@@ -156,6 +166,7 @@ def _replies(
     count: Count,
     *,
     given: bool,
+    variables: str,
 ) -> list[ClientReply]:
     """What the sites send in one round; places are those of the mapping's order."""
     start = None if state.result is None else state.result.consensus.dag
@@ -163,11 +174,13 @@ def _replies(
     for place, (site, dataset) in enumerate(datasets.items()):
         count(place, len(datasets))
         rng = site_rng(seed, place, number)
-        message, rungs = client_round(dataset, state.schema, settings, rng, start, given=given)
+        message, rungs = client_round(
+            dataset, state.schema, settings, rng, start, given=given, variables=variables
+        )
         replies.append(
             ClientReply(
                 site,
-                message.dags,
+                dags_over(message, dataset.names, site),
                 message.weights,
                 message.status,
                 dataset.n_rows,
@@ -185,8 +198,11 @@ def _choose_by_counts(
     ess: float,
     seed: int,
 ) -> FederationResult:
-    """The result with what exact counts of all sites choose."""
+    """The result with what exact counts, or sums of products, of all sites choose."""
     tables = {site: data.with_schema(result.schema) for site, data in datasets.items()}
+    if result.schema.kind != "categorical":
+        scatters = {site: scatter_of_table(table) for site, table in tables.items()}
+        return choose_by_sums(result, scatters, rule, seed)
     dialogue = open_counting(
         result,
         choose=rule.choose,

@@ -1,14 +1,16 @@
 """Choosing by exact counts of families: one request, then as many rounds as are allowed.
 
     candidates_of   classes of states        -> what may become the consensus, families to ask for
-    begin           scores of these families -> Climb
+    counted_of      counts, their scores     -> what is known of these families
+    begin           what is known of them    -> Climb
     neighbours      Climb                    -> families to ask for next
-    climb_on        Climb, their scores      -> Climb
+    climb_on        Climb, what is known now -> Climb
 
 All of it is pure: no table, no network, no clock. A family's score is the larger of *shared* (BDeu
 of the summed counts: one table for all sites) and *own* (sum of the sites' BDeu: a table each);
 where sites are alike this is the pooled BDeu, and where they differ in some mechanisms it is not
-misled by the mixture (`fedbn.scores.family_scores`).
+misled by the mixture (`fedbn.scores.family_scores`). For numbers, and tables of numbers and
+categories, scores of sums of products take their place (`fedbn.choice.by_scatters`).
 
 A DAG needs its families only, and these may come from different candidates. So after the first
 request the consensus is the best DAG over *all counted families* that the ordering search
@@ -54,9 +56,11 @@ __all__ = [
     "choice_of",
     "climb_on",
     "counted_families",
+    "counted_of",
     "family_rule",
     "scores_of_one_model",
     "shared_counts",
+    "taking",
     "useful_families",
 ]
 
@@ -72,12 +76,20 @@ RESTARTS = 400
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What is known of one family: shared and own score in nats, and the summed counts, as
-    `FamilyCounts.filled_cells` gives them."""
+    """What is known of one family.
+
+    Attributes
+    ----------
+    shared, own : scores in nats.
+    rows : of all sites together.
+    filled : the summed counts, as `FamilyCounts.filled_cells` gives them; None where scores are of
+        sums of products.
+    """
 
     shared: float
     own: float
-    filled: tuple[Ints, Ints]
+    rows: int
+    filled: tuple[Ints, Ints] | None = None
 
     @property
     def best(self) -> float:
@@ -119,10 +131,20 @@ class Climb:
     knowledge: Knowledge | None = None
 
 
+def counted_of(counts: FamilyCounts, scores: FamilyScores) -> dict[Family, Counted]:
+    """What is known of the families of an answer: their counts over all sites, and the scores."""
+    return {
+        family: Counted(
+            float(scores.shared[f]), float(scores.own[f]), counts.rows, counts.filled_cells(family)
+        )
+        for f, family in enumerate(counts.tables.families)
+    }
+
+
 def begin(
     candidates: Candidates,
-    counts: FamilyCounts,
-    scores: FamilyScores,
+    schema: Schema,
+    counted: Mapping[Family, Counted],
     rng: np.random.Generator,
     knowledge: Knowledge | None = None,
 ) -> Climb:
@@ -131,23 +153,27 @@ def begin(
     Parameters
     ----------
     candidates : whose families were asked for.
-    counts, scores : of these families, over all sites.
+    schema : the agreed one.
+    counted : what is known of these families.
     rng : for the ordering search.
     knowledge : what the candidates keep.
     """
-    totals = [_total(candidate.dag, scores.of, candidates) for candidate in candidates.listed]
+    totals = [
+        _total(candidate.dag, lambda family: counted[family].best, candidates)
+        for candidate in candidates.listed
+    ]
     order = sorted(
         range(len(totals)),
         key=lambda i: (-round(totals[i], 6), candidates.listed[i].state.n_edges, i),
     )
     best = candidates.listed[order[0]]
     start = Climb(
-        schema=counts.tables.schema,
+        schema=schema,
         dag=best.dag,
         score=totals[order[0]],
         candidate=best,
         candidate_score=totals[order[0]],
-        known=MappingProxyType(_with_scores(counts, scores, knowledge)),
+        known=MappingProxyType(_keeping(counted, schema, knowledge)),
         uncounted=candidates.uncounted,
         knowledge=knowledge,
     )
@@ -155,15 +181,31 @@ def begin(
     return replace(found, starts=tuple(candidates.listed[i].dag for i in order[:STARTS]))
 
 
-def climb_on(
-    state: Climb, counts: FamilyCounts, scores: FamilyScores, rng: np.random.Generator
-) -> Climb:
+def climb_on(state: Climb, counted: Mapping[Family, Counted], rng: np.random.Generator) -> Climb:
     """The state after a further round with these families, which `neighbours` named."""
-    more = _with_scores(counts, scores, state.knowledge)
+    more = _keeping(counted, state.schema, state.knowledge)
     known = MappingProxyType({**state.known, **more})
     found = _search(replace(state, known=known, starts=(), rounds=state.rounds + 1), rng)
     better = found.score > state.score + TOLERANCE
     return replace(found, stuck=not better, done=not better and state.stuck)
+
+
+def taking(
+    state: Climb, dag: DAG, counted: Mapping[Family, Counted], rng: np.random.Generator
+) -> Climb:
+    """The state with another structure's families, and with the structure where it is better.
+
+    Parameters
+    ----------
+    dag : over the agreed names; it is not taken where a family of it is not known.
+    counted : what is known of its families.
+    rng : for the ordering search.
+    """
+    more = _keeping(counted, state.schema, state.knowledge)
+    wider = replace(state, known=MappingProxyType({**state.known, **more}))
+    if all(family in wider.known for family in counted_families(dag, state.uncounted)):
+        wider = _better_of(wider, dag)
+    return _search(wider, rng)
 
 
 @dataclass(frozen=True)
@@ -193,7 +235,8 @@ class CountedChoice:
     row_weight : the class of the candidate that the search began with.
     candidate_score : of that candidate.
     mechanisms : one per variable, in name order; none of a variable whose family is uncounted.
-    counts : the summed counts of the structure's families, but for the uncounted.
+    counts : the summed counts of the structure's families, but for the uncounted; None where sums
+        of products chose.
     requests : how often counts were asked for.
     families, cells : how many were asked for in all.
     left_out : the families whose tables were too large to be asked for.
@@ -205,7 +248,7 @@ class CountedChoice:
     row_weight: float
     candidate_score: float
     mechanisms: tuple[Mechanism, ...]
-    counts: FamilyCounts
+    counts: FamilyCounts | None
     requests: int
     families: int
     cells: int
@@ -247,10 +290,14 @@ def choice_of(state: Climb, candidates: Candidates, sites: tuple[str, ...]) -> C
     )
 
 
-def shared_counts(state: Climb) -> FamilyCounts:
-    """The summed counts of the chosen structure's families, from which its shared tables follow."""
-    tables = FamilyTables(state.schema, counted_families(state.dag, state.uncounted))
-    return counts_of_filled(tables, [state.known[family].filled for family in tables.families])
+def shared_counts(state: Climb) -> FamilyCounts | None:
+    """The summed counts of the chosen structure's families, from which its shared tables follow;
+    None where sums of products chose."""
+    families = counted_families(state.dag, state.uncounted)
+    filled = [cells for each in families if (cells := state.known[each].filled) is not None]
+    if len(filled) < len(families):
+        return None
+    return counts_of_filled(FamilyTables(state.schema, families), filled)
 
 
 def counted_families(dag: DAG, uncounted: Iterable[Family]) -> tuple[Family, ...]:
@@ -264,15 +311,15 @@ def _total(dag: DAG, score_of: Callable[[Family], float], of: Candidates | Climb
     return math.fsum(score_of(family) for family in counted_families(dag, of.uncounted))
 
 
-def _with_scores(
-    counts: FamilyCounts, scores: FamilyScores, knowledge: Knowledge | None
+def _keeping(
+    counted: Mapping[Family, Counted], schema: Schema, knowledge: Knowledge | None
 ) -> dict[Family, Counted]:
-    """The families that keep the knowledge, with their scores."""
-    keeps = family_rule(knowledge, counts.tables.schema.names)
+    """The families that keep the knowledge, and that have a score."""
+    keeps = family_rule(knowledge, schema.names)
     return {
-        family: Counted(float(scores.shared[f]), float(scores.own[f]), counts.filled_cells(family))
-        for f, family in enumerate(counts.tables.families)
-        if keeps(family)
+        family: each
+        for family, each in counted.items()
+        if keeps(family) and math.isfinite(each.best)
     }
 
 
@@ -336,6 +383,7 @@ def _better_by_classes(state: Climb) -> Climb:
 
 
 def _better_of(state: Climb, dag: DAG) -> Climb:
+    """With a DAG of known families, if it is better."""
     score = _total(dag, lambda family: state.known[family].best, state)
     return replace(state, dag=dag, score=score) if score > state.score + TOLERANCE else state
 

@@ -22,6 +22,7 @@ from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import LARGEST_TABLE, SMALL_CELLS, Family, families_of
 from fedbn.networks.network import configurations
+from fedbn.scores.mixed import block_widths
 
 __all__ = [
     "SUMMED_LIMITS",
@@ -195,6 +196,11 @@ def _in_turns(
 
 
 def cells_of(schema: Schema, family: Family) -> int:
-    """How many cells the table of a family has, exact."""
+    """How many cells the table of a family has, exact; of a family in which there are numbers, how
+    many sums of products its score is of."""
+    if schema.kind != "categorical":
+        widths = block_widths(schema)
+        size = sum(widths[each] for each in (family.node, *family.parents))
+        return size * (size + 1) // 2
     sizes = schema.cardinalities
     return configurations(sizes[list(family.parents)]) * int(sizes[family.node])

@@ -16,7 +16,7 @@ Only where both say so are the sites taken to be groups.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +26,7 @@ from fedbn.graphs.distances import smhd
 from fedbn.groups.profiles import SiteStructures, profiles_of
 from fedbn.groups.tree import tree_of
 
-__all__ = ["APART", "Groups", "cost_of_another", "medoid", "split_by_structures"]
+__all__ = ["APART", "Groups", "confirm_parts", "cost_of_another", "medoid", "split_by_structures"]
 
 Groups = tuple[tuple[str, ...], tuple[str, ...]]
 """The names of the sites of both parts, each sorted; the larger part first."""
@@ -74,6 +74,21 @@ def medoid(sites: Sequence[str], dags: Mapping[str, DAG]) -> DAG:
     """The structure of a site with the smallest sum of SMHD to the others; ties by name."""
     sums = {site: sum(smhd(dags[site], dags[other]) for other in sites) for site in sorted(sites)}
     return dags[min(sums, key=lambda site: sums[site])]
+
+
+def confirm_parts(
+    parts: Groups, best_of: Callable[[tuple[str, ...]], tuple[DAG, float]]
+) -> Groups | None:
+    """The parts, where a structure for each is better than a common one; None where not.
+
+    Parameters
+    ----------
+    parts : of the sites, none of them empty.
+    best_of : of some sites, the best structure by what they sent, and its score in nats.
+    """
+    _, whole = best_of((*parts[0], *parts[1]))
+    (first, one), (second, other) = map(best_of, parts)
+    return parts if one + other - whole > cost_of_another(first, second) else None
 
 
 def cost_of_another(one: DAG, other: DAG) -> float:

@@ -51,7 +51,7 @@ def neighbours(
         tables come first.
     """
     bounds = limits or CandidateLimits()
-    rows = int(next(iter(state.known.values())).filled[1].sum())
+    rows = next(iter(state.known.values())).rows
     fixed = {family.node for family in state.uncounted}
     keeps = family_rule(state.knowledge, state.dag.names)
     found = {near for family in _promising(state) for near in _one_away(family, pairs)}

@@ -46,7 +46,7 @@ def new_deletions(
     kind = getattr(Pooling, pooling)
     known: dict[str, Any] = {} if knowledge is None else {**knowledge.bits(inputs.names)}
     if inputs.observed is not None:
-        known |= {"observed": inputs.observed_bits, "members": inputs.counts}
+        known |= {"observed": inputs.observed_bits, "members": inputs.site_counts}
         known |= {"min_judges": min_judges}
     given = inputs.bits[0], inputs.weight_array, union_pa
     return Deletions(*given, k_max, kind, MEMORY_LIMIT, **known)

@@ -24,7 +24,7 @@ What differs from the paper, and why:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -71,6 +71,7 @@ def mcbnc_path(
     knowledge: Knowledge | None = None,
     variables: Variables = "same",
     min_judges: int = 1,
+    sites: Sequence[Hashable] | None = None,
 ) -> McbncPath:
     """Order, I-maps, union and all deletions.
 
@@ -99,8 +100,9 @@ def mcbnc_path(
     variables : "same", or "union" where every DAG is over its own names. Ψ(x, y, S) is then pooled
         over the judges of S, the DAGs that are about x, y and all of S; if there is none, those
         about x, y and most of S.
-    min_judges : where fewer DAGs are about x, y and all of S, those about one variable of S less
-        judge, too, and so on; all judge who are about x and y if they are not so many.
+    min_judges : where fewer sites have x, y and all of S, those with one variable of S less judge,
+        too, and so on; all judge who have x and y if they are not so many.
+    sites : for each DAG the site that it comes from; each is a site of its own by default.
 
     Raises
     ------
@@ -130,6 +132,7 @@ def mcbnc_path(
         knowledge=knowledge,
         variables=variables,
         min_judges=min_judges,
+        sites=sites,
     )[0]
 
 
@@ -148,6 +151,7 @@ def mcbnc_paths(
     knowledge: Knowledge | None = None,
     variables: Variables = "same",
     min_judges: int = 1,
+    sites: Sequence[Hashable] | None = None,
 ) -> tuple[McbncPath, ...]:
     """One path per pooling, each as `mcbnc_path` makes it, from one order, I-maps and union.
 
@@ -161,11 +165,16 @@ def mcbnc_paths(
         raise ConfigError(f"min_judges must be >= 1, got {min_judges}")
     bound = None if threshold is None else as_threshold(threshold)
     end = None if seconds is None else time.monotonic() + seconds
-    inputs = merge_inputs(dags, weights, variables)
+    inputs = merge_inputs(dags, weights, variables, sites)
     if inputs.observed is not None and quorum > 1:
         raise ConfigError(
             f"a quorum counts all DAGs, also those that lack a variable: it must be 1 where they "
             f"are over different names, got {quorum}"
+        )
+    if inputs.observed is not None and knowledge is not None:
+        raise ConfigError(
+            "knowledge can only be kept where all DAGs are over the same names: what a site that "
+            "lacks a variable says of a known edge is not defined yet"
         )
     watched = _watch(stages, seconds, end)
     order, union_pa = fuse_in_stages(inputs, rng, watched, quorum, knowledge)

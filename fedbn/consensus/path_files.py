@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from fedbn.arrays import Bools, Ints32
+from fedbn.arrays import Bools, Ints, Ints32
 from fedbn.consensus.path import POOLINGS, McbncPath, Status, Step
 from fedbn.fusion.inputs import LARGEST_SUM, MergedInputs
 from fedbn.graphs.dag import DAG, matrix_of_pairs
@@ -33,6 +33,7 @@ def path_to_dict(path: McbncPath) -> dict[str, Any]:
     if inputs.observed is not None:
         observed = {
             "observed": [np.flatnonzero(row).tolist() for row in inputs.observed],
+            "site_counts": [] if inputs.site_counts is None else inputs.site_counts.tolist(),
             "given": [list(step.given) for step in path.steps],
             "min_judges": path.min_judges,
         }
@@ -113,8 +114,23 @@ def _inputs(data: Mapping[str, Any], names: tuple[str, ...]) -> MergedInputs:
         raise ValueError("weights must be positive, members the places of the inputs")
     adjacency = np.stack([dag.adjacency for dag in dags])
     adjacency.flags.writeable = False
-    observed = None if "observed" not in data else _variables_of(data["observed"], adjacency)
-    return MergedInputs(names, adjacency, weights, _fraction(data["unit"]), members, observed)
+    unit = _fraction(data["unit"])
+    if "observed" not in data:
+        return MergedInputs(names, adjacency, weights, unit, members)
+    observed = _variables_of(data["observed"], adjacency)
+    counts = _site_counts(data["site_counts"], observed)
+    return MergedInputs(names, adjacency, weights, unit, members, observed, counts)
+
+
+def _site_counts(numbers: Any, observed: Bools) -> Ints:
+    """How many sites the inputs about one set of variables come from: told at the first."""
+    counts = np.array([_whole(number) for number in numbers], dtype=np.int64)
+    first = [not any(np.array_equal(row, own) for row in observed[:k])
+             for k, own in enumerate(observed)]  # fmt: skip
+    if counts.shape != (len(observed),) or not np.array_equal(counts > 0, first):
+        raise ValueError("of the inputs about one set of variables, the first must have its sites")
+    counts.flags.writeable = False
+    return counts
 
 
 def _variables_of(rows: Any, adjacency: Bools) -> Bools:

@@ -63,7 +63,8 @@ def select_among(
 
 
 def prefer(paths: Sequence[P], choose: Callable[[P], Consensus]) -> tuple[P, Consensus]:
-    """The path whose consensus is preferred to those of the others, and that.
+    """The path whose consensus is preferred to those of the others, and that; one in which far
+    inputs had no say before one in which all had.
 
     choose : of a path, the consensus; the path knows its rivals.
     """
@@ -72,4 +73,6 @@ def prefer(paths: Sequence[P], choose: Callable[[P], Consensus]) -> tuple[P, Con
         others = tuple((other.pooling, other.status) for other in paths if other is not path)
         told = replace(path, rivals=others)
         candidates.append((told, choose(told)))
-    return min(candidates, key=lambda candidate: preference(candidate[1].state))
+    return min(
+        candidates, key=lambda each: (each[1].reading != "others", preference(each[1].state))
+    )

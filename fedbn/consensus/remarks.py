@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from fedbn.consensus.judges import judges_of, never_together, variables_of_one
+from fedbn.consensus.others import far_from
 from fedbn.consensus.path import DeletionPath, McbncPath
 from fedbn.consensus.threshold import Consensus
-from fedbn.wording import count_of
+from fedbn.consensus.votes import divided_pairs, moral_votes_of
+from fedbn.fusion.inputs import MergedInputs
+from fedbn.wording import count_of, list_some
 
-__all__ = ["remarks"]
+__all__ = ["on_inputs", "remarks"]
 
-PAIRS_NAMED = 10
+PAIRS_NAMED, APART_NAMED = 10, 20
+DIVIDED_SITES = 4
 
 
 def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
@@ -16,7 +21,12 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
 
     - A path was cut short by its limit of time or memory, and what the consensus is instead.
     - Every input joins a pair of variables that the consensus does not join.
+    - Inputs are far from what the others agree on, and have no say in it.
+    - At least `DIVIDED_SITES` inputs agree on little: a third of them would decide more pairs than
+      there are variables.
     - A quorum kept rare arcs out of the fusions.
+    - Sites have different variables: which pairs no site has both of, which variables one site
+      alone has, and which edges no site could judge with all of what separates them.
     - The gap is more than half of the lower bound: a sign of an input that is unlike the others.
     """
     said = []
@@ -27,11 +37,21 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
         more = len(consensus.missing_pairs) - PAIRS_NAMED
         rest = f" and {count_of(more, 'more pair')}" if more > 0 else ""
         said.append(f"every input joins {named}{rest}, and the consensus does not")
+    if isinstance(path, McbncPath) and consensus.reading == "others":
+        far = int(path.inputs.counts[far_from(consensus.dag, path.inputs)].sum())
+        said.append(
+            f"{far} of {count_of(path.inputs.count, 'structure')} had no say in the consensus, "
+            "being far from what the others agree on (the readings search and refusion count all)"
+        )
+    if isinstance(path, McbncPath):
+        said += _on_divided(path.inputs)
     if isinstance(path, McbncPath) and path.quorum > 1:
         said.append(
             f"a quorum of {path.quorum} structures kept rarer arcs out of the fusion: it is no "
             "union, and the consensus may lack what the whole path has"
         )
+    if isinstance(path, McbncPath):
+        said += [*on_inputs(path.inputs), *_on_judges(path, consensus)]
     if consensus.gap > consensus.lower_bound / 2:
         said.append(
             f"the consensus is far from the inputs: its mean SMHD to them is "
@@ -39,6 +59,54 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
             "not excluded; look for inputs unlike the others, try another pooling (robust)"
         )
     return tuple(said)
+
+
+def on_inputs(inputs: MergedInputs) -> list[str]:
+    """What follows from variables that not all sites have; nothing where all have the same."""
+    if inputs.observed is None:
+        return []
+    said, apart = [], never_together(inputs)
+    if apart:
+        named = list_some([f"{a} - {b}" for a, b in apart], APART_NAMED, quoted=False)
+        said.append(
+            f"no site has both variables of {count_of(len(apart), 'pair')}: {named}; whether these "
+            "are joined is not known, and the consensus claims an independence that nobody tested"
+        )
+    alone = variables_of_one(inputs)
+    if alone:
+        said.append(
+            f"one site alone has {list_some(alone, PAIRS_NAMED)}: what the consensus says of "
+            f"{'it' if len(alone) == 1 else 'them'} is that site's word"
+        )
+    return said
+
+
+def _on_judges(path: McbncPath, consensus: Consensus) -> list[str]:
+    """Edges that no site could judge with all that may separate their ends."""
+    if path.inputs.observed is None:
+        return []
+    joined = {frozenset(edge) for edge in consensus.dag.edges}
+    unjudged = [f"{step.x} - {step.y}" for step, judges in judges_of(path)
+                if judges.lacking and frozenset((step.x, step.y)) in joined]  # fmt: skip
+    if not unjudged:
+        return []
+    return [
+        f"{count_of(len(unjudged), 'edge')} of the consensus could be tested by no site with all "
+        "variables that may separate its ends, or by fewer than min-judges: "
+        f"{list_some(sorted(unjudged), PAIRS_NAMED, quoted=False)}"
+    ]
+
+
+def _on_divided(inputs: MergedInputs) -> list[str]:
+    if inputs.observed is not None or inputs.count < DIVIDED_SITES:
+        return []
+    divided = divided_pairs(moral_votes_of(inputs), inputs.total)
+    if divided <= len(inputs.names):
+        return []
+    return [
+        f"the inputs agree on little: on {divided} pairs of variables a third of them would make "
+        "another majority, so few sites that are hostile or unlike the others can change much"
+    ]
 
 
 def _cut_short(path: DeletionPath, consensus: Consensus) -> str:

@@ -19,7 +19,13 @@ With the reading `best` what the votes of the inputs elect competes, too, the re
 edges that a majority of their weight joins, and those above the threshold of `averaged_dag`. It
 costs nothing, and no hostile input can lead it away as it can a path; taken is it only where it is
 strictly nearer to the inputs than every state. A path that was cut short by its limit of time or
-memory may have got hardly below G+, so there it competes in every reading.
+memory may have got hardly below G+, so there it competes in every reading. Where inputs are about
+different variables it competes only there: the votes are those of all who see both ends, also of
+inputs without what separates these, and so is the distance by which it would be chosen.
+
+Where inputs are far from what the rest agrees on (`fedbn.consensus.others`), the reading `best`
+takes the consensus that the rest has by itself, the reading `others`. Its distance and bound are
+those to all inputs.
 
 Under a bound on the treewidth only structures within it compete. Where that excludes the one that
 would be taken otherwise, single edges are then changed within the bound while that lowers the mean
@@ -31,13 +37,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.consensus.directions import nearest_member
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.others import agreed_by_rest
 from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling, as_threshold
 from fedbn.consensus.votes import Votes, lower_bound, mean_smhd_by_votes, missing_pairs, votes_of
 from fedbn.errors import ConfigError
@@ -62,9 +70,10 @@ __all__ = [
 
 Reading = Literal["best", "search", "refusion"]
 READINGS: tuple[Reading, ...] = ("best", "search", "refusion")
-StateReading = Literal["search", "refusion", "vote"]
-ConsensusReading = Literal["search", "refusion", "vote", "counts"]
-STATE_READINGS: tuple[StateReading, ...] = ("search", "refusion", "vote")
+StateReading = Literal["search", "refusion", "vote", "others"]
+ConsensusReading = Literal["search", "refusion", "vote", "others", "counts"]
+ON_PATH: tuple[StateReading, ...] = ("search", "refusion")
+STATE_READINGS: tuple[StateReading, ...] = (*ON_PATH, "vote", "others")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +83,8 @@ class PathState:
     Attributes
     ----------
     theta : all deletions with running maximum <= θ are done; None: G+ itself.
-    reading : "search" or "refusion"; "vote", what the votes on edges elect.
+    reading : "search" or "refusion"; "vote", what the votes on edges elect; "others", the
+        consensus of the inputs that are not far.
     pooling : of its path.
     deletions : how many deletions that is.
     names, parents : the structure, as names and bits uint64 [n, W]; `dag` is the graph.
@@ -108,17 +118,17 @@ class Consensus:
     Attributes
     ----------
     dag : the consensus, names sorted as text; of its class the member `nearest_member`.
-    theta : the θ of its state; None: G+ itself, or the edge vote.
-    reading : the reading that it came from: "search", "refusion" or "vote"; "counts" where exact
-        counts chose the structure, which then need not be a state of the path.
+    theta : the θ of its state; None: G+ itself, or no state of the path.
+    reading : the reading that it came from: "search", "refusion", "vote" or "others"; "counts"
+        where exact counts chose the structure, which then need not be a state of the path.
     pooling : of the path that it came from: "mean", "clip" or "median".
     mean_smhd : its weighted mean SMHD to the inputs.
     lower_bound : no DAG has a mean SMHD below this.
     gap : mean_smhd - lower_bound; 0 proves that no DAG is nearer to the inputs.
     missing_pairs : pairs of names, sorted, that every input joins by an edge and `dag` does not.
     state : the one that was chosen.
-    states : every state of its path that was compared, by reading, then θ; with those that the
-        votes elect where one of them was taken or the path was cut short.
+    states : every state of its path that was compared, by reading, then θ; with the others that
+        were compared where one of them was taken or the path was cut short.
     complete : whether the path was, and those that it was compared with.
     """
 
@@ -160,10 +170,39 @@ def select_consensus(
     wanted = None if theta is None else as_threshold(theta)
     votes = votes_of(path.inputs)
     states = path_states(path, reading, votes)
-    compare = reading == "best"
-    return choose_among(
+    compare = reading == "best" and path.inputs.observed is None
+    chosen = choose_among(
         path, states, votes, wanted, compare_votes=compare, max_treewidth=max_treewidth
     )
+    if not compare or wanted is not None or path.cut_short:
+        return chosen
+    agree = partial(_consensus_of_some, path, max_treewidth)
+    others = agreed_by_rest(path.inputs, chosen.dag, agree)
+    if others is None:
+        return chosen
+    state = _state_of(path, "others", others, votes)
+    return _consensus_at(state, others, path, (*states, state), votes)
+
+
+def _consensus_of_some(
+    path: McbncPath, max_treewidth: int | None, dags: Sequence[DAG], weights: Sequence[Fraction]
+) -> DAG:
+    """What some of the inputs agree on, by paths as the given one and its rivals; ties by name."""
+    poolings = {path.pooling, *(pooling for pooling, _ in path.rivals)}
+    paths = mcbnc_paths(
+        dags,
+        weights,
+        sorted(poolings, key=POOLINGS.index),
+        k_max=path.k_max,
+        quorum=path.quorum,
+        knowledge=path.knowledge,
+    )
+    votes = votes_of(paths[0].inputs)
+    found = (
+        choose_among(own, path_states(own, "best", votes), votes, max_treewidth=max_treewidth)
+        for own in paths
+    )
+    return min(found, key=lambda each: preference(each.state)).dag
 
 
 def choose_among(
@@ -192,9 +231,20 @@ def choose_among(
     chosen = _choose_within(eligible, max_treewidth)
     if path.cut_short or chosen in elected:
         states = (*states, *elected)
+    dag = nearest_member(chosen.dag, votes, path.knowledge)
+    consensus = _consensus_at(chosen, dag, path, states, votes)
+    if theta is None and max_treewidth is not None and chosen != min(eligible, key=preference):
+        return _lower(consensus, votes, path.knowledge, max_treewidth)
+    return consensus
+
+
+def _consensus_at(
+    chosen: PathState, dag: DAG, path: DeletionPath, states: tuple[PathState, ...], votes: Votes
+) -> Consensus:
+    """The consensus from one of the states; `dag` is the member of its class that is written."""
     bound = lower_bound(votes)
-    consensus = Consensus(
-        dag=nearest_member(chosen.dag, votes, path.knowledge),
+    return Consensus(
+        dag=dag,
         theta=chosen.theta,
         reading=chosen.reading,
         pooling=chosen.pooling,
@@ -206,9 +256,6 @@ def choose_among(
         states=states,
         complete=path.complete,
     )
-    if theta is None and max_treewidth is not None and chosen != min(eligible, key=preference):
-        return _lower(consensus, votes, path.knowledge, max_treewidth)
-    return consensus
 
 
 def _choose_within(states: Sequence[PathState], max_treewidth: int | None) -> PathState:
@@ -244,11 +291,11 @@ def _lower(
 
 
 def preference(state: PathState) -> tuple[Fraction, int, Fraction, int, int, Fraction, int]:
-    """Sort key: mean SMHD, the path before the vote, mean SHD, edges, `search` first, larger θ (G+
+    """Sort key: mean SMHD, the path before all else, mean SHD, edges, `search` first, larger θ (G+
     last), `mean` first."""
     return (
         state.mean_smhd,
-        int(state.reading == "vote"),
+        int(state.reading not in ON_PATH),
         state.mean_shd,
         state.n_edges,
         STATE_READINGS.index(state.reading),
@@ -259,7 +306,7 @@ def preference(state: PathState) -> tuple[Fraction, int, Fraction, int, int, Fra
 
 def _at(states: tuple[PathState, ...], theta: Fraction) -> list[PathState]:
     """The last state of every reading of the path that is not beyond θ."""
-    on_path = [s for s in states if s.reading != "vote"]
+    on_path = [s for s in states if s.reading in ON_PATH]
     last = {s.reading: s for s in on_path if s.theta is None or s.theta <= theta}
     return list(last.values())
 
@@ -305,15 +352,20 @@ def states_of(
 
 def _elected_states(path: DeletionPath, votes: Votes) -> Iterator[PathState]:
     """What the votes of the inputs elect: the edges that most of their weight joins."""
-    from fedbn.graphs.bits import pack
-
     elected_of = votes.total if votes.seen is None else votes.seen
     elected = (
         averaged_dag(path.names, votes.arcs, elected_of, threshold, path.knowledge)
         for threshold in (None, Fraction(1, 2))
     )
     for dag in dict.fromkeys(elected):
-        yield _measure(path, "vote", pack(dag.adjacency.T)[None], votes)[0]
+        yield _state_of(path, "vote", dag, votes)
+
+
+def _state_of(path: DeletionPath, reading: StateReading, dag: DAG, votes: Votes) -> PathState:
+    """A structure that no deletion led to, with its distances."""
+    from fedbn.graphs.bits import pack
+
+    return _measure(path, reading, pack(dag.adjacency.T)[None], votes)[0]
 
 
 def _measure(

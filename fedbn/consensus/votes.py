@@ -20,6 +20,7 @@ from fedbn.graphs.dag import DAG
 
 __all__ = [
     "Votes",
+    "divided_pairs",
     "lower_bound",
     "mean_smhd_by_votes",
     "missing_pairs",
@@ -77,6 +78,16 @@ def lower_bound(votes: Votes) -> Fraction:
     """LB: the least mean SMHD to the inputs that a DAG could have."""
     least = np.minimum(votes.moral, votes.possible - votes.moral)
     return Fraction(int(np.tril(least, k=-1).sum()), votes.total)
+
+
+def divided_pairs(moral: Ints, total: int) -> int:
+    """On how many pairs a third of the weight would make another majority, or a tie.
+
+    >>> divided_pairs(np.array([[0, 9, 4], [9, 0, 3], [4, 3, 0]]), total=10)
+    1
+    """
+    pairs = moral[np.triu_indices(len(moral), k=1)]
+    return int((3 * np.abs(2 * pairs - total) <= total).sum())
 
 
 def mean_smhd_by_votes(dag: DAG, votes: Votes) -> Fraction:

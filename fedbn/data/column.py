@@ -69,6 +69,40 @@ def _mask(column: Column, keep: NDArray[np.bool_]) -> Column:
     return replace(column, texts=texts, index=index.astype(column.index.dtype))
 
 
+@dataclass(frozen=True)
+class Header:
+    """The columns' names; `V` and its place for one without a name, and which those are."""
+
+    names: list[str]
+    unnamed: frozenset[str] = frozenset()
+
+    @staticmethod
+    def of(source: str, first: Sequence[str], named: bool = True) -> Header:
+        """What the first row says; with `named` False all names are places.
+
+        Raises
+        ------
+        DataError : there is no column, or two have one name.
+        """
+        places = [f"V{place}" for place in range(1, len(first) + 1)]
+        if not named:
+            require_header(source, places)
+            return Header(places)
+        names = [name or place for name, place in zip(first, places, strict=True)]
+        require_header(source, names)
+        pairs = zip(first, places, strict=True)
+        return Header(names, frozenset(place for name, place in pairs if not name))
+
+    def require_named(self, source: str, wanted: Sequence[str]) -> None:
+        """Raise DataError where a wanted column has no name."""
+        for name in wanted:
+            if name in self.unnamed:
+                raise DataError(
+                    f"{source}: column {self.names.index(name) + 1} has no name: if it is an index "
+                    f"of rows, leave it out with --leave-out {name}; else name it in the file"
+                )
+
+
 def require_header(source: str, header: Sequence[str]) -> None:
     if not header:
         raise DataError(f"{source} is empty: a table needs a header and at least one row")

@@ -13,7 +13,6 @@ from pathlib import Path
 from fedbn.bounded_file import MAX_TABLE, read_bounded
 from fedbn.data.column import Column
 from fedbn.data.csv_columns import csv_columns, csv_names
-from fedbn.data.program_files import PROGRAM_SUFFIXES, program_columns, program_names
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import DataError, did_you_mean
 
@@ -28,6 +27,9 @@ __all__ = [
 
 CSV_SUFFIXES = (".csv", ".csv.gz")
 PARQUET_SUFFIXES = (".parquet",)
+PROGRAM_SUFFIXES = (".feather", ".xlsx", ".sav", ".dta", ".sas7bdat", ".xpt")
+"""Of files that other programs write (`fedbn.data.program_files`)."""
+
 TABLE_SUFFIXES = (*CSV_SUFFIXES, *PARQUET_SUFFIXES, *PROGRAM_SUFFIXES)
 """How the name of a table ends, in letters of either case."""
 
@@ -37,6 +39,8 @@ def column_names(path: str | Path, form: TableFormat | None = None) -> tuple[str
     if _is_csv(path):
         return csv_names(path, form or TableFormat())
     if _is_of_a_program(path):
+        from fedbn.data.program_files import program_names
+
         return program_names(path, form or TableFormat())
     from fedbn.data.parquet_columns import parquet_names
 
@@ -67,6 +71,8 @@ def read_columns(
     if _is_csv(path):
         return csv_columns(path, chosen, numbers, form or TableFormat(), missing)
     if _is_of_a_program(path):
+        from fedbn.data.program_files import program_columns
+
         return program_columns(path, chosen, form or TableFormat())
     from fedbn.data.parquet_columns import parquet_columns
 

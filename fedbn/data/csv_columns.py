@@ -13,7 +13,6 @@ import io
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -22,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.bounded_file import MAX_TABLE, read_bounded
-from fedbn.data.column import Column, require_header, require_rows
-from fedbn.data.csv_arrow import arrow_columns
+from fedbn.data.column import Column, Header, require_rows
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import DataError
 from fedbn.wording import count_of
@@ -71,6 +69,8 @@ def csv_columns(
         header.require_named(source, wanted)
         stream.seek(start)
         if form.header == "no" or _is_one_line(stream.readline(), names):
+            from fedbn.data.csv_arrow import arrow_columns  # pyarrow, for files of tables only
+
             floats = [name for name in wanted if numbers(name)]
             found = arrow_columns(stream, names, wanted, floats, form, missing)
         if found is None:
@@ -156,35 +156,11 @@ def _not_utf8(source: str, stream: BinaryIO) -> DataError:
     return DataError(f"{source}: must be UTF-8")
 
 
-@dataclass(frozen=True)
-class _Header:
-    """The columns' names; `V` and its place for one without a name, and which those are."""
-
-    names: list[str]
-    unnamed: frozenset[str]
-
-    def require_named(self, source: str, wanted: Sequence[str]) -> None:
-        """Raise DataError where a wanted column has no name."""
-        for name in wanted:
-            if name in self.unnamed:
-                raise DataError(
-                    f"{source}: column {self.names.index(name) + 1} has no name: if it is an index "
-                    f"of rows, leave it out with --leave-out {name}; else name it in the file"
-                )
-
-
-def _header(source: str, records: Iterator[list[str]], form: TableFormat) -> _Header:
+def _header(source: str, records: Iterator[list[str]], form: TableFormat) -> Header:
     first = next(records, [])
     if len(first) == 1:
         _require_separator(source, first[0], "".join(next(records, [])), form.mark)
-    places = [f"V{place}" for place in range(1, len(first) + 1)]
-    if form.header == "no":
-        require_header(source, places)
-        return _Header(places, frozenset())
-    names = [name or place for name, place in zip(first, places, strict=True)]
-    require_header(source, names)
-    unnamed = frozenset(place for name, place in zip(first, places, strict=True) if not name)
-    return _Header(names, unnamed)
+    return Header.of(source, first, form.header == "yes")
 
 
 def _is_one_line(line: bytes, names: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ sorted as text.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -16,9 +17,20 @@ from numpy.typing import NDArray
 
 from fedbn.errors import ConfigError, SchemaError
 
-__all__ = ["Cuts", "cuts_text", "interval_codes", "interval_names", "number_text", "parse_cuts"]
+__all__ = [
+    "Cuts",
+    "cuts_text",
+    "interval_codes",
+    "interval_names",
+    "interval_of",
+    "number_text",
+    "parse_cuts",
+]
 
 Cuts = tuple[float, ...]
+
+_INTERVAL = re.compile(r"\d+: \(\S+, (-?(?:inf|\d[\d.e+-]*))[\])]")
+"""The name of an interval, and its upper end."""
 
 
 def checked_cuts(name: str, cuts: Iterable[float]) -> Cuts:
@@ -58,6 +70,25 @@ def interval_names(cuts: Sequence[float]) -> tuple[str, ...]:
         f"{place:0{width}}: ({low}, {high}{')' if high == 'inf' else ']'}"
         for place, (low, high) in enumerate(pairwise(ends), start=1)
     )
+
+
+def interval_of(states: Sequence[str], number: float) -> str | None:
+    """The state whose interval has the number; None where the states, but for some that are no
+    intervals (missing cells), are not those of cut points, or the number is not finite.
+
+    Names are all that a network's file keeps of cut points.
+
+    >>> states = ("1: (-inf, 30]", "2: (30, 45.5]", "3: (45.5, inf)", "missing")
+    >>> interval_of(states, 30), interval_of(states, 30.5), interval_of(("no", "yes"), 1)
+    ('1: (-inf, 30]', '2: (30, 45.5]', None)
+    """
+    matches = [_INTERVAL.fullmatch(state) for state in states]
+    ends = [float(match[1]) for match in matches if match is not None]
+    cuts = [end for end in ends if math.isfinite(end)]
+    names = tuple(state for state, match in zip(states, matches, strict=True) if match is not None)
+    if not math.isfinite(number) or not names or names != interval_names(cuts):
+        return None
+    return names[int(interval_codes(cuts, np.array([number]))[0])]
 
 
 def interval_codes(cuts: Sequence[float], values: NDArray[np.float64]) -> NDArray[np.int32]:

@@ -155,6 +155,12 @@ class Dataset:
             self.schema, self.table[taken], None if self.gone is None else self.gone[taken]
         )
 
+    def select(self, names: Sequence[str]) -> Dataset:
+        """The same cases with some of the columns; raises SchemaError for an unknown name."""
+        own = [self.schema.index(name) for name in sorted(names)]
+        gone = None if self.gone is None else self.gone[:, own]
+        return Dataset(self.schema.restrict(names), self.table[:, own], gone)
+
     def with_schema(self, schema: Schema, source: str = "the data") -> Dataset:
         """The same cases, coded for a schema with the same columns and at least these states.
 

@@ -1,8 +1,9 @@
-"""Tables of other programs: Feather, Excel (.xlsx), SPSS (.sav), Stata (.dta), SAS (.sas7bdat).
+"""Tables of other programs: Feather, Excel (.xlsx), SPSS (.sav), Stata (.dta), SAS (.sas7bdat,
+.xpt).
 
 Each becomes columns with types (`fedbn.data.typed_columns`). A value that has a label is its label
 where every value of the column that occurs has one; else the numbers stay. What the program itself
-marks as missing is a missing cell. Excel's formulas are their last values.
+marks as missing is a missing cell, in SAS a text of blanks. Excel's formulas are their last values.
 """
 
 from __future__ import annotations
@@ -17,37 +18,37 @@ from typing import Any
 import pyarrow as pa
 
 from fedbn.bounded_file import MAX_TABLE, read_bounded
-from fedbn.data.column import Column, require_header, require_rows
+from fedbn.data.column import Column, Header, require_rows
 from fedbn.data.table_format import TableFormat
 from fedbn.data.typed_columns import typed_column, with_whole_numbers
 from fedbn.errors import DataError, did_you_mean
 from fedbn.wording import reason_of
 
-__all__ = ["PROGRAM_SUFFIXES", "program_columns", "program_names"]
+__all__ = ["STATISTICS", "program_columns", "program_names"]
 
-STATISTICS = {".sav": "read_sav", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat"}
+SAS = {".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
+STATISTICS = {".sav": "read_sav", ".dta": "read_dta", **SAS}
 """Suffix -> the function of pyreadstat."""
-
-PROGRAM_SUFFIXES = (".feather", ".xlsx", *STATISTICS)
 
 
 def program_names(path: str | Path, form: TableFormat) -> tuple[str, ...]:
     """The names in the file's order; raises DataError."""
-    return tuple(_table(path, form).column_names)
+    return tuple(_table(path, form)[0].column_names)
 
 
 def program_columns(
     path: str | Path, chosen: Callable[[Sequence[str]], Sequence[str]], form: TableFormat
 ) -> dict[str, Column]:
     """Some columns; raises DataError as `fedbn.data.columns.read_columns` does."""
-    source, table = str(path), _table(path, form)
-    require_header(source, table.column_names)
+    source = str(path)
+    table, header = _table(path, form)
     require_rows(source, table.num_rows)
-    wanted = list(chosen(table.column_names))
+    wanted = list(chosen(header.names))
+    header.require_named(source, wanted)
     return {name: typed_column(source, name, table[name]) for name in wanted}
 
 
-def _table(path: str | Path, form: TableFormat) -> Any:
+def _table(path: str | Path, form: TableFormat) -> tuple[Any, Header]:
     source, name = str(path), str(path).lower()
     try:
         content = read_bounded(path, MAX_TABLE)
@@ -56,16 +57,18 @@ def _table(path: str | Path, form: TableFormat) -> Any:
         if name.endswith(".feather"):
             from pyarrow.feather import read_table
 
-            return read_table(io.BytesIO(content), memory_map=False)
+            table = read_table(io.BytesIO(content), memory_map=False)
+        else:
+            table = _with_labels(source, STATISTICS[Path(name).suffix])
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{source} cannot be read: {reason_of(error)}") from error
-    return _with_labels(source, STATISTICS[Path(name).suffix])
+    return table, Header.of(source, table.column_names)
 
 
 # --- Excel ------------------------------------------------------------------------------------
 
 
-def _sheet(source: str, content: bytes, form: TableFormat) -> Any:
+def _sheet(source: str, content: bytes, form: TableFormat) -> tuple[Any, Header]:
     """One sheet: its header after `skip-lines` rows, empty rows at the end left out."""
     rows = _rows(source, content, form)[form.skip_lines :]
     while rows and all(cell is None for cell in rows[-1]):
@@ -75,16 +78,12 @@ def _sheet(source: str, content: bytes, form: TableFormat) -> Any:
     width = max(
         place for row in rows for place, cell in enumerate(row, start=1) if cell is not None
     )
-    if form.header == "yes":
-        first = [*rows[0], *[None] * width][:width]
-        header = [f"V{i}" if cell is None else str(cell) for i, cell in enumerate(first, start=1)]
-        rows = rows[1:]
-    else:
-        header = [f"V{place}" for place in range(1, width + 1)]
-    require_header(source, header)
+    first = ["" if cell is None else str(cell) for cell in [*rows[0], *[None] * width][:width]]
+    header = Header.of(source, first, form.header == "yes")
+    rows = rows[form.header == "yes" :]
     cells = zip(*([*row, *[None] * width][:width] for row in rows), strict=True)
     columns = [_cells(list(column)) for column in cells] if rows else [pa.nulls(0)] * width
-    return pa.table([pa.chunked_array([column]) for column in columns], names=header)
+    return pa.table([pa.chunked_array([column]) for column in columns], header.names), header
 
 
 def _rows(source: str, content: bytes, form: TableFormat) -> list[tuple[Any, ...]]:
@@ -103,7 +102,40 @@ def _rows(source: str, content: bytes, form: TableFormat) -> list[tuple[Any, ...
     sheet = form.sheet or names[0]
     if sheet not in names:
         raise DataError(f"{source} has no sheet {sheet!r}{did_you_mean(sheet, names)}")
-    return [tuple(row) for row in book[sheet].iter_rows(values_only=True)]
+    rows = _values(source, book[sheet])
+    if any(None in row for row in rows):
+        _require_values_of_formulas(source, content, sheet, rows)
+    return rows
+
+
+def _values(source: str, sheet: Any) -> list[tuple[Any, ...]]:
+    try:
+        return [tuple(row) for row in sheet.iter_rows(values_only=True)]
+    except (KeyError, ValueError, TypeError, IndexError, SyntaxError) as error:
+        raise DataError(
+            f"{source}, sheet {sheet.title!r}, is damaged: {reason_of(error)}"
+        ) from error
+
+
+def _require_values_of_formulas(
+    source: str, content: bytes, sheet: str, rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """Refuse a formula whose value is not in the file: it would be taken for a missing cell."""
+    from fedbn.extras import openpyxl
+
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        sheets = [name for name in packed.namelist() if name.startswith("xl/worksheets/")]
+        if not any(b"<f" in packed.read(name) for name in sheets):
+            return
+    formulas = openpyxl.load_workbook(io.BytesIO(content), read_only=True)[sheet]
+    for values, cells in zip(rows, formulas.iter_rows(), strict=True):
+        for value, cell in zip(values, cells, strict=True):
+            if value is None and cell.data_type == "f":
+                raise DataError(
+                    f"{source}, sheet {sheet!r}, cell {cell.coordinate}: the formula "
+                    f"{str(cell.value)[:40]!r} has no value in the file; open it in a spreadsheet "
+                    "program and save it, so that values are stored"
+                )
 
 
 def _cells(cells: list[Any]) -> Any:
@@ -131,6 +163,10 @@ def _with_labels(source: str, reader: str) -> Any:
     columns = []
     for name in frame.columns:
         values, labels = frame[name], facts.variable_value_labels.get(name, {})
+        if reader in SAS.values():
+            values = values.mask(
+                values.map(lambda cell: isinstance(cell, str) and not cell.strip())
+            )
         if labels and set(values.dropna()) <= set(labels):
             values = values.map(labels)
         found = pa.chunked_array([pa.Array.from_pandas(values)])

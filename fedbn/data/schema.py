@@ -52,8 +52,9 @@ MISSING_STATE = "missing"
 _VALID = "a name must be valid Unicode"
 
 MISSING_COLUMNS = (
-    "sites with different columns are to come; until then leave such a column out everywhere, with "
-    "--leave-out (a site may lack what is left out), or leave the site out"
+    "variables = union (--variables union) takes sites with different columns; or leave such a "
+    "column out everywhere, with --leave-out (a site may lack what is left out), or leave the site "
+    "out"
 )
 """What whoever lacks a column is told."""
 
@@ -241,6 +242,10 @@ class Schema:
             return self.names.index(name)
         except ValueError:
             raise SchemaError(f"no column {name!r} among {_some(self.names)}") from None
+
+    def restrict(self, names: Iterable[str]) -> Schema:
+        """The schema of some of its columns; raises SchemaError for an unknown name."""
+        return Schema(tuple(self.variables[self.index(name)] for name in names))
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON: `{column: [states]}`, with None (read: or "number") for a number.

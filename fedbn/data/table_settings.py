@@ -27,15 +27,17 @@ class TableSettings(Settings):
         (), "Columns to learn from: --columns age,sex; may be repeated.", shown="all"
     )
     leave_out: tuple[str, ...] = setting(
-        (), "Columns that take no part: --leave-out id,name; may be repeated.", shown="none"
+        (), "Columns to ignore: --leave-out id,name; may be repeated.", shown="none"
     )
     leave_out_identifiers: bool = setting(
         False,
-        "Leave out columns of text with more than 50 states or more than one per three rows, and "
-        "of whole numbers that are all different.",
+        "Ignore columns that look like identifiers: text with more than 50 states or more than one "
+        "state per three rows, and whole numbers that are all different.",
     )
     missing: tuple[str, ...] = setting(
-        (), "Text of a missing cell, e.g. NA, besides the empty one; may be repeated.", shown="none"
+        (),
+        "Text that marks a missing cell, such as NA, in addition to empty cells; may be repeated.",
+        shown="none",
     )
     missing_cells: str = setting(
         "refuse",
@@ -49,8 +51,8 @@ class TableSettings(Settings):
     )
     discretise: tuple[str, ...] = setting(
         (),
-        "Cut points of equal frequency, found by sums over all sites: 4 (every column of numbers) "
-        "or age:4,bmi:3.",
+        "Cut numbers into intervals of equal frequency, found by sums over all sites: 4 intervals "
+        "for every column of numbers, or age:4,bmi:3.",
         shown="none",
     )
     numbers: tuple[str, ...] = setting(
@@ -61,20 +63,21 @@ class TableSettings(Settings):
     )
     spellings: str = setting(
         "refuse",
-        "States that sites spell differently (Yes and yes, 22 and 22.0): refuse, or accept as "
-        "different states.",
+        "What to do with states that sites spell differently (Yes and yes, 22 and 22.0): refuse "
+        "the run, or accept them as different states.",
         one_of("refuse", "accept"),
     )
-    separator: str = setting(",", "Between the cells of a CSV file.", one_of(*SEPARATORS))
+    separator: str = setting(",", "Character between the cells of a CSV file.", one_of(*SEPARATORS))
     decimal: str = setting(".", "Decimal mark of a CSV file.", one_of(*DECIMALS))
     encoding: str = setting("utf-8", "Encoding of a CSV file.", one_of(*ENCODINGS))
     header: str = setting(
         "yes",
-        "Whether the first line of a CSV file names its columns; no: they are V1, V2, ...",
+        "Whether the first line of a CSV file names its columns. If not, they are called V1, V2, "
+        "...",
         one_of(*HEADERS),
     )
     skip_lines: int = setting(
-        0, "Lines of a CSV or Excel file before its header that are not of the table.", at_least(0)
+        0, "Number of lines before the header of a CSV or Excel file.", at_least(0)
     )
     sheet: str | None = setting(None, "Sheet of an Excel file.", shown="the first")
 

@@ -20,8 +20,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.columns import (
     CSV_SUFFIXES,
@@ -242,6 +240,7 @@ def _quote(texts: Sequence[str]) -> list[str]:
 
 
 def _parquet_bytes(dataset: Dataset) -> bytes:
+    import pyarrow as pa
     from pyarrow.parquet import write_table as write_table_as_parquet
 
     columns = [

@@ -4,6 +4,9 @@ A given schema is the law: a site matches when it has exactly its columns and no
 none given, the columns (and their kind) that most sites have are agreed, ties going to the column
 names that come first as text, and the states are the union of the matching sites'.
 
+With `variables` "union" sites may have different columns: every column is agreed on by itself among
+the sites that have it, and lacking one is no mismatch.
+
 What a site is told is about itself. A site that matches receives the agreed schema, the union of
 states included, for it cannot count states without it; it is also told which of its own states no
 other site has, as such states are often a spelling of their own. A site that does not match is told
@@ -14,7 +17,7 @@ the schema was given by the run, never those of other sites.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fedbn.data.dataset import Schema, union_schema
@@ -30,6 +33,7 @@ __all__ = [
     "dividing_columns",
     "list_alone",
     "negotiate",
+    "own_part",
     "own_states",
     "remark",
 ]
@@ -122,7 +126,12 @@ class Agreement:
 
 
 def negotiate(
-    schemas: Mapping[str, Schema], agreed: Schema | None = None, *, spellings: str = "accept"
+    schemas: Mapping[str, Schema],
+    agreed: Schema | None = None,
+    *,
+    spellings: str = "accept",
+    variables: str = "same",
+    min_sites: int = 1,
 ) -> Agreement:
     """Settle the schema of a run.
 
@@ -132,10 +141,13 @@ def negotiate(
     agreed : the schema that the run gives, if it does.
     spellings : "refuse" states that sites spell differently where states are united, and columns
         for which sites have no state in common, or "accept".
+    variables : "same", or "union" where sites may have different columns.
+    min_sites : with "union", so many matching sites must have every agreed column.
 
     Raises
     ------
-    SchemaError : there is no site, a state has two spellings, or sites have no state in common.
+    SchemaError : there is no site, a state has two spellings, sites have no state in common, or a
+        column has too few sites.
 
     Examples
     --------
@@ -146,6 +158,8 @@ def negotiate(
     """
     if not schemas:
         raise SchemaError("an agreement needs at least one client")
+    if variables == "union":
+        return _negotiate_columns(schemas, agreed, spellings, min_sites)
     reference = agreed or _most_common(schemas)
     differences = {
         site: _mismatch(schema, reference, given=agreed is not None)
@@ -159,6 +173,77 @@ def negotiate(
         require_one_spelling(matching)
         require_shared_states(matching)
     return Agreement(union_schema(matching), mismatches)
+
+
+def _negotiate_columns(
+    schemas: Mapping[str, Schema], agreed: Schema | None, spellings: str, min_sites: int
+) -> Agreement:
+    """`negotiate` column by column, each among the sites that have it."""
+    if agreed is None:
+        names = sorted(set().union(*(schema.names for schema in schemas.values())))
+    else:
+        names = list(agreed.names)
+    found = {name: _negotiate_column(name, schemas, agreed) for name in names}
+    mismatches: dict[str, Mismatch] = {}
+    for site, schema in schemas.items():
+        unknown = tuple(sorted(set(schema.names) - set(names)))
+        parts = [each.mismatches[site] for each in found.values() if site in each.mismatches]
+        whole = Mismatch(
+            unknown=unknown,
+            states={name: own for part in parts for name, own in part.states.items()},
+            cuts=tuple(name for part in parts for name in part.cuts),
+            numbers=tuple(name for part in parts for name in part.numbers),
+        )
+        if whole:
+            mismatches[site] = whole
+    matching = {site: schema for site, schema in schemas.items() if site not in mismatches}
+    _require_sites(names if agreed else None, matching, min_sites)
+    if agreed is not None:
+        return Agreement(agreed, mismatches)
+    kept = sorted(set().union(*(schema.names for schema in matching.values())))
+    parts_of = [_negotiate_column(name, matching, None, spellings).schema for name in kept]
+    return Agreement(Schema(tuple(part.variables[0] for part in parts_of)), mismatches)
+
+
+def _negotiate_column(
+    name: str, schemas: Mapping[str, Schema], agreed: Schema | None, spellings: str = "accept"
+) -> Agreement:
+    """The agreement of the sites that have a column on that column alone."""
+    having = {site: own.restrict([name]) for site, own in schemas.items() if name in own.names}
+    wanted = None if agreed is None else agreed.restrict([name])
+    if not having:
+        assert wanted is not None
+        return Agreement(wanted, {})
+    found = negotiate(having, wanted, spellings=spellings)
+    differing = {
+        site: Mismatch(numbers=(name,)) if each.kind else each
+        for site, each in found.mismatches.items()
+    }
+    return Agreement(found.schema, differing)
+
+
+def _require_sites(names: list[str] | None, matching: Mapping[str, Schema], min_sites: int) -> None:
+    """Raise SchemaError, naming them, for columns that too few sites have."""
+    having = Counter(name for schema in matching.values() for name in schema.names)
+    rare = sorted(name for name in names or having if having[name] < min_sites)
+    if rare:
+        raise SchemaError(
+            f"at least {count_of(min_sites, 'site')} must have every column (min-sites), but fewer "
+            f"have {list_some(rare, 5)}: leave these out (--leave-out), or lower min-sites"
+        )
+
+
+def own_part(schema: Schema, names: Sequence[str]) -> Schema:
+    """The agreed columns that a site has, of a schema that must name all of the site's.
+
+    Raises
+    ------
+    SchemaError : a column of the site is not agreed.
+    """
+    unknown = sorted(set(names) - set(schema.names))
+    if unknown:
+        raise SchemaError(f"column {unknown[0]!r} of this site is not in the schema")
+    return schema.restrict(names)
 
 
 def list_alone(alone: LoneStates) -> tuple[tuple[str, str, str], ...]:
@@ -193,7 +278,7 @@ def remark(alone: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def own_states(schemas: Mapping[str, Schema]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Site -> column -> states that no other site has; of sites with the same columns.
+    """Site -> column -> states that no other site has, of columns that another site has, too.
 
     A single site has none, and neither has a site without such a state.
 
@@ -211,10 +296,12 @@ def own_states(schemas: Mapping[str, Schema]) -> dict[str, dict[str, tuple[str, 
         for name, states in zip(schema.names, schema.states, strict=True)
         for state in states
     )
+    having = Counter(name for schema in schemas.values() for name in schema.names)
     for site, schema in schemas.items():
         alone = {
             name: tuple(state for state in states if counts[name, state] == 1)
             for name, states in zip(schema.names, schema.states, strict=True)
+            if having[name] > 1
         }
         if any(alone.values()):
             found[site] = {name: states for name, states in alone.items() if states}
@@ -224,8 +311,7 @@ def own_states(schemas: Mapping[str, Schema]) -> dict[str, dict[str, tuple[str, 
 def dividing_columns(schemas: Mapping[str, Schema]) -> tuple[str, ...]:
     """The columns that have one state at every site, and not the same one at all of them.
 
-    No site's rows say anything of such a column: it differs between sites only. Of sites with the
-    same columns; sorted.
+    No site's rows say anything of such a column: it differs between sites only. Sorted.
 
     >>> schema = Schema.categorical
     >>> north, south = schema({"a": "x", "b": "01"}), schema({"a": "y", "b": "0"})

@@ -16,8 +16,8 @@ from typing import Any
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import ResultsError
-from fedbn.federation.disclosure_log import open_locked
 from fedbn.federation.kept_lines import MAX_KEPT, require_room, to_line
+from fedbn.locked_file import append, open_locked
 from fedbn.whole_file import replace_file
 
 __all__ = ["budget_beside", "reserve_answer"]
@@ -86,9 +86,7 @@ def _reserve(place: Path, new: Line, allow: Callable[[int, int], None]) -> None:
         replace_file(place, whole, mode=0o600)
         return
     with open_locked(place) as file:
-        if os.write(file, added) != len(added):
-            raise ResultsError(f"{place} cannot be written: no space left")
-        os.fsync(file)
+        append(file, added)
 
 
 def _read(line: Any) -> Line:

@@ -96,7 +96,9 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
         content |= {
             "rounds": state.result.rounds,
             "converged": state.result.converged,
-            "replies": [_reply_to_dict(reply) for reply in state.result.replies],
+            "replies": [
+                _reply_to_dict(reply, state.schema.names) for reply in state.result.replies
+            ],
             "path": path_to_dict(state.result.path),
             "row_weight": state.result.row_weight,
         }
@@ -232,7 +234,8 @@ def _result(
     return with_choice(result, choice_from_dict(content["choice"], schema))
 
 
-def _reply_to_dict(reply: ClientReply) -> dict[str, Any]:
+def _reply_to_dict(reply: ClientReply, names: tuple[str, ...]) -> dict[str, Any]:
+    """The reply as JSON values, with its columns where they are not all."""
     return {
         "client": reply.client,
         "status": reply.status,
@@ -243,12 +246,17 @@ def _reply_to_dict(reply: ClientReply) -> dict[str, Any]:
         "row_weights": list(reply.row_weights),
         **({"left_out": [list(each) for each in reply.left_out]} if reply.left_out else {}),
         "dags": [np.argwhere(dag.adjacency).tolist() for dag in reply.dags],
+        **({} if reply.dags[0].names == names else {"columns": list(reply.dags[0].names)}),
     }
 
 
 def _reply_from_dict(content: Mapping[str, Any], schema: Schema) -> ClientReply:
     """The reply, checked as a message is; its rows and seconds are numbers or not there."""
     names = schema.names
+    if "columns" in content:
+        names = tuple(content["columns"])
+        if list(names) != sorted(set(names)) or not set(names) <= set(schema.names):
+            raise ValueError("columns must be some of the schema's, sorted")
     dags = [DAG(names, matrix_of_pairs(pairs, len(names))) for pairs in content["dags"]]
     message = StructureMessage(
         schema.hash,

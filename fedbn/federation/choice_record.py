@@ -66,9 +66,9 @@ def counted_consensus(consensus: Consensus, choice: CountedChoice, distance: Fra
     )
 
 
-def choice_facts(choice: CountedChoice) -> dict[str, Any]:
+def choice_facts(choice: CountedChoice, schema: Schema) -> dict[str, Any]:
     """What `run.json` and the command's JSON say of the counts."""
-    schema, names = choice.counts.tables.schema, choice.dag.names
+    names = choice.dag.names
     return {
         "score": choice.score,
         "requests": choice.requests,
@@ -93,10 +93,15 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
         "edges": np.argwhere(choice.dag.adjacency).tolist(),
         "mechanisms": [asdict(each) for each in choice.mechanisms],
         "left_out": [[node, list(parents)] for node, parents in choice.left_out],
-        "places": choice.counts.places.tolist(),
-        "counts": choice.counts.counts.tolist(),
+        **_counts_to_dict(choice.counts),
         "sites": list(choice.sites),
     }
+
+
+def _counts_to_dict(counts: FamilyCounts | None) -> dict[str, Any]:
+    if counts is None:
+        return {}
+    return {"places": counts.places.tolist(), "counts": counts.counts.tolist()}
 
 
 def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoice:
@@ -108,15 +113,18 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
     """
     dag = DAG(schema.names, matrix_of_pairs(content["edges"], schema.n))
     left_out = tuple(Family(node, tuple(parents)) for node, parents in content["left_out"])
-    tables = FamilyTables(schema, counted_families(dag, left_out))
-    places, counts = (np.array(content[key], dtype=np.int64) for key in ("places", "counts"))
+    counts = None
+    if schema.kind == "categorical":
+        tables = FamilyTables(schema, counted_families(dag, left_out))
+        arrays = (np.array(content[key], dtype=np.int64) for key in ("places", "counts"))
+        counts = FamilyCounts(tables, *arrays)
     mechanisms = (
         Mechanism(**{**each, "parents": tuple(each["parents"])}) for each in content["mechanisms"]
     )
     return CountedChoice(
         dag=dag,
         mechanisms=tuple(mechanisms),
-        counts=FamilyCounts(tables, places, counts),
+        counts=counts,
         left_out=left_out,
         sites=tuple(str(site) for site in content["sites"]),
         **{name: content[name] for name in _PLAIN},

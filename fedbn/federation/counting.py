@@ -21,7 +21,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fedbn.arrays import Bools, Ints
-from fedbn.choice.by_counts import Climb, CountedChoice, begin, choice_of, climb_on
+from fedbn.choice.by_counts import (
+    Climb,
+    Counted,
+    CountedChoice,
+    begin,
+    choice_of,
+    climb_on,
+    counted_of,
+)
 from fedbn.choice.candidates import (
     Candidate,
     CandidateLimits,
@@ -29,18 +37,19 @@ from fedbn.choice.candidates import (
     candidates_of,
     with_column,
 )
-from fedbn.choice.groups import Groups, cost_of_another, medoid, split_by_structures
+from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.consensus.threshold import PathState, path_states
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
+from fedbn.federation.far_sites import distances_of_sites, far_sites
 from fedbn.federation.state import FederationResult, FusedClass
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
-from fedbn.networks.family_counts import FamilyCounts, FamilyTables
-from fedbn.scores.family_scores import FamilyScores, family_scores
+from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables
+from fedbn.scores.family_scores import family_scores
 
 __all__ = [
     "ClassStates",
@@ -132,7 +141,7 @@ def open_counting(
         )
     inputs = [fused.path.inputs for fused in result.classes]
     structures = {reply.client: reply.dags[0] for reply in result.fused_replies}
-    split = split_by_structures(structures)
+    split = _split(result, structures)
     medoids = [] if split is None else [medoid(sites, structures) for sites in split]
     opened = open_dialogue(
         [(fused.row_weight, _states(fused)) for fused in result.classes],
@@ -149,6 +158,17 @@ def open_counting(
     known = result.path.knowledge
     opened = replace(opened, structures=structures, split=split, knowledge=known)
     return opened if site_column is None else _over_sites(opened, site_column)
+
+
+def _split(result: FederationResult, structures: Mapping[str, DAG]) -> Groups | None:
+    """Two parts of the sites that counts should look at: those that had no say in the consensus and
+    the rest, or else two groups."""
+    if result.consensus.reading == "others":
+        far = far_sites(distances_of_sites(result), result.consensus.dag.n)
+        near = tuple(site for site in sorted(structures) if site not in far)
+        if far and near:
+            return near, far
+    return split_by_structures(structures)
 
 
 def _over_sites(state: Counting, site_column: str) -> Counting:
@@ -247,11 +267,11 @@ def hear(
     scores = family_scores(counts, own, state.ess)
     if state.site_column is not None:
         scores = replace(scores, own=scores.shared)
+    counted = counted_of(counts, scores)
     if state.climb is None:
-        rng = np.random.default_rng([state.seed, STREAM, 0])
-        return replace(state, rows=rows, climb=_begin(state, counts, scores, rng))
+        return replace(state, rows=rows, climb=_begin(state, counted))
     rng = np.random.default_rng([state.seed, STREAM, 1 + state.climb.rounds])
-    climb = climb_on(state.climb, counts, scores, rng)
+    climb = climb_on(state.climb, counted, rng)
     return replace(state, climb=climb, rounds_left=state.rounds_left - 1)
 
 
@@ -261,24 +281,18 @@ def _confirm(state: Counting, split: Groups, answers: Mapping[str, FamilyAnswer]
     here = [tuple(site for site in part if site in answers) for part in split]
     if not all(here):
         return None
-    parts = here[0], here[1]
-    whole = _best_of(state, [answers[site] for part in parts for site in part])
-    first, second = (_best_of(state, [answers[site] for site in part]) for part in parts)
-    gain = first.score + second.score - whole.score
-    return parts if gain > cost_of_another(first.dag, second.dag) else None
+
+    def best_of(sites: tuple[str, ...]) -> tuple[DAG, float]:
+        counts, own = _sum([answers[site] for site in sites])
+        found = _begin(state, counted_of(counts, family_scores(counts, own, state.ess)))
+        return found.dag, found.score
+
+    return confirm_parts((here[0], here[1]), best_of)
 
 
-def _best_of(state: Counting, answers: list[FamilyAnswer]) -> Climb:
-    """The best structure by the sums of some answers."""
-    counts, own = _sum(answers)
+def _begin(state: Counting, counted: Mapping[Family, Counted]) -> Climb:
     rng = np.random.default_rng([state.seed, STREAM, 0])
-    return _begin(state, counts, family_scores(counts, own, state.ess), rng)
-
-
-def _begin(
-    state: Counting, counts: FamilyCounts, scores: FamilyScores, rng: np.random.Generator
-) -> Climb:
-    return begin(state.candidates, counts, scores, rng, state.knowledge)
+    return begin(state.candidates, state.schema, counted, rng, state.knowledge)
 
 
 def conclude(result: FederationResult, state: Counting) -> FederationResult:

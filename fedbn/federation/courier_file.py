@@ -19,11 +19,11 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import MessageError
@@ -33,13 +33,9 @@ from fedbn.wording import printable, reason_of
 __all__ = [
     "CourierReply",
     "CourierRequest",
-    "PlainArray",
-    "Record",
     "Records",
     "Sealed",
     "open_sealed",
-    "read_records",
-    "records_json",
     "reply_in",
     "request_in",
     "seal",
@@ -51,28 +47,8 @@ FORMAT = "fedbn courier 1"
 MAX_HEAD = 1 << 16
 """Bytes of the two lines before what is signed."""
 
-Scalar = str | int | float | bool | bytes
-
-
-@dataclass(frozen=True)
-class PlainArray:
-    """An array as Flower carries it: type, shape, the kind of its bytes, its bytes."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    stype: str
-    data: bytes
-
-
-@dataclass(frozen=True)
-class Record:
-    """A record of a message: scalars and lists of scalars by key, or else arrays by key."""
-
-    values: Mapping[str, Scalar | Sequence[Scalar]] | None = None
-    arrays: Mapping[str, PlainArray] | None = None
-
-
-Records = Mapping[str, Record]
+Records = Mapping[str, Any]
+"""The records of a message, as JSON has them (`server.courier_records`)."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +84,7 @@ class CourierRequest:
 
     def to_body(self) -> bytes:
         """What is signed."""
-        return _json_bytes({**_without_records(self), "records": records_json(self.records)})
+        return _json_bytes(vars(self))
 
 
 @dataclass(frozen=True)
@@ -127,16 +103,13 @@ class CourierReply:
     number: int
     site: str
     request: str
-    records: Records | None = None
     code: int = 0
     reason: str = ""
+    records: Records | None = None
 
     def to_body(self) -> bytes:
         """What is signed."""
-        content = _without_records(self)
-        if self.records is not None:
-            content["records"] = records_json(self.records)
-        return _json_bytes(content)
+        return _json_bytes({k: v for k, v in vars(self).items() if k != "records" or v is not None})
 
 
 @dataclass(frozen=True)
@@ -204,13 +177,13 @@ def open_sealed(path: str | Path, kind: str) -> Sealed:
 def request_in(sealed: Sealed) -> CourierRequest:
     """The request that a file holds, once its signature is checked; raises MessageError."""
     try:
-        content = _object(json_value(sealed.body, **_STRICT), _REQUEST)
+        content = _object(json_value(sealed.body, **_STRICT), _kinds(CourierRequest))
         for key, value in content["settings"].items():
             if type(value) not in (str, int, float, bool):
                 raise ValueError(f"setting {key!r} must be text, a number or a boolean")
         if datetime.fromisoformat(content["until"]).tzinfo is None:
             raise ValueError("'until' must have a time zone")
-        return CourierRequest(**{**content, "records": read_records(content["records"])})
+        return CourierRequest(**content)
     except ValueError as error:
         raise MessageError(f"{sealed.source} is no request: {error}") from None
 
@@ -219,107 +192,29 @@ def reply_in(sealed: Sealed) -> CourierReply:
     """The reply that a file holds, once its signature is checked; raises MessageError."""
     try:
         content = json_value(sealed.body, **_STRICT)
-        answered = isinstance(content, dict) and "records" in content
-        content = _object(content, {**_REPLY, "records": dict} if answered else _REPLY)
-        if answered:
-            content["records"] = read_records(content["records"])
-        return CourierReply(**content)
+        kinds = _kinds(CourierReply)
+        if not (isinstance(content, dict) and "records" in content):
+            del kinds["records"]
+        return CourierReply(**_object(content, kinds))
     except ValueError as error:
         raise MessageError(f"{sealed.source} is no reply: {error}") from None
 
 
-def records_json(records: Records) -> dict[str, Any]:
-    """Records, ready for JSON."""
-    return {
-        name: {"arrays": {key: _array_json(each) for key, each in record.arrays.items()}}
-        if record.arrays is not None
-        else {"values": {key: _value_json(each) for key, each in (record.values or {}).items()}}
-        for name, record in records.items()
-    }
-
-
-def read_records(content: Mapping[str, Any]) -> Records:
-    """The inverse of `records_json`; raises ValueError for anything else."""
-    found = {}
-    for name, record in content.items():
-        if not isinstance(record, dict) or set(record) not in ({"arrays"}, {"values"}):
-            raise ValueError(f"record {printable(name)!r} must have arrays or values")
-        (kind,) = record
-        if not isinstance(record[kind], dict):
-            raise ValueError(f"record {printable(name)!r} must have keys")
-        items = record[kind].items()
-        if kind == "arrays":
-            found[name] = Record(arrays={key: _array(each) for key, each in items})
-        else:
-            found[name] = Record(values={key: _value(each) for key, each in items})
-    return found
-
-
-def _array_json(array: PlainArray) -> dict[str, Any]:
-    return {**asdict(array), "shape": list(array.shape), "data": _text(array.data)}
-
-
-def _array(content: Any) -> PlainArray:
-    found = _object(content, {"dtype": str, "shape": list, "stype": str, "data": str})
-    shape = found["shape"]
-    if not all(type(size) is int and size >= 0 for size in shape):
-        raise ValueError(f"a shape must be whole numbers, not {shape!r}")
-    data = b64decode(found["data"], validate=True)
-    return PlainArray(found["dtype"], tuple(shape), found["stype"], data)
-
-
-def _value_json(value: Scalar | Sequence[Scalar]) -> Any:
-    if isinstance(value, bytes):
-        return {"base64": _text(value)}
-    return [_value_json(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-
-def _value(content: Any) -> Any:
-    """A scalar or a list of scalars of one type."""
-    if not isinstance(content, list):
-        return _scalar(content)
-    values = [_scalar(each) for each in content]
-    if len({type(each) for each in values}) > 1:
-        raise ValueError("a list must have values of one type")
-    return values
-
-
-def _scalar(content: Any) -> Scalar:
-    if isinstance(content, dict):
-        return b64decode(_object(content, {"base64": str})["base64"], validate=True)
-    if type(content) not in (str, int, float, bool):
-        raise ValueError(f"a value must be a scalar, not {str(content)[:40]!r}")
-    scalar: Scalar = content
-    return scalar
+def _kinds(group: Any) -> dict[str, type]:
+    """Key -> type of the values of a dataclass in JSON."""
+    hints = get_type_hints(group)
+    kinds = {each.name: hints[each.name] for each in fields(group)}
+    return {name: kind if isinstance(kind, type) else dict for name, kind in kinds.items()}
 
 
 _HEAD: Mapping[str, type] = {"bytes": int, "certificate": str, "signature": str}
-_REQUEST: Mapping[str, type] = {
-    "run": str,
-    "number": int,
-    "site": str,
-    "key": str,
-    "kind": str,
-    "fedbn": str,
-    "until": str,
-    "settings": dict,
-    "records": dict,
-}
-_REPLY: Mapping[str, type] = {
-    "run": str,
-    "number": int,
-    "site": str,
-    "request": str,
-    "code": int,
-    "reason": str,
-}
 
 
-def _object(content: Any, types: Mapping[str, type]) -> dict[str, Any]:
+def _object(content: Any, kinds: Mapping[str, type]) -> dict[str, Any]:
     """An object with exactly these keys and types; raises ValueError."""
-    if not isinstance(content, dict) or set(content) != set(types):
-        raise ValueError(f"it must have the keys {', '.join(types)}")
-    for key, kind in types.items():
+    if not isinstance(content, dict) or set(content) != set(kinds):
+        raise ValueError(f"it must have the keys {', '.join(kinds)}")
+    for key, kind in kinds.items():
         if type(content[key]) is not kind:
             raise ValueError(f"{key!r} must be {kind.__name__}")
     return content
@@ -354,10 +249,6 @@ _STRICT: Mapping[str, Callable[..., Any]] = {
     "object_pairs_hook": _once,
     "parse_constant": _no_constant,
 }
-
-
-def _without_records(message: CourierRequest | CourierReply) -> dict[str, Any]:
-    return {key: value for key, value in vars(message).items() if key != "records"}
 
 
 def _json_bytes(content: Mapping[str, Any]) -> bytes:

@@ -22,7 +22,7 @@ from typing import Any
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import ConfigError, MessageError, ResultsError
-from fedbn.federation.courier_file import Records, records_json
+from fedbn.federation.courier_file import Records
 from fedbn.wording import reason_of
 
 __all__ = [
@@ -154,7 +154,7 @@ class CourierRun:
 
 def question_of(kind: str, records: Records) -> str:
     """What a question is known by: SHA-256 (hex) of its kind and its records."""
-    content = [kind] if kind == COLUMNS else [kind, records_json(records)]
+    content = [kind] if kind == COLUMNS else [kind, records]
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 

@@ -42,23 +42,26 @@ def without_dense(
 
     Parameters
     ----------
-    replies : over the same variables. The median of an even number is the lower one, so that half
-        of the clients cannot raise it.
+    replies : each over one set of variables. The median of an even number is the lower one, so that
+        half of the clients cannot raise it.
     ratio : how many times the median client's pairs a reply may join; None: any number.
     """
     if ratio is None or not replies:
         return tuple(replies), ()
     pairs = [joined_pairs(reply.dags) for reply in replies]
     median = statistics.median_low(pairs)
-    most = max(ratio * median, PAIRS_PER_VARIABLE * replies[0].dags[0].n)
-    kept = tuple(reply for reply, count in zip(replies, pairs, strict=True) if count <= most)
+    counted = [
+        (reply, count, max(ratio * median, PAIRS_PER_VARIABLE * reply.dags[0].n))
+        for reply, count in zip(replies, pairs, strict=True)
+    ]
+    kept = tuple(reply for reply, count, most in counted if count <= most)
     refused = tuple(
         (
             reply.client,
             f"{reply.client}: its structures join {count} pairs of variables, more than {ratio:g} "
             f"times the {median} of the median client (max-edges-ratio)",
         )
-        for reply, count in zip(replies, pairs, strict=True)
+        for reply, count, most in counted
         if count > most
     )
     return kept, refused

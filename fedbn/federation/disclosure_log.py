@@ -21,15 +21,15 @@ import stat
 import warnings
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 
+from fedbn import locked_file
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, ResultsError
 from fedbn.federation.disclosure import Content, Disclosure
-from fedbn.locked_file import last_byte, lock
+from fedbn.locked_file import last_byte, open_locked
 from fedbn.whole_file import replace_file
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "head_of",
     "keep_copy",
     "log_beside",
-    "open_locked",
     "read_log",
 ]
 
@@ -90,9 +89,7 @@ def append(path: str | Path, entry: Disclosure) -> Disclosure:
             line = json.dumps(asdict(placed), ensure_ascii=False).encode("utf-8")
             torn = last_byte(file) not in b"\n"
             data = (b"\n" if torn else b"") + line + b"\n"  # an older entry was torn by a crash
-            if os.write(file, data) != len(data):
-                raise _unwritable(path, "no space left")
-            os.fsync(file)
+            locked_file.append(file, data)
             head = json.dumps({"number": placed.number, "sha256": _sha256(line)})
             replace_file(head_of(path), head + "\n", mode=0o600)
     except OSError as error:
@@ -199,19 +196,6 @@ def _lines(content: bytes) -> list[bytes]:
 def _content(path: str | Path, file: int) -> bytes:
     """What the log holds so far; a device holds nothing."""
     return read_bounded(path) if stat.S_ISREG(os.fstat(file).st_mode) else b""
-
-
-@contextmanager
-def open_locked(path: str | Path) -> Iterator[int]:
-    """A file open for appending, locked until the end, and for nobody else to read."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        lock(file)
-        if stat.S_ISREG(os.fstat(file).st_mode):
-            os.chmod(path, 0o600)
-        yield file
-    finally:
-        os.close(file)
 
 
 def _sha256(line: bytes) -> str:

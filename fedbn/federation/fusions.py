@@ -5,12 +5,13 @@
 A fusion gets DAGs over the same names, sorted as text, and a positive exact weight for each; it
 returns one DAG over these names, or a path of deletions from a union (`McbncPath`), on which θ is
 then chosen as ever. A DAG is kept as it is: it has no path and no θ; the bound holds for it, too.
-Only where knowledge is to be kept is it brought to that (`fedbn.fusion.known`).
+Only where knowledge is to be kept is it brought to that (`fedbn.fusion.known`). Some of ours take
+DAGs over different names, too, and return one over all of them (the setting `variables`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -25,7 +26,7 @@ from fedbn.errors import ConfigError, FedbnError, PluginError
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.baselines import BASELINES, Baseline
 from fedbn.fusion.genetic import genetic_inputs, genetic_union
-from fedbn.fusion.inputs import merge_inputs
+from fedbn.fusion.inputs import MergedInputs, Variables, merge_inputs
 from fedbn.fusion.known import brought_to
 from fedbn.fusion.weights import Weight
 from fedbn.graphs.dag import DAG
@@ -33,6 +34,7 @@ from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.learners.plugins import checked_dag, require_parameters
 from fedbn.own_settings import with_own
 from fedbn.registry import Registry, origin_of
+from fedbn.wording import count_of, list_some
 
 __all__ = ["FUSIONS", "Fusion", "FusionFunction", "fuse_weighted", "fusion_of", "require_fusion"]
 
@@ -49,7 +51,9 @@ class FusionCall:
 
     Attributes
     ----------
-    dags, weights : over the same names, sorted as text; positive and exact.
+    dags, weights : over the same names, sorted as text, or, with `settings.variables` "union", each
+        over its own; positive and exact.
+    sites : the site that each DAG comes from; None: each from another one.
     settings : of the server, with the fusion's own.
     rng : for fusions that are random; None: ties by name.
     progress : called as progress(deletions done, edges of G+), where there are deletions.
@@ -57,9 +61,19 @@ class FusionCall:
 
     dags: tuple[DAG, ...]
     weights: tuple[Weight, ...]
+    sites: tuple[Hashable, ...] | None
     settings: ConsensusSettings
     rng: np.random.Generator | None
     progress: Progress | None
+
+    @property
+    def variables(self) -> Variables:
+        """Whether the DAGs are over the same names."""
+        return cast(Variables, self.settings.variables)
+
+    def merge(self) -> MergedInputs:
+        """The distinct inputs."""
+        return merge_inputs(self.dags, self.weights, self.variables, self.sites)
 
 
 @dataclass(frozen=True)
@@ -114,8 +128,11 @@ def fuse_weighted(
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
     theta: Any = None,
+    sites: Sequence[Hashable] | None = None,
 ) -> tuple[tuple[McbncPath, ...], McbncPath, Consensus]:
     """All paths, the one that was taken, and the consensus of the fusion that the settings name.
+
+    sites : the site that each DAG comes from, for what counts sites; each is one by default.
 
     A fusion that gives a DAG has a path of no deletions, whose G+ is that DAG.
 
@@ -125,10 +142,16 @@ def fuse_weighted(
     PluginError : somebody else's fusion failed, or gave no DAG over these names.
     """
     fusion = require_fusion(settings)
-    names = tuple(sorted(dags[0].names)) if dags else ()
+    if settings.variables == "union":
+        require_sites(dags, settings.min_sites, sites)
+        placed = tuple(dag.reorder(sorted(dag.names)) for dag in dags)
+    else:
+        names = tuple(sorted(dags[0].names)) if dags else ()
+        placed = tuple(dag.reorder(names) for dag in dags)
     call = FusionCall(
-        tuple(dag.reorder(names) for dag in dags),
+        placed,
         tuple(weights),
+        None if sites is None else tuple(sites),
         _with_own(settings, fusion),
         rng,
         progress,
@@ -145,6 +168,21 @@ def fuse_weighted(
         raise ConfigError(f"the fusion {settings.fusion!r} gives one structure, without any θ")
     path = _path_of(made, call)
     return (path,), path, replace(select_consensus(path, "search"), dag=made, complete=True)
+
+
+def require_sites(dags: Sequence[DAG], least: int, sites: Sequence[Hashable] | None = None) -> None:
+    """Raise ConfigError, naming them, where fewer sites than `least` have some variables."""
+    owners = range(len(dags)) if sites is None else sites
+    found: dict[str, set[Hashable]] = {}
+    for dag, site in zip(dags, owners, strict=True):
+        for name in dag.names:
+            found.setdefault(name, set()).add(site)
+    rare = sorted(name for name, of in found.items() if len(of) < least)
+    if rare:
+        raise ConfigError(
+            f"at least {count_of(least, 'site')} must have every variable (min-sites), but fewer "
+            f"have {list_some(rare, 5)}: leave these out, or lower min-sites"
+        )
 
 
 def _require_width(dag: DAG, settings: ConsensusSettings) -> None:
@@ -171,7 +209,7 @@ def _path_of(dag: DAG, call: FusionCall) -> McbncPath:
         k_max=0,
         steps=(),
         status="threshold",
-        inputs=merge_inputs(call.dags, call.weights),
+        inputs=call.merge(),
         lost_arcs=np.zeros((0, 4), dtype=np.int32),
         knowledge=call.settings.known,
     )
@@ -212,6 +250,9 @@ def _mcbnc(call: FusionCall) -> Made:
         seconds=settings.seconds,
         progress=call.progress,
         knowledge=settings.known,
+        variables=call.variables,
+        min_judges=settings.min_judges,
+        sites=call.sites,
     )
 
 
@@ -221,6 +262,9 @@ def _baseline(baseline: Baseline, call: FusionCall) -> Made:
     if most is not None and baseline in (genetic_inputs, genetic_union):
         bounded = cast(Callable[..., DAG], baseline)
         return bounded(call.dags, call.weights, rng, max_treewidth=max(1, most))
+    if call.variables == "union":
+        over_union = cast(Callable[..., DAG], baseline)
+        return over_union(call.dags, call.weights, rng, variables="union")
     return baseline(call.dags, call.weights, rng)
 
 

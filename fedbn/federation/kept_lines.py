@@ -8,7 +8,6 @@ What the file already has can be asked again.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import ResultsError
 from fedbn.federation.policy import refusal
-from fedbn.locked_file import lock
+from fedbn.locked_file import append, open_locked
 
 __all__ = ["MAX_KEPT", "enter_lines", "require_room", "to_line"]
 
@@ -42,18 +41,14 @@ def enter_lines(
     ResultsError : the file cannot be read or written, or a line is none of these.
     """
     try:
-        with path.open("ab+", buffering=0) as file:
-            lock(file.fileno())
-            os.chmod(path, 0o600)
+        with open_locked(path) as file:
             known = read_bounded(path, MAX_KEPT)
             lines = new([json_value(line) for line in known.splitlines()])
             data = "".join(map(to_line, lines)).encode("utf-8")
             if not data:
                 return
             require_room(path, len(known) + len(data), word)
-            if file.write(data) != len(data):
-                raise ResultsError(f"{path} cannot be written: no space left")
-            os.fsync(file.fileno())
+            append(file, data)
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise ResultsError(f"{path} must hold {holds}, line by line: {error}") from None
     except OSError as error:

@@ -10,6 +10,10 @@ reply however many DAGs it holds:
     weights  float64 [B]     positive and finite
     row_weights float64 [B]  how often the rows were counted for each graph: >= 1, ascending
 
+Where sites have different columns, a graph is over all agreed ones all the same: those that the
+site did not name in the handshake must be isolated in it, and are taken out on arrival
+(`dags_over`).
+
 In form 0 the graphs are DAGs. In form 1 they are the CPDAGs of equivalence classes, an undirected
 edge being there in both directions, and the receiver takes the canonical member of each class: the
 consistent extension by Dor and Tarsi with ties by name order, which depends on the class alone.
@@ -22,6 +26,7 @@ a Schema.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -131,6 +136,24 @@ def as_classes(message: StructureMessage) -> StructureMessage:
         row_weights=tuple(k for k, _ in weights),
         form="cpdag",
     )
+
+
+def dags_over(message: StructureMessage, names: Sequence[str], sender: str) -> tuple[DAG, ...]:
+    """The DAGs of a message over the columns that its sender has.
+
+    Raises
+    ------
+    MessageError : one of them joins a column that the sender does not have.
+    """
+    if tuple(names) == message.names:
+        return message.dags
+    lacking = [k for k, name in enumerate(message.names) if name not in set(names)]
+    for dag in message.dags:
+        joined = dag.adjacency[lacking].any(axis=1) | dag.adjacency[:, lacking].any(axis=0)
+        if joined.any():
+            column = message.names[lacking[int(np.argmax(joined))]]
+            raise MessageError(f"{sender}: a structure joins {column!r}, which this site lacks")
+    return tuple(dag.restrict(names) for dag in message.dags)
 
 
 def to_arrays(message: StructureMessage) -> dict[str, npt.NDArray[Any]]:

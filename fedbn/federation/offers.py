@@ -19,7 +19,6 @@ deployed site only if its file names it here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from fedbn.learners.table import users_of
 from fedbn.registry import Registry
 from fedbn.scores import SCORES
 
-__all__ = ["Offers", "offers_from"]
+__all__ = ["Offers"]
 
 
 @dataclass(frozen=True)
@@ -140,36 +139,6 @@ class Offers:
                 "search-memory-mb", asked.search_memory_mb, self.memory_mb
             )
         return found
-
-
-def offers_from(content: Mapping[str, Any], folder: Path) -> Offers:
-    """The offers of a site file's table, whose types are checked; paths are relative to `folder`.
-
-    Raises
-    ------
-    ConfigError : a value is none that a run can have.
-    """
-    values: dict[str, Any] = {}
-    for key, value in content.items():
-        name = key.replace("-", "_")
-        if name == "knowledge":
-            values[name] = folder / value
-        elif name in ("max_parents", "learner_seconds", "memory_mb", "run_knowledge"):
-            values[name] = value
-        else:
-            listed = tuple(value) if isinstance(value, list) else (value,)
-            values[name] = _all_of(key, listed, (int, float) if name in _NUMBERS else (str,))
-    return Offers(**values)
-
-
-_NUMBERS = ("ess", "row_weight")
-
-
-def _all_of(key: str, values: tuple[Any, ...], types: tuple[type, ...]) -> tuple[Any, ...]:
-    if not all(type(value) in types for value in values):
-        what = "text" if str in types else "numbers"
-        raise ConfigError(f"offers: {key!r} must be {what}, or a list of it, not {list(values)!r}")
-    return values
 
 
 def _require_named(key: str, known: Registry[Any], asked: str, offered: Any) -> None:

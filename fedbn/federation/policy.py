@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,15 +17,16 @@ from fedbn.arrays import Ints
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.identifiers import IdentifierRule, identifying_columns
 from fedbn.data.schema import KINDS
-from fedbn.errors import ConfigError, PolicyError
+from fedbn.errors import PolicyError
 from fedbn.federation.message import StructureMessage, as_classes
 from fedbn.federation.small_counts import COMPARED_CELLS, RULES, CountRule, round_counts
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
+from fedbn.setting import Settings, at_least, one_of, setting, sha256
 from fedbn.wording import count_of
 
-__all__ = ["FORMS", "REASONS", "SitePolicy", "refusal"]
+__all__ = ["REASONS", "SitePolicy", "refusal"]
 
 REASONS = (
     "min-rows",
@@ -55,141 +55,112 @@ company that the site does not want, or a question that the protocol does not as
 columns that look like identifiers; `offers`, for what the site does not offer; `contract`, for a
 table read, named or cut in another way than the site's contract has it."""
 
-FORMS = ("dag", "cpdag")
 MAX_EPSILON = 10.0
 """More promises nothing that is worth the word."""
 
-WEIGHTS = ("rounded", "uniform", "exact")
-
-_SHA256 = re.compile("[0-9a-f]{64}")
-
 
 @dataclass(frozen=True)
-class SitePolicy:
-    """The limits of one site.
+class SitePolicy(Settings):
+    """The limits of one site, which its file has under [policy].
 
     On by default are those on identifiers, on the number of messages, on histograms, and the
     rounding of weights; every other limit is off unless it is given.
-
-    Attributes
-    ----------
-    max_states, min_state_rows : int
-        A column with more states than the first, with more states than a third of its rows, or
-        with a state of fewer rows than the second is not named; 0 switches that off.
-    allow_states : tuple of str
-        Columns (agreed names) of which this does not hold.
-    kind : "categorical", "gaussian" or None
-        The only kind of data that the site takes part with; None for any.
-    max_messages, max_messages_a_day : int or None
-        Most answers to one run, and in 24 hours; None for no limit. Receipts count, shares of
-        masked sums do not.
-    max_sums : int or None
-        Most shares of masked sums to one run.
-    schema_hash : str or None
-        The SHA-256 of the only schema under which the site learns.
-    min_rows : int
-        With fewer rows nothing is sent, not even column names.
-    variables : tuple of str or None
-        The columns (agreed names) that may be named; with any other, nothing is sent.
-    max_in_degree : int or None
-        Largest number of parents in a structure that is sent.
-    max_dags : int or None
-        Largest number of structures in one message.
-    structures : "dag" or "cpdag"
-        "cpdag": only equivalence classes leave (see `fedbn.federation.message`), so no
-        direction that the data do not determine.
-    weights : "rounded", "uniform" or "exact"
-        "rounded": relative to the heaviest structure of a message, to the nearest power of two.
-        "uniform": all the same. Exact weights of several structures are ratios of scores, which
-        nearly every row changes: with the number of rows they give small tables exactly.
-    diagnostics : bool
-        Whether rows and seconds may leave when the run asks for them.
-    counts : bool
-        Whether exact counts of families may leave. They say far more than a structure.
-    counts_min_rows : int
-        With fewer rows no counts leave.
-    counts_max_parents : int or None
-        Largest number of parents of a family whose counts leave; with any larger one in a
-        request, none do.
-    min_cell : int
-        A count from 1 to one less than this does not leave: its family is held back whole. Where
-        counts choose between structures the whole answer stays, for scores of families are
-        compared, and must be of the same rows (decision 022). Of linear equations, whose moments
-        have no cells, the rows must be as many.
-    disclosure : "none", "pcornet" or "opensafely"
-        A rule for small counts beside `min_cell` (see `fedbn.federation.small_counts`).
-    histograms : bool
-        Whether counts of a column's numbers may leave, for cut points common to all sites.
-    secure_sums : bool
-        Whether structures may leave only under secure sums, never in the open.
-    min_cohort : int
-        Fewest sites of a secure sum, this one among them.
-    max_epsilon, delta : float or None
-        With `max_epsilon`, only private structures leave, and all runs on the site's tables
-        together stay within this ε at `delta` (see `fedbn.privacy.ledger`).
-    weak_privacy : bool
-        Whether private runs may have ε above 10, or δ of 1 / rows or more.
     """
 
-    min_rows: int = 0
-    variables: tuple[str, ...] | None = None
-    max_in_degree: int | None = None
-    max_dags: int | None = None
-    structures: str = "dag"
-    diagnostics: bool = False
-    max_epsilon: float | None = None
-    delta: float = 1e-6
-    histograms: bool = False
-    counts: bool = False
-    counts_min_rows: int = 0
-    counts_max_parents: int | None = None
-    min_cell: int = 0
-    disclosure: str = "none"
-    secure_sums: bool = False
-    min_cohort: int = 3
-    weights: str = "rounded"
-    max_states: int = 50
-    min_state_rows: int = 5
-    allow_states: tuple[str, ...] = ()
-    kind: str | None = None
-    max_messages: int | None = 50
-    max_messages_a_day: int | None = 100
-    max_sums: int | None = 1000
-    weak_privacy: bool = False
-    schema_hash: str | None = None
+    min_rows: int = setting(
+        0, "With fewer rows nothing is sent, not even column names.", at_least(0)
+    )
+    variables: tuple[str, ...] | None = setting(
+        None, "The columns (agreed names) that may be named; with any other, nothing is sent."
+    )
+    max_in_degree: int | None = setting(
+        None, "Largest number of parents in a structure that is sent.", at_least(0)
+    )
+    max_dags: int | None = setting(
+        None, "Largest number of structures in one message.", at_least(0)
+    )
+    structures: str = setting(
+        "dag",
+        "cpdag: only equivalence classes leave (see `fedbn.federation.message`), so no direction "
+        "that the data do not determine.",
+        one_of("dag", "cpdag"),
+    )
+    diagnostics: bool = setting(
+        False, "Whether rows and seconds may leave when the run asks for them."
+    )
+    max_epsilon: float | None = setting(
+        None,
+        "Only private structures leave, and all runs on the site's tables together stay within "
+        "this ε at `delta` (see `fedbn.privacy.ledger`).",
+    )
+    delta: float = setting(1e-6, "δ of that ε.")
+    histograms: bool = setting(
+        False, "Whether counts of a column's numbers may leave, for cut points common to all sites."
+    )
+    counts: bool = setting(
+        False, "Whether exact counts of families may leave. They say far more than a structure."
+    )
+    counts_min_rows: int = setting(0, "With fewer rows no counts leave.", at_least(0))
+    counts_max_parents: int | None = setting(
+        None,
+        "Largest number of parents of a family whose counts leave; with any larger one in a "
+        "request, none do.",
+        at_least(0),
+    )
+    min_cell: int = setting(
+        0,
+        "A count from 1 to one less than this does not leave: its family is held back whole. Where "
+        "counts choose between structures the whole answer stays, for scores of families are "
+        "compared, and must be of the same rows (decision 022). Of linear equations, whose moments "
+        "have no cells, the rows must be as many.",
+        at_least(0),
+    )
+    disclosure: str = setting(
+        "none",
+        "A rule for small counts beside min-cell (see `fedbn.federation.small_counts`).",
+        one_of(*RULES),
+    )
+    secure_sums: bool = setting(
+        False, "Whether structures may leave only under secure sums, never in the open."
+    )
+    min_cohort: int = setting(3, "Fewest sites of a secure sum, this one among them.", at_least(0))
+    weights: str = setting(
+        "rounded",
+        "rounded: relative to the heaviest structure of a message, to the nearest power of two. "
+        "uniform: all the same. exact: as they are; of several structures they are ratios of "
+        "scores, which nearly every row changes: with the number of rows they give small tables "
+        "exactly.",
+        one_of("rounded", "uniform", "exact"),
+    )
+    max_states: int = setting(
+        50,
+        "A column with more states than this, with more than a third of its rows, or with a state "
+        "of fewer rows than min-state-rows is not named; 0 switches that off.",
+        at_least(0),
+    )
+    min_state_rows: int = setting(5, "See max-states; 0 switches it off.", at_least(0))
+    allow_states: tuple[str, ...] = setting(
+        (), "Columns (agreed names) of which this does not hold."
+    )
+    kind: str | None = setting(
+        None, "The only kind of data that the site takes part with.", one_of(*KINDS)
+    )
+    max_messages: int | None = setting(
+        50,
+        "Most answers to one run. Receipts count, shares of masked sums do not.",
+        at_least(0),
+    )
+    max_messages_a_day: int | None = setting(100, "The same in 24 hours.", at_least(0))
+    max_sums: int | None = setting(1000, "Most shares of masked sums to one run.", at_least(0))
+    weak_privacy: bool = setting(
+        False, "Whether private runs may have ε above 10, or δ of 1 / rows or more."
+    )
+    schema_hash: str | None = setting(
+        None, "SHA-256 (hex) of the only schema under which the site learns.", sha256
+    )
 
     def __post_init__(self) -> None:
-        if self.kind is not None and self.kind not in KINDS:
-            raise ConfigError(f"kind must be one of {', '.join(KINDS)}, not {self.kind!r}")
-        if self.schema_hash is not None and not _SHA256.fullmatch(self.schema_hash):
-            raise ConfigError(
-                f"schema-hash must be a SHA-256 of 64 hexadecimal digits, not {self.schema_hash!r}"
-            )
-        if self.disclosure not in RULES:
-            raise ConfigError(
-                f"disclosure must be one of {', '.join(RULES)}, not {self.disclosure!r}"
-            )
-        if self.weights not in WEIGHTS:
-            raise ConfigError(f"weights must be one of {WEIGHTS}, not {self.weights!r}")
-        if self.structures not in FORMS:
-            raise ConfigError(f"structures must be one of {FORMS}, not {self.structures!r}")
-        for name in (
-            "min_rows",
-            "max_in_degree",
-            "max_dags",
-            "counts_min_rows",
-            "counts_max_parents",
-            "min_cell",
-            "min_cohort",
-            "max_states",
-            "min_state_rows",
-            "max_messages",
-            "max_messages_a_day",
-            "max_sums",
-        ):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise ConfigError(f"{name.replace('_', '-')} must be at least 0, not {value}")
+        super().__post_init__()
         if self.max_epsilon is not None:
             Guarantee(self.max_epsilon, self.delta)
 

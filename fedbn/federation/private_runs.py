@@ -39,6 +39,11 @@ def require_private_run(run: SiteRun) -> None:
     for doubt in guarantee.doubts:
         warnings.warn(doubt, FedbnWarning, stacklevel=2)
     name = run.learner.learner
+    if run.variables == "union":
+        raise ConfigError(
+            f"variables = union is not for the private learner {name} yet: which columns a site "
+            "has would have to be part of what is promised"
+        )
     if not (run.gives_schema or run.samples):
         raise ConfigError(
             f"the private learner {name} needs a schema that is given (--schema): the states in "

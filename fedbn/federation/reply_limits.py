@@ -16,16 +16,22 @@ class Limits(Settings):
     in-degree and edges protect the consensus, those on DAGs and bytes the memory.
     """
 
-    max_in_degree: int = setting(16, "Most parents of any node of a reply's DAGs.", at_least(0))
-    max_edges: int = setting(10_000, "Most edges of any one DAG of a reply.", at_least(0))
-    max_dags: int = setting(20, "Most DAGs of one reply.", at_least(1), key="max-dags-per-reply")
+    max_in_degree: int = setting(
+        16, "Maximum number of parents of a node in a reply's DAGs.", at_least(0)
+    )
+    max_edges: int = setting(10_000, "Maximum number of edges of one DAG in a reply.", at_least(0))
+    max_dags: int = setting(
+        20, "Maximum number of DAGs in one reply.", at_least(1), key="max-dags-per-reply"
+    )
     max_bytes: int = setting(
         MAX_BYTES,
-        "Most bytes of one reply, and of its DAGs once decoded (one byte per pair of variables).",
+        "Maximum size of one reply in bytes, and of its decoded DAGs (one byte per pair of "
+        "variables).",
         at_least(1),
     )
     max_states: int = setting(
         1_000,
-        "Most states of any one column of a client: every other client has to count them, too.",
+        "Maximum number of states of one column of a client; every other client has to count them "
+        "as well.",
         at_least(1),
     )

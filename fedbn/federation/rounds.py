@@ -23,17 +23,19 @@ from fedbn.consensus.threshold import Consensus
 from fedbn.consensus.votes import moral_votes_of
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError
+from fedbn.federation.agreement import own_part
 from fedbn.federation.density import without_dense
 from fedbn.federation.fusions import fuse_weighted
 from fedbn.federation.message import StructureMessage
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, FusedClass, ServerState
 from fedbn.fusion.inputs import merge_inputs
+from fedbn.fusion.minimal_imap import marginal_imap
 from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnedStructures, LearnerSettings, learn_ladder, learner_for
 from fedbn.limits import status_of
-from fedbn.wording import count_of
+from fedbn.wording import count_of, list_some
 
 Progress = Callable[[int, int], None]
 
@@ -61,6 +63,7 @@ def client_round(
     start: DAG | None = None,
     *,
     given: bool = False,
+    variables: str = "same",
 ) -> tuple[StructureMessage, tuple[LearnedStructures, ...]]:
     """Learn from one client's table, once per row weight; the message is what may leave, the rest,
     one for each row weight, is for the client.
@@ -76,12 +79,17 @@ def client_round(
     start : the consensus of the round before, from which the search restarts.
     given : whether the run gave the schema; then all of its states count, as they always do for a
         private learner, whose noise must not depend on the states that the table has.
+    variables : "union" where the table may lack columns of the schema: these are isolated in the
+        message, and the search restarts from what the consensus says of the table's own.
 
     Raises
     ------
     SchemaError : the table has a column or a state that the schema lacks, or lacks a column.
     """
-    agreed = dataset.with_schema(schema)
+    own = schema if variables == "same" else own_part(schema, dataset.names)
+    agreed = dataset.with_schema(own)
+    if start is not None and own.names != schema.names:
+        start = marginal_imap(start, own.names)
     table = agreed if given or learner_for(settings).is_private else dataset
     ladder = settings.ladder
     rungs = learn_ladder(table, settings, rng, start)
@@ -89,7 +97,9 @@ def client_round(
     message = StructureMessage(
         schema.hash,
         schema.names,
-        tuple(dag.reorder(schema.names) for learned in rungs for dag in learned.dags),
+        tuple(dag.extend(schema.names) for learned in rungs for dag in learned.dags)
+        if own.names != schema.names
+        else tuple(dag.reorder(schema.names) for learned in rungs for dag in learned.dags),
         tuple(weight for learned in rungs for weight in learned.weights),
         status_of(met),
         row_weights=tuple(k for k, of in zip(ladder, rungs, strict=True) for _ in of.dags),
@@ -122,6 +132,7 @@ def server_round(
     kept, dense = without_dense(ordered, settings.max_edges_ratio)
     everything_refused = (*state.refused, *refused, *dense)
     require_quorum(len(kept), state.n_clients, settings, everything_refused)
+    _require_columns(kept, state.schema, everything_refused)
     classes, chosen = fuse_needed(kept, settings, progress)
     before = state.result
     result = FederationResult(
@@ -182,6 +193,7 @@ def update_clients(
     if not replies:
         raise QuorumError("at least one client must stay")
     kept, dense = without_dense(replies, settings.max_edges_ratio)
+    _require_columns(kept, state.schema, dense)
     classes, chosen = fuse_needed(kept, settings, progress)
     refused = (*before.refused, *dense)
     result = replace(
@@ -196,6 +208,17 @@ def update_clients(
         choice=None,
     )
     return replace(state, n_clients=len(replies), refused=refused, result=result)
+
+
+def _require_columns(
+    replies: Sequence[ClientReply], schema: Schema, refused: Sequence[tuple[str, str]]
+) -> None:
+    """Raise QuorumError where nobody is left who has a column."""
+    known = set().union(*(reply.dags[0].names for reply in replies))
+    gone = [name for name in schema.names if name not in known]
+    if gone:
+        reasons = "".join(f"; {reason}" for _, reason in refused[:3])
+        raise QuorumError(f"no good reply is about {list_some(gone, 5)}{reasons}")
 
 
 def fuse_needed(
@@ -273,7 +296,7 @@ def row_weight_of_structures(replies: Sequence[ClientReply]) -> float:
     expected = []
     for k in weights:
         own = _of_class(k, replies)
-        inputs = merge_inputs(*_weigh(own))
+        inputs = merge_inputs(*_weigh(own)[:2])
         expected.append(expected_chance_pairs(moral_votes_of(inputs), inputs.total, len(own)))
     return weights[class_by_chance(expected)]
 
@@ -283,18 +306,20 @@ def _of_class(row_weight: float, replies: Sequence[ClientReply]) -> list[ClientR
     return [reply.of_class(row_weight) for reply in replies if row_weight in reply.row_weights]
 
 
-def _weigh(replies: Sequence[ClientReply]) -> tuple[list[DAG], list[int]]:
-    """All structures, with weights of the same total for every client; none of weight 0."""
+def _weigh(replies: Sequence[ClientReply]) -> tuple[list[DAG], list[int], list[str]]:
+    """All structures, with weights of the same total for every client, none of weight 0; and whose
+    they are."""
     shares = integer_weights(
         [reply.weights for reply in replies], [reply.dags for reply in replies]
     )
     weighted = [
-        (dag, share)
+        (dag, share, reply.client)
         for reply, of_reply in zip(replies, shares, strict=True)
         for dag, share in zip(reply.dags, of_reply, strict=True)
         if share > 0
     ]
-    return [dag for dag, _ in weighted], [share for _, share in weighted]
+    dags, integers = [dag for dag, _, _ in weighted], [share for _, share, _ in weighted]
+    return dags, integers, [client for _, _, client in weighted]
 
 
 def _fused_class(
@@ -308,8 +333,8 @@ def _fused_class(
         raise ConfigError(
             f"structures that are here are fused in the open, not by {settings.aggregation}"
         )
-    dags, weights = _weigh(_of_class(row_weight, replies))
-    paths, path, consensus = fuse_weighted(dags, weights, settings, progress=progress)
+    dags, weights, sites = _weigh(_of_class(row_weight, replies))
+    paths, path, consensus = fuse_weighted(dags, weights, settings, progress=progress, sites=sites)
     return FusedClass(row_weight, paths, path, consensus)
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from fractions import Fraction
 
 from fedbn.arrays import Bools
 from fedbn.choice.by_counts import CountedChoice
 from fedbn.choice.candidates import cells_of
 from fedbn.data.dataset import Schema
+from fedbn.federation.far_sites import distances_of_sites, far_sites
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.federation.state import FederationResult
-from fedbn.graphs.distances import mean_smhd
 from fedbn.networks.family_counts import Family
 from fedbn.wording import count_of, list_some
 
@@ -71,19 +70,11 @@ def _on_groups(result: FederationResult) -> list[str]:
 
 
 def _on_outliers(result: FederationResult) -> list[str]:
-    """Who is more than three times as far from the consensus as the median site, and further than
-    there are variables: a hostile site, or one with another table."""
-    dag = result.consensus.dag
-    far = {
-        reply.client: float(mean_smhd(dag, reply.dags, [Fraction(w) for w in reply.weights]))
-        for reply in result.fused_replies
-    }
+    """Who is far from the consensus (`fedbn.consensus.others`): a hostile site, or one with another
+    table."""
+    far = distances_of_sites(result)
     usual = statistics.median_low(far.values())
-    named = [
-        f"{client} ({distance:.1f})"
-        for client, distance in far.items()
-        if distance > max(3 * usual, dag.n)
-    ]
+    named = [f"{client} ({far[client]:.1f})" for client in far_sites(far, result.consensus.dag.n)]
     if not named:
         return []
     return [

@@ -26,6 +26,9 @@ from fedbn.learners.settings import LearnerSettings
 __all__ = ["ServerRun", "SiteRun", "server_run", "site_run"]
 
 
+DAY = 24 * 3600.0
+
+
 @dataclass(frozen=True)
 class SiteRun:
     """What a site must know of a run.
@@ -36,6 +39,7 @@ class SiteRun:
     rounds : what it is asked for.
     gives_schema : whether the run gives the columns and states.
     samples : whether it samples a network, which gives them, too.
+    variables : "union" where the run may agree on columns that a site lacks.
     """
 
     learner: LearnerSettings
@@ -43,6 +47,7 @@ class SiteRun:
     rounds: RoundSettings
     gives_schema: bool
     samples: bool
+    variables: str
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,11 @@ class ServerRun(SiteRun):
     settings: Mapping[str, RunConfigValue]
 
     @property
+    def reply_seconds(self) -> float:
+        """How long the server waits for the replies to one request."""
+        return self.federation.reply_seconds or DAY
+
+    @property
     def parameter_ess(self) -> float:
         """Equivalent sample size of the consensus' tables: its own setting, or the score's."""
         own = self.rounds.parameter_ess
@@ -82,6 +92,7 @@ def site_run(experiment: Experiment) -> SiteRun:
         rounds=experiment.rounds,
         gives_schema=experiment.data.schema is not None,
         samples=experiment.data.network is not None,
+        variables=experiment.consensus.variables,
     )
 
 

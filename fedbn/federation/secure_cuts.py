@@ -20,7 +20,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +27,13 @@ from numpy.typing import NDArray
 from fedbn.arrays import Ints
 from fedbn.data.quantiles import BITS, MOST, ROUNDS, Histogram, Question
 from fedbn.errors import DataError, MessageError, PolicyError
+from fedbn.secure import requests
 from fedbn.secure.session import CUT_POINTS, Member, Terms
+from fedbn.wire.texts import TextFormat
 from fedbn.wording import count_of
 
 __all__ = [
+    "ASKED",
     "NOTHING_ASKED",
     "AskedCuts",
     "BucketRequest",
@@ -77,22 +79,14 @@ CutSumRequest = SizeRequest | BucketRequest
 class AskedCuts:
     """What a site was asked so far: the last request, its number, and what a site may count."""
 
-    last: bytes = b""
+    last: str = ""
     number: int = 0
     most: Mapping[str, int] = field(default_factory=dict)
 
-    def to_text(self) -> str:
-        """For the site's own memory between two rounds."""
-        return json.dumps([self.last.decode("ascii"), self.number, dict(self.most)])
-
-    @classmethod
-    def from_text(cls, text: str) -> AskedCuts:
-        """The inverse of `to_text`."""
-        last, number, most = json.loads(text)
-        return cls(last.encode("ascii"), number, most)
-
 
 NOTHING_ASKED = AskedCuts()
+ASKED = TextFormat("what a site was asked", 1, AskedCuts)
+"""For the site's own memory between two rounds."""
 
 
 def cut_terms(run: str, columns: Sequence[str], members: Sequence[Member]) -> Terms:
@@ -105,44 +99,17 @@ def _hash_of(columns: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(sorted(columns)).encode("ascii")).hexdigest()
 
 
+_KINDS: Mapping[str, type] = {"sizes": SizeRequest, "buckets": BucketRequest}
+
+
 def to_bytes(request: CutSumRequest, session: bytes, number: int) -> bytes:
     """The canonical bytes of request `number` (from 1) of a session (its 32-byte id)."""
-    content: dict[str, Any] = {"session": session.hex(), "number": number}
-    if isinstance(request, SizeRequest):
-        content["columns"] = request.columns
-    else:
-        content |= {
-            "round": request.question.round,
-            "prefixes": {name: list(found) for name, found in request.question.prefixes.items()},
-            "most": dict(request.most),
-        }
-    return json.dumps(content, separators=(",", ":"), sort_keys=True).encode("ascii")
+    return requests.to_bytes(request, session, number, _KINDS)
 
 
 def from_bytes(data: bytes) -> tuple[CutSumRequest, bytes, int]:
-    """The inverse of `to_bytes`: (request, session, number).
-
-    Raises
-    ------
-    MessageError : the bytes are not the canonical form of a request.
-    """
-    request: CutSumRequest
-    try:
-        content = json.loads(data.decode("ascii"))
-        session, number = bytes.fromhex(content["session"]), content["number"]
-        if "columns" in content:
-            request = SizeRequest(tuple(map(str, content["columns"])))
-        else:
-            prefixes = {n: tuple(map(int, found)) for n, found in content["prefixes"].items()}
-            most = {name: int(rows) for name, rows in content["most"].items()}
-            request = BucketRequest(Question(int(content["round"]), prefixes), most)
-        whole = type(number) is int and len(session) == 32
-        whole = whole and to_bytes(request, session, number) == data
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, DataError) as error:
-        raise MessageError(f"a request for a sum must be well formed: {error!r}") from None
-    if not whole:
-        raise MessageError("a request for a sum must be in its canonical form")
-    return request, session, number
+    """The inverse of `to_bytes`: (request, session, number); raises MessageError."""
+    return requests.from_bytes(data, _KINDS)
 
 
 def cut_words(data: bytes) -> str:
@@ -163,7 +130,7 @@ def allow(data: bytes, before: AskedCuts, terms: Terms) -> tuple[CutSumRequest, 
     try:
         request, session, number = from_bytes(data)
         _require(session == terms.session, "the request is of another run")
-        if data == before.last:
+        if data.decode("ascii") == before.last:
             return request, before
         _require(number == before.number + 1, f"request {number} after request {before.number}")
         if isinstance(request, SizeRequest):
@@ -178,7 +145,7 @@ def allow(data: bytes, before: AskedCuts, terms: Terms) -> tuple[CutSumRequest, 
         _require(_hash_of(named) == terms.schema, "other columns were agreed on")
     except MessageError as error:
         raise PolicyError("query", str(error)) from None
-    return request, replace(before, last=data, number=number, most=most)
+    return request, replace(before, last=data.decode("ascii"), number=number, most=most)
 
 
 def _require(holds: bool, otherwise: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from fedbn.data.table_settings import TableSettings
 from fedbn.errors import ConfigError
 from fedbn.federation.reply_limits import Limits
+from fedbn.fusion.inputs import VARIABLES
 from fedbn.graphs.knowledge import Knowledge, is_text, read_knowledge
 from fedbn.groups.requested import requested_groups
 from fedbn.learners.settings import LearnerSettings
@@ -48,6 +49,8 @@ __all__ = [
 ENGINES = ("flower", "in-process")
 ROBUST = ("best", "mean", "clip", "median")
 AGGREGATIONS = ("open", "secure-sums", "moral-votes")
+OVER_UNION = ("mcbnc", "union", "vote", "median")
+"""Fusions of structures over different variables."""
 
 
 @dataclass(frozen=True)
@@ -71,27 +74,51 @@ class DataSettings(Settings):
     clients: int = setting(10, "Number of clients, with --network or --table.", at_least(1))
     partition: str = setting(
         "iid",
-        "How rows are divided: iid, dirichlet (over the partition column), dirichlet-latent (over "
-        "latent clusters) or column (one client per value).",
+        "How rows are divided among clients: iid; dirichlet (unevenly over the values of the "
+        "partition column); dirichlet-latent (unevenly over latent clusters); column (one client "
+        "per value).",
         one_of("iid", "dirichlet", "dirichlet-latent", "column"),
     )
-    partition_column: str | None = setting(None, "Column of --partition dirichlet or column.")
+    partition_column: str | None = setting(
+        None, "The column for --partition dirichlet and --partition column."
+    )
     alpha: float = setting(
-        0.5, "Dirichlet concentration of the partition. Small: sites differ much.", positive
+        0.5,
+        "Dirichlet concentration of the partition. The smaller it is, the more sites differ.",
+        positive,
     )
     sizes: str = setting("equal", "Table sizes: equal or skewed.", one_of("equal", "skewed"))
     site_parameters: float | None = setting(
         None,
-        "Every site samples the network with tables of its own: each row of probabilities is drawn "
-        "from a Dirichlet distribution around the network's, with this concentration. Small: sites "
-        "differ much.",
+        "Give every site probability tables of its own: each row is drawn from a Dirichlet "
+        "distribution around the network's, with this concentration. The smaller it is, the more "
+        "sites differ.",
         positive_and_finite,
         shown="the same tables",
     )
-    schema: str | None = setting(
-        None, "The agreed columns and states; a table with any other is refused."
+    missing_variables: float = setting(
+        0.0,
+        "Every client lacks this share of the variables, drawn at random; each stays somewhere. "
+        "With --variables union.",
+        between(0, 1),
     )
-    test_rows: int = setting(0, "Held-out rows to score clients and consensus on.", at_least(0))
+    missing_blocks: int | None = setting(
+        None,
+        "Variables are dealt out to so many panels, and --missing-variables is the share of whole "
+        "panels that a client lacks.",
+        at_least(2),
+    )
+    missing_hubs: bool = setting(
+        False,
+        "The more neighbours a variable has in the sampled network, the likelier it is to be among "
+        "the missing ones.",
+    )
+    schema: str | None = setting(
+        None, "File with the agreed columns and states. A table with any others is refused."
+    )
+    test_rows: int = setting(
+        0, "Number of held-out rows on which clients and consensus are scored.", at_least(0)
+    )
     network_dir: str | None = setting(
         None, "Folder with more networks, NAME.bif[.gz] or NAME.json[.gz]."
     )
@@ -112,6 +139,24 @@ class DataSettings(Settings):
             raise ConfigError(
                 "site-parameters needs a network to sample tables from, and partition iid"
             )
+        self._require_missing()
+
+    def _require_missing(self) -> None:
+        """Raise ConfigError where variables are to be missing that cannot be."""
+        share, more = self.missing_variables, self.missing_blocks is not None or self.missing_hubs
+        if share == 0 and more:
+            raise ConfigError(
+                "missing-blocks and missing-hubs say which variables are missing: give the share, "
+                "missing-variables"
+            )
+        if share == 1:
+            raise ConfigError("missing-variables must be below 1: every client needs a variable")
+        if share and not (self.network or self.table):
+            raise ConfigError("missing-variables is for --network and --table, which are divided")
+        if self.missing_hubs and self.network is None:
+            raise ConfigError("missing-hubs needs a network: neighbours in it say what a hub is")
+        if self.missing_hubs and self.missing_blocks is not None:
+            raise ConfigError("variables are lost in blocks, or hubs are: not both")
 
     def sources(self) -> Mapping[str, object]:
         """Key -> value of the settings that name the data."""
@@ -143,31 +188,33 @@ class ConsensusSettings(Settings):
 
     reading: str = setting(
         "best",
-        "Which structure of the path at θ: search, refusion, or the better one (best).",
+        "How a state of the path becomes a structure: search, refusion, or the better of both "
+        "(best).",
         one_of("best", "search", "refusion"),
     )
     fusion: str = setting(
         "mcbnc",
-        "How structures become one: mcbnc; or, to compare with, union, intersection, vote, median, "
-        "genetic-union, genetic-inputs, which have no path and no θ; or a registered fusion.",
+        "How structures are fused: mcbnc; for comparison union, intersection, vote, median, "
+        "genetic-union, genetic-inputs (they have no path and no θ); or a registered fusion.",
     )
     own: tuple[str, ...] = setting(
         (),
-        "Settings of a registered fusion's own, KEY=VALUE each; --NAME-KEY says one, too.",
+        "Settings of a registered fusion, KEY=VALUE each; --NAME-KEY sets one as well.",
         key="fusion-settings",
         shown="none",
     )
     robust: str = setting(
         "best",
-        "How the clients' cuts become one number: mean (as in the paper), clip (each counts as at "
-        "most 1), median, or the better result of mean and clip (best).",
+        "How the clients' cuts are pooled: mean (as in the paper), clip (each cut counts at most "
+        "1), median, or the better result of mean and clip (best).",
         one_of(*ROBUST),
     )
     choose: str = setting(
         "smhd",
         "What chooses: smhd (structures alone); counts (exact counts of some families, summed over "
-        "the sites, whose policies must allow it; columns must be categories); climb (further "
-        "rounds of counts).",
+        "the sites, whose policies must allow it; of tables with numbers one request for sums of "
+        "products about each site's own means); climb (further rounds of counts; with numbers no "
+        "further request).",
         one_of("smhd", "counts", "climb"),
     )
     groups: str = setting(
@@ -178,83 +225,110 @@ class ConsensusSettings(Settings):
     groups_file: str | None = setting(
         None,
         "The groups, where they are known: a CSV file with the columns site and group, which the "
-        "server reads. Every site of the run must be in it.",
+        "server reads. Every site of the run must be in it. Under secure sums each group is a "
+        "cohort of its own: no sum is over two groups, and a site's min-cohort counts its group.",
     )
-    count_rounds: int = setting(10, "Most further requests of --choose climb.", at_least(0))
+    count_rounds: int = setting(
+        10, "Maximum number of further requests of --choose climb.", at_least(0)
+    )
     site_column: str | None = setting(
         None,
-        "A column that is constant within every site and differs between sites: its edges are "
-        "candidates where counts choose, and it alone explains how sites differ.",
+        "A column that is constant within every site and differs between sites. Where counts "
+        "choose, its edges become candidates, and it alone explains how sites differ.",
     )
-    k_max: int = setting(10, "Most neighbours that one deletion may redirect.", at_least(0))
+    variables: str = setting(
+        "same",
+        "Which columns sites have. same: every site must have the agreed columns; union: sites may "
+        "have different ones, and a site that lacks a column has no vote on its edges "
+        "(docs/different-variables.md).",
+        one_of(*VARIABLES),
+    )
+    min_sites: int = setting(
+        1,
+        "With variables = union: minimum number of sites that must have each column.",
+        at_least(1),
+    )
+    min_judges: int = setting(
+        1,
+        "With variables = union: minimum number of sites that judge a separation. Where fewer have "
+        "all columns of the separating set, sites that have some of them judge it as well.",
+        at_least(1),
+    )
+    k_max: int = setting(
+        10, "Maximum number of neighbours that one deletion may redirect.", at_least(0)
+    )
     quorum: int = setting(
         1,
-        "A fusion has an arc that so many structures have; above 1 it is no union. For hundreds of "
-        "sites with rare arcs of their own.",
+        "Keep an arc in the fusion only if at least this many structures have it; above 1 the "
+        "fusion is no longer the union. For hundreds of sites with rare arcs of their own.",
         at_least(1),
     )
     max_treewidth: int | None = setting(
         None,
-        "Largest treewidth of the consensus, so that exact inference stays possible: θ is chosen "
+        "Maximum treewidth of the consensus, so that exact inference stays possible. θ is chosen "
         "among the structures within it, which then gain edges that fit.",
         at_least(0),
         shown="no limit",
     )
-    min_replies: int = setting(1, "The run fails with fewer good replies in a round.", at_least(1))
+    min_replies: int = setting(
+        1, "Minimum number of good replies in a round; with fewer the run fails.", at_least(1)
+    )
     min_fraction: float = setting(
-        0.5, "The run fails with a smaller share of good replies in a round.", between(0, 1)
+        0.5,
+        "Minimum share of good replies in a round; with a smaller share the run fails.",
+        between(0, 1),
     )
     max_edges_ratio: float | None = setting(
         3.0,
-        "A reply whose structures join more than so many times the median client's pairs of "
-        "variables is refused (never one of up to two pairs per variable).",
+        "Refuse a reply whose structures join more pairs of variables than this many times the "
+        "median client's (never one with at most two pairs per variable).",
         at_least(1),
     )
     seconds: float | None = setting(
         600.0,
-        "Time budget of the consensus search; then the best state so far or the edge vote.",
+        "Time limit of the consensus search, in seconds. At its end the best state so far, or the "
+        "edge vote, is the result.",
         at_least(0),
         key="consensus-seconds",
     )
     aggregation: str = setting(
         "open",
-        "What reaches the server: structures (open); masked sums over all sites only, many of "
-        "them, with the same consensus (secure-sums); or one masked sum of votes on moral edges "
-        "(moral-votes).",
+        "What the server sees: open (structures); secure-sums (only masked sums over all sites, in "
+        "many rounds, with the same consensus); moral-votes (one masked sum of votes on moral "
+        "edges).",
         one_of(*AGGREGATIONS),
     )
     look_ahead: int = setting(
         8,
-        "Secure sums: choices guessed ahead in one request; fewer rounds, same result.",
+        "Secure sums: number of choices guessed ahead in one request. More guesses mean fewer "
+        "rounds and the same result.",
         between(0, MAX_CHAIN),
     )
     vote_quorum: int = setting(
         1,
-        "Secure sums: a fusion has an arc that so many sites have; above 1 it is no union.",
+        "Secure sums: keep an arc in the fusion only if at least this many sites have it; above 1 "
+        "the fusion is no longer the union.",
         at_least(1),
     )
     sum_retries: int = setting(
-        3, "Secure sums: how often a silent site is asked again; all must answer.", at_least(0)
+        3,
+        "Secure sums: how many times a silent site is asked again. All sites must answer.",
+        at_least(0),
     )
     known: Knowledge | None = None
     """What the consensus keeps; of a run what its setting `knowledge` says."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._require_variables()
         if requested_groups(self.groups) != 1 and self.aggregation != "open":
             raise ConfigError(
                 f"groups is {self.groups}, but groups cannot be found from sums over all sites: "
-                "use aggregation = open"
+                "use aggregation = open, or give them (groups-file)"
             )
         if self.groups != "no" and self.groups_file is not None:
             raise ConfigError(
                 f"groups = {self.groups} finds groups and groups-file gives them: use one of them"
-            )
-        if self.groups_file is not None and self.aggregation != "open":
-            raise ConfigError(
-                f"groups-file is {self.groups_file!r}, but a run under {self.aggregation} is one "
-                "cohort: start a run for the sites of each group, which is then a cohort of its "
-                "own with its own min-cohort"
             )
         if self.aggregation != "open" and self.fusion != "mcbnc":
             raise ConfigError(
@@ -282,6 +356,33 @@ class ConsensusSettings(Settings):
                 "use vote-quorum, which counts sites"
             )
 
+    def _require_variables(self) -> None:
+        """Raise ConfigError for what is not defined where sites have different columns."""
+        if self.variables == "same":
+            for key, number in (("min-sites", self.min_sites), ("min-judges", self.min_judges)):
+                if number > 1:
+                    raise ConfigError(
+                        f"{key} is {number}, but it is for variables = union: with variables = "
+                        "same every site has every column"
+                    )
+            return
+        refused = {
+            f"aggregation = {self.aggregation}": self.aggregation != "open",
+            f"choose = {self.choose}": self.choose != "smhd",
+            f"groups = {self.groups}": self.groups != "no",
+            f"groups-file = {self.groups_file}": self.groups_file is not None,
+            f"fusion = {self.fusion}": self.fusion not in OVER_UNION,
+            f"quorum = {self.quorum}": self.quorum > 1,
+            "knowledge": self.known is not None,
+        }
+        wrong = [words for words, is_so in refused.items() if is_so]
+        if wrong:
+            raise ConfigError(
+                f"variables = union does not go with {wrong[0]} yet: it needs structures in the "
+                f"open, choose = smhd, one of the fusions {', '.join(OVER_UNION)}, no groups, no "
+                "quorum and no knowledge (docs/different-variables.md says why)"
+            )
+
 
 @dataclass(frozen=True)
 class FederationSettings(Settings):
@@ -289,14 +390,19 @@ class FederationSettings(Settings):
 
     on_mismatch: str = setting(
         "stop",
-        "Where clients do not have the agreed columns: stop, or leave-out (go on without them).",
+        "What to do with clients that do not have the agreed columns: stop the run, or leave-out "
+        "(continue without them).",
         one_of("stop", "leave-out"),
     )
     connect_seconds: float = setting(
-        300.0, "How long a deployed run waits until min-replies sites are there.", at_least(0)
+        300.0,
+        "Maximum time that a deployed run waits for min-replies sites to connect, in seconds.",
+        at_least(0),
     )
     reply_seconds: float | None = setting(
-        3600.0, "How long the server waits for the replies of a round; none: a day.", at_least(1)
+        3600.0,
+        "Maximum time that the server waits for the replies of a round, in seconds; none: one day.",
+        at_least(1),
     )
 
 
@@ -305,28 +411,29 @@ class RoundSettings(Settings):
     """What sites are asked for in all rounds; they are told it."""
 
     rounds_limit: int = setting(
-        1, "At most this many rounds; 1 is one-shot.", at_least(1), flags=("--rounds",)
+        1, "Maximum number of rounds; 1 is one-shot.", at_least(1), flags=("--rounds",)
     )
     parameters: str = setting(
         "none",
-        "Parameters of the consensus: federated (from sums of counts, where the sites' policies "
-        "allow it) or none.",
+        "Whether to estimate the consensus' parameters: federated (from sums of counts, where the "
+        "sites' policies allow it) or none.",
         one_of("federated", "none"),
     )
     parameter_ess: float | None = setting(
         None,
-        "Equivalent sample size of the consensus' tables; one row per site, say 10 for ten sites, "
-        "is better below some hundred rows a site.",
+        "Equivalent sample size of the consensus' tables. Where sites have only some hundred rows, "
+        "the number of sites (10 for ten) serves better.",
         finite_at_least(0),
         shown="ess",
     )
     contract: tuple[str, ...] = setting(
         (),
-        "Hashes of the sites' contracts (fedbn site prepare); a site with another refuses.",
+        "Hashes of the sites' contracts (fedbn site prepare). A site with another contract "
+        "refuses.",
         shown="any",
     )
     share_diagnostics: bool = setting(
-        False, "Whether clients also send their label, their row count and their seconds."
+        False, "Let clients also send their label, their number of rows and their seconds."
     )
 
 
@@ -361,7 +468,7 @@ class OutputSettings(Settings):
     checkpoint: str | None = setting(
         None, "File that keeps the server's state after every round.", shown="beside out-dir"
     )
-    resume: bool = setting(False, "Go on after the last round of a run that was interrupted.")
+    resume: bool = setting(False, "Continue an interrupted run after its last complete round.")
 
 
 @dataclass(frozen=True)
@@ -384,9 +491,12 @@ class Experiment(Settings):
     rounds: RoundSettings = field(default_factory=RoundSettings)
     couriers: CourierSettings = field(default_factory=CourierSettings)
     output: OutputSettings = field(default_factory=OutputSettings)
-    seed: int = setting(1, "Seed of everything random.", at_least(0))
+    seed: int = setting(1, "Seed of all randomness.", at_least(0))
     engine: str = setting(
-        "flower", "flower (a real run) or in-process; same result.", one_of(*ENGINES), local=True
+        "flower",
+        "flower (a real Flower run) or in-process; both give the same result.",
+        one_of(*ENGINES),
+        local=True,
     )
     processes: int | None = setting(
         None, "Worker processes of the in-process engine.", at_least(1), shown="1", local=True
@@ -404,9 +514,33 @@ class Experiment(Settings):
             )
         if self.consensus.aggregation != "open":
             self._require_summable()
+        if self.consensus.variables == "union":
+            self._require_union()
+        elif self.data.missing_variables:
+            raise ConfigError(
+                "missing-variables makes clients with different variables: say --variables union"
+            )
         told = self.learner.knowledge
         known = read_knowledge(told) if told is not None and is_text(told) else None
         object.__setattr__(self, "consensus", replace(self.consensus, known=known))
+
+    def _require_union(self) -> None:
+        """Raise ConfigError for what is not defined where sites have different columns."""
+        refused = {
+            "parameters = federated (no site may have all columns of a family)": (
+                self.rounds.parameters != "none"
+            ),
+            "several row weights": len(self.learner.ladder) > 1,
+            "discretise (give cuts)": bool(self.tables.discretise),
+            "knowledge": self.learner.knowledge is not None,
+            "couriers": bool(self.couriers.names),
+        }
+        wrong = [words for words, is_so in refused.items() if is_so]
+        if wrong:
+            raise ConfigError(
+                f"variables = union does not go with {wrong[0]} yet "
+                "(docs/different-variables.md says why)"
+            )
 
     def _require_summable(self) -> None:
         """Raise ConfigError for what would leave sites unmasked, or be no sum over all of them."""

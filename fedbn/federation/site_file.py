@@ -73,99 +73,32 @@ nein = "no"
 
 [factors]                           # own column of numbers = what they are multiplied by: its unit
 Kreatinin = 0.0113097               # from µmol/L to the agreed mg/dL
+
+A list of one value may be written as this value.
 """
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from inspect import isfunction
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from fedbn.bounded_file import MAX_SETTINGS, read_bounded
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.preparation import Preparation
 from fedbn.data.schema import Schema
+from fedbn.data.table_format import TableFormat
 from fedbn.data.tables import read_schema
 from fedbn.errors import ConfigError, SchemaError, did_you_mean
-from fedbn.federation.offers import Offers, offers_from
+from fedbn.federation.offers import Offers
 from fedbn.federation.policy import SitePolicy
+from fedbn.setting import sha256
 
 __all__ = ["CourierKeys", "SiteFile", "is_site_file", "read_site_file"]
-
-_KEYS: Mapping[str, type | tuple[type, ...]] = {
-    "name": str,
-    "disclosures": str,
-    "keep-messages": bool,
-    "ledger": str,
-    "cohorts": str,
-    "prepared": str,
-    "identity-key": str,
-    "bundles": list,
-    "schema": (str, dict),
-    "leave-out": list,
-    "table": str,
-    "missing": list,
-    "missing-cells": str,
-    "separator": str,
-    "decimal": str,
-    "encoding": str,
-    "header": str,
-    "skip-lines": int,
-    "sheet": str,
-    "policy": dict,
-    "offers": dict,
-    "peers": dict,
-    "courier": dict,
-    "states": dict,
-    "factors": dict,
-}
-_FORM = ("separator", "decimal", "encoding", "header", "skip-lines", "sheet")
-_POLICY = {
-    "min-rows": int,
-    "variables": list,
-    "max-in-degree": int,
-    "max-dags": int,
-    "structures": str,
-    "diagnostics": bool,
-    "counts": bool,
-    "counts-min-rows": int,
-    "counts-max-parents": int,
-    "min-cell": int,
-    "disclosure": str,
-    "histograms": bool,
-    "weights": str,
-    "max-epsilon": float,
-    "delta": float,
-    "weak-privacy": bool,
-    "secure-sums": bool,
-    "min-cohort": int,
-    "max-states": int,
-    "min-state-rows": int,
-    "allow-states": list,
-    "kind": str,
-    "max-messages": int,
-    "max-messages-a-day": int,
-    "max-sums": int,
-    "schema-hash": str,
-}
-_OFFERS: Mapping[str, type | tuple[type, ...]] = {
-    "learner": (str, list),
-    "score": (str, list),
-    "ess": (float, list),
-    "row-weight": (float, list),
-    "missing": (str, list),
-    "max-parents": int,
-    "learner-seconds": float,
-    "memory-mb": float,
-    "knowledge": str,
-    "run-knowledge": bool,
-}
-
-
-_COURIER = {"key": str, "authority": str, "server": str}
 
 
 @dataclass(frozen=True)
@@ -185,29 +118,20 @@ class CourierKeys:
 
 @dataclass(frozen=True)
 class SiteFile:
-    """What a site decided.
+    """What a site decided: the keys of its file, as the module's docstring explains them.
 
     Attributes
     ----------
-    name : how the server may call the site; None: by a number.
-    policy : what may leave.
-    mapping : own names to agreed ones.
-    table : path of the table, for trying things out; a node's own configuration names another.
+    name : None: the server calls the site by a number.
+    mapping : `columns`, `states` and `leave-out` of the file.
     columns : own columns to read; empty for what the run says.
     missing : what stands for a missing cell here, besides what the run says.
-    missing_cells : in place of what the run says; None for that.
-    factors : own column -> what its numbers are multiplied by, to be in the agreed unit.
-    form : key of `TableFormat` -> value, in place of what the run says.
-    disclosures, ledger, cohorts, prepared : paths of the log, of the ledger, of the file that says
-        with whom the site has summed, and of the prepared table; None for the default.
-    identity_key : path of the key with which the site signs its keys of secure sums.
-    bundles : SHA-256 (hex) of the bundles that `fedbn executor` answers; empty for any that has the
-        installed client app.
-    peers : name -> identity of every other site with which it sums; None: any.
-    offers : what a run may choose.
-    keep_messages : whether a copy of every message is kept beside the log.
-    schema : the agreed columns and states; None for those that its table is found to have.
-    courier : for messages as files; None where it answers none.
+    missing_cells, form : in place of what the run says; None, or a key that is not there, for that.
+    disclosures, ledger, cohorts, prepared : None for a file beside the table.
+    bundles : empty for any that has the installed client app.
+    peers : None: any.
+    schema : None for the columns and states that the table is found to have.
+    courier : None where it answers no messages as files.
     """
 
     name: str | None = None
@@ -273,89 +197,118 @@ def read_site_file(path: str | Path) -> SiteFile:
 
 
 def _site(content: Mapping[str, Any], folder: Path) -> SiteFile:
-    columns = content.get("columns", {})
-    _require_types({key: value for key, value in content.items() if key != "columns"}, _KEYS)
-    policy = _policy(content.get("policy", {}))
-    offers = content.get("offers", {})
-    _require_types(offers, _OFFERS)
-    paths = {
-        key.replace("-", "_"): folder / content[key]
-        for key in ("disclosures", "ledger", "cohorts", "prepared", "identity-key", "table")
-        if key in content
-    }
-    if ("peers" in content or "identity-key" in content) and "name" not in content:
+    found = _values(content, _KEYS, folder)
+    if ("peers" in found or "identity_key" in found) and "name" not in found:
         raise ConfigError("a site with peers or an identity-key must have a name")
-    if content.get("peers"):
-        _require_keys(content["peers"].values())
+    for digest in found.get("bundles", ()):
+        sha256("bundles", digest)
+    if peers := found.get("peers"):
+        _require_keys(peers.values())
+    columns, schema = found.pop("columns", {}), found.pop("schema", None)
+    mapping = SiteMapping(
+        columns={} if isinstance(columns, tuple) else columns,
+        states=found.pop("states", {}),
+        leave_out=found.pop("leave_out", ()),
+    )
     site = SiteFile(
-        name=content.get("name"),
-        policy=policy,
-        offers=offers_from(offers, folder),
-        keep_messages=content.get("keep-messages", False),
-        schema=_schema(content["schema"], folder) if "schema" in content else None,
-        mapping=_mapping(content),
-        peers=_translation("peers", content["peers"]) if "peers" in content else None,
-        columns=_texts("columns", columns) if isinstance(columns, list) else (),
-        bundles=_digests(content.get("bundles", [])),
-        missing=_texts("missing", content.get("missing", [])),
-        missing_cells=content.get("missing-cells"),
-        factors=_factors(content.get("factors", {})),
-        form={key.replace("-", "_"): content[key] for key in _FORM if key in content},
-        courier=_courier(content["courier"], folder) if "courier" in content else None,
-        **paths,
+        mapping=mapping,
+        columns=columns if isinstance(columns, tuple) else (),
+        schema=read_schema(schema) if isinstance(schema, Path) else schema,
+        form={key: found.pop(key) for key in _FORM if key in found},
+        **found,
     )
     site.prepare(Preparation())
     return site
 
 
-def _courier(content: Mapping[str, Any], folder: Path) -> CourierKeys:
-    _require_types(content, _COURIER)
-    if lacking := [key for key in _COURIER if key not in content]:
-        raise ConfigError(f"[courier] must have key, authority and server; it lacks {lacking[0]!r}")
-    key, authority = (folder / content[name] for name in ("key", "authority"))
-    return CourierKeys(key, authority, content["server"])
+def _columns(columns: Any, folder: Path) -> tuple[str, ...] | Mapping[str, str]:
+    """Own columns to read, or what they are called."""
+    kind: Any = tuple[str, ...] if isinstance(columns, list) else Mapping[str, str]
+    found: tuple[str, ...] | Mapping[str, str] = _value("columns", columns, kind, folder)
+    return found
 
 
-def _schema(said: str | Mapping[str, Any], folder: Path) -> Schema:
-    """The columns of the file's own table, or of another file."""
-    if isinstance(said, str):
-        return read_schema(folder / said)
-    return Schema.from_dict(said)
+def _schema(schema: Any, folder: Path) -> Path | Schema:
+    """A file, or the columns of the file's own table."""
+    if isinstance(schema, dict):
+        return Schema.from_dict(schema)
+    file: Path = _value("schema", schema, Path, folder)
+    return file
 
 
-def _policy(content: Mapping[str, Any]) -> SitePolicy:
-    _require_types(content, _POLICY)
-    limits = {key.replace("-", "_"): value for key, value in content.items()}
-    for key in ("variables", "allow_states"):
-        if key in limits:
-            limits[key] = _texts(key.replace("_", "-"), limits[key])
-    return SitePolicy(**limits)
+def _kinds(group: Any) -> dict[str, Any]:
+    """Key -> type of the fields of a dataclass; of one that may be None that of its values."""
+    hints = {each.name: get_type_hints(group)[each.name] for each in fields(group)}
+    return {
+        name.replace("_", "-"): get_args(hint)[0] if isinstance(hint, UnionType) else hint
+        for name, hint in hints.items()
+    }
 
 
-def _mapping(content: Mapping[str, Any]) -> SiteMapping:
-    columns = content.get("columns", {})
-    return SiteMapping(
-        columns={} if isinstance(columns, list) else _translation("columns", columns),
-        states={
-            name: _translation(f"states.{name}", states)
-            for name, states in content.get("states", {}).items()
-        },
-        leave_out=_texts("leave-out", content.get("leave-out", [])),
-    )
+_FORM = tuple(each.name for each in fields(TableFormat))
+_KEYS = {
+    **_kinds(SiteFile),
+    **_kinds(TableFormat),
+    "columns": _columns,
+    "schema": _schema,
+    "states": Mapping[str, Mapping[str, str]],
+    "leave-out": tuple[str, ...],
+}
+del _KEYS["form"], _KEYS["mapping"]
 
 
-def _require_types(
-    content: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]]
-) -> None:
-    for key, value in content.items():
-        if key not in types:
-            raise ConfigError(f"unknown key {key!r}{_hint(key, types)}")
-        found = types[key]
-        wanted = found if isinstance(found, tuple) else (found,)
-        fits = type(value) in wanted or (float in wanted and type(value) is int)
-        if not fits or value == "":
-            words = " or ".join(_WORDS[each] for each in wanted)
-            raise ConfigError(f"{key!r} must be {words}, not {value!r}")
+def _values(content: Mapping[str, Any], kinds: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Field -> value of a table of the file, whose keys have these types."""
+    for key in content:
+        if key not in kinds:
+            raise ConfigError(f"unknown key {key!r}{_hint(key, kinds)}")
+    return {
+        key.replace("-", "_"): _value(key, value, kinds[key], folder)
+        for key, value in content.items()
+    }
+
+
+def _value(key: str, value: Any, kind: Any, folder: Path) -> Any:
+    """A value of a type; one value may stand for a list, and paths are relative to `folder`."""
+    if isfunction(kind):
+        return kind(value, folder)
+    if is_dataclass(kind):
+        return _group(key, _single(key, value, dict), kind, folder)
+    if kind is Path:
+        return folder / _single(key, value, str)
+    of = get_args(kind)
+    if get_origin(kind) is tuple:
+        listed = value if isinstance(value, list) else [_single(key, value, of[0])]
+        if not all(_is(of[0], each) for each in listed):
+            raise ConfigError(f"{key!r} must be a list of {_LISTED[of[0]]}, not {value!r}")
+        return tuple(listed)
+    if kind == Mapping[str, str]:
+        if not isinstance(value, dict) or not all(isinstance(v, str) and v for v in value.values()):
+            raise ConfigError(f'[{key}] must have lines of the form own = "agreed"')
+        return value
+    if of:
+        table = _single(key, value, dict)
+        return {name: _value(f"{key}.{name}", each, of[1], folder) for name, each in table.items()}
+    return _single(key, value, kind)
+
+
+def _group(key: str, content: Mapping[str, Any], group: Any, folder: Path) -> Any:
+    """A table of the file, [key], as a value."""
+    found = _values(content, _kinds(group), folder)
+    needed = [each.name for each in fields(group) if each.default is MISSING]
+    if lacking := [name for name in needed if name not in found]:
+        raise ConfigError(f"[{key}] must have {', '.join(needed)}; it lacks {lacking[0]!r}")
+    return group(**found)
+
+
+def _is(kind: type, value: Any) -> bool:
+    return type(value) is kind or (kind is float and type(value) is int)
+
+
+def _single(key: str, value: Any, kind: type) -> Any:
+    if not _is(kind, value) or value == "":
+        raise ConfigError(f"{key!r} must be {_WORDS[kind]}, not {value!r}")
+    return value
 
 
 _WORDS: Mapping[type, str] = {
@@ -363,43 +316,17 @@ _WORDS: Mapping[type, str] = {
     int: "a whole number",
     float: "a number",
     bool: "true or false",
-    list: "a list",
     dict: "a table",
 }
+_LISTED = {str: "texts", float: "numbers"}
 
 
 def _hint(key: str, known: Iterable[str]) -> str:
-    if key in _POLICY:
+    if key in _kinds(SitePolicy):
         return "; it belongs under [policy]"
     if key in _KEYS:
         return "; it belongs above all [sections]"
     return did_you_mean(key, known)
-
-
-def _texts(key: str, values: list[Any]) -> tuple[str, ...]:
-    if not all(isinstance(value, str) for value in values):
-        raise ConfigError(f"{key!r} must be a list of texts, not {values!r}")
-    return tuple(values)
-
-
-def _digests(values: list[Any]) -> tuple[str, ...]:
-    for value in _texts("bundles", values):
-        if re.fullmatch("[0-9a-f]{64}", value) is None:
-            raise ConfigError(f"'bundles' must be SHA-256 in 64 hexadecimal digits, not {value!r}")
-    return tuple(values)
-
-
-def _factors(table: Mapping[str, Any]) -> Mapping[str, float]:
-    for name, factor in table.items():
-        if type(factor) not in (int, float):
-            raise ConfigError(f"[factors]: {name!r} must be a number, not {factor!r}")
-    return {name: float(factor) for name, factor in table.items()}
-
-
-def _translation(key: str, table: Any) -> Mapping[str, str]:
-    if not isinstance(table, dict) or not all(isinstance(v, str) and v for v in table.values()):
-        raise ConfigError(f'[{key}] must have lines of the form own = "agreed"')
-    return table
 
 
 def _require_keys(peers: Iterable[str]) -> None:

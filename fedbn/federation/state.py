@@ -20,7 +20,8 @@ class ClientReply:
     Attributes
     ----------
     client : its name at the server.
-    dags, weights : its structures over the agreed names and a positive weight for each.
+    dags, weights : its structures over the agreed names that it has, all of them unless sites have
+        different ones, and a positive weight for each.
     row_weights : the row-weight class of each; empty for 1 each.
     status : a word of `fedbn.federation.message.STATUSES`.
     rows, seconds : rows of its table and CPU seconds of its search, where it shares them.

@@ -11,7 +11,7 @@ which of them each observes. Equal edges over different names are different inpu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.arrays import Bits, Bools
+from fedbn.arrays import Bits, Bools, Ints
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.weights import Weight, checked_weights, common_scale
 from fedbn.graphs.dag import DAG, positions
@@ -46,6 +46,8 @@ class MergedInputs:
     unit : the given weight for which the integer 1 stands.
     members : for each distinct input, the positions of the given DAGs that are equal to it.
     observed : bool [r, n], read-only: which variables a distinct input is about; None: all of them.
+    site_counts : int64 [r], where there is `observed`: of the inputs about one set of variables the
+        first has the number of sites that they come from, the others 0.
     """
 
     names: tuple[str, ...]
@@ -54,6 +56,7 @@ class MergedInputs:
     unit: Fraction
     members: tuple[tuple[int, ...], ...]
     observed: Bools | None = None
+    site_counts: Ints | None = None
 
     @property
     def total(self) -> int:
@@ -131,6 +134,7 @@ def merge_inputs(
     dags: Sequence[DAG],
     weights: Sequence[Weight] | None = None,
     variables: Variables = "same",
+    sites: Sequence[Hashable] | None = None,
 ) -> MergedInputs:
     """Put the variables in name order and merge equal DAGs, summing their weights.
 
@@ -139,6 +143,7 @@ def merge_inputs(
     dags : at least one DAG, names in any order.
     weights : one positive int or Fraction per DAG; 1 each by default.
     variables : "same": all DAGs must be over the same names; "union": each may be over its own.
+    sites : for each DAG the site that it comes from; each is a site of its own by default.
 
     Raises
     ------
@@ -151,7 +156,7 @@ def merge_inputs(
         raise ConfigError(f"variables must be one of {', '.join(VARIABLES)}, got {variables!r}")
     given = checked_weights(weights, len(dags))
     if variables == "union" and len({frozenset(dag.names) for dag in dags}) > 1:
-        return _merge_over_union(dags, given)
+        return _merge_over_union(dags, given, range(len(dags)) if sites is None else sites)
     names = tuple(sorted(dags[0].names))
     groups: dict[bytes, list[int]] = {}
     matrices: dict[bytes, NDArray[np.bool_]] = {}
@@ -168,7 +173,9 @@ def merge_inputs(
     return _merge(names, [matrices[key] for key in keys], [groups[key] for key in keys], given)
 
 
-def _merge_over_union(dags: Sequence[DAG], given: Sequence[Fraction]) -> MergedInputs:
+def _merge_over_union(
+    dags: Sequence[DAG], given: Sequence[Fraction], sites: Sequence[Hashable]
+) -> MergedInputs:
     """Inputs over all names: DAGs are equal that have the same edges and the same names."""
     names = tuple(sorted(set().union(*(dag.names for dag in dags))))
     place = {name: v for v, name in enumerate(names)}
@@ -188,7 +195,22 @@ def _merge_over_union(dags: Sequence[DAG], given: Sequence[Fraction]) -> MergedI
     merged = _merge(names, matrices, [groups[key] for key in keys], given)
     shown = np.stack([made[key][1] for key in keys])
     shown.flags.writeable = False
-    return replace(merged, observed=shown)
+    counts = _count_sites([key[1] for key in keys], [groups[key] for key in keys], sites)
+    return replace(merged, observed=shown, site_counts=counts)
+
+
+def _count_sites(
+    seen: Sequence[bytes], members: Sequence[Sequence[int]], sites: Sequence[Hashable]
+) -> Ints:
+    """`MergedInputs.site_counts`; seen: for each distinct input the set of its variables."""
+    found: dict[bytes, set[Hashable]] = {}
+    for each, own in zip(seen, members, strict=True):
+        found.setdefault(each, set()).update(sites[i] for i in own)
+    counts = np.zeros(len(seen), dtype=np.int64)
+    for each, of in found.items():
+        counts[seen.index(each)] = len(of)
+    counts.flags.writeable = False
+    return counts
 
 
 def _merge(

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fedbn.graphs.dag import DAG, positions
+import numpy as np
 
-__all__ = ["minimal_imap"]
+from fedbn.errors import StructureError
+from fedbn.graphs.dag import DAG, positions
+from fedbn.graphs.moral import moral_ancestral_graph
+
+__all__ = ["marginal_imap", "minimal_imap"]
 
 
 def minimal_imap(dag: DAG, order: Sequence[str]) -> DAG:
@@ -43,3 +47,51 @@ def minimal_imap(dag: DAG, order: Sequence[str]) -> DAG:
     places = positions(dag.names, order)
     (parents,) = minimal_imaps(pack(dag.adjacency.T)[None], places.astype("int64"))
     return DAG(dag.names, unpack(parents, dag.n).T)
+
+
+def marginal_imap(dag: DAG, names: Sequence[str]) -> DAG:
+    """The minimal directed I-map of `dag` over some of its variables, under its own order.
+
+    Its independences hold in `dag`; cutting the other variables out of the graph would claim more.
+
+    Parameters
+    ----------
+    dag : any DAG.
+    names : some of its names, in any order.
+
+    Returns
+    -------
+    A DAG over `names`, listed as they are.
+
+    Raises
+    ------
+    StructureError : a name is not one of the DAG's.
+
+    Examples
+    --------
+    >>> marginal_imap(DAG.from_edges("abc", ["ab", "bc"]), "ac").edges
+    (('a', 'c'),)
+    """
+    if tuple(names) == dag.names:
+        return dag
+    place = {name: v for v, name in enumerate(dag.names)}
+    if unknown := sorted(set(names) - set(place)):
+        raise StructureError(f"{unknown[0]!r} must be one of the variables {dag.names}")
+    own = {place[name]: k for k, name in enumerate(names)}
+    matrix = np.zeros((len(own), len(own)), dtype=np.bool_)
+    before: list[int] = []
+    for v in dag.topological_order():
+        if v not in own:
+            continue
+        moral = moral_ancestral_graph(dag, [*before, v])
+        inner = np.ones(dag.n, dtype=np.bool_)
+        inner[before] = False
+        reached, stack = np.zeros(dag.n, dtype=np.bool_), [v]
+        while stack:
+            fresh = moral[stack.pop()] & ~reached
+            reached |= fresh
+            stack.extend(int(u) for u in np.flatnonzero(fresh & inner))
+        for u in before:
+            matrix[own[u], own[v]] = reached[u]
+        before.append(v)
+    return DAG(tuple(names), matrix)

@@ -129,6 +129,34 @@ class DAG:
         position = positions(self.names, names)
         return DAG(tuple(names), self.adjacency[np.ix_(position, position)])
 
+    def extend(self, names: Sequence[str]) -> DAG:
+        """The same graph over `names`, which hold its own; variables that it lacks are isolated.
+
+        >>> DAG.from_edges("ac", ["ac"]).extend("abc").edges
+        (('a', 'c'),)
+        """
+        if tuple(names) == self.names:
+            return self
+        place = {name: v for v, name in enumerate(names)}
+        if unknown := sorted(set(self.names) - set(place)):
+            raise StructureError(f"{unknown[0]!r} must be one of the variables {tuple(names)}")
+        own = [place[name] for name in self.names]
+        matrix = np.zeros((len(place), len(place)), dtype=np.bool_)
+        matrix[np.ix_(own, own)] = self.adjacency
+        return DAG(tuple(names), matrix)
+
+    def restrict(self, names: Sequence[str]) -> DAG:
+        """The edges among `names`, some of its own; paths over others are not heeded.
+
+        >>> DAG.from_edges("abc", ["ab", "bc"]).restrict("bc").edges
+        (('b', 'c'),)
+        """
+        place = {name: v for v, name in enumerate(self.names)}
+        if unknown := sorted(set(names) - set(place)):
+            raise StructureError(f"{unknown[0]!r} must be one of the variables {self.names}")
+        own = [place[name] for name in names]
+        return DAG(tuple(names), self.adjacency[np.ix_(own, own)])
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DAG):
             return NotImplemented

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fedbn.graphs.dag import DAG
 
-__all__ = ["ancestral_set", "moral_ancestral_graph", "moral_graph"]
+__all__ = ["ancestral_set", "moral_ancestral_graph", "moral_graph", "moralise"]
 
 
 def moral_graph(dag: DAG) -> NDArray[np.bool_]:
@@ -21,7 +21,7 @@ def moral_graph(dag: DAG) -> NDArray[np.bool_]:
     >>> int(moral_graph(dag).sum()) // 2
     3
     """
-    return _moralise(dag.adjacency)
+    return moralise(dag.adjacency)
 
 
 def ancestral_set(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:
@@ -39,10 +39,11 @@ def ancestral_set(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:
 def moral_ancestral_graph(dag: DAG, nodes: Iterable[int]) -> NDArray[np.bool_]:
     """Moral graph of the subgraph on the ancestral set of `nodes`; other rows are empty."""
     inside = ancestral_set(dag, nodes)
-    return _moralise(dag.adjacency & np.outer(inside, inside))
+    return moralise(dag.adjacency & np.outer(inside, inside))
 
 
-def _moralise(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def moralise(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The moral graph of the DAG with this adjacency, bool [n, n]."""
     counts = adjacency.astype(np.float32)
     married = (counts @ counts.T) > 0
     moral = np.asarray(adjacency | adjacency.T | married, dtype=np.bool_)

@@ -20,11 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Ints
+from fedbn.consensus.votes import Votes
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.groups.profiles import SiteStructures
 
-__all__ = ["Difference", "differences_of", "holm"]
+__all__ = ["Difference", "differences_by_votes", "differences_of", "holm", "votes_of_sums"]
 
 
 @dataclass(frozen=True)
@@ -70,19 +72,38 @@ def differences_of(
     """
     of = np.array(groups)
     marks = np.stack([_marks(_leading(entry)) for entry in structures])
+    votes = [
+        np.stack([(marks[of == group] == mark).sum(axis=0) for mark in range(len(MARKS))])
+        for group in range(len(consensuses))
+    ]
+    return differences_by_votes(consensuses, votes)
+
+
+def differences_by_votes(
+    consensuses: Sequence[DAG], votes: Sequence[Ints]
+) -> tuple[Difference, ...]:
+    """`differences_of` groups of which the votes alone are known.
+
+    votes : of every group, int64 [4, n, n]: how many of its sites have each of `MARKS` on (a, b).
+    """
     own = [_marks(dag) for dag in consensuses]
     found: list[Difference] = []
     for g in range(len(own)):
         for h in range(g + 1, len(own)):
             rows = [
-                _difference(
-                    (g, h), consensuses[g].names, (a, b), (marks[of == g], marks[of == h]), own
-                )
+                _difference((g, h), consensuses[g].names, (a, b), (votes[g], votes[h]), own)
                 for a, b in np.argwhere(np.triu(own[g] != own[h], k=1)).tolist()
             ]
             for kind in ("edge", "direction"):
                 found += _adjust([row for row in rows if row.kind == kind])
     return tuple(found)
+
+
+def votes_of_sums(votes: Votes) -> Ints:
+    """The votes on marks of sites that have one structure each, from their sums."""
+    compelled, open_ = votes.classes
+    joined = compelled + compelled.T + open_
+    return np.stack([votes.total - joined, compelled, compelled.T, open_])
 
 
 def _leading(entry: SiteStructures) -> DAG:
@@ -105,7 +126,7 @@ def _difference(
     pair: tuple[int, int],
     names: tuple[str, ...],
     at: tuple[int, int],
-    marks: tuple[NDArray[np.int8], NDArray[np.int8]],
+    votes: tuple[Ints, Ints],
     own: Sequence[NDArray[np.int8]],
 ) -> Difference:
     """The row of one pair of variables, not yet adjusted."""
@@ -114,9 +135,12 @@ def _difference(
     a, b = at
     mark, other = int(own[pair[0]][a, b]), int(own[pair[1]][a, b])
     edge = not (mark and other)
-    votes = [int(((m[:, a, b] > 0) if edge else (m[:, a, b] == mark)).sum()) for m in marks]
-    sizes = [len(m) for m in marks]
-    table = [[votes[0], sizes[0] - votes[0]], [votes[1], sizes[1] - votes[1]]]
+    told = [group[:, a, b] for group in votes]
+    sizes = [int(each.sum()) for each in told]
+    have = [
+        int(size - each[0] if edge else each[mark]) for size, each in zip(sizes, told, strict=True)
+    ]
+    table = [[have[0], sizes[0] - have[0]], [have[1], sizes[1] - have[1]]]
     p = float(fisher_exact(table).pvalue)
     return Difference(
         group=pair[0] + 1,
@@ -126,9 +150,9 @@ def _difference(
         second=names[b],
         mark=MARKS[mark],
         other_mark=MARKS[other],
-        votes=votes[0],
+        votes=have[0],
         sites=sizes[0],
-        other_votes=votes[1],
+        other_votes=have[1],
         other_sites=sizes[1],
         p=p,
         p_holm=p,

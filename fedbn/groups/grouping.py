@@ -117,6 +117,8 @@ class Grouping:
         if first.redrawn:
             known += ", by several structures of every site"
         verdict = "more than one population" if first.made else "no sign of a second population"
+        if first.significant and not first.made:
+            verdict = "too few: a learner with two optima differs in as many"
         return (
             f"Test of one population ({known}): p = {first.p:.3f} at level {ALPHA:g}, "
             f"the parts differ in {first.pairs:.1f} pairs, {verdict}."

@@ -1,4 +1,8 @@
-"""The tree over the sites: average linkage on SMHD, by scipy."""
+"""The tree over the sites: average linkage, by scipy.
+
+It is made of SMHD; where all sites tell their rows, of what these do not explain
+(`fedbn.groups.beyond_rows`).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.groups.beyond_rows import beyond_rows, turned_apart
 from fedbn.groups.profiles import SiteProfiles, distances_in_blocks
 
 __all__ = ["SiteTree", "tree_of"]
@@ -19,11 +24,12 @@ class SiteTree:
     Attributes
     ----------
     profiles : of the sites.
-    distances : float64 [m (m - 1) / 2], the mean SMHD of every two sites, as scipy condenses it.
-    linkage : float64 [m - 1, 4], scipy's: the two branches that are joined, the mean SMHD between
-        their sites, and how many sites there are then. Branch b below m is site b, m + k is what
-        row k makes. Equal distances are joined as scipy does, in the order of the sites, which is
-        that of their labels.
+    distances : float64 [m (m - 1) / 2], as scipy condenses it: the mean SMHD of every two sites;
+        where all sites told their rows, 1 - cosine of what these do not explain.
+    linkage : float64 [m - 1, 4], scipy's: the two branches that are joined, the mean distance
+        between their sites, and how many sites there are then. Branch b below m is site b, m + k
+        is what row k makes. Equal distances are joined as scipy does, in the order of the sites,
+        which is that of their labels.
     """
 
     profiles: SiteProfiles
@@ -64,7 +70,10 @@ def tree_of(profiles: SiteProfiles) -> SiteTree:
     """The tree of sites with these profiles."""
     from scipy.cluster.hierarchy import average
 
-    distances = distances_in_blocks(profiles.shares)
+    if profiles.rows is not None:
+        distances = turned_apart(beyond_rows(profiles.shares, profiles.covariate))
+    else:
+        distances = distances_in_blocks(profiles.shares)
     few = len(profiles.sites) < 2
     return SiteTree(profiles, distances, np.empty((0, 4)) if few else average(distances))
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedbn.data.cuts import interval_of
 from fedbn.errors import ImpossibleEvidenceError, QueryError, did_you_mean
 from fedbn.graphs.dag import DAG
 from fedbn.inference.elimination import MAX_CELLS, BucketTree, Factor, plan
 from fedbn.networks.network import BayesianNetwork
 from fedbn.wording import list_some
 
-__all__ = ["Answer", "Explanation", "most_probable", "query"]
+__all__ = ["Answer", "Explanation", "interval_meant", "most_probable", "query"]
 
 SHOWN = 10
 """How many variables or states an error lists."""
@@ -66,7 +67,8 @@ def query(
     ----------
     network : with its tables.
     ask : variables; None for all that are not observed.
-    given : observed variable -> state.
+    given : observed variable -> state, or of a column that was cut a number, which stands for its
+        interval.
     max_cells : cells that all tables of the elimination may have together.
 
     Raises
@@ -133,13 +135,26 @@ def observed_codes(network: BayesianNetwork, given: Mapping[str, str]) -> dict[i
     for name, state in given.items():
         node = node_named(network.names, name)
         states = network.schema.states[node]
-        if state not in states:
+        meant = interval_meant(network, name, state) or state
+        if meant not in states:
             raise QueryError(
                 f"variable {name!r} has no state {state!r}; its states are "
-                f"{list_some(states, SHOWN)}{did_you_mean(state, states)}"
+                f"{list_some(states, SHOWN)}{did_you_mean(str(state), states)}"
             )
-        codes[node] = states.index(state)
+        codes[node] = states.index(meant)
     return codes
+
+
+def interval_meant(network: BayesianNetwork, name: str, given: str) -> str | None:
+    """The state that a number stands for: the interval that has it, of a column that was cut; None
+    where the text is a state itself, is no number, or there is no such column."""
+    if name not in network.names:
+        return None
+    states = network.schema.states[network.names.index(name)]
+    try:
+        return None if given in states else interval_of(states, float(given))
+    except ValueError:
+        return None
 
 
 def _eliminate(

@@ -62,77 +62,88 @@ class LearnerSettings(Settings):
 
     learner: str = setting(
         "ges",
-        "One structure: ges, xges0 (scores more, nearly as fast), ils and xges (more still, "
-        "slower), boss, hc, cg-dca, ordering, optimal (with a proof). Several, weighted: "
-        "bootstrap, credible. Private: dp-climb, dp-ges, dp-moments (they need a --schema).",
+        "How a site learns. One structure: ges; xges0 (better scores, nearly as fast); xges and "
+        "ils (better still, slower); boss; hc; cg-dca; ordering; optimal (proven). Several "
+        "weighted structures: bootstrap, credible. Private: dp-climb, dp-ges, dp-moments (they "
+        "need --schema).",
     )
     score: str = setting(
         "bdeu",
-        "bdeu, bic, aic (columns are categories); gaussian-bic, gaussian-aic, bge (numbers); "
-        "mixed-bic, mixed-aic (both kinds: --numbers says which columns are numbers).",
+        "For categories: bdeu, bic, aic. For numbers: gaussian-bic, gaussian-aic, bge. For both "
+        "kinds in one table: mixed-bic, mixed-aic (--numbers names the columns of numbers).",
     )
     ess: float = setting(
         1.0, "Equivalent sample size of BDeu, at most 1e8.", equivalent_sample_size
     )
     row_weight: float | str = setting(
         1.0,
-        "How often every row counts: 2.5 admits weaker edges than 1, which the consensus of many "
-        "sites can tell from chance. ladder: every site learns once per --row-weights.",
+        "Multiply every count by this factor. Above 1, sites propose weaker edges and the "
+        "consensus filters out the spurious ones. ladder: every site learns once with each of "
+        "--row-weights.",
         _row_weight,
     )
     row_weights: str = setting(
-        "1 1.5 2 2.5 3", "The ladder of --row-weight ladder, ascending.", _row_weights
+        "1 1.5 2 2.5 3", "The factors of --row-weight ladder, ascending.", _row_weights
     )
     max_parents: int | None = setting(
-        None, "Most parents of one variable.", at_least(0), shown="no limit"
+        None, "Maximum number of parents per variable.", at_least(0), shown="no limit"
     )
     max_t: int | None = setting(
-        None, "Largest set T of a GES Insert; only to save time.", at_least(0), shown="no limit"
+        None,
+        "Maximum size of the set T of an Insert of GES. A limit only saves time.",
+        at_least(0),
+        shown="no limit",
     )
     candidates: int | None = setting(
         None,
-        "BOSS: neighbours that are considered per variable, those that gain most by themselves; "
-        "for thousands of columns.",
+        "Number of candidate neighbours per variable, those that alone gain most. For tables of "
+        "thousands of columns.",
         at_least(1),
         shown="no limit",
     )
     memory_mb: float = setting(
         512.0,
-        "MB for stored scores and bitmaps, as many for the trees of BOSS; what is full is emptied.",
+        "Memory in MB for stored scores and bitmaps, and as much again for the trees of BOSS. A "
+        "store that is full is emptied.",
         finite_at_least(1),
     )
     knowledge: str | None = setting(
         None,
-        "A .json or .toml file with required and forbidden edges and tiers, which sites and "
-        "consensus keep; a site may add its own.",
+        "A .json or .toml file with required edges, forbidden edges and tiers. Sites and consensus "
+        "keep them; a site may add its own.",
     )
     turning: bool = setting(False, "Add the turning phase of GES.")
     repeat: bool = setting(False, "Repeat the phases of GES until none improves.")
     random_ties: bool = setting(False, "Break ties at random (--seed), not by name.")
     bayes_factor: float = setting(
-        20.0, "Structures within this Bayes factor of the best.", at_least(1), key="bf"
+        20.0, "Include structures within this Bayes factor of the best.", at_least(1), key="bf"
     )
-    max_dags: int = setting(20, "Most DAGs that are sent, the heaviest ones.", at_least(1))
-    replicates: int = setting(100, "Resampled tables of the bootstrap.", at_least(1))
+    max_dags: int = setting(
+        20, "Maximum number of structures that a site sends, the heaviest first.", at_least(1)
+    )
+    replicates: int = setting(100, "Number of resampled tables.", at_least(1))
     epsilon: float = setting(
         1.0,
-        "Private learners: ε per row of one site's table (one row added or removed).",
+        "Privacy loss ε per row of one site's table (one row added or removed).",
         positive_and_finite,
     )
-    delta: float = setting(1e-6, "Private learners: δ of that ε.", probability)
+    delta: float = setting(1e-6, "The δ that goes with --epsilon.", probability)
     dp_edges: float = setting(
-        1.5, "Private learners: most arcs that are drawn, per column.", positive_and_finite
+        1.5,
+        "Maximum number of arcs that a private learner draws, as a multiple of the number of "
+        "columns.",
+        positive_and_finite,
     )
     noise: str = setting(
         "system",
-        "Private learners: noise of the operating system, or of the seed (seeded): then the result "
-        "is for experiments, and not private.",
+        "Where private learners take their noise from: system (the operating system) or seeded "
+        "(--seed; for experiments, the result is not private).",
         one_of("system", "seeded"),
         local=True,
     )
     seconds: float | None = setting(
         None,
-        "Time limit of a search; what was found until then is the result.",
+        "Time limit of a search, in seconds. The best structure found by then is the result.",
         positive_and_finite,
         key="learner-seconds",
         flags=("--learner-seconds", "--seconds"),
@@ -140,26 +151,27 @@ class LearnerSettings(Settings):
     )
     pricing: str | None = setting(
         None,
-        "CG-DCA's pricing: dca, or local-search (any score).",
+        "Pricing of CG-DCA: dca, or local-search (with any score).",
         one_of(*PRICINGS),
         shown="dca where the score allows it",
     )
     inner: str = setting(
         "minimum-norm",
-        "CG-DCA's inner solver: minimum-norm or kelley.",
+        "Inner solver of CG-DCA: minimum-norm or kelley.",
         one_of(*INNER_SOLVERS),
         local=True,
     )
     start_point: str = setting(
         "hybrid",
-        "Where CG-DCA's pricing begins: hybrid, random or warm. (--start-dag gives a structure.)",
+        "Start points of CG-DCA's pricing: hybrid, random or warm. (--start-dag gives a "
+        "structure.)",
         one_of(*START_POINTS),
         flags=("--start",),
         local=True,
     )
     search_memory_mb: float | None = setting(
         None,
-        "MB that an exact search may hold.",
+        "Memory limit of an exact search, in MB.",
         positive_and_finite,
         flags=("--memory",),
         shown="what is free",
@@ -167,7 +179,7 @@ class LearnerSettings(Settings):
 
     own: tuple[str, ...] = setting(
         (),
-        "Settings of a registered learner's own, KEY=VALUE each; --NAME-KEY says one, too.",
+        "Settings of a registered learner, KEY=VALUE each; --NAME-KEY sets one as well.",
         key="learner-settings",
         shown="none",
     )

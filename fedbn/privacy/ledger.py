@@ -33,7 +33,7 @@ import numpy as np
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.data.dataset import Dataset
 from fedbn.errors import PolicyError, ResultsError
-from fedbn.locked_file import last_byte, lock
+from fedbn.locked_file import append, last_byte, open_locked
 from fedbn.privacy.guarantee import ADJACENCY, UNIT, Guarantee
 from fedbn.privacy.zcdp import epsilon_of
 
@@ -244,33 +244,24 @@ def _secret(ledger: Path) -> bytes:
 def _lock(path: str | Path) -> Iterator[int]:
     """The ledger open for appending, and locked until the end."""
     try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-    except OSError as error:
-        raise ResultsError(f"the ledger {path} cannot be written: {error.strerror}") from None
-    try:
-        lock(file)
-        yield file
-    finally:
-        os.close(file)
-
-
-def _append(file: int, path: Path, line: bytes) -> None:
-    """Write one line after what is there and force file and folder to disk."""
-    try:
-        new = not os.fstat(file).st_size
-        if last_byte(file) not in b"\n":
-            line = b"\n" + line  # the last line is whole, but its end was cut off
-        if os.write(file, line) != len(line):
-            raise ResultsError(f"the ledger {path} cannot be written: no space left")
-        os.fsync(file)
-        if new and os.name == "posix":  # elsewhere a folder cannot be opened
-            folder = os.open(path.absolute().parent, os.O_RDONLY)
-            os.fsync(folder)
-            os.close(folder)
+        with open_locked(path, private=False) as file:
+            yield file
     except OSError as error:
         if isinstance(error, ResultsError):
             raise
         raise ResultsError(f"the ledger {path} cannot be written: {error.strerror}") from None
+
+
+def _append(file: int, path: Path, line: bytes) -> None:
+    """Write one line after what is there and force file and folder to disk; raises OSError."""
+    new = not os.fstat(file).st_size
+    if last_byte(file) not in b"\n":
+        line = b"\n" + line  # the last line is whole, but its end was cut off
+    append(file, line)
+    if new and os.name == "posix":  # elsewhere a folder cannot be opened
+        folder = os.open(path.absolute().parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
 
 
 def _round_up(value: Fraction) -> float:

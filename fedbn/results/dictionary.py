@@ -34,7 +34,10 @@ FILES = {
     "path.csv": "one row per state of the path",
     "claims.csv": "independences claimed because knowledge parts a pair, against some site",
     "clients.csv": "one row per site",
-    "edges.csv": "one row per pair of variables that somebody joins",
+    "edges.csv": "one row per pair of variables that somebody joins, or that no site has both of",
+    "variables.csv": "who measures what: one row per variable, 1 under each site that has it",
+    "undecided.csv": "what nobody knows: one row per pair and site that would have to measure more",
+    "collect.csv": "what one more column at one site would decide, the most first",
     "strengths.csv": "one row per pair of variables that a site joins: how sure it is",
     "groups.csv": "one row per site: its group",
     "differences.csv": "one row per pair of variables in which two groups differ",
@@ -44,6 +47,7 @@ FILES = {
     "groups/group-*.csv": "the edges of this group's consensus",
     "groups/group-*.json": "this group's consensus",
     "groups/network-*.json": "the same with its parameters, exact: fedbn query FOLDER --group 1",
+    "cohorts/*/README.txt": "what is in the results of this group, a cohort of its own",
     "run.json": "settings, seed, versions, seconds, hashes of input files, the figures of the run",
     "schema.json": "the agreed columns and their states",
     "state.json": "what `fedbn update` needs",
@@ -61,14 +65,17 @@ DIRECTED = {
     "directed": "compelled: so in every network of the class; by knowledge: so in every one that "
     "keeps what is known; open: some have it turned round",
 }
-SUPPORT = "weighted share of the structures that join the two, in whatever direction"
+SUPPORT = (
+    "weighted share of the structures that join the two, in whatever direction; of those that have "
+    "both variables"
+)
 
 COLUMNS = {
     "consensus.csv": {
         **DIRECTED,
         "support": SUPPORT,
         "sites": "sites with a structure that joins them; empty where nobody knows",
-        "of": "sites in all",
+        "of": "sites that have both variables",
         "theta": "θ above which the path has the pair no more; empty if it never removes it",
     },
     "consensus.cpdag.csv": {
@@ -80,7 +87,7 @@ COLUMNS = {
     "groups/core.csv": {**DIRECTED, "support": SUPPORT},
     "groups/group-*.csv": {**DIRECTED, "support": f"{SUPPORT}, of this group's sites"},
     "path.csv": {
-        "reading": "how the state became a network: search, refusion, vote",
+        "reading": "how the state became a network: search, refusion, vote, others",
         "theta": "threshold θ as an exact fraction; empty for the unrestricted fusion G+",
         "theta_decimal": "θ as a decimal",
         "psi": "criticality Ψ of the last deletion before the state, as a fraction",
@@ -111,8 +118,33 @@ COLUMNS = {
         "in_fusion": "whether G+ joins the two",
         "in_consensus": "whether the consensus does, in this direction",
         "directed": "compelled, by knowledge or open, for edges of the consensus",
-        "status": "against the gold network: true, reversed, extra, missing",
+        "status": "against the gold network: true, reversed, extra, missing; never together: no "
+        "site has both variables, so whether they are joined is not known",
         "supporters": "the sites, with semicolons; in a name \\; and \\\\",
+        "seeing": "sites that have both variables",
+        "judges": "sites that judged the deletion of the pair: those with all variables that may "
+        "separate the two, or with most of them where nobody has all",
+        "lacking": "how many of these variables the judge with the fewest of them lacks; 0: none",
+    },
+    "variables.csv": {
+        "variable": "the variable",
+        "sites": "how many sites have it; then one column per site, 1 where it does",
+    },
+    "undecided.csv": {
+        "variable": "one variable",
+        "other": "the other",
+        "why": "never together: no site has both; no judge of all: the consensus joins them, and "
+        "no site (or fewer than min-judges) has all variables that may separate them",
+        "given": "these variables, with semicolons",
+        "site": "a site that lacks the fewest of all these",
+        "lacks": "what it would have to measure, with semicolons",
+    },
+    "collect.csv": {
+        "site": "the site's name in this run",
+        "column": "a variable that it lacks",
+        "pairs": "pairs that no site has both variables of, and this one would then have",
+        "edges": "edges of the consensus that would then have a judge with all that may separate "
+        "their ends",
     },
     "strengths.csv": {
         "parent": "one variable",
@@ -120,7 +152,7 @@ COLUMNS = {
         "in_consensus": "whether the consensus joins them, in this direction",
         "directed": "as in consensus.csv",
         "sites": "sites with a structure that joins them",
-        "of": "sites in all",
+        "of": "sites that have both variables",
         "low": "lower end of the exact 95 % interval (Clopper-Pearson) of that share",
         "high": "upper end",
         "bootstrap": "mean share of a site's resampled structures, where sites sent them",
@@ -207,7 +239,10 @@ def folder_readme(headers: Mapping[str, Sequence[str]]) -> str:
     ----------
     headers : file, relative to the folder -> the columns of a table, nothing for another file.
     """
-    lines = ["Results of fedbn. Open report.html first.", "", *wrap(ARROWS, 100), ""]
+    first = "Open report.html first."
+    if "report.html" not in headers and "groups.csv" in headers:
+        first = "Every group of sites is a cohort of its own: open cohorts/1/report.html first."
+    lines = [f"Results of fedbn. {first}", "", *wrap(ARROWS, 100), ""]
     for pattern, words in FILES.items():
         meanings = COLUMNS.get(pattern, {})
         for name in sorted(name for name in headers if fnmatchcase(name, pattern)):

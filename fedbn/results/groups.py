@@ -146,6 +146,7 @@ def groups_facts(grouping: Grouping) -> dict[str, Any]:
                 "p": split.p,
                 "level": split.level,
                 "differing_pairs": split.pairs,
+                "regions": split.regions,
                 "redrawn": split.redrawn,
                 "split": split.made,
             }

@@ -5,7 +5,7 @@ Its tables are in `rows`, its figures in `summary`; `report` writes them, `plots
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Bools
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 
@@ -67,7 +68,8 @@ class Outcome:
 
     Parameters
     ----------
-    clients : whose DAGs were fused; none under secure sums, where no DAG is known.
+    clients : whose DAGs were fused; none under secure sums, where no DAG is known. Where sites have
+        different variables, each DAG is over its own site's.
     path, consensus : as the fusion gave them.
     gold : the true DAG, where known.
     held_out, held_out_name : score of the consensus on the held-out rows, and which score it is.
@@ -158,6 +160,38 @@ class Outcome:
         """All inputs, client by client."""
         return [dag for client in self.clients for dag in client.dags]
 
+    @cached_property
+    def placed(self) -> tuple[tuple[DAG, ...], ...]:
+        """Of each client its DAGs over the names of the consensus; what it lacks is isolated."""
+        names = self.consensus.dag.names
+        return tuple(tuple(dag.extend(names) for dag in client.dags) for client in self.clients)
+
+    @cached_property
+    def seen(self) -> Bools:
+        """[clients, n]: which client has which variable of the consensus."""
+        names = self.consensus.dag.names
+        own = [set(client.dags[0].names) for client in self.clients]
+        return np.array([[name in of for name in names] for of in own], dtype=np.bool_)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether every client has every variable, as far as anybody knows."""
+        return not self.clients or bool(self.seen.all())
+
+    def seeing(self, a: str, b: str) -> int:
+        """How many clients have both variables."""
+        if not self.clients:
+            return len(self.cohort)
+        i, j = (self.consensus.dag.names.index(name) for name in (a, b))
+        return int((self.seen[:, i] & self.seen[:, j]).sum())
+
+    def mean_over(self, value: Callable[[DAG], int]) -> float | None:
+        """The weighted mean of a number over the inputs; None where they are not known."""
+        if not self.clients:
+            return None
+        pairs = zip(self.shares, self.dags, strict=True)
+        return float(sum(share * value(dag) for share, dag in pairs) / sum(self.shares))
+
     @property
     def shares(self) -> list[Fraction]:
         """The weight of each of `dags`."""
@@ -165,15 +199,20 @@ class Outcome:
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
-        """[n, n], symmetric: the weighted share of the inputs that join each pair."""
+        """[n, n], symmetric: of the inputs that have both variables the weighted share that joins
+        them; 0 where no input has both."""
         if self.votes is not None:
             joined: NDArray[np.float64] = (self.votes.arcs + self.votes.arcs.T) / self.votes.total
             return joined
-        total = float(sum(self.shares))
         votes = np.zeros((self.consensus.dag.n,) * 2)
-        for dag, share in zip(self.dags, self.shares, strict=True):
-            votes += float(share) * (dag.adjacency | dag.adjacency.T)
-        return votes / total
+        possible = np.zeros_like(votes)
+        for client, dags, row in zip(self.clients, self.placed, self.seen, strict=True):
+            for dag, share in zip(dags, client.shares, strict=True):
+                votes += float(share) * (dag.adjacency | dag.adjacency.T)
+            possible += float(sum(client.shares)) * np.outer(row, row)
+        if self.is_whole:
+            possible = np.full_like(votes, float(sum(self.shares)))
+        return np.divide(votes, possible, out=np.zeros_like(votes), where=possible > 0)
 
     def joining(self, a: str, b: str) -> int | None:
         """How many clients have a structure that joins two variables; None under secure sums."""
@@ -181,8 +220,7 @@ class Outcome:
             return None
         i, j = (self.consensus.dag.names.index(name) for name in (a, b))
         return sum(
-            any(dag.adjacency[i, j] or dag.adjacency[j, i] for dag in client.dags)
-            for client in self.clients
+            any(dag.adjacency[i, j] or dag.adjacency[j, i] for dag in dags) for dags in self.placed
         )
 
     @cached_property

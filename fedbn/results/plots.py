@@ -224,8 +224,9 @@ def _handles(axes: Sequence[Any], rows: Sequence[PathRow]) -> list[Any]:
     selected = next((row for row in rows if row.selected), None)
     if selected is not None:
         at = "$G^+$" if selected.theta is None else rf"$\theta = {selected.theta}$"
-        if selected.reading == "vote":
-            at = "the edge vote"
+        at = {"vote": "the edge vote", "others": "what the others agree on"}.get(
+            selected.reading, at
+        )
         handles.append(Line2D([], [], color=INK, ls="", marker="*", ms=10, label=f"selected, {at}"))
     levels = {label: line for axis in axes for line, label in zip(*_label_axis(axis), strict=True)}
     return [*handles, *levels.values()]

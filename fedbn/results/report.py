@@ -13,6 +13,8 @@ and an older result is replaced in one step. A folder that fedbn did not write i
     clients.csv    one row per client; not under secure sums, where nobody knows their structures
     claims.csv     independences claimed because knowledge parts a pair, against some input
     edges.csv      one row per pair of variables that somebody joins: who, when it goes; likewise
+    variables.csv, undecided.csv, collect.csv   where sites have different variables: who has which,
+                   what nobody knows, and which column at which site would decide most
     strengths.csv  one row per pair that a site joins: how sure it is; likewise
     groups.csv, differences.csv, families.csv, groups/   where groups were asked for
                    (`fedbn.results.groups`)
@@ -67,6 +69,16 @@ from fedbn.results.rows import (
 )
 from fedbn.results.strengths import StrengthRow, strength_rows
 from fedbn.results.summary import Summary, summarise
+from fedbn.results.variables import (
+    CollectRow,
+    JudgedEdgeRow,
+    UndecidedRow,
+    collect_rows,
+    judged_edge_rows,
+    undecided_rows,
+    variables_facts,
+    variables_text,
+)
 from fedbn.results.written_rows import rows_text
 from fedbn.whole_file import write_whole
 
@@ -83,6 +95,8 @@ __all__ = [
     "versions",
     "write_network",
     "write_results",
+    "write_run",
+    "write_table",
     "write_voted",
 ]
 
@@ -202,19 +216,19 @@ def write_results(
         known = outcome.path.knowledge
         _write_structures(dag, consensus_rows(outcome), place, network, known)
         if known is not None:
-            _write_table(place / "claims.csv", Claim, outcome.claims)
+            write_table(place / "claims.csv", Claim, outcome.claims)
         rows = path_rows(outcome)
         summary = summarise(outcome)
         clients = client_rows(outcome)
-        _write_table(place / "path.csv", PathRow, rows)
+        write_table(place / "path.csv", PathRow, rows)
         if outcome.votes is None:
-            _write_table(place / "clients.csv", ClientRow, clients)
-            _write_table(place / "edges.csv", EdgeRow, edge_rows(outcome))
+            write_table(place / "clients.csv", ClientRow, clients)
+            record = record | _write_edges(outcome, place)
             strengths = strength_rows(outcome, record.get("settings") or {})
-            _write_table(place / "strengths.csv", StrengthRow, strengths)
+            write_table(place / "strengths.csv", StrengthRow, strengths)
         record = record | _write_groups(outcome, place)
         told = {"sites": summary.clients, "rows": _all_rows(clients), **record}
-        _write_run(place / "run.json", told, summary, outcome.refused, outcome.lone_states)
+        write_run(place / "run.json", told, summary, outcome.refused, outcome.lone_states)
         _write_texts(place, more)
         if figures:
             from fedbn.results.plots import write_figures
@@ -246,7 +260,7 @@ def write_voted(
     record = sendable(run)
     with results_folder(folder) as place:
         _write_structures(dag, bare_rows(dag, knowledge), place, network, knowledge)
-        _write_run(place / "run.json", record, summary, refused)
+        write_run(place / "run.json", record, summary, refused)
         _write_texts(place, more)
         _write_page(
             place,
@@ -258,15 +272,28 @@ def write_voted(
     return Path(folder).expanduser().resolve()
 
 
+def _write_edges(outcome: Outcome, place: Path) -> dict[str, Any]:
+    """edges.csv; where sites have different variables also who measures what, and what `run.json`
+    says of that."""
+    if outcome.is_whole:
+        write_table(place / "edges.csv", EdgeRow, edge_rows(outcome))
+        return {}
+    write_table(place / "edges.csv", JudgedEdgeRow, judged_edge_rows(outcome))
+    (place / "variables.csv").write_bytes(variables_text(outcome).encode("utf-8"))
+    write_table(place / "undecided.csv", UndecidedRow, undecided_rows(outcome))
+    write_table(place / "collect.csv", CollectRow, collect_rows(outcome))
+    return {"variables": variables_facts(outcome)}
+
+
 def _write_groups(outcome: Outcome, place: Path) -> dict[str, Any]:
     """The files of the groups, where there are some, and what `run.json` says of them."""
     grouping = outcome.grouping
     if grouping is None:
         return {}
-    _write_table(place / "groups.csv", SiteRow, site_rows(grouping))
-    _write_table(place / "differences.csv", Difference, grouping.differences)
+    write_table(place / "groups.csv", SiteRow, site_rows(grouping))
+    write_table(place / "differences.csv", Difference, grouping.differences)
     if grouping.families:
-        _write_table(place / "families.csv", FamilyDifference, grouping.families)
+        write_table(place / "families.csv", FamilyDifference, grouping.families)
     write_group_structures(grouping, place)
     return {"groups": groups_facts(grouping)}
 
@@ -333,7 +360,7 @@ def _write_structures(
     network: Network | None,
     knowledge: Knowledge | None,
 ) -> None:
-    _write_table(place / "consensus.csv", ConsensusRow, rows)
+    write_table(place / "consensus.csv", ConsensusRow, rows)
     support = {(r.parent, r.child): r.support for r in rows if r.support is not None}
     directed = {(r.parent, r.child): r.directed for r in rows}
     for suffix in CLASS_SUFFIXES:
@@ -348,17 +375,19 @@ def _write_structures(
         write_network(network, place)
 
 
-def _write_table(path: Path, row_type: type, rows: Sequence[Any]) -> None:
+def write_table(path: Path, row_type: type, rows: Sequence[Any]) -> None:
+    """Rows, frozen dataclasses of one type, as a CSV file with its fields for columns."""
     path.write_bytes(rows_text(row_type, rows).encode("utf-8"))
 
 
-def _write_run(
+def write_run(
     path: Path,
     run: Mapping[str, Any],
     summary: Summary | Mapping[str, Any],
     refused: Sequence[tuple[str, str]],
     lone_states: Sequence[tuple[str, str, str]] = (),
 ) -> None:
+    """run.json: what makes a folder one of fedbn's results."""
     content = {
         "program": PROGRAM,
         **run,

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
-from fedbn.graphs.distances import shd, smhd
+from fedbn.graphs.distances import induced_smhd, shd, smhd
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.results.outcome import Outcome
@@ -96,14 +96,14 @@ class EdgeRow:
 
     The direction is that of the consensus, else of the truth, else of G+, else of most clients.
     `same`, `reversed` count clients with a DAG that has the edge in this, or the other, direction;
-    `support` is their weighted share; `theta`, `psi` belong to the deletion that removed the pair
-    from G+. `directed` is "compelled" or "open" for edges of the consensus (see
-    `fedbn.graphs.directions`).
+    `support` is their weighted share, of those that have both variables; `theta`, `psi` belong to
+    the deletion that removed the pair from G+. `directed` is "compelled" or "open" for edges of the
+    consensus (see `fedbn.graphs.directions`).
     """
 
     parent: str
     child: str
-    support: float
+    support: float | None
     same: int
     reversed: int
     theta: Fraction | None
@@ -128,8 +128,9 @@ def edge_rows(outcome: Outcome) -> tuple[EdgeRow, ...]:
     for i, j in _joined_pairs(outcome, union):
         parent, child = names[i], names[j]
         step = deleted.get(frozenset((parent, child)))
-        same = [c.label for c in outcome.clients if any(dag.adjacency[i, j] for dag in c.dags)]
-        other = [c.label for c in outcome.clients if any(dag.adjacency[j, i] for dag in c.dags)]
+        placed = list(zip(outcome.clients, outcome.placed, strict=True))
+        same = [c.label for c, dags in placed if any(dag.adjacency[i, j] for dag in dags)]
+        other = [c.label for c, dags in placed if any(dag.adjacency[j, i] for dag in dags)]
         rows.append(
             EdgeRow(
                 parent=parent,
@@ -184,7 +185,7 @@ def consensus_rows(outcome: Outcome) -> tuple[ConsensusRow, ...]:
             directed,
             support=support[edge],
             sites=outcome.joining(*edge),
-            of=len(outcome.clients) or len(outcome.cohort),
+            of=outcome.seeing(*edge),
             theta=deleted.get(frozenset(edge)),
         )
         for edge, directed in directed_words(dag, outcome.path.knowledge).items()
@@ -197,7 +198,7 @@ def bare_rows(dag: DAG, knowledge: Knowledge | None = None) -> tuple[ConsensusRo
 
 
 def _joined_pairs(outcome: Outcome, union: DAG) -> Iterator[tuple[int, int]]:
-    votes = sum(dag.adjacency.astype(np.int64) for dag in outcome.dags)
+    votes = sum(dag.adjacency.astype(np.int64) for dags in outcome.placed for dag in dags)
     sources = [outcome.consensus.dag.adjacency]
     if outcome.gold is not None:
         sources.append(outcome.gold.adjacency)
@@ -244,7 +245,8 @@ def edge_status(dag: DAG, gold: DAG | None) -> dict[Edge, str]:
 class ClientRow:
     """One client: what it sent, and how far it is from the consensus and the truth.
 
-    Numbers of a client with several DAGs are means by their shares.
+    Numbers of a client with several DAGs are means by their shares. SMHD is over the client's own
+    variables; SHD is only known of a client that has all.
     """
 
     client: str
@@ -280,9 +282,15 @@ def client_rows(outcome: Outcome) -> tuple[ClientRow, ...]:
                 rows_dropped=None if client.rows is None else client.rows_dropped,
                 edges=mean([dag.n_edges for dag in client.dags]),
                 seconds=client.seconds,
-                smhd_to_consensus=mean([smhd(d, outcome.consensus.dag) for d in client.dags]),
-                smhd_to_gold=None if gold is None else mean([smhd(d, gold) for d in client.dags]),
-                shd_to_gold=None if gold is None else mean([shd(d, gold) for d in client.dags]),
+                smhd_to_consensus=mean(
+                    [induced_smhd(outcome.consensus.dag, d) for d in client.dags]
+                ),
+                smhd_to_gold=None
+                if gold is None
+                else mean([induced_smhd(gold, d) for d in client.dags]),
+                shd_to_gold=None
+                if gold is None or client.dags[0].n < gold.n
+                else mean([shd(d, gold) for d in client.dags]),
                 held_out=client.held_out,
             )
         )

@@ -56,13 +56,14 @@ class StrengthRow:
 
 def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[StrengthRow, ...]:
     """One row per pair that a structure joins, as in edges.csv; no votes instead of structures."""
-    learner, sites = settings.get("learner"), len(outcome.clients)
+    learner = settings.get("learner")
     shares, names = _shares_within(outcome), outcome.consensus.dag.names
     rows = []
     for edge in edge_rows(outcome):
         joining = len(edge.supporters)
         if not joining:
             continue
+        sites = outcome.seeing(edge.parent, edge.child)
         low, high = site_interval(joining, sites)
         share = float(shares[names.index(edge.parent), names.index(edge.child)])
         rows.append(
@@ -84,21 +85,24 @@ def strength_rows(outcome: Outcome, settings: Mapping[str, Any]) -> tuple[Streng
 
 
 def _shares_within(outcome: Outcome) -> Floats:
-    """[n, n]: the mean over sites of the weighted share of its own structures that join a pair."""
+    """[n, n]: of the sites that have both variables of a pair the mean of the weighted share of
+    their own structures that join it."""
     n = outcome.consensus.dag.n
     found = np.zeros((n, n))
-    for client in outcome.clients:
+    for client, dags in zip(outcome.clients, outcome.placed, strict=True):
         total = sum(client.shares)
-        for dag, share in zip(client.dags, client.shares, strict=True):
+        for dag, share in zip(dags, client.shares, strict=True):
             found += float(share / total) * (dag.adjacency | dag.adjacency.T)
-    return found / len(outcome.clients)
+    seen = outcome.seen.astype(np.int64)
+    within: Floats = found / np.maximum(seen.T @ seen, 1)
+    return within
 
 
 def vote_above_threshold(outcome: Outcome) -> tuple[Fraction, DAG]:
     """bnlearn's `inclusion.threshold` of the supports, and the DAG of the edges above it."""
     votes = outcome.votes or _votes(outcome)
-    found = significance_threshold(votes.arcs, votes.total)
-    return found, averaged_dag(votes.names, votes.arcs, votes.total)
+    of = votes.total if votes.seen is None else votes.seen
+    return significance_threshold(votes.arcs, of), averaged_dag(votes.names, votes.arcs, of)
 
 
 def write_posterior(folder: Path, weighted: Sequence[tuple[DAG, float]]) -> None:
@@ -133,4 +137,4 @@ def _joins(dag: DAG, a: str, b: str) -> bool:
 
 
 def _votes(outcome: Outcome) -> Votes:
-    return votes_of(merge_inputs(outcome.dags, outcome.shares))
+    return votes_of(merge_inputs(outcome.dags, outcome.shares, "union"))

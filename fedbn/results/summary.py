@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,7 +10,7 @@ from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.graphs.adjustment import orientations, sid
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
-from fedbn.graphs.distances import mean_smhd, shd, smhd
+from fedbn.graphs.distances import induced_smhd, shd, smhd
 from fedbn.graphs.treewidth import dag_treewidth
 from fedbn.results.outcome import Outcome
 from fedbn.results.strengths import vote_above_threshold
@@ -72,18 +71,14 @@ def summarise(outcome: Outcome) -> Summary:
     """The figures of a run that its table prints."""
     gold, consensus, union = outcome.gold, outcome.consensus, outcome.path.union
     pooled = outcome.pooled
-    known, total = bool(outcome.clients), sum(outcome.shares)
     scored = [client.held_out for client in outcome.clients if client.held_out is not None]
 
     right = None if gold is None else orientations(consensus.dag, gold)
 
     threshold, above = vote_above_threshold(outcome)
 
-    def mean(value: Callable[[DAG], int]) -> float | None:
-        if not known:
-            return None
-        pairs = zip(outcome.shares, outcome.dags, strict=True)
-        return float(sum(share * value(dag) for share, dag in pairs) / total)
+    mean = outcome.mean_over
+    whole = gold if outcome.is_whole else None  # what is only known of sites with all variables
 
     return Summary(
         clients=len(outcome.clients) or len(outcome.cohort),
@@ -91,8 +86,8 @@ def summarise(outcome: Outcome) -> Summary:
         agreeing=outcome.agreeing,
         inputs=len(outcome.dags),
         inputs_edges=mean(lambda dag: dag.n_edges),
-        inputs_to_gold=None if gold is None else mean(lambda dag: smhd(dag, gold)),
-        inputs_shd_to_gold=None if gold is None else mean(lambda dag: shd(dag, gold)),
+        inputs_to_gold=None if gold is None else mean(lambda dag: induced_smhd(gold, dag)),
+        inputs_shd_to_gold=None if whole is None else mean(lambda dag: shd(dag, whole)),
         fusion_edges=union.n_edges,
         fusion_mean_smhd=float(_mean_smhd(union, outcome)),
         fusion_to_gold=None if gold is None else smhd(union, gold),
@@ -110,7 +105,7 @@ def summarise(outcome: Outcome) -> Summary:
         gap=consensus.mean_smhd - consensus.lower_bound,
         smhd_to_gold=None if gold is None else smhd(consensus.dag, gold),
         shd_to_gold=None if gold is None else shd(consensus.dag, gold),
-        inputs_sid_to_gold=None if gold is None else mean(lambda dag: sid(dag, gold)),
+        inputs_sid_to_gold=None if whole is None else mean(lambda dag: sid(dag, whole)),
         sid_to_gold=None if gold is None else sid(consensus.dag, gold),
         orientation_precision=None if right is None else right.precision,
         orientation_recall=None if right is None else right.recall,
@@ -130,7 +125,9 @@ def _mean_smhd(dag: DAG, outcome: Outcome) -> Fraction:
     """Of a DAG to the inputs, or by their votes where they are not known."""
     if outcome.votes is not None:
         return mean_smhd_by_votes(dag, outcome.votes)
-    return mean_smhd(dag, outcome.dags, outcome.shares)
+    distances = (induced_smhd(dag, each) for each in outcome.dags)
+    pairs = zip(outcome.shares, distances, strict=True)
+    return sum((share * d for share, d in pairs), Fraction(0)) / sum(outcome.shares)
 
 
 def _open_directions(outcome: Outcome) -> int:

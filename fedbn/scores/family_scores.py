@@ -9,15 +9,13 @@ fixed-point numbers that `own_scores` makes, so neither depends on the order of 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.errors import DataError
-from fedbn.graphs.dag import DAG
-from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables
+from fedbn.networks.family_counts import FamilyCounts, FamilyTables
 from fedbn.setting import equivalent_sample_size
 
 __all__ = ["FIXED_POINT", "FamilyScores", "bdeu_of_counts", "family_scores", "own_scores"]
@@ -43,21 +41,6 @@ class FamilyScores:
     tables: FamilyTables
     shared: NDArray[np.float64]
     own: NDArray[np.float64]
-
-    @property
-    def best(self) -> NDArray[np.float64]:
-        """The larger of the two, float64 [F]."""
-        return np.maximum(self.shared, self.own)
-
-    def of(self, family: Family) -> float:
-        """The score of a family; raises KeyError where it was not counted."""
-        return float(self.best[self.tables.place[family]])
-
-    def total(self, dag: DAG) -> float:
-        """The score of a DAG over the agreed names: the sum over its families."""
-        return math.fsum(
-            self.of(Family(node, parents)) for node, parents in enumerate(dag.parent_sets())
-        )
 
 
 def bdeu_of_counts(counts: FamilyCounts, ess: float = 1.0) -> NDArray[np.float64]:

@@ -30,10 +30,11 @@ from fedbn.scores.counts import MEMORY_MB, label_with, require_memory_mb, requir
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedbn.data.dataset import Dataset
+    from fedbn.data.dataset import Dataset, Schema
 
 __all__ = [
     "block_columns",
+    "block_widths",
     "centred_columns",
     "mixed_from_covariance",
     "mixed_ladder",
@@ -121,6 +122,11 @@ def mixed_from_covariance(
         TabulatedScore(tuple(names), label_with(label, k), core, rows, float(k), penalty)
         for core, k, penalty in zip(cores, row_weights, penalties, strict=True)
     )
+
+
+def block_widths(schema: Schema) -> tuple[int, ...]:
+    """How many columns each variable has: 1 of a number, r - 1 of a category of r agreed states."""
+    return tuple(1 if each.states is None else len(each.states) - 1 for each in schema.variables)
 
 
 def block_columns(dataset: Dataset) -> tuple[Floats, tuple[int, ...]]:

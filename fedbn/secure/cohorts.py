@@ -10,14 +10,13 @@ It counts for all tables whose file it is.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import ResultsError
-from fedbn.locked_file import lock
+from fedbn.locked_file import append, open_locked
 from fedbn.secure.session import Terms, require_cohort
 
 __all__ = ["cohorts_beside", "enter_cohort", "read_cohorts"]
@@ -74,8 +73,7 @@ def enter_cohort(
     """
     names = frozenset(member.name for member in terms.members)
     try:
-        with Path(path).open("ab+", buffering=0) as file:
-            lock(file.fileno())
+        with open_locked(path, private=False) as file:
             earlier = read_cohorts(path)
             known = [cohort for _, cohort in earlier]
             require_cohort(terms, own_key, min_cohort=min_cohort, peers=peers, earlier=known)
@@ -86,10 +84,7 @@ def enter_cohort(
                 "run": terms.run,
                 "roster": sorted(names),
             }
-            line = json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n"
-            if file.write(line) != len(line):
-                raise ResultsError(f"the cohorts {path} cannot be written: no space left")
-            os.fsync(file.fileno())
+            append(file, json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n")
     except OSError as error:
         if isinstance(error, ResultsError):
             raise

@@ -16,11 +16,12 @@ Parties with other requests have other versions of fedbn, which the handshake re
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fedbn.bounded_file import json_value
-from fedbn.errors import MessageError
+from fedbn.errors import DataError, MessageError
 from fedbn.networks.family_counts import Family
 from fedbn.wire.texts import canonical, plain, reader_of
 
@@ -157,14 +158,19 @@ _KINDS: dict[str, type[SumRequest]] = {
 }
 
 
-def to_bytes(request: SumRequest, session: bytes, number: int) -> bytes:
-    """The canonical bytes of round `number` (from 1) of a session (its 32-byte id)."""
-    kind = next(kind for kind, of_kind in _KINDS.items() if isinstance(request, of_kind))
+def to_bytes(
+    request: Any, session: bytes, number: int, kinds: Mapping[str, type] = _KINDS
+) -> bytes:
+    """The canonical bytes of round `number` (from 1) of a session (its 32-byte id).
+
+    `kinds` are the requests that there are, by their words.
+    """
+    kind = next(kind for kind, of_kind in kinds.items() if isinstance(request, of_kind))
     content = {"ask": plain(request), "kind": kind, "round": number, "session": session.hex()}
     return canonical(content).encode("ascii")
 
 
-def from_bytes(data: bytes) -> tuple[SumRequest, bytes, int]:
+def from_bytes(data: bytes, kinds: Mapping[str, type] = _KINDS) -> tuple[Any, bytes, int]:
     """The inverse of `to_bytes`: (request, session, round).
 
     Raises
@@ -174,9 +180,9 @@ def from_bytes(data: bytes) -> tuple[SumRequest, bytes, int]:
     try:
         content = json_value(data.decode("ascii"))
         session, number = bytes.fromhex(content["session"]), reader_of(int)(content["round"])
-        request: SumRequest = reader_of(_KINDS[content["kind"]])(content["ask"])
-    except (ValueError, KeyError, TypeError) as error:
+        request = reader_of(kinds[content["kind"]])(content["ask"])
+    except (ValueError, KeyError, TypeError, DataError) as error:
         raise MessageError(f"a request for a sum must be well formed: {error!r:.200}") from None
-    if len(session) != 32 or to_bytes(request, session, number) != data:
+    if len(session) != 32 or to_bytes(request, session, number, kinds) != data:
         raise MessageError("a request for a sum must be in its canonical form")
     return request, session, number

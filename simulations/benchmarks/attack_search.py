@@ -41,16 +41,18 @@ def search_attack(
     *,
     tries: int,
     max_edges: int,
+    within: int | None = None,
 ) -> Found:
     """Search from the starts, in equal parts of the tries.
 
     Parameters
     ----------
-    starts : at least one, over the names of `honest`.
+    starts : at least one, over the names of `honest`; not beyond `within`.
     fuse : the consensus where the hostile sites send this.
     honest : the consensus of the honest sites alone.
     tries : calls of `fuse`, at least one for each start.
     max_edges : edges at most, as pass the server's door.
+    within : SMHD to the honest consensus at most; None: any.
     """
     best = Found(starts[0], -1, 0)
     done = 0
@@ -59,6 +61,8 @@ def search_attack(
         done += 1
         for _ in range(tries * (place + 1) // len(starts) - done):
             other = _change(now, rng, max_edges)
+            if within is not None and smhd(honest, other) > within:
+                other = now
             reached = smhd(honest, fuse(other))
             done += 1
             if reached >= drift:

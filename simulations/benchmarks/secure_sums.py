@@ -124,7 +124,7 @@ def compare(dags: Sequence[DAG], look_ahead: int, robust: Robust) -> dict[str, A
 
 def main(
     file: Annotated[Path, typer.Argument(help="Several DAGs in one file, as `fedbn fuse` reads.")],
-    first: Annotated[int | None, typer.Option(min=1, help="Use the first R DAGs only.")] = None,
+    first: Annotated[int | None, typer.Option(min=1, help="Use only the first R DAGs.")] = None,
     look_ahead: Annotated[int, typer.Option(min=0, max=16, help="Choices guessed ahead.")] = 8,
     robust: Annotated[str, typer.Option(help="best, mean or clip.")] = "best",
 ) -> None:

@@ -34,8 +34,8 @@ def credible(
         float,
         typer.Option(
             min=1.0,
-            help="Bayes factor to the best structure. 3: hardly worse, too narrow for averages on "
-            "few rows; 20: the usual choice; 150: all that is not ruled out decisively.",
+            help="Bayes factor to the best structure. 3 is too narrow for averages on few rows, 20 "
+                 "is usual, 150 excludes only what is ruled out decisively.",
         ),
     ] = 20.0,
     score: Annotated[
@@ -61,7 +61,7 @@ def credible(
         int | None,
         typer.Option(
             "--k-best", min=1, metavar="K", rich_help_panel=COUNTING,
-            help="The K best structures that are credible; an error if there are fewer.",
+            help="Only the K best credible structures; it is an error if there are fewer.",
         ),
     ] = None,
     per_class: Annotated[
@@ -81,7 +81,8 @@ def credible(
     ] = False,
     v_structures: Annotated[
         bool,
-        typer.Option("--v-structures", rich_help_panel=COUNTING, help="Also those of a -> c <- b."),
+        typer.Option("--v-structures", rich_help_panel=COUNTING, help="Also the posteriors of "
+                                                                      "v-structures a -> c <- b."),
     ] = False,
     samples: Annotated[
         int | None,
@@ -89,32 +90,39 @@ def credible(
             min=1, rich_help_panel=COUNTING, help="Average --ancestors over N draws."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, rich_help_panel=COUNTING, help="Of the draws.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, rich_help_panel=COUNTING, help="Seed of --samples.")
+    ] = 1,
     paper: Annotated[
         bool,
         typer.Option(
             "--paper", rich_help_panel=COUNTING,
-            help="Also the numbers of Liao et al. (2019): parent sets by their bookkeeping, and "
-            "their count of classes, which is finer than Markov equivalence.",
+            help="Also the numbers as Liao et al. (2019) count them: their parent sets, and their "
+                 "classes, which are finer than Markov equivalence.",
         ),
     ] = False,
     max_parents: Annotated[
         int | None,
         typer.Option(
-            min=0, show_default="no limit", rich_help_panel=LIMITS, help="Cap; then incomplete."
+            min=0, show_default="no limit", rich_help_panel=LIMITS, help="Maximum number of "
+                                                                         "parents per variable; "
+                                                                         "the set is then "
+                                                                         "incomplete."
         ),
     ] = None,
     seconds: Annotated[
         float | None,
         typer.Option(
             min=0.0, show_default="no limit", rich_help_panel=LIMITS,
-            help="Wall clock. What is proven by then is printed, as after Ctrl-C.",
+            help="Time limit in seconds. What is proven by then is printed, as after Ctrl-C.",
         ),
     ] = None,
     memory: Annotated[
         float | None,
         typer.Option(
-            min=0.0, show_default="half of what is free", rich_help_panel=LIMITS, help="GiB."
+            min=0.0, show_default="half of what is free", rich_help_panel=LIMITS, help="Memory "
+                                                                                       "limit in "
+                                                                                       "GiB."
         ),
     ] = None,
     out: Annotated[
@@ -126,7 +134,7 @@ def credible(
     ] = None,
     threshold: Annotated[
         float,
-        typer.Option(rich_help_panel=OUTPUT, help="Least posterior of an edge in the .dot file."),
+        typer.Option(rich_help_panel=OUTPUT, help="Minimum posterior of an edge in the .dot file."),
     ] = 0.5,
     figures: Annotated[
         Path | None,

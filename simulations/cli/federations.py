@@ -35,7 +35,7 @@ def simulate(
     *,
     given: Mapping[str, Any],
     gold: Annotated[
-        Path | None, typer.Option(help="The true structure, to compare with (a DAG file).")
+        Path | None, typer.Option(help="File of the true structure, for comparison.")
     ] = None,
     out: Annotated[
         Path | None,
@@ -53,14 +53,14 @@ def simulate(
         bool,
         typer.Option(
             "--pooled/--no-pooled",
-            help="Also learn from all rows together, which only a simulation can, to compare.",
+            help="Also learn from all rows together, for comparison; only a simulation can.",
         ),
     ] = True,
     tables: Annotated[
         bool,
         typer.Option(
             "--tables/--no-tables",
-            help="Write the consensus' parameters, too: network.json, consensus.bif, the report.",
+            help="Also write the consensus' parameters: network.json, consensus.bif, the report.",
         ),
     ] = True,
     ray_address: RayAddress = None,
@@ -69,8 +69,8 @@ def simulate(
 ) -> None:
     """Simulate a federation: tables or a network in, the consensus and its report out.
 
-    Every client learns from its own table, the server fuses the structures. The result is a folder:
-    the consensus as CSV, JSON, GraphML, DOT and BIF, tables, figures.
+    Every client learns from its own table, and the server fuses the structures. The result is a
+    folder with the consensus (CSV, JSON, GraphML, DOT, BIF), tables, figures and a report.
     """
     if more_sites and not given["sites"]:
         raise typer.BadParameter(f"unexpected argument {more_sites[0]!r}; see --help")

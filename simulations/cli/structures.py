@@ -22,7 +22,7 @@ def fuse(
         str | None, typer.Option(help="The variables of edge lists: a,b,c or a file with names.")
     ] = None,
     first: Annotated[
-        int | None, typer.Option(min=1, help="Use the first R DAGs only.", metavar="R")
+        int | None, typer.Option(min=1, help="Use only the first R DAGs.", metavar="R")
     ] = None,
     weights: Annotated[
         str | None, typer.Option(help="One positive number per DAG, with commas: 2,1,1/3.")
@@ -38,39 +38,44 @@ def fuse(
     reading: Annotated[
         str,
         typer.Option(
-            help="Which structure of the path at θ: search, refusion, or the better one (best)."
+            help="How a state of the path becomes a structure: search, refusion, or the better of "
+            "both (best)."
         ),
     ] = "best",
     theta: Annotated[
         str | None,
         typer.Option(
-            help="Take the state at this θ (0.5, 2/3): an edge goes if cutting it takes at most θ "
-            "edges per input, on average. Without it: the state nearest to the inputs.",
+            help="Use the state at this θ (0.5, 2/3) instead of the state nearest to the inputs: "
+            "an edge is deleted if cutting it takes at most θ edges per input, on average.",
         ),
     ] = None,
     k_max: Annotated[
-        int, typer.Option(min=0, help="Largest |H| of a deletion: neighbours turned into children.")
+        int,
+        typer.Option(
+            min=0, help="Maximum size of the set H of a deletion (neighbours turned into children)."
+        ),
     ] = 10,
     quorum: Annotated[
         int,
         typer.Option(
             min=1,
-            help="A fusion has an arc that so many structures have; above 1 it is no union. For "
-            "hundreds of structures with rare arcs of their own.",
+            help="Keep an arc in the fusion only if at least this many structures have it; above 1 "
+            "the fusion is no longer the union. For hundreds of structures with rare arcs of "
+            "their own.",
         ),
     ] = 1,
     seconds: Annotated[
         float | None,
         typer.Option(
-            help="Time budget of order, I-maps and deletions; then the best state so far, or the "
-            "edge vote of the inputs, marked as incomplete.",
+            help="Time limit of order, I-maps and deletions, in seconds. At its end the best state "
+            "so far, or the edge vote of the inputs, is the result, marked as incomplete.",
         ),
     ] = 600.0,
     robust: Annotated[
         str,
         typer.Option(
-            help="Against hostile inputs: how the cuts of the inputs become one number. mean (the "
-            "paper), clip (each counts as at most 1), median; best: the better of mean and clip.",
+            help="Against hostile inputs: how the cuts of the inputs are pooled: mean (the paper), "
+            "clip (each cut counts at most 1), median, or best (the better of mean and clip).",
         ),
     ] = "best",
     groups: Annotated[
@@ -86,8 +91,8 @@ def fuse(
     site_rows: Annotated[
         str | None,
         typer.Option(
-            help="Rows behind each DAG, with commas: 500,1200,800. With them the test of --groups "
-            "auto knows what is due to fewer rows, and finds more.",
+            help="Rows behind each DAG, with commas: 500,1200,800. --groups auto then knows which "
+            "differences are due to fewer rows, and finds more groups.",
         ),
     ] = None,
     max_treewidth: Annotated[
@@ -95,50 +100,74 @@ def fuse(
         typer.Option(
             min=0,
             show_default="no limit",
-            help="Largest treewidth of the consensus, so that exact inference stays possible.",
+            help="Maximum treewidth of the consensus, so that exact inference stays possible.",
         ),
     ] = None,
+    variables: Annotated[
+        str,
+        typer.Option(
+            help="same: all structures must be over the same variables; union: they may be over "
+            "different ones, and a structure that lacks a variable has no vote on its edges.",
+        ),
+    ] = "same",
+    min_sites: Annotated[
+        int,
+        typer.Option(min=1, help="With --variables union: so many must have every variable."),
+    ] = 1,
+    min_judges: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="With --variables union: where fewer have all variables of a separating set, "
+            "those that have some of them judge it, too.",
+        ),
+    ] = 1,
     knowledge: KnowledgeFile = None,
     polish: Annotated[
         bool,
         typer.Option(
-            "--polish", help="Then lower the mean SMHD to the inputs by single-edge changes."
+            "--polish",
+            help="At the end, lower the mean SMHD to the inputs by changes of single edges.",
         ),
     ] = False,
     random_ties: Annotated[
         bool, typer.Option("--random-ties", help="Break ties at random (see --seed), not by name.")
     ] = False,
     steps: Annotated[
-        bool, typer.Option("--steps", help="Add the order and every deletion (with --json).")
+        bool, typer.Option("--steps", help="With --json: include the order and every deletion.")
     ] = False,
     explain: Annotated[
         bool,
         typer.Option(
             "--explain",
-            help="Say of every pair who has it and when it went, and of every client how far it is "
-            "from the consensus. --out writes both as edges.csv and clients.csv.",
+            help="Show for every pair which inputs have it and when it was deleted, and for every "
+            "client its distance to the consensus. --out writes both as edges.csv and "
+            "clients.csv.",
         ),
     ] = False,
     gold: Annotated[
-        Path | None, typer.Option(help="The true structure, to compare with (a DAG file).")
+        Path | None, typer.Option(help="File of the true structure, for comparison.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write a results folder, too.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write a results folder.")] = None,
     seed: Seed = 1,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Fuse structures into one consensus (MCBNC), θ chosen after the search.
+    """Fuse structures into one consensus by MCBNC; θ is chosen after the search.
 
-    The unrestricted fusion has every dependence of every input. From it edges are deleted, the
-    least supported first, down to the empty graph; of all states on that path the one nearest to
-    the inputs (SMHD) is the consensus, with a bound that no other graph can be below.
+    The unrestricted fusion keeps every dependence of every input. Edges are deleted from it, the
+    least supported first, down to the empty graph. Of all states on that path, the one nearest to
+    the inputs (SMHD) is the consensus; a lower bound on the distance of any graph is given with it.
     """
     with starting("reading the structures", not (quiet or as_json)):
+        from fedbn.fusion.inputs import VARIABLES
+        from fedbn.setting import require_one_of
         from simulations.commands.fuse import fuse_and_report
         from simulations.commands.fuse_options import FuseOptions
         from simulations.inputs import read_inputs
 
-        inputs = read_inputs(files, nodes=nodes, first=first, weights=weights)
+        require_one_of("variables", variables, VARIABLES)
+        inputs = read_inputs(files, nodes=nodes, first=first, weights=weights, variables=variables)
     options = FuseOptions(
         method=method,
         reading=reading,
@@ -152,6 +181,9 @@ def fuse(
         site_rows=site_rows,
         knowledge=knowledge,
         max_treewidth=max_treewidth,
+        variables=variables,
+        min_sites=min_sites,
+        min_judges=min_judges,
         polish=polish,
         seed=seed,
         random_ties=random_ties,

@@ -47,8 +47,8 @@ def learn(
         bool,
         typer.Option(
             "--class",
-            help="Print or write the equivalence class, which is all that is learned: edges whose "
-            "direction is open are undirected.",
+            help="Print or write the equivalence class, which is all that data determine: edges "
+            "whose direction is open are undirected.",
         ),
     ] = False,
     ledger: LedgerFile = None,
@@ -64,8 +64,8 @@ def learn(
     an error that names the edges.
 
     The private learners (dp-climb, dp-ges, dp-moments) give a structure that is
-    (ε, δ)-differentially private per row, one row added or removed. Before they draw, what they
-    spend is written to the ledger.
+    (ε, δ)-differentially private per row, one row added or removed. What they spend is
+    written to the ledger before they draw.
     """
     with starting("loading the learners", not (quiet or as_json)):
         from simulations.commands.learn import learn_and_report
@@ -92,30 +92,34 @@ def audit(
     game: Annotated[
         str,
         typer.Option(
-            help="flips (the adversary knows all rows but one), shadow (it knows the population), "
-            "canary (a row that stands out), epsilon (is a private learner what it claims), "
-            "reidentify (a second run of the same sites)."
+            help="The attack: flips (the adversary knows all rows but one), shadow (it knows the "
+            "population), canary (a row that stands out), epsilon (tests a private learner's "
+            "claim), reidentify (links a second run to the same sites)."
         ),
     ] = "flips",
     given: Mapping[str, Any],
     rows: Annotated[
-        int | None, typer.Option(min=2, show_default="1000", help="Rows, of a network.")
+        int | None,
+        typer.Option(min=2, show_default="1000", help="Number of rows to sample from a network."),
     ] = None,
     schema: SchemaFile = None,
     removals: Annotated[
-        int, typer.Option(min=1, help="Rows removed, one at a time: flips, epsilon.")
+        int, typer.Option(min=1, help="Number of rows removed, one at a time (flips, epsilon).")
     ] = 100,
-    targets: Annotated[int, typer.Option(min=1, help="Target rows: shadow, canary.")] = 20,
+    targets: Annotated[
+        int, typer.Option(min=1, help="Number of target rows (shadow, canary).")
+    ] = 20,
     shadows: Annotated[
-        int, typer.Option(min=4, help="Tables with and without a target: shadow, canary.")
+        int,
+        typer.Option(min=4, help="Number of tables with and without a target (shadow, canary)."),
     ] = 40,
-    sites: Annotated[int, typer.Option(min=2, help="Sites: reidentify.")] = 10,
+    sites: Annotated[int, typer.Option(min=2, help="Number of sites (reidentify).")] = 10,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
-    """Attack what a learner lets leave, and print what the attack finds with its sample sizes.
+    """Run privacy attacks on a learner's output, and report success rates and sample sizes.
 
-    A good attack shows a leak; a failed one proves nothing. Only a private learner (dp-climb,
+    A successful attack shows a leak; a failed one proves nothing. Only a private learner (dp-climb,
     dp-ges, dp-moments) has a bound, and the game epsilon tries to refute it.
     """
     from simulations.commands.audit import Game, GameSizes, audit_and_report

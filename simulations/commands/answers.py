@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, QueryError, ResultsError
 from fedbn.federation.parameter_sources import held_back_in, held_back_words
@@ -18,7 +20,7 @@ from fedbn.graphs.moral import ancestral_set
 from fedbn.results.groups import FOLDER, group_called
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
-from fedbn.wording import count_of, printable, reason_of
+from fedbn.wording import count_of, list_some, printable, reason_of
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
@@ -40,6 +42,7 @@ __all__ = [
     "read_group",
     "read_network",
     "read_weighted",
+    "say_intervals",
     "warn_of_held_back",
     "write_answers",
 ]
@@ -167,6 +170,22 @@ def held_back_among(
     names = set(wanted)
     needed = ancestral_set(dag, [i for i, name in enumerate(dag.names) if name in names])
     return {name: found[name] for i, name in enumerate(dag.names) if needed[i] and name in found}
+
+
+def say_intervals(network: Network, cases: Sequence[Mapping[str, str]]) -> None:
+    """Say which intervals stand for the numbers that were given: all of a variable in one line."""
+    from fedbn.inference.queries import interval_meant
+    from fedbn.networks.network import BayesianNetwork
+
+    if not isinstance(network, BayesianNetwork):
+        return
+    taken: dict[str, list[str]] = {}
+    for name, text in dict.fromkeys(item for case in cases for item in case.items()):
+        interval = interval_meant(network, name, text)
+        if interval is not None:
+            taken.setdefault(name, []).append(f"{printable(text)} as {interval!r}")
+    for name, words in taken.items():
+        typer.echo(f"{printable(name)} was cut: {list_some(words, 5, quoted=False)}", err=True)
 
 
 def read_weighted(source: str) -> tuple[list[Network], list[float]]:

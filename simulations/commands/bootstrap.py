@@ -29,14 +29,18 @@ if TYPE_CHECKING:
 def bootstrap(
     table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
     *,
-    replicates: Annotated[int, typer.Option(min=1, help="Resampled tables.")] = 100,
+    replicates: Annotated[int, typer.Option(min=1, help="Number of resampled tables.")] = 100,
     learner: Annotated[str, typer.Option(help="ges, xges0, xges, ils, boss or hc.")] = "ges",
     score: Annotated[
-        str, typer.Option(help="bdeu, bic, aic; gaussian-bic, gaussian-aic, bge: numbers.")
+        str,
+        typer.Option(
+            help="For categories: bdeu, bic, aic. For numbers: gaussian-bic, gaussian-aic, bge."
+        ),
     ] = "bdeu",
     ess: Annotated[float, typer.Option(help="Equivalent sample size of BDeu.")] = 1.0,
     max_parents: Annotated[
-        int | None, typer.Option(show_default="no limit", help="In-degree.")
+        int | None,
+        typer.Option(show_default="no limit", help="Maximum number of parents per variable."),
     ] = None,
     knowledge: Annotated[
         Path | None, typer.Option(help="Background knowledge, as for fedbn learn.")
@@ -57,8 +61,8 @@ def bootstrap(
         int,
         typer.Option(
             min=1,
-            help="Threads side by side; their number changes no result. The compiled searches "
-            "release Python's lock, so two take little more than half the time of one.",
+            help="Number of threads; it changes no result. Two take little more than half the time "
+            "of one.",
         ),
     ] = 1,
     strengths: Annotated[

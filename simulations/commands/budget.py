@@ -12,13 +12,13 @@ from simulations.options import Json
 
 def budget(
     ledger: Annotated[Path, typer.Argument(help="A ledger: TABLE.privacy.jsonl.")],
-    delta: Annotated[float, typer.Option(help="The δ at which ε is said.")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="The δ at which ε is stated.")] = 1e-6,
     max_epsilon: Annotated[
-        float | None, typer.Option(help="Say what is left below this ε, too.")
+        float | None, typer.Option(help="Also show what is left below this ε.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a ledger's private runs have spent together, and what is left.
+    """Show what the private runs of a ledger have spent together, and what is left.
 
     ε is per row of one site's table (one row added or removed), whoever sees the structures: the
     server, other sites, the public. Runs add up in zCDP: two of ε 1 are less than ε 2. A run

@@ -9,6 +9,7 @@ from fedbn.wording import count_of, list_some
 
 if TYPE_CHECKING:
     from fedbn.choice.by_counts import CountedChoice
+    from fedbn.data.dataset import Schema
     from fedbn.federation.state import FederationResult
     from fedbn.results.outcome import Outcome
     from simulations.experiment import Experiment
@@ -36,7 +37,7 @@ def choice_json(
     content: dict[str, Any] = {
         "row_weight": result.row_weight,
         "choose": experiment.consensus.choose,
-        **counts_json(result.choice),
+        **counts_json(result.choice, result.schema),
     }
     if pooled is not None:
         edges = [list(edge) for edge in pooled.dag.edges]
@@ -44,14 +45,14 @@ def choice_json(
     return content
 
 
-def counts_json(choice: CountedChoice | None) -> dict[str, Any]:
+def counts_json(choice: CountedChoice | None, schema: Schema) -> dict[str, Any]:
     """What the JSON says about counts; nothing where there were none."""
     if choice is None:
         return {}
     from fedbn.federation.choice_record import choice_facts
 
     mechanisms = [asdict(each) for each in choice.mechanisms]
-    return {"counts": choice_facts(choice), "mechanisms": mechanisms}
+    return {"counts": choice_facts(choice, schema), "mechanisms": mechanisms}
 
 
 def print_choice(result: FederationResult) -> None:

@@ -42,7 +42,7 @@ def compare(
     structure: Annotated[
         str, typer.Argument(help="A DAG file, a results folder, or a network's name.")
     ],
-    truth: Annotated[str, typer.Argument(help="The structure to compare with: likewise.")],
+    truth: Annotated[str, typer.Argument(help="The structure to compare with, in the same forms.")],
     nodes: Annotated[
         str | None, typer.Option(help="The variables of edge lists: a,b,c or a file with names.")
     ] = None,
@@ -52,7 +52,10 @@ def compare(
     ] = None,
     fit: Annotated[
         Path | None,
-        typer.Option(help="With --test-rows, for structures without parameters: fit them to this."),
+        typer.Option(
+            help="With --test-rows, for structures without parameters: the table to which "
+            "they are fitted."
+        ),
     ] = None,
     network_dir: NetworkDir = None,
     as_json: Json = False,

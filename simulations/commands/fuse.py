@@ -53,7 +53,8 @@ def fuse_and_report(
     from fedbn.results.summary import summarise
 
     started = time.monotonic()
-    truth = None if gold is None else one_structure(str(gold), nodes=inputs[0].dag.names)
+    names = sorted({name for entry in inputs for name in entry.dag.names})
+    truth = None if gold is None else one_structure(str(gold), nodes=names)
     if options.out is not None:
         check_results_folder(options.out)
     if options.method != "mcbnc":
@@ -98,7 +99,7 @@ def _more_content(
         content |= steps_json(path)
     if options.explain:
         content |= explanation_json(outcome)
-    return content | claims_json(outcome)
+    return content | claims_json(outcome) | variables_json(outcome)
 
 
 def _search(
@@ -111,7 +112,9 @@ def _search(
     from fedbn.consensus.polish import polish
     from fedbn.consensus.pooling import poolings_of, select_among
     from fedbn.consensus.votes import missing_pairs, votes_of
+    from fedbn.federation.fusions import require_sites
 
+    require_sites([entry.dag for entry in inputs], options.min_sites)
     with progress_bars(not (options.quiet or options.as_json)) as tracker:
         bars: dict[str, Callable[[int, int], None]] = {}
 
@@ -131,6 +134,8 @@ def _search(
             stages=tell,
             progress=lambda done, total: tell("deleting edges", done, total),
             knowledge=options.known,
+            variables=options.variables,
+            min_judges=options.min_judges,
         )
     path, consensus = select_among(paths, options.reading, options.theta, options.max_treewidth)
     if not options.polish:
@@ -156,7 +161,12 @@ def _outcome(
     from fedbn.results.outcome import Client, Outcome
 
     clients = tuple(
-        Client(entry.label, (entry.dag.reorder(path.names),), (entry.weight,), rows=own)
+        Client(
+            entry.label,
+            (entry.dag.reorder(sorted(entry.dag.names)),),
+            (entry.weight,),
+            rows=own,
+        )
         for entry, own in zip(inputs, rows, strict=True)
     )
     return Outcome(
@@ -219,6 +229,7 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
         told = [(c.variable, c.other, ", ".join(c.given), float(c.against)) for c in outcome.claims]
         heads = ("variable", "other", "independent given", "weight against it")
         print_rows(heads, told, "Claimed for the knowledge's sake")
+    print_variables(outcome)
     if options.explain:
         pairs = [
             (
@@ -234,6 +245,27 @@ def _print_structure(outcome: Outcome, options: FuseOptions) -> None:
         distances = [(row.client, row.edges, row.smhd_to_consensus) for row in client_rows(outcome)]
         titles = ("client", "edges", "SMHD to the consensus")
         print_rows(titles, distances, "Who disagrees")
+
+
+def print_variables(outcome: Outcome, shown: int = 10) -> None:
+    """Which columns at which site would decide most; what is not known the warnings have said."""
+    from fedbn.results.variables import collect_rows
+
+    if outcome.is_whole:
+        return
+    rows = [(row.site, row.column, row.pairs, row.edges) for row in collect_rows(outcome)[:shown]]
+    if rows:
+        heads = ("site", "would have to measure", "pairs then seen", "edges then judged")
+        print_rows(heads, rows, "What one more column would decide")
+
+
+def variables_json(outcome: Outcome) -> dict[str, Any]:
+    """Who lacks what and what is not known; nothing where all have the same variables."""
+    if outcome.is_whole:
+        return {}
+    from fedbn.results.variables import variables_facts
+
+    return {"variables": variables_facts(outcome)}
 
 
 def claims_json(outcome: Outcome) -> dict[str, Any]:

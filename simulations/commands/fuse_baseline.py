@@ -5,19 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from fedbn.consensus.votes import lower_bound, votes_of
-from fedbn.errors import ConfigError
+from fedbn.consensus.judges import never_together
+from fedbn.consensus.remarks import on_inputs
+from fedbn.consensus.votes import lower_bound, mean_smhd_by_votes, votes_of
+from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.federation.fusions import FUSIONS, fuse_weighted
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.fusion.median import descend_to_median
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.distances import mean_smhd, smhd
+from fedbn.graphs.distances import induced_smhd, smhd
 from fedbn.graphs.files import NamedDAG
 from fedbn.results.record import command_line, hash_files
 from fedbn.results.report import versions, write_voted
@@ -40,14 +43,20 @@ def fuse_by_baseline(inputs: Sequence[NamedDAG], options: FuseOptions, truth: DA
     dags, weights = [e.dag for e in inputs], [e.weight for e in inputs]
     began = time.process_time()
     rule = ConsensusSettings(
-        fusion=options.method, known=options.known, max_treewidth=options.max_treewidth
+        fusion=options.method,
+        known=options.known,
+        max_treewidth=options.max_treewidth,
+        variables=options.variables,
+        min_sites=options.min_sites,
     )
     rng = np.random.default_rng(options.seed)
     dag = fuse_weighted(dags, weights, rule, rng)[2].dag
-    merged = merge_inputs(dags, weights)
+    merged = merge_inputs(dags, weights, options.variables)
     if options.polish:
         dag = descend_to_median(merged, dag, options.known, options.max_treewidth)
     seconds = time.process_time() - began
+    for words in on_inputs(merged):
+        warnings.warn(words, FedbnWarning, stacklevel=2)
     content = _facts(dag, merged, options, truth)
     content |= {"seconds": seconds, "startup_seconds": began}
     if options.out is not None:
@@ -74,7 +83,17 @@ def _check(options: FuseOptions) -> None:
             f"--method must be one of {', '.join(FUSIONS.names())}, got {options.method!r}"
         )
     defaults = FuseOptions()
-    for name in ("reading", "theta", "k_max", "quorum", "seconds", "robust", "steps", "explain"):
+    for name in (
+        "reading",
+        "theta",
+        "k_max",
+        "quorum",
+        "seconds",
+        "robust",
+        "steps",
+        "explain",
+        "min_judges",
+    ):
         if getattr(options, name) != getattr(defaults, name):
             raise ConfigError(f"--{name.replace('_', '-')} is for --method mcbnc only")
 
@@ -83,7 +102,8 @@ def _facts(
     dag: DAG, inputs: MergedInputs, options: FuseOptions, truth: DAG | None
 ) -> dict[str, Any]:
     """What --json says, but for the times."""
-    distance, least = mean_smhd(dag, inputs.dags, inputs.weights), lower_bound(votes_of(inputs))
+    votes = votes_of(inputs)
+    distance, least = mean_smhd_by_votes(dag, votes), lower_bound(votes)
     facts = {
         "method": options.method,
         "nodes": list(dag.names),
@@ -91,6 +111,8 @@ def _facts(
         "mean_smhd": float(distance),
         "lower_bound": float(least),
     }
+    if inputs.observed is not None:
+        facts["never_together"] = [list(pair) for pair in never_together(inputs)]
     return facts if truth is None else {**facts, "smhd_to_gold": smhd(dag, truth)}
 
 
@@ -126,5 +148,5 @@ def _clients_text(dag: DAG, inputs: Sequence[NamedDAG]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("client", "edges", "smhd_to_consensus"))
     for e in inputs:
-        writer.writerow(written_cells((e.label, e.dag.n_edges, smhd(dag, e.dag))))
+        writer.writerow(written_cells((e.label, e.dag.n_edges, induced_smhd(dag, e.dag))))
     return out.getvalue()

@@ -41,6 +41,9 @@ class FuseOptions:
     site_rows: str | None = None
     knowledge: Path | None = None
     max_treewidth: int | None = None
+    variables: Any = "same"
+    min_sites: int = 1
+    min_judges: int = 1
 
     @cached_property
     def known(self) -> Knowledge | None:
@@ -54,6 +57,7 @@ class FuseOptions:
         from fedbn.consensus.path import as_threshold
         from fedbn.consensus.pooling import poolings_of
         from fedbn.consensus.threshold import READINGS
+        from fedbn.federation.settings import ConsensusSettings
         from fedbn.groups.requested import requested_groups
 
         if self.groups != "no" and self.groups_file is not None:
@@ -62,6 +66,15 @@ class FuseOptions:
             raise ConfigError(
                 f"--groups must be at most the number of structures, {n_inputs}, not {self.groups}"
             )
+        ConsensusSettings(
+            variables=self.variables,
+            min_sites=self.min_sites,
+            min_judges=self.min_judges,
+            groups=self.groups,
+            groups_file=None if self.groups_file is None else str(self.groups_file),
+            quorum=self.quorum,
+            known=self.known,
+        )
         self.rows_of(n_inputs)
         require_one_of("reading", self.reading, READINGS)
         poolings_of(self.robust)
@@ -89,7 +102,7 @@ class FuseOptions:
 
 def settings_of(options: FuseOptions) -> dict[str, Any]:
     """What run.json says of the options."""
-    names = (
+    names: tuple[str, ...] = (
         "method",
         "reading",
         "theta",
@@ -101,5 +114,7 @@ def settings_of(options: FuseOptions) -> dict[str, Any]:
         "groups",
         "max_treewidth",
     )
+    if options.variables != "same":
+        names = (*names, "variables", "min_sites", "min_judges")
     told = {name.replace("_", "-"): getattr(options, name) for name in names}
     return told if options.known is None else told | {"knowledge": options.known.text}

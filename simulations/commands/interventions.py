@@ -144,8 +144,9 @@ def _require_whole_tables(
     concerned = held_back_among(source, DAG(dag.names, adjacency), wanted, asked.group)
     if not asked.over_class:
         concerned = {name: sites for name, sites in concerned.items() if name not in asked.do}
-    for said in held_back_words(concerned):
-        raise QueryError(f"{said}; no effect is told from it")
+    said = list(held_back_words(concerned))
+    if said:
+        raise QueryError(f"{'; '.join(said)}; no effect is told from it")
 
 
 def _content(answer: EffectRange, over_class: bool) -> Any:

@@ -13,8 +13,6 @@ import typer
 
 from fedbn.data.tables import read_dataset, read_schema
 from fedbn.errors import ConfigError
-from fedbn.federation.site_file import SiteFile
-from fedbn.federation.site_table import site_numbers, tables_with_cuts, without_identifiers
 from fedbn.graphs.directions import (
     class_text,
     directed_words,
@@ -57,6 +55,11 @@ def read_table(table: Path, score: str, schema: Path | None, settings: TableSett
 
 def with_cuts_of(tables: Sequence[Path], settings: TableSettings) -> TableSettings:
     """The settings with the cut points and identifiers that they ask for, found in these tables."""
+    if not (settings.leave_out_identifiers or settings.discretise):
+        return settings
+    from fedbn.federation.site_file import SiteFile
+    from fedbn.federation.site_table import site_numbers, tables_with_cuts, without_identifiers
+
     settings = without_identifiers([(table, SiteFile()) for table in tables], settings)
     if not settings.discretise:
         return settings

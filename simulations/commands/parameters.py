@@ -40,18 +40,16 @@ def parameters(
         bool,
         typer.Option(
             "--average",
-            help="Write average.json, too: all structures of the sites, weighted by their "
+            help="Also write average.json: all structures of the sites, weighted by their "
             "posterior on all rows, for fedbn query --average.",
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Count in the sites' tables and write network.json and consensus.bif into the results.
+    """Count in the sites' tables; write the network, its BIF and the report into the results.
 
-    The report there is written anew, with them.
-
-    The columns are read as the run read them, under the schema that was agreed. All rows of these
-    tables count: no policy holds back any of them, and so a site's file with a rule for small
+    The columns are read as the run read them, under the agreed schema. All rows of these tables
+    count: no policy holds back any of them, and therefore a site's file with a rule for small
     counts (disclosure) is refused.
     """
     from simulations.terminal import print_json

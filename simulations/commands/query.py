@@ -24,6 +24,7 @@ from simulations.commands.answers import (
     read_group,
     read_network,
     read_weighted,
+    say_intervals,
     warn_of_held_back,
     write_answers,
 )
@@ -44,7 +45,10 @@ def query(
     *,
     ask: Annotated[list[str] | None, typer.Option(help="Variables to ask for: --ask X Y.")] = None,
     given: Annotated[
-        list[str] | None, typer.Option(help="What was observed: --given X=a Y=b.")
+        list[str] | None,
+        typer.Option(
+            help="What was observed: --given X=a Y=b. Of a column that was cut, also a number."
+        ),
     ] = None,
     do: Annotated[
         list[str] | None,
@@ -63,7 +67,7 @@ def query(
         bool,
         typer.Option(
             "--class",
-            help="With --do: the range over all networks that say the same of the data, too.",
+            help="With --do: also the range over all networks of the equivalence class.",
         ),
     ] = False,
     everything: Annotated[
@@ -101,7 +105,9 @@ def query(
     ] = False,
     max_cells: Annotated[
         int,
-        typer.Option(min=1, help="Cells that the tables of one question may have together."),
+        typer.Option(
+            min=1, help="Maximum number of cells in the tables of one question, together."
+        ),
     ] = MAX_CELLS,
     out: Annotated[
         Path | None,
@@ -115,11 +121,12 @@ def query(
     """Ask a network with parameters; the answers are exact.
 
     Prints the probability of every state of every variable asked for, given what was observed.
-    Of a linear-Gaussian network: mean and variance, given observed numbers. Several networks are
+    Of a linear-Gaussian network: mean and variance, given observed numbers. A number given for a
+    column that was cut is taken as the interval it lies in, which is printed. Several networks are
     averaged by their weights times how probable each finds the evidence.
 
     --do removes the arrows into the variables that are set, and so treats every arrow as causal.
-    With --class, the least and greatest answers over the equivalence class are printed, too.
+    With --class, the minimum and maximum over the equivalence class are printed as well.
     """
     if (versus or over_class) and not do:
         raise ConfigError("--versus and --class go with --do")
@@ -145,10 +152,13 @@ def query(
         names = {name for network in read for name in network.dag.names}
         _require_variables(given_file, cases, names)
     many = given_file is not None
+    set_to = _parse_values(do or [], "--do")
+    other = _parse_values(versus or [], "--versus")
+    say_intervals(read[0], [*cases, set_to, other])
     if do:
         asked = Intervention(
-            _parse_values(do, "--do"),
-            _parse_values(versus or [], "--versus"),
+            set_to,
+            other,
             over_class,
             group,
             knowledge_kept(networks[0]) if over_class else None,

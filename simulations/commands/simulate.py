@@ -19,7 +19,7 @@ from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import site_run
 from fedbn.privacy.ledger import reserve
 from simulations.commands.choice_output import add_pooled, choice_json, print_choice
-from simulations.commands.fuse import consensus_json, warn_of
+from simulations.commands.fuse import consensus_json, print_variables, variables_json, warn_of
 from simulations.commands.groups_output import groups_json, print_groups
 from simulations.commands.simulate_output import (
     missing_remarks,
@@ -102,7 +102,7 @@ def run_and_report(
         result = run.result
         assert isinstance(result, FederationResult)
         outcome = with_held_out(Outcome.of_federation(result, truth), run, experiment)
-        if pooled and guarantee_of(experiment.learner) is None:
+        if pooled and guarantee_of(experiment.learner) is None and outcome.is_whole:
             notify("learning from the pooled rows, for comparison")
             outcome = add_pooled(outcome, run, result, experiment)
         outcome = replace(outcome, grouping=run.grouping)
@@ -125,6 +125,7 @@ def run_and_report(
                 **sources,
                 **more,
                 **groups_json(outcome),
+                **variables_json(outcome),
             }
         )
     elif not quiet:
@@ -132,6 +133,7 @@ def run_and_report(
         print_summary(summary, experiment, target, run, time.monotonic() - started)
         print_choice(result)
         print_groups(outcome.grouping)
+        print_variables(outcome)
 
 
 def _write(

@@ -64,6 +64,8 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
     score = make_score(name, run.simulation.held_out.with_schema(run.result.schema), ess=ess)
 
     def add_score(client: Client) -> Client:
+        if client.dags[0].n < outcome.consensus.dag.n:
+            return client
         total = sum(
             float(share) * total_score(score, dag)
             for share, dag in zip(client.shares, client.dags, strict=True)
@@ -116,7 +118,7 @@ def run_content(
         "privacy": promise_of(experiment),
         "parameters": parameters_json(run),
         **missing_json(run),
-        **counts_json(run.result.choice),
+        **counts_json(getattr(run.result, "choice", None), run.result.schema),
     }
 
 
@@ -141,13 +143,15 @@ def missing_json(run: ExperimentRun) -> dict[str, Any]:
 
 def missing_remarks(run: ExperimentRun) -> list[str]:
     """At which sites missing cells depend on a neighbour in the consensus."""
+    from fedbn.federation.grouped_sums import GroupedSums
     from fedbn.learners.completion import missingness_remarks
 
+    assert not isinstance(run.result, GroupedSums)
     dag = run.result.consensus.dag
     return [
         f"{site.label}: {words}"
         for site in run.simulation.sites
-        for words in missingness_remarks(site.dataset, dag)
+        for words in missingness_remarks(site.dataset, dag.restrict(site.dataset.names))
     ]
 
 

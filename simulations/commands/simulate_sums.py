@@ -10,9 +10,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedbn.wording import count_of
-from simulations.commands.choice_output import counts_json, print_counts
-from simulations.commands.fuse import consensus_json, warn_of
+from simulations.commands.choice_output import print_counts
+from simulations.commands.fuse import warn_of
 from simulations.commands.simulate_output import (
     print_summary,
     run_content,
@@ -21,6 +20,7 @@ from simulations.commands.simulate_output import (
     warn_of_parameters,
     with_held_out,
 )
+from simulations.commands.sums_output import cost_words, sums_json
 from simulations.experiment import Experiment, with_absolute_paths
 from simulations.progress import stages
 from simulations.terminal import print_json, print_table, print_written, readable, rows_table
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fedbn.results.outcome import Outcome
     from simulations.run import ExperimentRun
 
-__all__ = ["cost_words", "simulate_sums"]
+__all__ = ["simulate_sums"]
 
 
 def simulate_sums(
@@ -44,8 +44,10 @@ def simulate_sums(
     ray_address: str | None = None,
 ) -> None:
     """Run the federation, write its results folder, and print what happened and what it cost."""
+    from fedbn.federation.grouped_sums import GroupedSums
     from fedbn.federation.secure_rounds import SecureResult
     from fedbn.results.sums import outcome_of_sums, write_sums
+    from simulations.commands.simulate_cohorts import simulate_cohorts
     from simulations.run import run_experiment
 
     started = time.monotonic()
@@ -56,6 +58,12 @@ def simulate_sums(
         run = run_experiment(experiment, notify, notify.count, gold=truth, ray_address=ray_address)
         notify("writing tables and figures")
         result = run.result
+        if isinstance(result, GroupedSums):
+            simulate_cohorts(
+                result, run, experiment, target, truth,
+                startup=ready, tables=tables, as_json=as_json, quiet=quiet,
+            )  # fmt: skip
+            return
         assert isinstance(result, SecureResult)
         outcome = outcome_of_sums(result, truth)
         if outcome is not None:
@@ -68,31 +76,9 @@ def simulate_sums(
         warn_of(outcome.path, outcome.consensus, outcome.remarks)
     warn_of_parameters(run)
     if as_json:
-        print_json({**_content(result, outcome, truth), **times, "out": str(target)})
+        print_json({**sums_json(result, outcome, truth), **times, "out": str(target)})
     elif not quiet:
         _print(result, outcome, truth, experiment, target, run, time.monotonic() - started)
-
-
-def _content(result: SecureResult, outcome: Outcome | None, truth: Any) -> dict[str, Any]:
-    """The keys of `simulate` that hold without the sites' structures, and those of the sums."""
-    from fedbn.results.summary import summarise
-    from fedbn.results.sums import sums_content, voted_content
-
-    told = {"sums": sums_content(result), "refused": [list(pair) for pair in result.refused]}
-    if outcome is None:
-        dag = result.consensus.dag
-        edges = [list(edge) for edge in dag.edges]
-        return {"nodes": list(dag.names), "edges": edges, **voted_content(result, truth), **told}
-    summary = summarise(outcome)
-    return {
-        **consensus_json(outcome.path, outcome.consensus, outcome.remarks),
-        "fusion_to_gold": summary.fusion_to_gold,
-        "smhd_to_gold": summary.smhd_to_gold,
-        "shd_to_gold": summary.shd_to_gold,
-        "held_out": summary.held_out,
-        **counts_json(result.choice),
-        **told,
-    }
 
 
 def _print(
@@ -118,18 +104,3 @@ def _print(
     print(f"\nSecure sums: {cost_words(result)}.")
     for sentence in statements(result):
         print(sentence)
-
-
-def cost_words(result: SecureResult) -> str:
-    """What the sums cost one site.
-
-    Bytes are those of masked vectors and requests, without what Flower adds.
-    """
-    cost = result.cost
-    words = (
-        f"{count_of(cost.rounds, 'round')}; each site sent {cost.up / 1e6:.2f} MB and got "
-        f"{cost.down / 1e6:.2f} MB"
-    )
-    if cost.site_seconds is None:
-        return words
-    return f"{words}; {1000 * cost.site_seconds / cost.rounds:.1f} ms CPU per site and round"

@@ -20,32 +20,31 @@ def new(
     table: Annotated[
         Path,
         typer.Argument(
-            help="A table: .csv, .csv.gz, .parquet, .feather, .xlsx, .sav, .dta, .sas7bdat."
+            help="A table: .csv, .csv.gz, .parquet, .feather, .xlsx, .sav, .dta, .sas7bdat, .xpt."
         ),
     ],
     *,
     given: Mapping[str, Any],
     schema: SchemaFile = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where to write it; NAME.toml beside the table.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
     allow: Annotated[
         list[str] | None,
         typer.Option(
-            help="Let more leave: counts, dags, diagnostics, histograms or learners. The file says "
-            "what each gives away; may be repeated. Without it the file is strict.",
+            help="What else may leave: counts, dags, diagnostics, histograms or learners. The file "
+            "explains what each gives away. Without this option the file is strict. May be "
+            "repeated.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a complete site's file for a table: every decision, with a comment on each line.
 
-    Of the options only --missing, --separator, --decimal, --encoding, --header and --skip-lines
-    count here. Nothing is overwritten. Read the file, then say fedbn site prepare.
+    Only --missing, --separator, --decimal, --encoding, --header and --skip-lines have an effect
+    here. Nothing is overwritten. Read the file, then run fedbn site prepare.
     """
     from fedbn.data.tables import read_schema, table_stem
-    from fedbn.federation.new_site import site_text
     from fedbn.whole_file import write_whole
+    from simulations.commands.new_site import site_text
     from simulations.experiment import experiment_from
     from simulations.terminal import print_json
 
@@ -74,8 +73,8 @@ def prepare(
     """Read a site's table once, as its file says, and keep it beside the table.
 
     A deployed site answers from what is kept. Its contract, by its hash, is a run's `contract`.
-    Another table or other decisions are a new contract, which the site's log shows: that has to be
-    confirmed by --replace, for who compares answers under two contracts may find single rows.
+    Another table or other decisions are a new contract, which the site's log shows. Confirm it with
+    --replace: whoever compares answers under two contracts may find single rows.
     """
     from fedbn.federation.prepared_table import prepared_path, renew
     from simulations.sites.tables import open_site

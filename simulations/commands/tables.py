@@ -32,7 +32,7 @@ def inspect(
     table: Annotated[
         Path,
         typer.Argument(
-            help="A table: .csv, .csv.gz, .parquet, .feather, .xlsx, .sav, .dta, .sas7bdat."
+            help="A table: .csv, .csv.gz, .parquet, .feather, .xlsx, .sav, .dta, .sas7bdat, .xpt."
         ),
     ],
     *,
@@ -41,7 +41,7 @@ def inspect(
 ) -> None:
     """Look at a table: kinds of columns, missing cells, proposed cuts, the command to copy.
 
-    Of the options only --missing and those on the form of the file count here.
+    Only --missing and the options on the form of the file have an effect here.
     """
     from fedbn.data.inspection import inspect
     from simulations.terminal import print_json, print_table, rows_table
@@ -108,9 +108,9 @@ def check(
     schema: SchemaFile = None,
     as_json: Json = False,
 ) -> None:
-    """Say exactly what would leave this site, and whether it fits the agreed schema.
+    """Show exactly what would leave this site, and whether it fits the agreed schema.
 
-    Exit status 1 where the site's policy lets nothing leave, or its table does not fit the schema.
+    Exit status 1 if the site's policy lets nothing leave, or its table does not fit the schema.
     """
     from fedbn.data.tables import read_schema
     from fedbn.federation.prepared_table import prepare
@@ -178,7 +178,7 @@ def _schema_or_reason(
 ) -> tuple[Schema | None, str]:
     """The schema that the site would tell a run, which names `agreed` if it is given, or why none.
 
-    The site goes the same way where it is deployed (`clients.requirements`).
+    The site goes the same way where it is deployed (`clients.request`).
     """
     from simulations.sites.naming import schema_to_tell
 

@@ -25,7 +25,7 @@ from fedbn.results.record import command_line
 from fedbn.results.report import check_results_folder, versions, write_results
 from fedbn.results.summary import summarise
 from fedbn.wording import count_of, reason_of
-from simulations.commands.fuse import consensus_json, warn_of
+from simulations.commands.fuse import consensus_json, print_variables, variables_json, warn_of
 from simulations.commands.groups_output import groups_json, print_groups
 from simulations.progress import stages
 from simulations.terminal import (
@@ -71,7 +71,8 @@ def update_and_report(
         notify("reading what the run kept")
         before = _with_groups_file(_read(folder), folder, groups_file)
         before = _with_knowledge(before, knowledge)
-        newcomers = [_reply(file, before.state.schema) for file in add]
+        kind = before.experiment.consensus.variables
+        newcomers = [_reply(file, before.state.schema, kind) for file in add]
         notify("fusing anew")
         began = time.process_time()
         settings = before.experiment.consensus
@@ -87,13 +88,14 @@ def update_and_report(
     if as_json:
         content = consensus_json(outcome.path, outcome.consensus)
         more = {"seconds": seconds, "out": str(target), "clients": clients}
-        print_json({**content, **more, **groups_json(outcome)})
+        print_json({**content, **more, **groups_json(outcome), **variables_json(outcome)})
     elif not quiet:
         title = f"{count_of(len(clients), 'client')} after the update"
         print_table(summary_table(summarise(outcome), title, ""))
         print(times_line(fusion=seconds, wall=time.monotonic() - started))
         print_written(target)
         print_groups(outcome.grouping)
+        print_variables(outcome)
 
 
 def _with_groups_file(before: Checkpoint, folder: Path, given: Path | None) -> Checkpoint:
@@ -151,15 +153,16 @@ def _with_knowledge(before: Checkpoint, file: Path | None) -> Checkpoint:
     return replace(before, settings=to_run_config(told_now))
 
 
-def _reply(file: Path, schema: Schema) -> ClientReply:
+def _reply(file: Path, schema: Schema, variables: str) -> ClientReply:
     """The structures of a file as the reply of a client that is called like the file."""
     found = read_structures(file, nodes=schema.names)
+    names = set(found[0].dag.names) if variables == "union" else set(schema.names)
     for entry in found:
-        if set(entry.dag.names) != set(schema.names):
+        if set(entry.dag.names) != names or not names <= set(schema.names):
             raise StructureError(f"{file}: the structures must be over the run's variables")
     return ClientReply(
         client=table_stem(file) or file.name.split(".")[0],
-        dags=tuple(entry.dag.reorder(schema.names) for entry in found),
+        dags=tuple(entry.dag.reorder(sorted(names)) for entry in found),
         weights=tuple(float(entry.weight) for entry in found),
         status="complete",
     )

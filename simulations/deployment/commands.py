@@ -88,7 +88,7 @@ def app_folder(
 ) -> None:
     """Write the Flower app that `flwr run` takes, with the settings of a deployed run.
 
-    Where the data are is no setting of a deployed run: each site's SuperNode says it by itself.
+    A deployed run has no setting for where the data are: each site's SuperNode names its own table.
     With --set network, table or sites it is the app of a simulation, for fedbn flower-run, which
     no deployed site answers.
     """
@@ -126,7 +126,7 @@ def flower_run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a Flower app of fedbn as `flwr run` does, wait for its end, leave no process behind.
+    """Run a Flower app of fedbn as `flwr run` does, wait for its end, and leave no process behind.
 
     Exit status 1 if the run fails, or if the number of nodes is not that of the clients. A fresh
     Flower home of its own is used and removed.
@@ -171,10 +171,10 @@ def disclosures(
     log: Annotated[Path, typer.Argument(help="A site's disclosure log (.jsonl).")],
     as_json: Json = False,
 ) -> None:
-    """Show what left a site: every message, with its size, its SHA-256 and plain words.
+    """Show what left a site: every message with its size, its SHA-256 and a description.
 
     The log is checked: every line holds the hash of the line before, and NAME.head that of the
-    last. The first line that is not as it was written is named, and the exit status is 1.
+    last. The first line that was changed is named, and the exit status is then 1.
     """
     from fedbn.federation.disclosure_log import read_log
     from simulations.terminal import print_json, print_table, rows_table
@@ -235,7 +235,7 @@ def update(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Update a consensus with one client more or fewer, or other knowledge, from what the run kept.
+    """Add or remove a client, or change the knowledge, and fuse again from what the run kept.
 
     No client is asked again. A new client learns with the run's schema first:
     fedbn learn new.csv --schema FOLDER/schema.json --out new.json
@@ -263,12 +263,19 @@ def deploy_demo(
         "asia"
     ),
     rows: Annotated[int, typer.Option(min=1, help="Rows per site.")] = 1000,
-    rounds: Annotated[int, typer.Option(min=1, help="At most this many rounds.")] = 1,
+    rounds: Annotated[int, typer.Option(min=1, help="Maximum number of rounds.")] = 1,
     aggregation: Annotated[
         str, typer.Option(help="open, secure-sums or moral-votes: see fedbn simulate --help.")
     ] = "open",
+    variables: Annotated[
+        str,
+        typer.Option(help="same; or union, where every site lacks a quarter of the variables."),
+    ] = "same",
     look_ahead: Annotated[
-        int, typer.Option(min=0, max=16, help="Secure sums: choices guessed ahead in one request.")
+        int,
+        typer.Option(
+            min=0, max=16, help="Secure sums: number of choices guessed ahead in one request."
+        ),
     ] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of tables and run.")] = 1,
     out: Annotated[
@@ -300,6 +307,8 @@ def deploy_demo(
         seed=seed,
         aggregation=aggregation,
         look_ahead=look_ahead,
+        variables=variables,
+        missing_variables=0.25 if variables == "union" else 0.0,
     )
     with stages(not quiet) as notify:
 

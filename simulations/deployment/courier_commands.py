@@ -34,6 +34,7 @@ KINDS: Mapping[str, str] = {
     "query.report": "to be told how it differs; no reply is needed",
     "query.counts": "counts of families",
     "query.moments": "moments of families",
+    "query.scatter": "sums of products",
     "train": "structures",
     "query.keys": "a key for secure sums",
     "train.sums": "a share of a masked sum",
@@ -164,7 +165,7 @@ def answer_request(
 
 
 def forget_run(
-    run: Annotated[str, typer.Argument(help="The run's id, as fedbn site answer says it.")],
+    run: Annotated[str, typer.Argument(help="The run's id, which fedbn site answer prints.")],
     site: SiteOption = None,
     as_json: Json = False,
 ) -> None:

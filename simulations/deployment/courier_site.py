@@ -41,8 +41,6 @@ from fedbn.federation.courier_file import (
     Records,
     Sealed,
     open_sealed,
-    read_records,
-    records_json,
     request_in,
     seal,
 )
@@ -191,8 +189,9 @@ def _kept_of(folder: Path, sealed: Sealed, request: CourierRequest) -> Kept:
 def _read_kept(place: Path) -> Kept:
     try:
         content = json_value(_read(place))
-        return Kept(**{**content, "state": read_records(content["state"])})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        flower_records(content["state"], str(place))
+        return Kept(**content)
+    except (MessageError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ResultsError(f"{place} is not as it was written: {error}") from None
 
 
@@ -207,9 +206,9 @@ def _ask_app(
     """The installed app's reply, signed; an answer is kept with the app's state."""
     TaskIdentity.task_id, TaskIdentity.run_id = 1, int(request.run)
     TaskIdentity.node_id = SERVER_NODE
-    state = flower_records(kept.state)
+    state = flower_records(kept.state, KEPT)
     context = Context(int(request.run), OWN_NODE, dict(config), state, dict(request.settings))
-    message = Message(flower_records(request.records), OWN_NODE, request.kind)
+    message = Message(flower_records(request.records, sealed.source), OWN_NODE, request.kind)
     reply = app(message, context)
     place = (request.run, request.number, request.site, sealed.digest)
     run, requests = folder / request.run, dict(kept.requests)
@@ -228,8 +227,7 @@ def _ask_app(
 
 
 def _keep(kept: Kept, run: Path) -> None:
-    content = {**vars(kept), "state": records_json(kept.state)}
-    _write(run / KEPT, json.dumps(content, ensure_ascii=False).encode("utf-8"))
+    _write(run / KEPT, json.dumps(vars(kept), ensure_ascii=False).encode("utf-8"))
 
 
 def _keys_of(site: Path) -> CourierKeys:

@@ -23,18 +23,21 @@ from typing import Any
 
 import numpy as np
 
+from fedbn.data.columns import column_names
+from fedbn.data.lacking import draw_columns
 from fedbn.data.tables import read_schema, write_schema, write_table
 from fedbn.errors import FlowerRunError
-from fedbn.federation.new_site import LOOSENINGS, site_text
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
+from fedbn.federation.state import FederationResult
 from fedbn.graphs.writing import write_structure
 from fedbn.networks.catalog import load_network
 from fedbn.results.report import check_results_folder, results_folder
 from fedbn.whole_file import write_whole
 from fedbn.wording import count_of
+from simulations.commands.new_site import LOOSENINGS, site_text
 from simulations.deployment.deployment import Deployment
 from simulations.flower.bundle import write_bundle
 from simulations.run import run_experiment
@@ -132,7 +135,8 @@ def _prepare(tables: Mapping[str, Path], schema: Path) -> dict[str, Path]:
     files = {}
     for site, table in tables.items():
         files[site] = table.with_suffix(".toml")
-        text = site_text(table, name=site, schema=read_schema(schema), allow=LOOSENINGS)
+        own = read_schema(schema).restrict(column_names(table))
+        text = site_text(table, name=site, schema=own, allow=LOOSENINGS)
         write_whole(files[site], text)
         renew(table, read_site_file(files[site]))
     return files
@@ -154,7 +158,9 @@ def _start_secure(deployment: Deployment, files: Mapping[str, Path], say: Say) -
 def _run_settings(experiment: Experiment, folder: Path) -> Experiment:
     """What the run is told: columns and states, as agreed, and nothing of where the data are."""
     everyone = replace(experiment.consensus, min_replies=len(SITES))
-    return experiment.change(network=None, schema=str(folder / SCHEMA), consensus=everyone)
+    return experiment.change(
+        network=None, missing_variables=0.0, schema=str(folder / SCHEMA), consensus=everyone
+    )
 
 
 def _tables(experiment: Experiment, folder: Path) -> dict[str, Path]:
@@ -162,9 +168,13 @@ def _tables(experiment: Experiment, folder: Path) -> dict[str, Path]:
     assert experiment.data.network is not None
     network = load_network(experiment.data.network, experiment.data.network_dir)
     paths = {site: folder / f"{site}.csv" for site in SITES}
-    for stream, path in enumerate(paths.values()):
+    lacking = np.random.default_rng([experiment.seed, len(SITES)])
+    names = network.schema.names
+    has = draw_columns(len(names), len(SITES), experiment.data.missing_variables, lacking)
+    for stream, (path, row) in enumerate(zip(paths.values(), has, strict=True)):
         rng = np.random.default_rng([experiment.seed, stream])
-        write_table(network.sample(experiment.data.rows, rng), path)
+        own = [name for name, there in zip(names, row, strict=True) if there]
+        write_table(network.sample(experiment.data.rows, rng).select(own), path)
     write_schema(network.schema, folder / SCHEMA)
     return paths
 
@@ -177,6 +187,7 @@ def _simulate(experiment: Experiment, folder: Path) -> Path:
         same = same.change(aggregation="open")
     run = run_experiment(same)
     file = folder / f"simulated-{CONSENSUS}"
+    assert isinstance(run.result, FederationResult)
     write_structure(run.result.consensus.dag, file)
     return file
 

@@ -25,6 +25,10 @@ DEPLOYED_APP = f"{clients.__name__}.client_app:app"
 SIMULATED_APP = f"{simulations.sites.__name__}.client_app:app"
 """The client apps that a bundle may name: of deployed sites, and of a simulation."""
 
+DEPLOYED_SERVER = f"{server.__name__}.server_app:app"
+SIMULATED_SERVER = f"{simulations.sites.__name__}.server_app:app"
+"""The same of server apps."""
+
 _PROJECT = """[project]
 name = "fedbn-run"
 version = "{version}"
@@ -33,7 +37,7 @@ version = "{version}"
 publisher = "fedbn"
 
 [tool.flwr.app.components]
-serverapp = "server.server_app:app"
+serverapp = "{server}"
 clientapp = "{app}"
 
 [tool.flwr.app.config]
@@ -45,15 +49,16 @@ def write_bundle(folder: Path, run_config: Mapping[str, Any]) -> None:
 
     Raises OSError when the folder cannot be written or has such a package already.
     """
-    packages, app = [clients, server], DEPLOYED_APP
+    packages, app, of_server = [clients, server], DEPLOYED_APP, DEPLOYED_SERVER
     if from_run_config(run_config).data.is_named:
-        packages, app = [*packages, simulations.sites], SIMULATED_APP
+        packages.append(simulations.sites)
+        app, of_server = SIMULATED_APP, SIMULATED_SERVER
         _copy(Path(str(simulations.__file__)), folder / simulations.__name__ / "__init__.py")
     for package in packages:
         for file in Path(package.__path__[0]).glob("*.py"):
             _copy(file, folder.joinpath(*package.__name__.split("."), file.name))
     lines = [f"{key} = {_toml(value)}" for key, value in run_config.items()]
-    project = _PROJECT.format(version=fedbn.__version__, app=app)
+    project = _PROJECT.format(version=fedbn.__version__, app=app, server=of_server)
     text = project + "\n".join(lines) + "\n"
     (folder / "pyproject.toml").write_text(text, encoding="utf-8")
 

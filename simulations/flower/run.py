@@ -22,8 +22,7 @@ from pathlib import Path
 from fedbn.errors import FedbnError, FlowerRunError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
-from server.awaited import count_replies
-from server.server_app import HANDOVER, Federated
+from server.server_app import Federated
 from simulations.flower.bundle import write_bundle
 from simulations.flower.processes import (
     Home,
@@ -40,6 +39,7 @@ from simulations.flower.processes import (
     wait_until_healthy,
     write_connection,
 )
+from simulations.sites.server_app import HANDOVER, count_replies
 
 POLL_SECONDS = 3.0
 LONGEST_RAY_FOLDER = 40

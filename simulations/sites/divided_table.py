@@ -18,6 +18,7 @@ from clients.site import Site
 from fedbn.arrays import Indices
 from fedbn.data.cuts import Cuts
 from fedbn.data.dataset import Dataset, Kind
+from fedbn.data.lacking import draw_columns
 from fedbn.data.mapping import SiteMapping
 from fedbn.data.partition import (
     Sizes,
@@ -44,7 +45,7 @@ __all__ = ["Simulation", "divide", "read_prepared", "stamp_of", "without_held_ou
 LOG = logging.getLogger("fedbn.client")
 
 SAMPLE_STREAM, PARTITION_STREAM, HELD_OUT_STREAM = 1, 2, 3
-SITE_STREAM = 5
+SITE_STREAM, LACKING_STREAM = 5, 6
 """What the seed is combined with, so that the rows do not depend on how they are divided."""
 
 
@@ -123,8 +124,31 @@ def divide(experiment: Experiment, stamp: tuple[int, int] | None) -> Simulation:
         tables = _own_tables(experiment, [len(rows) for rows in parts])
     else:
         tables = [dataset.take(rows) for rows in parts]
+    if experiment.data.missing_variables:
+        tables = _without_columns(experiment, tables)
     sites = tuple(Site(label, table) for label, table in zip(labels, tables, strict=True))
     return Simulation(sites, held_out)
+
+
+def _without_columns(experiment: Experiment, tables: Sequence[Dataset]) -> list[Dataset]:
+    """The tables without the columns that each client lacks."""
+    data, names = experiment.data, tables[0].names
+    neighbours = None
+    if data.missing_hubs:
+        joined = load_network(str(data.network), data.network_dir).dag.reorder(names).adjacency
+        neighbours = (joined | joined.T).sum(axis=0).astype(np.int64)
+    has = draw_columns(
+        len(names),
+        len(tables),
+        data.missing_variables,
+        np.random.default_rng([experiment.seed, LACKING_STREAM]),
+        blocks=data.missing_blocks,
+        neighbours=neighbours,
+    )
+    return [
+        table.select([name for name, there in zip(names, row, strict=True) if there])
+        for table, row in zip(tables, has, strict=True)
+    ]
 
 
 def _own_tables(experiment: Experiment, rows: Sequence[int]) -> list[Dataset]:

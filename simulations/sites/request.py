@@ -68,7 +68,12 @@ class SimulatedRequest(Request):
 
     def require_schema(self, schema: Schema) -> None:
         """The policy's columns are the only bound."""
-        self.site.policy.require_schema(schema)
+        self.site.policy.require_schema(self.own_part(schema))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table, which is read."""
+        return self.table().dataset.names
 
     def require_own_schema(self) -> None:
         """The run's is enough."""
@@ -85,6 +90,9 @@ class SimulatedRequest(Request):
         """The schema that the run's settings make of the table."""
         site, policy = self.table(cuts_of(self.message)), self.site.policy
         agreed = agreed_of(self.message)
+        if agreed is not None and self.run.variables == "union":
+            known = [name for name in site.dataset.names if name in agreed.names]
+            agreed = agreed.restrict(known) if known else None
         return schema_to_tell(site.dataset, policy, own=self.site.schema, agreed=agreed), site.label
 
     def numbers(self) -> Mapping[str, NDArray[np.float64]]:

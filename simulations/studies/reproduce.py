@@ -7,19 +7,21 @@ import typer
 from simulations.options import examples
 from simulations.studies.cg_dca.reproduce import reproduce_cg_dca
 from simulations.studies.credible_bn.reproduce import credible as reproduce_credible
+from simulations.studies.different_variables.reproduce import reproduce_different_variables
 from simulations.studies.groups.reproduce import reproduce_groups
 from simulations.studies.mcbnc_aaai26.reproduce import reproduce_mcbnc
 from simulations.studies.missing_cells.reproduce import reproduce_missing_cells
 from simulations.studies.pooling.reproduce import reproduce_pooling
 from simulations.studies.privacy.reproduce import reproduce_privacy
+from simulations.studies.real_tables.reproduce import reproduce_real_tables
 from simulations.studies.strengths.reproduce import reproduce_strengths
 
 __all__ = ["reproduce"]
 
 reproduce = typer.Typer(
     name="reproduce",
-    help="Repeat the tables of a paper, its figures beside ours. Long: --smoke takes minutes; a "
-    "study that was stopped goes on where it was.",
+    help="Repeat the tables of the papers beside the papers' figures, and fedbn's own studies. "
+    "They take long: try --smoke first. An interrupted study continues where it was.",
     no_args_is_help=True,
 )
 reproduce.command("credible")(reproduce_credible)
@@ -72,3 +74,17 @@ reproduce.command(
         "fedbn reproduce missing-cells --network child --seeds 3 --out results/missing-cells",
     ),
 )(reproduce_missing_cells)
+reproduce.command(
+    "real-tables",
+    epilog=examples(
+        "fedbn reproduce real-tables --smoke --out results/real-tables-smoke",
+        "fedbn reproduce real-tables --part sites --seeds 3 --out results/real-tables",
+    ),
+)(reproduce_real_tables)
+reproduce.command(
+    "different-variables",
+    epilog=examples(
+        "fedbn reproduce different-variables --smoke --out results/different-smoke",
+        "fedbn reproduce different-variables --network child --sites 10 --out results/different",
+    ),
+)(reproduce_different_variables)

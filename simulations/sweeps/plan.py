@@ -94,6 +94,11 @@ def _case(settings: Mapping[str, Any], varied: Mapping[str, Any]) -> SweepCase:
         raise ConfigError("say where the data come from: network, table, sites or sites-dir")
     if experiment.consensus.aggregation == "moral-votes":
         raise ConfigError("moral-votes find no structure, of which a sweep could tell figures")
+    if experiment.consensus.aggregation != "open" and experiment.consensus.groups_file is not None:
+        raise ConfigError(
+            f"groups-file is {experiment.consensus.groups_file!r}: under secure sums every group "
+            "has figures of its own, and a sweep tells one of each: sweep the groups one by one"
+        )
     return SweepCase(varied, experiment, _digest(experiment))
 
 

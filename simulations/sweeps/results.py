@@ -50,6 +50,7 @@ class RunCase:
 
 
 def _figures(config: Mapping[str, Any]) -> dict[str, Any]:
+    from fedbn.federation.grouped_sums import GroupedSums
     from fedbn.federation.state import FederationResult
     from fedbn.results.outcome import Outcome
     from fedbn.results.sums import outcome_of_sums
@@ -59,12 +60,13 @@ def _figures(config: Mapping[str, Any]) -> dict[str, Any]:
     experiment = replace(from_run_config(config), engine="in-process")
     truth = truth_of(experiment, None)
     run = run_experiment(experiment, gold=truth)
+    assert not isinstance(run.result, GroupedSums)  # a plan refuses them, and moral-votes
     outcome = (
         Outcome.of_federation(run.result, truth)
         if isinstance(run.result, FederationResult)
         else outcome_of_sums(run.result, truth)
     )
-    assert outcome is not None  # only moral-votes has none, which a plan refuses
+    assert outcome is not None
     summary = summarise(with_held_out(outcome, run, experiment))
     figures = {
         name: _plain(getattr(summary, name))

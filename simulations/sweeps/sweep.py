@@ -27,31 +27,42 @@ def sweep(
         Path | None,
         typer.Option("--out", "-o", show_default="results/NAME", help="Folder of the results."),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Cases that run at the same time.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Number of cases that run at the same time.")
+    ] = 1,
     minutes: Minutes = None,
     ray_address: RayAddress = None,
     slurm: Annotated[
         Path | None,
-        typer.Option(help="Write an array job of SLURM to this file, to sbatch, and run nothing."),
+        typer.Option(
+            help="Write an array job for SLURM to this file, for sbatch, and run nothing."
+        ),
     ] = None,
     slurm_tasks: Annotated[
         int | None,
-        typer.Option(min=1, show_default="a case each, at most 100", help="Its array's entries."),
+        typer.Option(
+            min=1, show_default="a case each, at most 100", help="Number of tasks in the array."
+        ),
     ] = None,
     share: Annotated[
         str | None,
-        typer.Option(metavar="K/N", help="Only every N-th case from the K-th, from 0; no table."),
+        typer.Option(
+            metavar="K/N",
+            help="Run only every N-th case, starting with the K-th "
+            "(counted from 0); write no table.",
+        ),
     ] = None,
     list_only: Annotated[
         bool, typer.Option("--list", help="Print the cases and their hashes, and run none.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Simulate every case of a grid or list of settings, each once, and make one table of all.
+    """Simulate every case of a grid or list of settings once, into one table.
 
-    A case is known by the hash of its settings and files, so a sweep that was stopped, or whose
-    grid has grown, runs only what is new. results.csv and results.parquet have a row for each case:
-    fedbn.read_results reads them. Exit status 1 if a case failed; it is tried again next time.
+    A case is known by the hash of its settings and files, so a sweep that was interrupted, or
+    whose grid has grown, runs only what is new. results.csv and results.parquet have a row for
+    each case; fedbn.read_results reads them. Exit status 1 if a case failed; the next run tries
+    it again.
     """
     from simulations.sweeps.plan import read_plan
     from simulations.sweeps.slurm import Share

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedbn.choice.by_counts import begin, choice_of, climb_on
+from fedbn.choice.by_counts import begin, choice_of, climb_on, counted_of
 from fedbn.choice.candidates import Candidate, CandidateLimits, Candidates, candidates_of
 from fedbn.choice.neighbours import joined_pairs, neighbours
 from fedbn.consensus.mcbnc import mcbnc_path
@@ -37,12 +37,12 @@ def taken(case: Federation) -> Candidate:
 
 
 def summed(tables: list[Dataset], families) -> tuple:
-    """What the server knows after one request."""
+    """Schema, and what the server knows after one request."""
     counts = [count_families(table, families) for table in tables]
     total, own = counts[0], own_scores(counts[0])
     for each in counts[1:]:
         total, own = total + each, own + own_scores(each)
-    return total, family_scores(total, own)
+    return tables[0].schema, counted_of(total, family_scores(total, own))
 
 
 def test_candidates_are_the_distinct_states_of_all_classes(asia: Federation) -> None:
@@ -207,7 +207,7 @@ def test_a_climb_ends_where_no_change_helps(asia: Federation) -> None:
         families = neighbours(state, pairs)
         if not families:
             break
-        state = climb_on(state, *summed(tables, families), rng)
+        state = climb_on(state, summed(tables, families)[1], rng)
         scores.append(state.score)
     assert scores == sorted(scores)
     best = naive.total(tables, asia.pooled, state.dag, 1.0)

@@ -14,7 +14,8 @@ from fedbn.federation.run_remarks import run_remarks
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.graphs.dag import DAG
-from fedbn.graphs.random import perturb
+from fedbn.graphs.distances import smhd
+from fedbn.graphs.random import perturb, random_dag
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import with_parameters_around
@@ -101,3 +102,36 @@ def test_the_split_the_medoid_and_what_a_second_structure_costs() -> None:
     assert cost_of_another(CHAIN, CHAIN) == 0
     # b has no parent now, c has a, d has a and b: 1 + 2 + 3 times ln 4.
     assert cost_of_another(CHAIN, OTHER) == pytest.approx(6 * np.log(4))
+
+
+def test_one_site_with_a_table_of_its_own_does_not_decide_what_counts_choose() -> None:
+    """Its rows, a tenth of all, would join 14 pairs that nine sites do not."""
+    network, rng = load_network("child"), np.random.default_rng(1)
+    tables = {f"n{k}": network.sample(2_000, rng) for k in range(9)}
+    unlike = random_dag(network.names, edges=25, rng=np.random.default_rng(7))
+    cards = network.schema.cardinalities
+    cpts = [
+        rng.dirichlet(np.full(int(cards[v]), 0.2), int(np.prod(cards[list(parents)])))
+        for v, parents in enumerate(unlike.parent_sets())
+    ]
+    made_up = BayesianNetwork(unlike, network.schema, tuple(cpts))
+    tables["x"] = made_up.sample(2_000, rng)
+    result, _ = choose(tables, network.schema)
+    assert result.choice is None
+    assert result.groups == (tuple(f"n{k}" for k in range(9)), ("x",))
+    assert smhd(result.consensus.dag, network.dag) <= 5
+    said = run_remarks(result)
+    assert any("n8 and x" in each for each in said)
+
+
+@pytest.mark.slow
+def test_one_site_with_many_rows_of_the_same_kind_is_counted() -> None:
+    """It finds what small sites miss, so it is far from what they agree on, but counts agree."""
+    network, rng = load_network("hailfinder"), np.random.default_rng(1)
+    tables = {f"n{k}": network.sample(200, rng) for k in range(8)}
+    tables["large"] = network.sample(10_000, rng)
+    result, state = choose(tables, network.schema)
+    assert state.split == (tuple(f"n{k}" for k in range(8)), ("large",))
+    assert result.groups == ()
+    assert result.choice is not None
+    assert "large" in result.choice.sites

@@ -16,7 +16,6 @@ from fedbn.errors import MessageError
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
-from fedbn.federation.new_site import site_text
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
@@ -24,6 +23,7 @@ from fedbn.learners.private import promise
 from fedbn.networks.family_counts import Family, FamilyTables
 from fedbn.privacy.ledger import Ledger
 from simulations.benchmarks.sites.deployed_site import ANSWERED, DeployedSite, RunAtSite, task, word
+from simulations.commands.new_site import site_text
 from tests.clients.attacks_on_sites import (
     answers_at_once,
     buckets,

@@ -78,7 +78,7 @@ def content(kind: str) -> RecordDict:
 
 SUMS = {"train.sums", "query.cut_sums"}
 HISTOGRAMS = {"query.histogram", "query.cut_keys", "query.cut_sums"}
-EXACT = {"query.counts", "query.moments"}
+EXACT = {"query.counts", "query.moments", "query.scatter"}
 STRUCTURES = {"train", "query.keys"}
 COLUMNS = {"query", *STRUCTURES, *EXACT}
 
@@ -143,6 +143,7 @@ POLICIES: dict[str, tuple[str, Experiment, dict[str, set[str]]]] = {
 OTHERWISE = {
     **dict.fromkeys(SUMS, "query"),  # before the key of the run
     "query.moments": "failed",  # of categories
+    "query.scatter": "failed",
 }
 
 

@@ -13,12 +13,12 @@ from flwr.app import Array, ArrayRecord
 
 from fedbn.data.dataset import Schema
 from fedbn.federation.message import STRUCTURES, StructureMessage, from_arrays, to_arrays
-from fedbn.federation.new_site import site_text
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph
 from fedbn.learners import LearnerSettings
 from simulations.benchmarks.sites.deployed_site import ANSWERED, DeployedSite, arrays_of, task, word
+from simulations.commands.new_site import site_text
 from tests.clients.attacks_on_sites import (
     answers_at_once,
     groups_by_failures,

@@ -489,7 +489,7 @@ def _rungs(c: Case) -> Call:
     )
 
 
-@call("scores.draw_missing")
+@call("scores.draw_missing", 0, 1041)
 def _draw_missing(c: Case) -> Call:
     codes, arities = c.table()
     dag = c.dag()
@@ -604,7 +604,7 @@ def _class_search(c: Case) -> Call:
 
 _KINDS = [search.Kind.delete, search.Kind.turn, search.Kind.insert]
 call("search.ClassSearch.__init__")(_class_search)
-call("search.ClassSearch.climb", 0, 20)(
+call("search.ClassSearch.climb", 0, 65)(
     lambda c: Call(
         c.class_search().climb, {"kinds": Argument(_KINDS, "kinds"), "budget": Argument(9, "limit")}
     )
@@ -613,7 +613,7 @@ for _name in ("member", "total", "cpdag"):
     call(f"search.ClassSearch.{_name}")(lambda c, name=_name: Call(getattr(c.class_search(), name)))
 for _name in ("steps", "met_max_parents", "met_max_t"):
     call(f"search.ClassSearch.{_name}")(lambda c, name=_name: read(c.class_search(), name))
-call("search.leads", 0, LARGEST)(
+call("search.leads", 0, 20)(
     lambda c: Call(
         search.leads,
         {
@@ -645,7 +645,7 @@ def _look_around(c: Case) -> Call:
     )
 
 
-call("search.look_around", 0, LARGEST)(_look_around)
+call("search.look_around", 0, 1041)(_look_around)
 call("search.Hill.__init__")(lambda c: Call(search.Hill, c.hill_arguments()))
 call("search.Hill.climb", 0, 20)(lambda c: Call(c.hill().climb, {"budget": Argument(5, "limit")}))
 for _name in ("best", "parents", "candidates", "changes", "bounds"):
@@ -668,10 +668,10 @@ call("search.Kicks.iterate", 0, LARGEST)(_iterate)
 for _name in ("hill", "kicks"):
     call(f"search.Kicks.{_name}")(lambda c, name=_name: read(c.kicks(), name))
 call("search.Boss.__init__")(lambda c: Call(search.Boss, c.boss_arguments()))
-call("search.Boss.improve", 0, 20)(
+call("search.Boss.improve", 0, 1041)(
     lambda c: Call(c.boss().improve, {"budget": Argument(5, "limit")})
 )
-call("search.Boss.parents")(lambda c: Call(c.boss().parents))
+call("search.Boss.parents", 0, 1041)(lambda c: Call(c.boss().parents))
 for _name in ("order", "moves", "emptied", "met_max_parents", "met_candidates"):
     call(f"search.Boss.{_name}")(lambda c, name=_name: read(c.boss(), name))
 
@@ -814,7 +814,7 @@ def _advance(c: Case) -> Call:
     )
 
 
-call("consensus.Deletions.advance", 0, 20)(_advance)
+call("consensus.Deletions.advance", 0, 65)(_advance)
 for _name in ("n_edges", "done"):
     call(f"consensus.Deletions.{_name}")(lambda c, name=_name: read(c.deletions(), name))
 for _name in ("steps", "given", "lost_arcs", "known"):

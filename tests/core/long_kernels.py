@@ -40,6 +40,37 @@ def class_search() -> None:
     search.ClassSearch(score, complete).climb([search.Kind.delete])
 
 
+def boss() -> None:
+    n = 400
+    rows = np.random.default_rng(0).normal(size=(n + 20, n)) @ np.tri(n)
+    score = scores.GaussianScore(rows.T @ rows, np.zeros(n + 1), np.ones(n + 1))
+    nothing = pack(np.zeros((n, n), dtype=bool))
+    search.Boss(score, list(range(n)), nothing, nothing, None, FOR_EVER, None).improve(None)
+
+
+def look_around() -> None:
+    """Every family of up to one parent is known, and every kick is tried."""
+    n = 400
+    sets = np.concatenate(
+        [
+            np.zeros((n, n), dtype=bool),
+            *(np.roll(np.eye(n, dtype=bool), k, axis=1) for k in range(1, n)),
+        ]
+    )
+    values = np.random.default_rng(0).random(n * n)
+    start, nothing = np.eye(n, k=-1, dtype=bool), pack(np.zeros((n, n), dtype=bool))
+    search.look_around(
+        [*range(n)] * n, pack(sets), values, pack(start), nothing, nothing, True, FOR_EVER
+    )
+
+
+def draw_missing() -> None:
+    n, rows = 10, 10**6
+    codes = np.zeros((n, rows), dtype=np.uint16)
+    gone = np.ones((n, rows), dtype=bool)
+    scores.draw_missing(codes, gone, [2] * n, [[] for _ in range(n)], 1.0, 1000, 1)
+
+
 def median() -> None:
     n = 1041
     half = np.tril(np.random.default_rng(0).integers(-9, 10, (n, n)))
@@ -90,6 +121,9 @@ def dags_of_equal_cost() -> None:
 LONG: dict[str, Callable[[], None]] = {
     "search.Kicks.iterate": kicks,
     "search.ClassSearch.climb": class_search,
+    "search.Boss.improve": boss,
+    "search.look_around": look_around,
+    "scores.draw_missing": draw_missing,
     "fusion.descend_to_median": median,
     "consensus.refusion_states": refusion,
     "families.are_undominated": undominated,

@@ -28,7 +28,7 @@ from fedbn.graphs.bits import pack
 from tests.core.calls import CALLS, LEAST, MOST, Argument, Call, Case, made
 
 HANGS = 300.0  # seconds; the slowest of these tests takes a few
-SIZES = (0, 1, 2, 5, 64, 65, 1041)
+SIZES = (0, 1, 2, 5, 63, 64, 65, 1041)
 OTHER_KINDS = {
     "uint64": "int64",
     "int64": "int32",

@@ -94,31 +94,47 @@ def test_states_of_refusion_are_fusions_of_the_pruned_inputs(
 
 
 @pytest.mark.parametrize("n", [1, 2, 12, 63, 64, 65, 130])
-def test_refusions_that_keep_what_stayed_the_same_are_fusions_from_nothing(n: int) -> None:
-    rng = np.random.default_rng(n)
+@pytest.mark.parametrize("of_all", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_refusions_that_keep_what_stayed_the_same_are_fusions_from_nothing(
+    n: int, of_all: bool, seed: int
+) -> None:
+    """Inputs 0 and 5 have the same arcs all the way, but not always the same variables; 3 and 4 are
+    of other orders."""
+    rng = np.random.default_rng([n, seed])
     start = np.triu(rng.random((n, n)) < min(0.5, 3 / n), 1)
     inputs = [start.copy() for _ in range(6)]
-    for dag in inputs[1:]:
+    for dag in inputs[1:5]:
         dag &= rng.random((n, n)) < 0.9
         dag |= np.triu(rng.random((n, n)) < 1 / n**2, 1)
+    for i in (3, 4):
+        place = rng.permutation(n)
+        inputs[i] = inputs[i][np.ix_(place, place)]
     steps = min(12, n * n)
-    lost = sorted(
+    lost = [
         (int(rng.integers(steps)), i, int(a), int(b))
-        for i, dag in enumerate(inputs)
+        for i, dag in enumerate(inputs[:5])
         for a, b in np.argwhere(dag)
         if rng.random() < 0.4
-    )
+    ]
+    lost = sorted(lost + [(step, 5, a, b) for step, i, a, b in lost if i == 0])
+    joined = np.array([dag.any(axis=0) | dag.any(axis=1) for dag in inputs])
+    seen = joined | (rng.random((6, n)) < 0.5)
+    seen[0], seen[5] = True, joined[5]
+    observed = None if of_all else pack(seen)
     weights, ones = np.arange(1, 7), np.ones(6, dtype=np.int64)
     arcs = np.array(lost, dtype=np.int32).reshape(len(lost), 4)
     cuts = np.arange(steps + 1)
-    states = consensus.refusion_states(parents_of(inputs), weights, arcs, cuts, ones, 2)
+    states = consensus.refusion_states(
+        parents_of(inputs), weights, arcs, cuts, ones, 2, observed=observed
+    )
     for cut, found in zip(cuts, states, strict=True):
         pruned = [dag.copy() for dag in inputs]
         for step, i, a, b in lost:
             if step < cut:
                 pruned[i][a, b] = False
         bits = parents_of(pruned)
-        heuristic = fusion.OrderHeuristic(bits, weights, np.zeros(0))
+        heuristic = fusion.OrderHeuristic(bits, weights, np.zeros(0), observed=observed)
         heuristic.extend(n)
         maps = fusion.minimal_imaps(bits, heuristic.order)
         assert np.array_equal(found, fusion.arcs_of_quorum(maps, ones, 2))

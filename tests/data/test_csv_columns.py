@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.data import csv_arrow, csv_columns, csv_quotes
+from fedbn.data import csv_arrow, csv_quotes
 from fedbn.data.columns import column_names, read_columns
 from fedbn.data.csv_quotes import Quoting, look_at_quotes
 from fedbn.data.dataset import Kind
@@ -46,7 +46,7 @@ def strictly(
     columns: Sequence[str] | None = None,
 ) -> object:
     with monkeypatch.context() as patch:
-        patch.setattr(csv_columns, "arrow_columns", lambda *_: None)
+        patch.setattr(csv_arrow, "arrow_columns", lambda *_: None)
         return cells(path, form, columns)
 
 
@@ -233,7 +233,7 @@ def test_numbers_and_missing_cells_are_those_of_the_strict_reader(
         warnings.simplefilter("ignore", FedbnWarning)
         monkeypatch.setattr(csv_arrow, "_BLOCK", 24)
         fast = prepared(path, kind, how), numbers_at(path, how)
-        monkeypatch.setattr(csv_columns, "arrow_columns", lambda *_: None)
+        monkeypatch.setattr(csv_arrow, "arrow_columns", lambda *_: None)
         assert fast == (prepared(path, kind, how), numbers_at(path, how))
 
 

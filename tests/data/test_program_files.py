@@ -16,7 +16,7 @@ from fedbn.data.preparation import Preparation
 from fedbn.data.table import Table
 from fedbn.data.table_format import TableFormat
 from fedbn.data.tables import read_dataset
-from fedbn.errors import DataError
+from fedbn.errors import DataError, FedbnWarning
 
 FRAME = pd.DataFrame(
     {
@@ -74,6 +74,45 @@ def test_excel_with_gaps_dates_and_mixed_cells(tmp_path: Path) -> None:
     assert visit.kind == "other"
 
 
+def test_a_formula_without_its_value_is_no_missing_cell(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["dose", "twice"], [1, "=2*A2"], [2, "=2*A3"]):
+        book.active.append(row)
+    book.save(tmp_path / "c.xlsx")  # openpyxl calculates nothing
+    with pytest.raises(DataError, match=r"cell B2: the formula '=2\*A2' has no value in the file"):
+        read_dataset(tmp_path / "c.xlsx", "categorical")
+
+
+def test_a_column_of_a_sheet_without_a_name_is_named_or_left_out(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in ([None, "dose", "smoker"], [1, "low", "no"], [2, "high", "yes"]):
+        book.active.append(row)
+    book.save(tmp_path / "d.xlsx")
+    with pytest.raises(DataError, match="column 1 has no name: .* --leave-out V1"):
+        read_dataset(tmp_path / "d.xlsx", "categorical")
+    found = read_dataset(tmp_path / "d.xlsx", "categorical", Preparation(leave_out=("V1",)))
+    assert found.names == ("dose", "smoker")
+
+
+def test_a_damaged_sheet_is_refused(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["dose", "smoker"], [1, "no"], [2, "yes"]):
+        book.active.append(row)
+    book.save(tmp_path / "whole.xlsx")
+    with (
+        zipfile.ZipFile(tmp_path / "whole.xlsx") as whole,
+        zipfile.ZipFile(tmp_path / "e.xlsx", "w") as torn,
+    ):
+        for name in whole.namelist():
+            content = whole.read(name)
+            torn.writestr(name, content[:-60] if name.endswith("sheet1.xml") else content)
+    with pytest.raises(DataError, match=r"e\.xlsx"):
+        read_dataset(tmp_path / "e.xlsx", "categorical")
+
+
 @pytest.mark.parametrize("suffix", ["sav", "dta"])
 def test_spss_and_stata_with_labels(tmp_path: Path, suffix: str) -> None:
     pyreadstat = pytest.importorskip("pyreadstat")
@@ -84,6 +123,26 @@ def test_spss_and_stata_with_labels(tmp_path: Path, suffix: str) -> None:
     assert same(read_dataset(path, "categorical", HOW), csv_of(FRAME, tmp_path))
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(DataError, match=f"a.{suffix} cannot be read"):
+        read_dataset(path, "categorical", HOW)
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_sas_transport(tmp_path: Path, version: int) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    path = tmp_path / "a.xpt"
+    pyreadstat.write_xport(FRAME, str(path), file_format_version=version)
+    assert same(read_dataset(path, "categorical", HOW), csv_of(FRAME, tmp_path))
+    smoker = ["no", None, "yes", " ", "no", "yes"]
+    gaps = FRAME.assign(smoker=smoker, age=FRAME.age.where(FRAME.age > 30))
+    pyreadstat.write_xport(gaps, str(path), file_format_version=version)
+    with pytest.raises(DataError, match="missing"):
+        read_dataset(path, "categorical", HOW)
+    how = Preparation(cuts=HOW.cuts, missing_cells="drop-rows")
+    with pytest.warns(FedbnWarning, match="a cell is missing: 3 of 6 rows"):
+        found = read_dataset(path, "categorical", how)
+    assert found.n_rows == 3
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(DataError, match="a.xpt cannot be read"):
         read_dataset(path, "categorical", HOW)
 
 

@@ -32,12 +32,15 @@ def processes_of(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_demo_agrees_with_the_simulation_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("variables", ["same", "union"])
+def test_the_demo_agrees_with_the_simulation_and_leaves_nothing(
+    tmp_path: Path, variables: str
+) -> None:
     here, temporary = tmp_path / "anywhere", tmp_path / "tmp"
     here.mkdir()
     temporary.mkdir()
     done = subprocess.run(
-        [FEDBN, "deploy-demo", "--insecure", "--json", "--out", "kept"],
+        [FEDBN, "deploy-demo", "--insecure", "--json", "--out", "kept", "--variables", variables],
         cwd=here,
         env=environment(temporary),
         capture_output=True,
@@ -49,6 +52,7 @@ def test_the_demo_agrees_with_the_simulation_and_leaves_nothing(tmp_path: Path) 
     assert content["same"] is True
     assert content["deployed_sha256"] == content["simulated_sha256"]
     assert (here / "kept" / "consensus.json").is_file()
+    assert (here / "kept" / "variables.csv").is_file() == (variables == "union")
     assert [path.name for path in here.iterdir()] == ["kept"]
     assert list(temporary.iterdir()) == []
     assert processes_of(tmp_path) == []

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from fedbn.errors import ConfigError, StructureError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturb, random_dag
+from fedbn.groups.beyond_rows import COLUMNS, PRECISIONS, beyond_rows, turned_apart
 from fedbn.groups.core import core_of
-from fedbn.groups.cut import cut_by_test, cut_into, cut_of
+from fedbn.groups.cut import Split, cut_by_test, cut_into, cut_of
 from fedbn.groups.differences import differences_of, holm
 from fedbn.groups.grouping import Grouping, given_groups, group_sites
 from fedbn.groups.one_population import (
@@ -28,6 +29,7 @@ from fedbn.groups.one_population import (
     residuals_of,
 )
 from fedbn.groups.profiles import BLOCK, SiteStructures, distances_in_blocks, profiles_of
+from fedbn.groups.regions import regions_between
 from fedbn.groups.requested import requested_groups
 from fedbn.groups.sizes import differing_pairs, have_alike_sizes
 from fedbn.groups.tree import SiteTree, tree_of
@@ -152,6 +154,109 @@ def test_a_line_is_taken_out_of_two_values() -> None:
     left = residuals_of(shares, covariate)
     assert np.allclose(covariate @ left, 0)
     assert np.abs(left).max() > 0.1
+
+
+@settings(max_examples=15)
+@given(st.integers(2, 9), st.integers(0, 10_000))
+def test_what_rows_explain_is_a_logistic_regression(m: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shares = rng.integers(0, 3, size=(m, 3)) / 2
+    logs = np.log(rng.integers(1, 10_000, size=m))
+    found = shares - beyond_rows(shares, logs)
+    for column, own in zip(shares.T, found.T, strict=True):
+        expected = naive.expected_shares(column.tolist(), logs.tolist(), PRECISIONS)
+        assert own == pytest.approx(expected, abs=1e-7)
+
+
+def test_a_lacking_edge_surprises_at_a_large_site_only() -> None:
+    logs = np.log([100, 150, 200, 300, 4000, 5000, 6000, 9000])
+    shares = np.array([[0.0, 0, 0, 0, 1, 1, 1, 0]]).T
+    left = np.abs(beyond_rows(shares, logs)[:, 0])
+    assert left[7] > 3 * left[:3].max()
+    more = beyond_rows(shares, logs + np.log(7))
+    assert np.allclose(np.abs(more[:, 0]), left)
+
+
+@pytest.mark.parametrize("pairs", [0, 1, COLUMNS - 1, COLUMNS, COLUMNS + 1])
+def test_pairs_are_fitted_each_by_itself(pairs: int) -> None:
+    rng = np.random.default_rng(pairs)
+    shares, logs = rng.integers(0, 2, size=(6, pairs)).astype(float), np.log(rng.integers(9, 99, 6))
+    whole = beyond_rows(shares, logs)
+    assert whole.shape == shares.shape
+    for k in range(0, pairs, 50):
+        assert np.allclose(whole[:, k], beyond_rows(shares[:, [k]], logs)[:, 0], atol=1e-8)
+
+
+@given(st.integers(2, 6), st.integers(0, 10_000))
+def test_sites_are_apart_by_the_cosine_of_their_residuals(m: int, seed: int) -> None:
+    rows = np.random.default_rng(seed).integers(-2, 3, size=(m, 3)).astype(float)
+    expected = [naive.turned(a, b) for a, b in combinations(rows.tolist(), 2)]
+    assert turned_apart(rows) == pytest.approx(expected, abs=1e-6)
+
+
+def test_turned_apart_does_not_depend_on_the_blocks() -> None:
+    rows = np.random.default_rng(6).normal(size=(BLOCK + 3, 4))
+    found = turned_apart(rows)
+    place = {pair: k for k, pair in enumerate(combinations(range(len(rows)), 2))}
+    for i, j in [(0, 1), (0, BLOCK), (BLOCK - 1, BLOCK), (BLOCK, BLOCK + 2)]:
+        expected = naive.turned(rows[i].tolist(), rows[j].tolist())
+        assert found[place[i, j]] == pytest.approx(expected, abs=1e-6)
+
+
+def test_sites_of_few_rows_join_their_population_not_each_other() -> None:
+    """Small sites have a third of their population's edges, those that need few rows."""
+    rng = np.random.default_rng(4)
+    names = [f"v{i:02}" for i in range(30)]
+    first = random_dag(names, rng=rng, edges=40)
+    centres = (first, perturb(first, 20, rng=rng))
+    truth = (0, 1) * 6
+    rows = [(150, 400, 1200, 3000, 6000, 9000)[k // 2] for k in range(12)]
+    sites = []
+    for k, (group, own) in enumerate(zip(truth, rows, strict=True)):
+        edges = centres[group].edges
+        kept = edges[: int(len(edges) * min(1.0, (np.log(own) - 3) / 5))]
+        dag = perturb(DAG.from_edges(names, kept), 2, rng=rng)
+        sites.append(SiteStructures(f"s{k:02}", (dag,), ONE, own))
+    told = tree_of(profiles_of(sites))
+    silent = tree_of(profiles_of([replace(site, rows=None) for site in sites]))
+    assert told.cut(2) == truth
+    assert silent.cut(2) != truth
+    assert cut_by_test(told).groups == truth
+
+
+def test_equal_rows_take_the_mean_away() -> None:
+    shares = np.random.default_rng(2).random((5, 7))
+    left = beyond_rows(shares, np.full(5, np.log(700)))
+    assert np.array_equal(left, shares - shares.mean(axis=0))
+    nearly = beyond_rows(shares, np.log([700, 700, 700, 700, 701]))
+    assert np.abs(nearly - left).max() < 0.05
+
+
+def test_rows_that_are_not_told_leave_the_tree_to_smhd() -> None:
+    silent = [replace(site, rows=None) for site in two_populations((5, 4), seed=3)]
+    tree = tree_of(profiles_of(silent))
+    assert tree.distances.tolist() == distances_in_blocks(tree.profiles.shares).tolist()
+
+
+@given(st.integers(0, 10_000))
+def test_regions_are_counted_as_a_walk_counts_them(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pairs = np.array([(a, b) for a in range(7) for b in range(a + 1, 7)])
+    part = np.arange(4) < 2
+    shares = np.where(part[:, None], rng.random(len(pairs)) < 0.2, 0.0)
+    apart = [tuple(pair) for pair, share in zip(pairs.tolist(), shares[0], strict=True) if share]
+    shares[1] = shares[0]
+    assert regions_between(shares, pairs, part) == naive.regions(apart)
+
+
+def test_a_small_difference_in_one_region_is_no_population() -> None:
+    """Eight pairs in two regions are a group; as many in one chain may be two optima."""
+    chain = Split((0, 1), (2, 3), 0.001, 0.03, 7.5, regions=1)
+    apart = replace(chain, regions=2)
+    assert (chain.made, apart.made) == (False, True)
+    assert replace(chain, pairs=8.0).made
+    assert replace(chain, pairs=2.0, redrawn=True).made
+    assert chain.significant
 
 
 @given(st.integers(3, 7), st.integers(0, 10_000))
@@ -290,7 +395,7 @@ def test_one_group_has_the_consensus_of_all() -> None:
     grouping = group_sites(sites, "auto", first_dag, whole)
     assert grouping.consensuses == (whole,)
     assert (
-        "p = 1.000 at level 0.03, the parts differ in 0.0 pairs, no sign of a second"
+        "p = 1.000 at level 0.05, the parts differ in 0.0 pairs, no sign of a second"
         in grouping.lines()[1]
     )
     assert group_sites(sites[:3], "auto", first_dag).lines()[1].startswith("Too few sites")

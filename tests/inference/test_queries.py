@@ -5,13 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from fedbn.data.dataset import Schema
+from fedbn.data.cuts import interval_names, interval_of
+from fedbn.data.dataset import Schema, Variable
 from fedbn.errors import ImpossibleEvidenceError, QueryError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.inference import average_query, most_probable, query
+from fedbn.inference.queries import interval_meant
 from fedbn.networks.bif import to_pgmpy
 from fedbn.networks.catalog import load_network
+from fedbn.networks.json_file import network_from_json, network_to_json
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import node_names, random_bayesian_network
 from tests.naive_inference import evidence_probability, joint, joint_with
@@ -186,3 +189,33 @@ def test_the_order_of_questions_and_evidence_changes_no_bit() -> None:
     one = query(alarm, asked, given)
     other = query(alarm, asked[::-1], dict(reversed(given.items())))
     assert one == other
+
+
+def test_a_number_stands_for_its_interval() -> None:
+    age = Variable.cut("age", [40, 60.5], missing=True)
+    schema = Schema((age, Variable("ill", ("no", "yes"))))
+    dag = DAG.from_edges(["age", "ill"], [("age", "ill")])
+    ill = np.array([[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.5, 0.5]])
+    network = BayesianNetwork(dag, schema, (np.array([[0.2, 0.3, 0.4, 0.1]]), ill))
+    by_file = network_from_json(network_to_json(network), "a file")  # keeps names alone
+    for given, place in (("40", 0), ("40.01", 1), ("60.5", 1), ("61", 2), ("-1e9", 0), (70, 2)):
+        for each in (network, by_file):
+            found = query(each, ["ill"], {"age": given}).posteriors
+            assert found == query(network, ["ill"], {"age": age.states[place]}).posteriors
+    assert interval_meant(network, "age", "missing") is None
+    assert interval_meant(network, "ill", "70") is None
+    for given in ("nan", "inf", "seventy"):
+        with pytest.raises(QueryError, match=f"has no state '{given}'"):
+            query(network, ["ill"], {"age": given})
+    with pytest.raises(QueryError, match="has no state '70'"):
+        query(network, ["age"], {"ill": "70"})
+
+
+def test_names_that_only_look_like_intervals_are_none() -> None:
+    assert interval_of(("1: (-inf, 3]", "2: (4, inf)"), 2.0) is None
+    assert interval_of(("1: (0, 3]", "2: (3, inf)"), 2.0) is None
+    assert interval_of(("1: (-inf, inf)",), 2.0) == "1: (-inf, inf)"
+    many = interval_names(tuple(range(12)))
+    expected = [many[place] for place in (0, 0, 1, 11, 12)]
+    assert [interval_of(many, number) for number in (-1, 0, 0.5, 11, 99)] == expected
+    assert interval_of(interval_names((-1e-7, 1e300)), 1e299) == "2: (-1e-07, 1e+300]"

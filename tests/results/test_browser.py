@@ -18,6 +18,8 @@ from fedbn.results.page.html import page_html
 from fedbn.results.page.public import public_content
 from fedbn.results.rows import client_rows
 from tests.results.report_cases import RUN, hostile, ordinary, outcome_of, parameters
+from tests.results.test_variables import SITES
+from tests.results.test_variables import outcome_of as different_outcome
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is missing")
 
@@ -100,6 +102,60 @@ def test_every_state_draws_its_edges_and_the_chosen_one_is_first(tab: Tab) -> No
         assert page.locator(".edge").count() == n_edges
     page.locator("#back").click()
     assert page.locator(".edge").count() == outcome.consensus.dag.n_edges
+    tab.require_quiet()
+
+
+QUESTIONS = [
+    "Who took part?", "What was found?", "How sure is it?", "Are the arrows causes?",
+    "Where do sites differ?",
+]  # fmt: skip
+
+
+def test_the_first_screen_answers_what_somebody_who_decides_asks(tab: Tab) -> None:
+    outcome = ordinary()
+    page = tab.show(report_content(outcome, RUN, parameters(outcome)))
+    asked = page.locator(".answers dt")
+    assert asked.all_inner_texts()[:5] == QUESTIONS
+    answers = page.locator(".answers dd")
+    for k in range(5):
+        box = answers.nth(k).bounding_box()
+        assert box["y"] + box["height"] < 900 * 2 / 3  # the drawing begins on the same screen
+    assert page.locator("#network").bounding_box()["y"] < 900
+    assert f"{len(outcome.clients)} sites" in answers.nth(0).inner_text()
+    assert str(outcome.consensus.dag.n_edges) in answers.nth(1).inner_text()
+    far = max(client_rows(outcome), key=lambda row: row.smhd_to_consensus)
+    assert far.client in answers.nth(4).inner_text()
+
+
+def test_the_public_page_answers_without_naming_a_site(tab: Tab) -> None:
+    outcome = ordinary()
+    page = tab.show(public_content(report_content(outcome, RUN, parameters(outcome))))
+    told = page.locator(".answers").inner_text()
+    assert "Not shown to the public." in told
+    assert not any(client.label in told for client in outcome.clients)
+
+
+LUMINANCE = """(selector) => {
+  const shade = (text) => { const [r, g, b] = text.match(/[0-9.]+/g).slice(0, 3).map((value) => {
+      const v = value / 255; return v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+    return .2126 * r + .7152 * g + .0722 * b; };
+  const paper = shade(getComputedStyle(document.body).backgroundColor);
+  return [...document.querySelectorAll(selector)].map((element) => {
+    const style = getComputedStyle(element);
+    const ink = shade(element.matches(".edge") ? style.stroke : style.color);
+    return (Math.max(ink, paper) + .05) / (Math.min(ink, paper) + .05); }); }"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_and_edges_are_read_by_day_and_by_night(tab: Tab, scheme: str) -> None:
+    outcome = ordinary()
+    tab.page.emulate_media(color_scheme=scheme)
+    page = tab.show(report_content(outcome, RUN, parameters(outcome)))
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    assert dark == (scheme == "dark")
+    words = page.evaluate(LUMINANCE, "h1, h2, dt, dd, p:not(.note):not(.warning), a, .legend")
+    assert min(words) >= 4.5  # of WCAG 2.2, 1.4.3 and 1.4.11
+    assert min(page.evaluate(LUMINANCE, ".edge")) >= 3.0
     tab.require_quiet()
 
 
@@ -224,4 +280,25 @@ def test_a_large_network_is_drawn_in_time_and_space(tab: Tab) -> None:
     far = outcome.path.union.reorder(outcome.consensus.dag.names).adjacency[:, 77]
     assert page.locator("#edges .near").count() == int(near.sum() + far.sum())
     assert page.locator("#edge-table tbody tr").count() <= 200
+    tab.require_quiet()
+
+
+def test_what_a_site_does_not_see_is_not_what_it_lacks(tab: Tab) -> None:
+    outcome = different_outcome(SITES)
+    page = tab.show(report_content(outcome, RUN))
+    assert page.locator("#edges .unknown").count() == 2
+    names = [client.label for client in outcome.clients]
+    page.evaluate(f"pickSite({names.index('south')})")  # it has neither b nor e
+    assert page.locator(".edge.lacks").count() == 0
+    assert page.locator("#edges .unknown").count() == 2
+    assert page.locator("#edges .beyond").count() == 1  # a - c
+    place = outcome.consensus.dag.names.index
+    seen = f"data.pairs.findIndex((row) => row[0] === {place('b')} && row[1] === {place('c')})"
+    page.evaluate(f"pickPair({seen})")
+    told = page.locator("#panel").inner_text()
+    assert "Do not have both variables: 2" in told
+    assert "Judged by 1 of the 1 sites that have both variables." in told
+    heads = page.locator("#edge-table th").all_inner_texts()
+    assert heads[-3:] == ["Sites", "Of", "Judges"]
+    assert page.locator("#variables td").filter(has_text="●").count() == 3 + 4 + 3
     tab.require_quiet()

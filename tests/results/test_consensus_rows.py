@@ -15,8 +15,8 @@ from fedbn.consensus.threshold import select_consensus
 from fedbn.graphs.dag import DAG
 from fedbn.results.outcome import Client, Outcome
 from fedbn.results.page.content import report_content
-from fedbn.results.page.words import sentences
-from fedbn.results.rows import edge_rows
+from fedbn.results.page.words import answers
+from fedbn.results.rows import consensus_rows, edge_rows
 from fedbn.results.summary import summarise
 from tests import naive
 from tests.strategies import dag_lists
@@ -65,5 +65,6 @@ def test_sites_agree_only_where_they_do(inputs: list[DAG]) -> None:
     dag = outcome.consensus.dag
     alike = sum(naive.same_class(each, dag) for each in inputs)
     assert summarise(outcome).agreeing == alike
-    (first, *_) = sentences(vars(summarise(outcome)), dag, {})
-    assert ("agree" in first) == (alike == len(inputs) > 1)
+    told = answers(vars(summarise(outcome)), dag, {}, consensus_rows(outcome), None, {})
+    (found,) = (each.text for each in told if each.question == "What was found?")
+    assert ("agree" in found) == (alike == len(inputs) > 1)

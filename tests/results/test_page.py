@@ -30,7 +30,8 @@ from fedbn.results.page.svg import codes_at
 from fedbn.results.palette import SHADES
 from fedbn.results.record import sendable
 from fedbn.results.report import forget_held_back, write_network, write_results
-from fedbn.results.rows import ClientRow, EdgeRow, PathRow, client_rows
+from fedbn.results.rows import ClientRow, PathRow, client_rows
+from fedbn.results.variables import CollectRow, JudgedEdgeRow, UndecidedRow
 from tests.results.report_cases import RUN, hostile, ordinary, outcome_of, parameters
 
 CSS = Path(__file__).parents[2] / "fedbn" / "results" / "page" / "report.css"
@@ -301,7 +302,13 @@ def test_folder_report_and_public_report(tmp_path: Path) -> None:
 
 
 def test_every_column_is_in_the_dictionary() -> None:
-    for file, kind in (("path.csv", PathRow), ("edges.csv", EdgeRow), ("clients.csv", ClientRow)):
+    for file, kind in (
+        ("path.csv", PathRow),
+        ("edges.csv", JudgedEdgeRow),
+        ("clients.csv", ClientRow),
+        ("undecided.csv", UndecidedRow),
+        ("collect.csv", CollectRow),
+    ):
         assert list(COLUMNS[file]) == [field.name for field in fields(kind)]
 
 
@@ -341,9 +348,11 @@ def test_a_record_has_names_and_hashes_but_no_paths(tmp_path: Path) -> None:
 
 def test_shades_of_figures_and_page_are_the_same() -> None:
     style = CSS.read_text()
+    by_day = style.partition("}")[0]
     for level, shade in enumerate(SHADES):
-        assert re.search(rf"\.e{level}(,\.\w+)?\{{stroke:{shade.lower()};", style)
-        assert f".w{level}{{fill:{shade.lower()}}}" in style
+        assert f"--e{level}:{shade.lower()};" in by_day
+        assert re.search(rf"\.e{level}(,\.\w+)?\{{stroke:var\(--e{level}\);", style)
+        assert f".w{level}{{fill:var(--e{level})}}" in style
 
 
 def test_names_in_scripts_that_no_font_has_are_numbers(

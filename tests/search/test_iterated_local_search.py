@@ -13,13 +13,16 @@ from fedbn.graphs.bits import unpack
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.limits import Limit
+from fedbn.networks.catalog import load_network
 from fedbn.scores import make_score, total_score
+from fedbn.search.boss import boss
 from fedbn.search.ges import ges
 from fedbn.search.iterated_local_search import (
     KickRules,
     begin_kicks,
     first_structure,
     iterated_local_search,
+    usual_orders,
 )
 from fedbn.search.rules import SearchRules
 from fedbn.search.xges import xges0
@@ -45,8 +48,9 @@ def test_it_ends_where_the_naive_twin_ends(
     score = make_score(name, sample(kind, seed, density=0.7))
     rules = SearchRules(max_parents=max_parents, knowledge=knowledge)
     found = iterated_local_search(score, rules, rng=np.random.default_rng(seed), kicks=kicks)
-    word = int(np.random.default_rng(seed).integers(1 << 63))
-    begun = first_structure(score, rules)
+    rng = np.random.default_rng(seed)
+    word = int(rng.integers(1 << 63))
+    begun = first_structure(score, rules, rng)
     twin = NaiveKicks(score, begun.dag, rules, kicks, word)
     best = twin.run()
     assert found.counters["kicks"] == twin.count
@@ -63,6 +67,34 @@ def test_it_is_never_below_xges0_and_repeats(seed: int) -> None:
     assert first.score >= xges0(score).score
     assert first.score == pytest.approx(total_score(score, first.dag), rel=1e-12)
     assert first.dag == ges(score, SearchRules(start=first.dag)).dag
+
+
+def test_the_first_structure_is_the_best_of_all_that_were_tried() -> None:
+    """On dense tables of few nodes random orders lead farther than that of XGES-0."""
+    farther = 0
+    for seed in range(4):
+        table = load_network(f"random-gaussian:12:40:{seed}").sample(
+            500, np.random.default_rng(seed)
+        )
+        score = make_score("gaussian-bic", table)
+        begun = xges0(score)
+        moved = boss(score, SearchRules(start=begun.dag))
+        rng = np.random.default_rng(seed)
+        found = first_structure(score, SearchRules(), np.random.default_rng(seed))
+        tried = [begun.score, moved.score]
+        if moved.score > begun.score + 1e-6:
+            tried += [boss(score, rng=rng).score for _ in range(usual_orders(score.n))]
+        assert found.score == pytest.approx(max(tried), rel=1e-12)
+        farther += max(tried) > max(tried[:2]) + 1e-6
+    assert farther > 0
+
+
+def test_a_start_that_is_given_is_not_left_for_random_orders() -> None:
+    table = load_network("random-gaussian:12:40:1").sample(500, np.random.default_rng(1))
+    score = make_score("gaussian-bic", table)
+    start = SearchRules(start=boss(score, rng=np.random.default_rng(5)).dag)
+    found, other = (first_structure(score, start, np.random.default_rng(k)) for k in (1, 2))
+    assert found == other
 
 
 def test_a_kick_finds_what_xges0_misses() -> None:

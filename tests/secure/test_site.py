@@ -22,17 +22,21 @@ from fedbn.errors import ConfigError, MessageError, PolicyError, ResultsError
 from fedbn.fusion.weights import UNITS_PER_CLIENT
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturb, random_dag
+from fedbn.networks.family_counts import Family
 from fedbn.secure.cohorts import enter_cohort, read_cohorts
-from fedbn.secure.guard import Asked
+from fedbn.secure.guard import NOTHING_ASKED, Asked, allow
 from fedbn.secure.masks import Key, unmasked_sum
 from fedbn.secure.path import SecurePath, secure_path
 from fedbn.secure.requests import (
+    MAX_CHAIN,
+    CountRequest,
     CutRequest,
     Deletion,
     OrderRequest,
     OrderState,
     SumRequest,
     UnionRequest,
+    UnionState,
     VoteRequest,
     from_bytes,
     to_bytes,
@@ -370,3 +374,84 @@ def test_a_site_joins_once_and_with_its_own_weights() -> None:
     joined = join(site, terms())
     with pytest.raises(PolicyError):
         join(joined, terms(run="8"))
+
+
+def disallowed(request: SumRequest, before: Asked, n: int = N, **terms: object) -> str:
+    """Why a site that was asked something before lets itself not be asked this."""
+    agreed = replace(JOINED[0].terms, **terms)
+    data = to_bytes(request, agreed.session, before.number + 1)
+    with pytest.raises(PolicyError) as refusal:
+        allow(data, before, agreed, n)
+    return str(refusal.value.args[1])
+
+
+def test_an_order_begins_at_its_turn_and_at_the_beginning() -> None:
+    site, request, number = _before_pruned(OrderRequest)
+    state, *others = request.states
+    begun = replace(state, taken=(0,), chain=())
+    assert "must begin" in refused(site, replace(request, states=(begun, *others)), number)
+    assert "must begin" in refused(site, replace(request, states=(state, *request.states)), number)
+    for beyond in (
+        replace(state, deletions=len(request.paths[state.path]) + 1, taken=()),
+        replace(state, path=len(request.paths), taken=()),
+        replace(state, deletions=0, taken=()),
+    ):
+        asked = replace(request, states=(beyond,))
+        assert "no such state" in refused(site, asked, number)
+    assert site.asked.cuts is not None
+    fewer = site.asked.cuts.paths[0].deletions[:-1]
+    asked = replace(request, paths=(fewer, *request.paths[1:]), states=())
+    assert "the deletions were changed" in refused(site, asked, number)
+    votes, _, at = before(VoteRequest)
+    assert "an order is asked for out of turn" in refused(votes, request, at)
+    _, after = reply(votes, REQUESTS[at - 1])
+    assert "an order is asked for out of turn" in refused(after, request, at + 1)
+
+
+def test_nothing_is_deleted_before_the_cuts() -> None:
+    state, deleted = OrderState(0, 0, (), ()), ((Deletion(0, 1, ()),),)
+    assert "nothing was deleted yet" in disallowed(OrderRequest(deleted, (state,)), NOTHING_ASKED)
+    alone = UnionRequest(deleted, (UnionState(0, 0, (0,)),))
+    assert "nothing was deleted yet" in disallowed(alone, NOTHING_ASKED, n=1)
+    site, request, number = before(CutRequest)
+    first, second = request.paths
+    begun = replace(first, deletions=(Deletion(0, 1, ()),), chain=())
+    assert "nothing was deleted yet" in refused(
+        site, replace(request, paths=(begun, second)), number
+    )
+
+
+def test_cuts_are_of_nodes_that_there_are_and_for_something() -> None:
+    site, request, number = before(CutRequest, 1)
+    first, second = request.paths
+    silent = tuple(replace(path, asked=False) for path in request.paths)
+    assert "nothing is asked" in refused(site, replace(request, paths=silent), number)
+    for unknown in (Deletion(0, N, ()), Deletion(0, 1, (N,))):
+        paths = (replace(first, chain=(unknown,)), second)
+        assert "no such node" in refused(site, replace(request, paths=paths), number)
+
+
+def test_cuts_have_their_turn() -> None:
+    early, _, number = before(OrderRequest)
+    _, request, _ = before(CutRequest)
+    assert "cuts are asked for out of turn" in refused(early, request, number)
+    votes, _, at = before(VoteRequest)
+    assert "cuts are asked for out of turn" in refused(votes, request, at)
+
+
+def test_guesses_are_few() -> None:
+    many = OrderState(0, 0, (), tuple(range(MAX_CHAIN + 1)))
+    assert "chain" in disallowed(OrderRequest(((),), (many,)), NOTHING_ASKED, n=40)
+    allowed = replace(many, chain=many.chain[:-1])
+    terms = JOINED[0].terms
+    data = to_bytes(OrderRequest(((),), (allowed,)), terms.session, 1)
+    assert allow(data, NOTHING_ASKED, terms, 40)[1].phase == 0
+
+
+def test_counts_are_of_something_after_the_votes_and_as_often_as_was_agreed() -> None:
+    votes = replace(NOTHING_ASKED, phase=5, number=9)
+    one = CountRequest((Family(0, ()),), own=True)
+    assert "nothing is asked" in disallowed(CountRequest((), own=True), votes, counts=1)
+    assert "0 requests for counts" in disallowed(one, votes)
+    assert "2 requests for counts" in disallowed(one, replace(votes, counts=2), counts=2)
+    assert "out of turn" in disallowed(one, replace(votes, phase=4), counts=2)

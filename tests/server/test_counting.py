@@ -85,7 +85,60 @@ def test_a_site_sends_no_counts_unless_its_policy_says_so(monkeypatch: pytest.Mo
     }
 
 
-def test_numbers_have_no_counts() -> None:
-    gaussian = Experiment.of(network="random-gaussian:4:3", clients=2, rows=50, score="bge")
-    with pytest.raises(ConfigError, match="choose counts needs columns of categories"):
-        run(gaussian.change(choose="counts"))
+NUMBERS = Experiment.of(
+    network="random-gaussian:6:9",
+    clients=4,
+    rows=150,
+    score="gaussian-bic",
+    choose="climb",
+    min_replies=2,
+)
+
+
+def scatter(change) -> Lie:
+    """The answer with other sums."""
+
+    def lie(reply: Message) -> Message:
+        arrays = dict(reply.content["scatter"].items())
+        arrays["products"] = Array(np.asarray(change(arrays["products"].numpy().copy())))
+        reply.content["scatter"] = ArrayRecord(arrays)
+        return reply
+
+    return lie
+
+
+def test_numbers_are_chosen_by_one_request_for_sums() -> None:
+    climbed, counted = run(NUMBERS), run(NUMBERS.change(choose="counts"))
+    for result in (climbed, counted):
+        assert result.refused == ()
+        assert result.consensus.reading == "counts"
+        assert result.choice.sites == ("client 1", "client 2", "client 3", "client 4")
+        assert (result.choice.requests, result.choice.cells) == (1, 21)
+        assert result.choice.counts is None
+    assert climbed.choice.score >= counted.choice.score
+
+
+def test_sums_of_no_table_are_refused() -> None:
+    result = run(NUMBERS, fault=on("query.scatter", scatter(lambda found: -found)))
+    assert result.choice.sites == ("client 1", "client 3", "client 4")
+    assert result.refused == (
+        (
+            "client 2",
+            "sums: client 2: the sum of squares of a column must not be below 0",
+        ),
+    )
+
+
+def test_where_too_few_send_sums_the_structures_choose() -> None:
+    strict = NUMBERS.change(min_fraction=1.0)
+    result = run(strict, fault=on("query.scatter", failed))
+    assert result.choice is None
+    assert result.consensus.dag == run(strict.change(choose="smhd")).consensus.dag
+    assert [client for client, _ in result.refused] == ["client 2"]
+
+
+def test_sums_of_numbers_are_not_masked_and_see_no_site_column() -> None:
+    with pytest.raises(ConfigError, match="are not masked; choose must be smhd"):
+        run(NUMBERS.change(aggregation="secure-sums", parameters="none"))
+    with pytest.raises(ConfigError, match="site-column 'X1' needs columns of categories alone"):
+        run(NUMBERS.change(site_column="X1"))

@@ -73,7 +73,7 @@ def test_a_site_whose_counts_are_wrong_has_no_say_in_the_cuts(
         return reply
 
     with grid_of(tmp_path, lie) as grid, caplog.at_level(logging.WARNING):
-        found = find_cuts(grid, grid.get_node_ids(), server_run(PLAN), None)
+        found = find_cuts(grid, grid.get_node_ids(), server_run(PLAN))
     assert found == {"age": expected(2)}
     assert asked == at + 1
     assert f"no histogram: node {LIAR}: " in caplog.text
@@ -81,7 +81,7 @@ def test_a_site_whose_counts_are_wrong_has_no_say_in_the_cuts(
 
 def test_without_a_lie_all_sites_count(tmp_path: Path) -> None:
     with grid_of(tmp_path, None) as grid:
-        assert find_cuts(grid, grid.get_node_ids(), server_run(PLAN), None) == {"age": expected(3)}
+        assert find_cuts(grid, grid.get_node_ids(), server_run(PLAN)) == {"age": expected(3)}
 
 
 def test_a_site_that_falls_silent_is_named(
@@ -95,7 +95,7 @@ def test_a_site_that_falls_silent_is_named(
         return None if node == LIAR and asked > 2 else reply
 
     with grid_of(tmp_path, fall_silent) as grid, caplog.at_level(logging.WARNING):
-        assert find_cuts(grid, grid.get_node_ids(), server_run(PLAN), None) == {"age": expected(2)}
+        assert find_cuts(grid, grid.get_node_ids(), server_run(PLAN)) == {"age": expected(2)}
     assert f"no histogram: node {LIAR}: no reply" in caplog.text
 
 
@@ -105,7 +105,7 @@ def test_nobody_is_left(tmp_path: Path) -> None:
         return reply
 
     with grid_of(tmp_path, lie) as grid, pytest.raises(QuorumError, match="none answered"):
-        find_cuts(grid, grid.get_node_ids(), server_run(PLAN), None)
+        find_cuts(grid, grid.get_node_ids(), server_run(PLAN))
 
 
 def test_columns_that_are_not_cut_are_told() -> None:
@@ -134,7 +134,7 @@ def test_one_site_that_claims_a_million_rows_does_not_move_all_cuts(tmp_path: Pa
         return reply
 
     with grid_of(tmp_path, claim) as grid:
-        found = find_cuts(grid, grid.get_node_ids(), server_run(PLAN), None)["age"]
+        found = find_cuts(grid, grid.get_node_ids(), server_run(PLAN))["age"]
     honest = np.sort(AGES[:2].ravel())
     assert len(found) > 0
     assert honest[0] < found[0] < honest[-1]

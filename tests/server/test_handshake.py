@@ -40,7 +40,7 @@ def test_the_run_stops_and_says_which_site_differs_in_what(
     with pytest.raises(SchemaError) as error:
         run(tmp_path)
     words = "client 'north' has no column 'b'; has column 'c', which is not agreed"
-    assert words + "; sites with different columns are to come" in str(error.value)
+    assert words + "; variables = union (--variables union) takes sites" in str(error.value)
     told = [record.getMessage() for record in caplog.records if record.name == "fedbn.client"]
     assert told == ["the agreed columns and this site: this site " + words.partition("north' ")[2]]
 
@@ -98,3 +98,18 @@ def test_a_mapping_heals_a_mismatch(tmp_path: Path) -> None:
 def test_without_any_node_there_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(QuorumError, match="at least one node must be connected"):
         run(tmp_path)
+
+
+def test_a_column_that_is_left_out_in_vain_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    site(tmp_path, "east", header="smoker,b")
+    site(tmp_path, "south", header="smoker,b")
+    result = run(tmp_path, PLAN.change(leave_out=("smokers", "record")))
+    assert result.schema.names == ("b", "smoker")
+    told = [record.getMessage() for record in caplog.records if record.name == "fedbn.server"]
+    assert told == [
+        "leave-out names column 'smokers', which no site has told: it changes nothing; did you "
+        "mean 'smoker'?",
+        "leave-out names column 'record', which no site has told: it changes nothing",
+    ]

@@ -21,6 +21,7 @@ from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import server_run
 from fedbn.federation.secure_cuts import (
+    ASKED,
     NOTHING_ASKED,
     AskedCuts,
     BucketRequest,
@@ -65,7 +66,7 @@ def found_cuts(
     folder: Path, tables: Sequence[NDArray[np.float64]], fault: object = None
 ) -> tuple[float, ...]:
     with InProcessGrid(to_run_config(PLAN), nodes_of(folder, tables), fault=fault) as grid:  # type: ignore[arg-type]
-        return find_cuts(grid, grid.get_node_ids(), server_run(PLAN), None)["age"]
+        return find_cuts(grid, grid.get_node_ids(), server_run(PLAN))["age"]
 
 
 def quartiles(tables: Sequence[NDArray[np.float64]]) -> tuple[float, ...]:
@@ -217,7 +218,7 @@ def test_only_the_four_requests_of_the_terms_in_their_order() -> None:
     one = asked(sizes, 1, NOTHING_ASKED)
     assert asked(sizes, 1, one) == one  # asked again, word for word
     two = asked(bucket(1), 2, one)
-    assert AskedCuts.from_text(two.to_text()) == two
+    assert ASKED.decode(ASKED.encode(two)) == two
     last = asked(bucket(3), 4, asked(bucket(2), 3, two))
     for request, number, before in (
         (bucket(1), 1, NOTHING_ASKED),
@@ -247,5 +248,5 @@ def test_simulated_sites_answer_under_masks_too(tmp_path: Path) -> None:
     plan = PLAN.change(sites=tuple(files))
     nodes = [{"partition-id": k, "num-partitions": 3} for k in range(3)]
     with InProcessGrid(to_run_config(plan), nodes) as grid:
-        found = find_cuts(grid, grid.get_node_ids(), server_run(plan), None)
+        found = find_cuts(grid, grid.get_node_ids(), server_run(plan))
     assert found == {"age": quartiles(tables)}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,17 +20,14 @@ from fedbn.errors import ConfigError, MessageError
 from fedbn.federation.courier_file import (
     CourierReply,
     CourierRequest,
-    PlainArray,
-    Record,
     open_sealed,
-    read_records,
-    records_json,
     reply_in,
     request_in,
     seal,
 )
 from fedbn.federation.courier_keys import Signer, server_signer, site_signer
 from fedbn.federation.settings import Experiment
+from server.courier_records import flower_records, plain_records
 from simulations.deployment.courier_site import answer
 from simulations.deployment.keys import make_keys
 from tests.deployment.couriers import SERVER, Couriers, write_tables
@@ -129,8 +127,8 @@ REPLIES: dict[str, tuple[Wrong, str]] = {
         "a key must occur once",
     ),
     "no record of Flower's": (
-        lambda c: c.reply_with(records={"schema": Record(values={"a": [[1]]})}),
-        "is no reply: a value must be a scalar",
+        lambda c: c.reply_with(records={"schema": {"values": {"a": [[1]]}}}),
+        "a record must be one of Flower's: ",
     ),
     "no number": (lambda c: seal("reply", b'{"run":NaN}', c.site()), "NaN is no number"),
 }
@@ -257,30 +255,58 @@ SCALARS = st.one_of(
     st.binary(max_size=5),
 )
 ARRAYS = st.builds(
-    PlainArray,
-    st.sampled_from(("float64", "uint8")),
-    st.lists(st.integers(0, 9), max_size=3).map(tuple),
-    st.just("numpy.ndarray"),
-    st.binary(max_size=20),
+    Array,
+    dtype=st.sampled_from(("float64", "uint8")),
+    shape=st.lists(st.integers(0, 9), max_size=3).map(tuple),
+    stype=st.just("numpy.ndarray"),
+    data=st.binary(max_size=20),
+)
+KEYS = st.text(max_size=4)
+VALUES = st.one_of(
+    SCALARS, st.lists(st.integers(-9, 9), max_size=3), st.lists(st.binary(max_size=3), max_size=3)
 )
 RECORDS = st.dictionaries(
-    st.text(max_size=4),
+    KEYS,
     st.one_of(
-        st.builds(Record, values=st.dictionaries(st.text(max_size=4), SCALARS, max_size=3)),
-        st.builds(Record, arrays=st.dictionaries(st.text(max_size=4), ARRAYS, max_size=3)),
+        st.dictionaries(KEYS, VALUES, max_size=3).map(ConfigRecord),
+        st.dictionaries(KEYS, ARRAYS, max_size=3).map(ArrayRecord),
     ),
     max_size=3,
-)
+).map(RecordDict)
 
 
 @settings(max_examples=40)
 @given(RECORDS)
-def test_records_are_read_as_they_were_written(records: dict[str, Record]) -> None:
-    read = read_records(json.loads(json.dumps(records_json(records))))
+def test_records_are_read_as_they_were_written(records: RecordDict) -> None:
+    read = flower_records(json.loads(json.dumps(plain_records(records))), "a file")
     assert read == records
     for name, record in records.items():
-        kinds = [type(value) for value in (record.values or {}).values()]
-        assert kinds == [type(value) for value in (read[name].values or {}).values()]
+        assert list(map(type, read[name].values())) == list(map(type, record.values()))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {},
+        {"values": 1},
+        {"values": {"a": {"b": 1}}},
+        {"values": {"a": {"base64": "é"}}},
+        {"values": {"a": [1, "x"]}},
+        {"values": {"a": None}},
+        {"values": {}, "arrays": {}},
+        {"arrays": {"a": []}},
+        {"arrays": {"a": {"dtype": "uint8", "shape": [-1], "stype": "s", "data": ""}}},
+        {"arrays": {"a": {"dtype": "uint8", "shape": 1, "stype": "s", "data": ""}}},
+        {"arrays": {"a": {"dtype": 8, "shape": [1], "stype": "s", "data": ""}}},
+        {"arrays": {"a": {"dtype": "uint8", "shape": [1], "stype": "s"}}},
+        {"arrays": {"a": {"dtype": "uint8", "shape": [1], "stype": "s", "data": 3}}},
+        [1],
+        None,
+    ],
+)
+def test_what_is_no_record_is_refused_with_the_file(record: object) -> None:
+    with pytest.raises(MessageError, match="^north: a record must be one of Flower's"):
+        flower_records({"a": record}, "north")
 
 
 def test_a_reply_is_taken_once_and_another_one_to_the_same_request_is_refused(

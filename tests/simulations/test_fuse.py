@@ -235,7 +235,9 @@ def test_the_path_that_won_is_told_and_shown(fedbn: Fedbn, tmp_path: Path) -> No
     assert best["mean_smhd"] == best["lower_bound"] < mean.json["mean_smhd"]
     assert "far from the inputs" in mean.json["remarks"][0]
     assert "fedbn: warning: the consensus is far from the inputs" in mean.err
-    assert "clip" in fedbn("fuse", *files).out
+    ran = fedbn("fuse", *files)
+    assert "what the inputs that are not far agree on" in ran.out
+    assert "1 of 3 structures had no say in the consensus" in ran.err
 
 
 @pytest.mark.parametrize("robust", ["clip", "median"])
@@ -280,3 +282,76 @@ def test_structures_without_edges_are_told_in_words(fedbn: Fedbn, tmp_path: Path
     assert "Edges of the consensus: none\nWhy: pairs that an input or G+ joins: none\n" in said
     assert "not determined" not in said
     assert "Edges of the consensus: none" in fedbn("fuse", empty, "--method", "vote").out
+
+
+DIFFERENT = {
+    "north": ("abcd", ["ab", "bc", "cd"]),
+    "south": ("acd", ["ac", "cd"]),
+    "east": ("abe", ["ab", "be"]),
+}
+
+
+@pytest.fixture
+def different(tmp_path: Path) -> list[Path]:
+    paths = []
+    for name, (names, edges) in DIFFERENT.items():
+        path = tmp_path / f"{name}.json"
+        path.write_text(structure_text(DAG.from_edges(names, edges), ".json"))
+        paths.append(path)
+    return paths
+
+
+def test_different_variables_are_refused_with_the_option_that_takes_them(
+    fedbn: Fedbn, different: list[Path]
+) -> None:
+    ran = fedbn("fuse", *different)
+    assert ran.status == 1
+    assert "only one of 'north' and 'south' has 'b'; --variables union fuses" in ran.err
+
+
+@pytest.mark.filterwarnings("default::fedbn.errors.FedbnWarning")
+def test_different_variables_are_fused_and_what_is_not_known_is_said(
+    fedbn: Fedbn, different: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    ran = fedbn("fuse", *different, "--variables", "union", "--out", out, "--json")
+    assert "fedbn: warning: no site has both variables of 2 pairs: c - e, d - e;" in ran.err
+    assert "fedbn: warning: one site alone has 'e'" in ran.err
+    found = ran.json
+    assert found["edges"] == [["a", "b"], ["b", "c"], ["b", "e"], ["c", "d"]]
+    assert found["variables"]["first_never_together"] == [["c", "e"], ["d", "e"]]
+    assert any(words.startswith("no site has both variables") for words in found["remarks"])
+    assert (out / "variables.csv").is_file()
+    settings = json.loads((out / "run.json").read_text())["settings"]
+    assert (settings["variables"], settings["min-sites"]) == ("union", 1)
+
+
+@pytest.mark.filterwarnings("default::fedbn.errors.FedbnWarning")
+@pytest.mark.parametrize("method", ["vote", "union", "median"])
+def test_baselines_take_different_variables(
+    fedbn: Fedbn, different: list[Path], method: str
+) -> None:
+    ran = fedbn("fuse", *different, "--variables", "union", "--method", method, "--json")
+    assert "fedbn: warning: no site has both variables of 2 pairs" in ran.err
+    assert ran.json["never_together"] == [["c", "e"], ["d", "e"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--variables", "some"], "unknown variables 'some': it must be one of same, union"),
+        (["--min-judges", "2"], "min-judges is 2, but it is for variables = union"),
+        (["--variables", "union", "--min-sites", "2"], "but fewer have 'e'"),
+        (["--variables", "union", "--groups", "2"], "does not go with groups = 2 yet"),
+        (["--variables", "union", "--quorum", "2"], "does not go with quorum = 2 yet"),
+        (["--variables", "union", "--method", "genetic-union"], "fusion = genetic-union yet"),
+        (["--variables", "union", "--method", "intersection"], "fusion = intersection yet"),
+    ],
+)
+def test_what_different_variables_do_not_allow_is_refused(
+    fedbn: Fedbn, different: list[Path], options: list[str], words: str
+) -> None:
+    files = different[:1] if options[0] == "--min-judges" else different
+    ran = fedbn("fuse", *files, *options)
+    assert ran.status == 1
+    assert words in ran.err

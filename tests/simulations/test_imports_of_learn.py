@@ -8,6 +8,7 @@ from pathlib import Path
 HEAVY = {
     "cryptography",
     "fedbn.federation.fusions",
+    "fedbn.federation.site_file",
     "flwr",
     "matplotlib",
     "networkx",
@@ -15,6 +16,7 @@ HEAVY = {
     "pgmpy",
     "pyarrow.parquet",
     "ray",
+    "scipy",
 }
 SCRIPT = """
 import json, sys

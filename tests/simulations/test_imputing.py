@@ -41,6 +41,10 @@ def test_shares_and_dependence_are_told_and_no_count_leaves(fedbn: Fedbn, tmp_pa
     assert set(run["imputed"]) == {"north", "south"}
     assert run["imputed"]["south"].keys() == {"b"}
     assert 0.2 < run["imputed"]["south"]["b"] < 0.35
+    page = (tmp_path / "out" / "report.html").read_text()
+    share = f"{100 * run['imputed']['south']['b']:.1f} %"
+    assert "Missing cells that were imputed" in page
+    assert f"<td>south</td><td>b</td><td>{share}</td>" in page.replace("\n", "")
     words = " ".join(said.split())
     assert "south: whether 'b' is missing" in words
     assert "north: whether" not in words

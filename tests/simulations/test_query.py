@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedbn.data.dataset import Schema, Variable
 from fedbn.errors import ConfigError, NetworkError, QueryError, ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.inference import average_query, most_probable, query
@@ -14,6 +15,7 @@ from fedbn.networks.catalog import load_network
 from fedbn.networks.fitting import fit_parameters
 from fedbn.networks.json_file import weighted_to_json, write_json_network
 from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork
 from simulations.cli import app
 
 ASIA = load_network("asia")
@@ -162,3 +164,29 @@ def test_wrong_usage_is_refused_in_words(tmp_path: Path) -> None:
     cases.write_text("smoke\nyes\nYes\n", encoding="utf-8")
     with pytest.raises(QueryError, match="case 2: variable 'smoke' has no state 'Yes'"):
         ask("asia", "--all", "--given-file", str(cases))
+
+
+def test_a_number_of_a_cut_column_is_taken_as_its_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = Schema((Variable.cut("age", [40, 60]), Variable("ill", ("no", "yes"))))
+    dag = DAG.from_edges(["age", "ill"], [("age", "ill")])
+    tables = (np.array([[0.2, 0.3, 0.5]]), np.array([[0.9, 0.1], [0.7, 0.3], [0.4, 0.6]]))
+    file = tmp_path / "network.json"
+    write_json_network(BayesianNetwork(dag, schema, tables), file)
+    ask(str(file), "--ask", "ill", "--given", "age=70", "--json")
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {"ill": {"no": 0.4, "yes": 0.6}}
+    assert told.err == "age was cut: 70 as '3: (60, inf)'\n"
+    ask(str(file), "--ask", "ill", "--given", "age=3: (60, inf)", "--json")
+    assert capsys.readouterr().err == ""
+    cases = tmp_path / "cases.csv"
+    cases.write_text("age\n" + "\n".join(map(str, range(38, 48))) + "\n")
+    ask(str(file), "--ask", "ill", "--given-file", str(cases), "--json")
+    told = capsys.readouterr()
+    assert len(json.loads(told.out)["cases"]) == 10
+    assert told.err.count("\n") == 1
+    ask(str(file), "--ask", "ill", "--do", "age=12", "--json")
+    assert "12 as '1: (-inf, 40]'" in capsys.readouterr().err
+    with pytest.raises(QueryError, match="no state 'old'"):
+        ask(str(file), "--ask", "ill", "--given", "age=old")

@@ -80,6 +80,11 @@ def test_no_effect_from_tables_that_lack_rows(fedbn: Fedbn, tmp_path: Path) -> N
     assert refused in fedbn(*asked, "--do", "dysp=yes").error
     assert fedbn(*asked, "--do", "smoke=yes").status == 0  # its own table is cut away
     assert refused in fedbn(*asked, "--do", "smoke=yes", "--class").error
+    run["parameters"]["held_back"]["lung"] = ["south"]
+    (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    both = fedbn(*asked, "--do", "dysp=yes").error
+    assert "'smoke' is without the rows of north" in both
+    assert "'lung' is without the rows of south" in both
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_a_server_finds_the_cuts_that_the_tables_at_hand_have(tmp_path: Path) ->
         file.write_text(file.read_text() + "histograms = true\nmin-state-rows = 0\n")
         nodes.append({"data-path": str(file.with_suffix(".csv")), "policy": str(file)})
     with InProcessGrid(to_run_config(experiment), nodes) as grid:
-        found = find_cuts(grid, grid.get_node_ids(), server_run(experiment), None)
+        found = find_cuts(grid, grid.get_node_ids(), server_run(experiment))
     ages = np.array([float(row[1]) for row in rows])
     expected = np.quantile(ages, [0.25, 0.5, 0.75], method="inverted_cdf")
     assert found == {"age": tuple(expected)}

@@ -7,8 +7,8 @@ import pytest
 
 from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
-from simulations.studies.strengths.report import bins, deviation, sections
-from simulations.studies.strengths.runs import STUDY, run_case
+from simulations.studies.strengths.report import bins, deviation, sections, shares_of_sums
+from simulations.studies.strengths.runs import REPLICATES, STUDY, run_case
 from simulations.studies.strengths.sureness import SURENESS, Seen, fit_sureness, sureness
 from tests import naive
 
@@ -69,3 +69,23 @@ def test_the_fit_finds_the_numbers_that_made_the_pairs() -> None:
     ]
     np.testing.assert_allclose(fit_sureness(seen), numbers, atol=1e-3)
     assert len(SURENESS) == len(numbers)
+
+
+def test_replicates_of_sums_are_counted_as_sites_are() -> None:
+    row = run_case({"part": "counted", "network": "asia", "rows": 60, "sites": [2], "seed": 1})
+    counts = row["of_2"]
+    assert [k for k, _, _ in counts] == list(range(1, REPLICATES + 1))
+    assert sum(pairs for _, pairs, _ in counts) <= 28
+    assert all(0 <= edges <= pairs for _, pairs, edges in counts)
+    assert counts[-1][1] > 0
+
+
+def test_shares_of_sums_by_hand() -> None:
+    counts = [[1, 40, 4], [2, 0, 0], [3, 10, 3], [4, 100, 90]]
+    low, middle, high = shares_of_sums([{**CASE, "sites": [2], "of_2": counts}])
+    assert (low.pairs, low.stated, low.true) == (40, 25.0, 10.0)
+    assert (middle.pairs, middle.stated, middle.true) == (10, 75.0, pytest.approx(30.0))
+    assert (high.pairs, high.stated, high.true) == (100, 100.0, 90.0)
+    rows = [{**CASE, "part": "counted", "sites": [2], "of_2": counts}]
+    (section,) = sections("counted", rows)
+    assert section.rows[-1][4:] == [100, "100.0", "90.0"]

@@ -28,11 +28,14 @@ from fedbn.federation import histogram_message as histograms
 from fedbn.federation import message as structures
 from fedbn.federation import moments_message as moments
 from fedbn.federation import records
+from fedbn.federation import scatter_message as scatters
+from fedbn.federation import secure_cuts as cuts
 from fedbn.federation.reply_limits import Limits
 from fedbn.federation.schema_text import schema_from_text, schema_to_text
 from fedbn.graphs.dag import DAG
 from fedbn.networks.family_counts import Family, FamilyTables
 from fedbn.networks.moments import family_pairs, moments_of
+from fedbn.scores.scatter import scatter_of_table
 from fedbn.secure import requests as sums
 from fedbn.secure.session import Member, Terms
 from fedbn.wire.arrays import ArrayFormat
@@ -113,6 +116,7 @@ ASKED, COMPARED = (families.FamilyRequest(TABLES, with_own=own) for own in (Fals
 ROWS = Dataset(SCHEMA, RNG.integers(0, 3, (40, 4)))
 ANSWERS = [families.answer_request(each, ROWS, 1.0) for each in (ASKED, COMPARED)]
 MEASURED = moments_of(Dataset(NUMBERS, RNG.normal(size=(30, 4))), family_pairs(CHAIN))
+SCATTERED = scatter_of_table(Dataset(NUMBERS, RNG.normal(size=(30, 4))))
 QUESTION = Question(2, {"a": (3, 7), "é": (0,)})
 HISTOGRAM = Histogram({"a": {3 << 12: 4, (7 << 12) + 5: 1}, "é": {9: 2}})
 PATHS = ((sums.Deletion(0, 1, (2,)),), ())
@@ -181,6 +185,13 @@ CASES = {
         lambda arrays: moments.moments_from_arrays(arrays, CHAIN, NUMBERS, sender="north"),
         lambda value: value.rows >= 1 and bool(np.isfinite(value.scatter).all()),
     ),
+    "scatters": of_arrays(
+        scatters.SCATTERS,
+        [SCATTERED],
+        lambda value: scatters.scatter_to_arrays(value, NUMBERS),
+        lambda arrays: scatters.scatter_from_arrays(arrays, NUMBERS, sender="north"),
+        lambda value: value.rows >= 1 and bool(np.isfinite(value.products).all()),
+    ),
     "masked sums": of_arrays(
         records.MASKED,
         [np.arange(5, dtype=kind) for kind in (np.uint16, np.uint32, np.uint64)],
@@ -210,6 +221,21 @@ CASES = {
         [(request, bytes(range(32)), 4) for request in SUMS],
         lambda value: sums.to_bytes(*value).decode("ascii"),
         lambda text: sums.from_bytes(sum_question(text)["request"]),
+    ),
+    "requests for sums of histograms": of_text(
+        None,
+        [
+            (request, bytes(range(32)), 4)
+            for request in (cuts.SizeRequest(("a", "é")), cuts.BucketRequest(QUESTION, {"é": 3}))
+        ],
+        lambda value: cuts.to_bytes(*value).decode("ascii"),
+        lambda text: cuts.from_bytes(sum_question(text)["request"]),
+    ),
+    "asked for cut points": of_text(
+        cuts.ASKED,
+        [cuts.NOTHING_ASKED, cuts.AskedCuts("{}", 2, {"é": 3})],
+        cuts.ASKED.encode,
+        cuts.ASKED.decode,
     ),
     "terms": of_text(
         None,

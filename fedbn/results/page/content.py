@@ -22,7 +22,8 @@ from fedbn.results.outcome import Outcome
 from fedbn.results.page.groups import group_pairs, groups_content
 from fedbn.results.page.parameters import told_parameters
 from fedbn.results.page.states import Pairs, decimal, readings_of, site_distances
-from fedbn.results.page.words import headline, sentences
+from fedbn.results.page.variables import unknown_of, variables_content
+from fedbn.results.page.words import answers, headline
 from fedbn.results.placement import (
     HALF,
     Placement,
@@ -41,6 +42,7 @@ from fedbn.results.rows import (
     edge_status,
 )
 from fedbn.results.summary import Summary, summarise
+from fedbn.results.variables import JudgedEdgeRow, judged_edge_rows, unknown_pairs
 from fedbn.results.written_rows import rows_text
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "NO_SITES", "report_content", "voted_content"]
 
-FORMAT = "fedbn-report-1"
+FORMAT = "fedbn-report-2"
 INCH = 72.0 / 7.0 * 12.0
 """Pixels of an inch of the drawing: its font of 7 points has 12 pixels on the page."""
 
@@ -81,9 +83,15 @@ def report_content(
     rows = _rows(outcome)
     pairs = Pairs((row.i, row.j) for row in rows)
     sites = _sites(outcome, pairs) if outcome.votes is None else None
+    drawn = [(dag.names[i], dag.names[j]) for i, j in pairs.pairs]
+    drawing = _drawing(dag, outcome.gold, [*drawn, *unknown_of(outcome)])
+    paths = drawing.pop("paths")
+    edges = consensus_rows(outcome)
     content = {
         **_head(run, summary, dag, outcome.refused),
-        **_drawing(dag, outcome.gold, [(dag.names[i], dag.names[j]) for i, j in pairs.pairs]),
+        "answers": _answers(summary, dag, run, edges, outcome),
+        **drawing,
+        "paths": paths[: len(drawn)],
         "pairs": [row.to_list() for row in rows],
         "readings": readings_of(outcome, pairs),
         "chosen": _start_state(outcome),
@@ -95,8 +103,9 @@ def report_content(
         "lone_states": [list(map(printable_name, triple)) for triple in outcome.lone_states],
         "gold": _gold(summary),
         "pooled": _pooled_reference(outcome),
-        "consensus": rows_text(ConsensusRow, consensus_rows(outcome)),
+        "consensus": rows_text(ConsensusRow, edges),
         **_groups(outcome),
+        **variables_content(outcome, paths[len(drawn) :]),
     }
     return content | _tail(run, dag, network, hashes)
 
@@ -130,6 +139,7 @@ def voted_content(
     method = str(summary.get("method", "vote"))
     content = {
         **_head(run, summary, dag, refused),
+        "answers": _answers(summary, dag, run, bare_rows(dag)),
         **_drawing(dag, None, dag.edges),
         "pairs": [_Row(i, j).to_list() for i, j in joined],
         "readings": [{"reading": method, "states": [state]}],
@@ -157,10 +167,30 @@ def _head(
         "format": FORMAT,
         "public": False,
         "title": headline(run, int(facts.get("clients", 0))),
-        "sentences": sentences(facts, dag, run),
         "names": [printable_name(name) for name in dag.names],
         "refused": [[printable_name(client), printable_name(why)] for client, why in refused],
     }
+
+
+def _answers(
+    summary: Summary | Mapping[str, Any],
+    dag: DAG,
+    run: Mapping[str, Any],
+    edges: Sequence[ConsensusRow],
+    outcome: Outcome | None = None,
+) -> list[list[str]]:
+    """Rows of the page's first table: question, answer, answer for the public."""
+    facts = summary if isinstance(summary, Mapping) else vars(summary)
+    n_rows, distances, groups, unknown = None, None, None, 0
+    if outcome is not None and outcome.votes is None:
+        sites = client_rows(outcome)
+        known = [row.rows for row in sites if row.rows is not None]
+        n_rows = sum(known) if len(known) == len(sites) else None
+        distances = {row.client: row.smhd_to_consensus for row in sites}
+        groups = None if outcome.grouping is None else len(outcome.grouping.consensuses)
+        unknown = 0 if outcome.is_whole else len(unknown_pairs(outcome))
+    found = answers(facts, dag, run, edges, n_rows, distances, groups, unknown)
+    return [[each.question, each.text, each.public] for each in found]
 
 
 def _tail(
@@ -179,8 +209,20 @@ def _tail(
         "versions": dict(run.get("versions") or {}),
         "inputs": list(run.get("inputs") or ()),
         "hashes": own | dict(hashes or {}),
+        "imputed": _imputed_cells(run),
         "command": repeat_line(run),
     }
+
+
+def _imputed_cells(run: Mapping[str, Any]) -> list[list[str]]:
+    """[site, column, share of its cells], the largest share of a site first, as `run.json` has it;
+    of a simulation alone."""
+    told = run.get("imputed") or {}
+    return [
+        [printable_name(site), printable_name(column), f"{100 * share:.1f} %"]
+        for site, shares in sorted(told.items())
+        for column, share in sorted(shares.items(), key=lambda item: (-item[1], item[0]))
+    ]
 
 
 def _text(value: Any) -> str:
@@ -205,12 +247,15 @@ class _Row:
     psi: Fraction | None = None
     status: str = ""
     sites: int | None = None
+    heard: tuple[int | None, ...] = ()
 
     def to_list(self) -> list[Any]:
-        """[i, j, support, θ, Ψ, status, number of sites that join it]."""
+        """[i, j, support, θ, Ψ, status, number of sites that join it], and where sites have
+        different variables the numbers of those that have both, and that judged."""
         theta = None if self.theta is None else str(self.theta)
         psi = None if self.psi is None else str(self.psi)
-        return [self.i, self.j, decimal(self.support), theta, psi, self.status, self.sites]
+        told = [self.i, self.j, decimal(self.support), theta, psi, self.status, self.sites]
+        return [*told, *self.heard]
 
 
 def _rows(outcome: Outcome) -> list[_Row]:
@@ -239,6 +284,7 @@ def _rows(outcome: Outcome) -> list[_Row]:
                 psi=None if step is None else step.psi,
                 status=status.get(edge, ""),
                 sites=round(support * len(outcome.cohort)) if outcome.cohort else None,
+                heard=() if outcome.is_whole else (outcome.seeing(*edge), None),
             )
             found.append(row)
     return sorted(found, key=lambda row: (row.i, row.j))
@@ -249,10 +295,12 @@ def _known_rows(outcome: Outcome) -> list[_Row]:
     if outcome.votes is not None:
         return []
     position = {name: i for i, name in enumerate(outcome.consensus.dag.names)}
+    rows = edge_rows(outcome) if outcome.is_whole else judged_edge_rows(outcome)
     return [
-        _Row(position[row.parent], position[row.child], row.support, row.theta, row.psi,
-             row.status, len(row.supporters))
-        for row in edge_rows(outcome)
+        _Row(position[row.parent], position[row.child], row.support, row.theta, row.psi, row.status,
+             len(row.supporters),
+             (row.seeing, row.judges) if isinstance(row, JudgedEdgeRow) else ())
+        for row in rows if row.support is not None
     ]  # fmt: skip
 
 
@@ -266,9 +314,11 @@ def _sites(outcome: Outcome, pairs: Pairs) -> list[dict[str, Any]]:
             "edges": decimal(row.edges),
             "gold": decimal(row.smhd_to_gold),
             "held_out": decimal(row.held_out),
-            "arcs": steps(pairs.arcs(client.dags)),
+            "arcs": steps(pairs.arcs(dags)),
         }
-        for client, row in zip(outcome.clients, client_rows(outcome), strict=True)
+        for client, dags, row in zip(
+            outcome.clients, outcome.placed, client_rows(outcome), strict=True
+        )
     ]
 
 

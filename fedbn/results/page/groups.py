@@ -17,6 +17,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import class_of
 from fedbn.groups.grouping import Grouping
+from fedbn.groups.tree import SiteTree
 from fedbn.results.page.states import decimal
 from fedbn.results.page.tables import PAGE, page_table
 from fedbn.results.placement import printable_name
@@ -30,6 +31,15 @@ LABELLED = 80
 """Up to so many sites are named in the tree."""
 
 WIDTH, LABEL = 640, 220
+
+SCALES = {
+    "mean SMHD": "Average linkage; the scale is the mean SMHD between the sites of two branches.",
+    "1 - cosine beyond rows": "Average linkage; the scale is how differently the sites of two "
+    "branches deviate from what sites of their rows are expected to find: 0 in the same pairs and "
+    "the same way, 1 in ways that have nothing to do with each other, 2 in opposite ways (1 - "
+    "cosine, mean over the sites).",
+}
+"""What the heights of the tree are -> how the page explains it."""
 
 Pair = tuple[int, int]
 
@@ -53,6 +63,7 @@ def groups_content(grouping: Grouping, drawing: Mapping[str, Any]) -> dict[str, 
         "of": list(grouping.cut.groups),
         "alone": list(grouping.outliers),
         "leaves": tree.leaves(),
+        "scale": _scale_of(tree),
         "joins": [[int(a), int(b), decimal(float(h))] for a, b, h, _ in tree.linkage.tolist()],
         "pairs": [list(pair) for pair in pairs],
         "codes": [_codes(dag, pairs, grouping.knowledge) for dag in grouping.consensuses],
@@ -69,6 +80,11 @@ def groups_content(grouping: Grouping, drawing: Mapping[str, Any]) -> dict[str, 
         ],
         **{key: drawing[key] for key in ("labels", "boxes", "box_height", "paths", "size")},
     }  # fmt: skip
+
+
+def _scale_of(tree: SiteTree) -> str:
+    """What the heights of the tree are."""
+    return "1 - cosine beyond rows" if tree.profiles.rows is not None else "mean SMHD"
 
 
 def _codes(dag: DAG, pairs: Sequence[Pair], knowledge: Knowledge | None) -> list[int]:
@@ -107,8 +123,8 @@ def _tree(groups: Mapping[str, Any]) -> str:
         '<button type="button" id="cut-back">Back to the groups of the run</button></p>'
     )
     return (
-        "<h3>Tree of the sites</h3><p>Average linkage; the scale is the mean SMHD between the "
-        f"sites of two branches. Numbers and marks are groups.</p>{bar}"
+        f"<h3>Tree of the sites</h3><p>{SCALES[groups['scale']]} Numbers and marks are groups."
+        f"</p>{bar}"
         f'<div class="scroll" tabindex="0" role="region" aria-label="Tree of the sites">'
         f"{_tree_svg(groups, m)}</div>"
     )
@@ -128,7 +144,8 @@ def _tree_svg(groups: Mapping[str, Any], m: int) -> str:
         kind = f"g{of[node] % len(MARKS)}" if of[node] >= 0 else "g-none"
         parts.append(
             f'<path class="branch {kind}" data-b="{node}" tabindex="0" role="button" d="M{x[a]:g},'
-            f'{y[a]:g}H{x[node]:g}V{y[b]:g}H{x[b]:g}"><title>mean SMHD {height:g}</title></path>'
+            f'{y[a]:g}H{x[node]:g}V{y[b]:g}H{x[b]:g}"><title>{groups["scale"]} {height:g}</title>'
+            "</path>"
         )
     parts += [_leaf(groups, site, y[site], m) for site in groups["leaves"]]
     height_all = 28 + step * (m - 1)

@@ -20,6 +20,7 @@ from fedbn.graphs.directions import ARROWS
 from fedbn.results.page.groups import groups_section
 from fedbn.results.page.svg import curve_svg, legend, network_svg
 from fedbn.results.page.tables import edge_table, page_table, parameter_tables, site_table
+from fedbn.results.page.variables import variables_section
 from fedbn.results.page.words import number
 from fedbn.wording import count_of
 
@@ -27,7 +28,7 @@ __all__ = ["page_html", "page_of"]
 
 
 UNSCRIPTED = ("settings", "versions", "inputs", "hashes", "command", "consensus", "bif",
-              "sentences")  # fmt: skip
+              "answers")  # fmt: skip
 """Parts of the content that the script does not need."""
 
 
@@ -37,11 +38,12 @@ def page_html(content: Mapping[str, Any]) -> str:
         _header(content),
         _bar(content),
         "<main>",
-        _curve(content),
         _network(content),
         _groups(content),
+        _curve(content),
         _sites(content),
-        _section("edges", "Edges", edge_table(content)),
+        _variables(content),
+        _section("edges", "Edges", f"<p>{ARROWS}</p>{edge_table(content)}"),
         _parameters(content),
         _pooled_text(content),
         _warnings(content),
@@ -103,22 +105,13 @@ def _header(content: Mapping[str, Any]) -> str:
     public = "<p class='note'>For the public: no site is named, and edges that fewer than "
     public += f"{content.get('least', 3)} sites have, parameters, warnings, names of files and "
     public += "the command are left out.</p>"
-    reading, state = content["chosen"]
-    chosen = content["readings"][reading]["states"][state]
-    facts = {
-        "Variables": len(content["names"]),
-        "Edges": chosen["edges"],
-        "Mean SMHD": number(chosen["smhd"]),
-        "No network below": number(content["bound"]),
-        "θ": _theta(chosen) if chosen["theta"] is not None else "G+" if _has_path(content) else "-",
-        "Reading": content["readings"][reading]["reading"],
-        "Refused": content.get("n_refused", len(content["refused"])),
-    }
-    listed = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(str(v))}</dd></div>"
-                     for k, v in facts.items())  # fmt: skip
+    listed = "".join(
+        f"<div><dt>{escape(question)}</dt><dd>{escape(answer)}</dd></div>"
+        for question, answer, _ in content["answers"]
+    )
     return (
         f"<header><p class='kind'>fedbn report</p><h1>{escape(content['title'])}</h1>"
-        f"{_paragraphs(content['sentences'], 'lead')}<dl class='facts'>{listed}</dl>"
+        f"<dl class='answers'>{listed}</dl>"
         f"{public if content['public'] else ''}{_paragraphs(content['missing'], 'note')}"
         "<noscript><p class='note'>Without JavaScript this page shows the consensus and the first "
         "rows of its tables; nothing can be clicked.</p></noscript></header>"
@@ -148,12 +141,31 @@ def _has_path(content: Mapping[str, Any]) -> bool:
 
 def _curve(content: Mapping[str, Any]) -> str:
     if not _has_path(content):
-        return ""
+        return _section("curve", "The consensus in figures", _facts(content))
     text = (
         "A small θ keeps what few sites have, a large one only what many insist on. Each point is "
         "a network<span class='hint'>; click one to see it</span>."
     )
-    return _section("curve", "Distance to the sites over θ", f"<p>{text}</p>{curve_svg(content)}")
+    inside = f"{_facts(content)}<p>{text}</p>{curve_svg(content)}"
+    return _section("curve", "Distance to the sites over θ", inside)
+
+
+def _facts(content: Mapping[str, Any]) -> str:
+    """The figures of the consensus."""
+    reading, state = content["chosen"]
+    chosen = content["readings"][reading]["states"][state]
+    facts = {
+        "Variables": len(content["names"]),
+        "Edges": chosen["edges"],
+        "Mean SMHD": number(chosen["smhd"]),
+        "No network below": number(content["bound"]),
+        "θ": _theta(chosen) if chosen["theta"] is not None else "G+" if _has_path(content) else "-",
+        "Reading": content["readings"][reading]["reading"],
+        "Refused": content.get("n_refused", len(content["refused"])),
+    }
+    listed = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(str(v))}</dd></div>"
+                     for k, v in facts.items())  # fmt: skip
+    return f"<dl class='facts'>{listed}</dl>"
 
 
 def _network(content: Mapping[str, Any]) -> str:
@@ -168,13 +180,13 @@ def _network(content: Mapping[str, Any]) -> str:
     )
     if gold:
         tools += '<label><input type="checkbox" id="status"> Compare with the gold network</label>'
-    wider = "Wider and darker: more sites have the edge. " if _has_support(content) else ""
+    wider = "The wider a line, the more sites have the edge. " if _has_support(content) else ""
     sites = content["sites"] is not None
     choose = f"Choose an edge{', a variable or a site' if sites else ' or a variable'}."
     return _section(
         "network",
         "Network",
-        f"<p>{wider}An arrowhead stands only where the direction is determined. {ARROWS}</p>"
+        f"<p>{wider}An arrowhead stands only where the direction is determined.</p>"
         f"{_keys(content, gold)}{tools}</p>"
         f'<div class="stage"><div class="drawing" tabindex="0" role="region" '
         f'aria-label="Drawing of the network">{network_svg(content)}</div>'
@@ -193,6 +205,8 @@ def _keys(content: Mapping[str, Any], gold: bool) -> str:
         words += [("few", "few sites"), ("many", "all sites")]
     if content["sites"] is not None:
         words += [("lacks", "chosen site lacks it"), ("beyond", "only at the chosen site")]
+    if (content.get("variables") or {}).get("unknown"):
+        words.append(("unknown", "not known: no site has both"))
     if gold:
         words += [("true", "as in the gold network"), ("reversed", "other direction"),
                   ("extra", "not in the gold network")]  # fmt: skip
@@ -212,6 +226,12 @@ def _sites(content: Mapping[str, Any]) -> str:
 def _groups(content: Mapping[str, Any]) -> str:
     groups = content.get("groups")
     return "" if groups is None else _section("groups", "Groups of sites", groups_section(groups))
+
+
+def _variables(content: Mapping[str, Any]) -> str:
+    if content.get("variables") is None:
+        return ""
+    return _section("variables", "Who measures what", variables_section(content))
 
 
 def _parameters(content: Mapping[str, Any]) -> str:
@@ -267,6 +287,13 @@ def _warnings(content: Mapping[str, Any]) -> str:
     if content["lone_states"]:
         parts.append("<h3>States that one site alone has</h3>")
         parts.append(page_table(["Site", "Column", "State"], content["lone_states"]))
+    if content["imputed"]:
+        parts.append(
+            "<h3>Missing cells that were imputed</h3><p>Imputing is right where cells are missing "
+            "at random: whether one is missing may depend on what is seen in its row, not on the "
+            "cell itself.</p>"
+        )
+        parts.append(page_table(["Site", "Column", "Share of its cells"], content["imputed"]))
     return _section("warnings", "Warnings", "".join(parts) or "<p>None.</p>")
 
 

@@ -52,6 +52,8 @@ const arcs = (data.sites || []).map((site) => {
   let at = 0;
   return new Set(site.arcs.map((step) => (at += step)));
 });
+const seen = data.variables ? data.variables.seen.map((own) => new Set(own)) : null;
+const seesPair = (site, k) => !seen || data.pairs[k].slice(0, 2).every((node) => seen[site].has(node));
 const hasPair = (site, k) => arcs[site].has(2 * k) || arcs[site].has(2 * k + 1);
 
 function ends(k, code) {
@@ -71,7 +73,7 @@ function shade(support) {
 function lookOf(k) {
   if (k === now.pair) return ["picked", "h-picked"];
   if (now.node !== null && data.pairs[k].slice(0, 2).includes(now.node)) return ["near", "h-picked"];
-  if (now.site !== null && !hasPair(now.site, k)) return ["lacks", "h-lacks"];
+  if (now.site !== null && seesPair(now.site, k) && !hasPair(now.site, k)) return ["lacks", "h-lacks"];
   const status = data.pairs[k][5];
   if (find("status") && find("status").checked && status) return [status, `h-${status}`];
   const level = shade(data.pairs[k][2]);
@@ -111,6 +113,12 @@ function drawEdges() {
         all.push(edgePath(k, code, "beyond", "h-beyond"));
         hits.push(draw("path", { class: "hit", d: data.paths[k], "data-k": k }));
       }
+  for (const [i, j, route] of data.variables ? data.variables.unknown : []) {
+    const path = draw("path", { class: "unknown", d: route }), title = draw("title", {});
+    title.textContent = `${data.names[i]} and ${data.names[j]}: not known, no site has both`;
+    path.append(title);
+    all.unshift(path);
+  }
   find("edges").replaceChildren(...all, ...hits);
 }
 function fitLabels() {
@@ -150,17 +158,19 @@ function showPair(k) {
     const name = (site) => data.sites[site].name, every = data.sites.map((_, site) => site);
     const has = every.filter((s) => arcs[s].has(2 * k + forward));
     const other = every.filter((s) => arcs[s].has(2 * k + 1 - forward) && !has.includes(s));
-    const lack = every.filter((s) => !hasPair(s, k));
+    const lack = every.filter((s) => seesPair(s, k) && !hasPair(s, k)), blind = every.filter((s) => !seesPair(s, k));
     const told = `${data.names[from]} → ${data.names[to]}`;
     parts.push(...listed(`Have ${told}`, has.map(name)), ...listed("Have it reversed", other.map(name)));
     parts.push(...listed("Lack it", lack.map(name)));
+    if (blind.length) parts.push(...listed("Do not have both variables", blind.map(name)));
+    if (seen && data.pairs[k][8] !== null) say(`Judged by ${data.pairs[k][8]} of the ${data.pairs[k][7]} sites that have both variables.`);
   } else if (sites !== null) say(`Sites that join the two: ${sites}`);
   find("panel").replaceChildren(...parts);
 }
 function showSite(site) {
   const codes = codesAt(now.reading, now.state), lack = [], beyond = [];
   for (let k = 0; k < codes.length; k++) {
-    if (codes[k] && !hasPair(site, k)) lack.push(edgeName(k, codes[k]));
+    if (codes[k] && seesPair(site, k) && !hasPair(site, k)) lack.push(edgeName(k, codes[k]));
     if (!codes[k] && hasPair(site, k)) beyond.push(edgeName(k, arcs[site].has(2 * k) ? 1 : 2));
   }
   find("panel").replaceChildren(
@@ -257,6 +267,7 @@ function edgeTable() {
   const header = ["From", "To", "In this network", "Support", "Goes at θ", "θ, decimal", "Ψ", "Ψ, decimal"];
   const gold = data.pairs.some((row) => row[5]), known = data.pairs.some((row) => row[6] !== null);
   if (known) header.push("Sites");
+  if (seen) header.push("Of", "Judges");
   if (gold) header.push("Against gold");
   const words = ["no", "yes, directed", "yes, directed", "yes, open"];
   const rows = () => {
@@ -265,6 +276,7 @@ function edgeTable() {
       const [from, to] = ends(key, codes[key]);
       const cells = [data.names[from], data.names[to], words[codes[key]], row[2], row[3], decimal(row[3]), row[4], decimal(row[4])];
       if (known) cells.push(row[6]);
+      if (seen) cells.push(row[7], row[8]);
       if (gold) cells.push(row[5] || null);
       return { key, cells, on: key === now.pair };
     }).sort((a, b) => (codes[b.key] > 0) - (codes[a.key] > 0) || (b.cells[3] ?? 0) - (a.cells[3] ?? 0));

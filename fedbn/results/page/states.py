@@ -108,13 +108,17 @@ def is_chosen(outcome: Outcome, state: PathState) -> bool:
 
 
 def site_distances(outcome: Outcome) -> dict[str, list[list[float]]]:
-    """Reading -> per state, per client the SMHD of its DAGs to the state (means by shares)."""
+    """Reading -> per state, per client the SMHD of its DAGs to the state, over the client's own
+    variables (means by shares)."""
     n = outcome.consensus.dag.n
-    dags = outcome.dags
-    ours = np.stack([_pack(dag) for dag in dags])
+    placed = [(dag, row) for dags, row in zip(outcome.placed, outcome.seen, strict=True)
+              for dag in dags]  # fmt: skip
+    ours = np.stack([_pack(dag) for dag, _ in placed])
+    own = np.stack([np.packbits(np.outer(row, row)) for _, row in placed])
     found: dict[str, list[list[float]]] = {}
     for reading, _, dag, _ in _structures(outcome):
-        counts = np.bitwise_count(ours ^ _pack(dag)).sum(axis=1) if n else np.zeros(len(dags))
+        differing = (ours ^ _pack(dag)) & own
+        counts = np.bitwise_count(differing).sum(axis=1) if n else np.zeros(len(placed))
         place, row = 0, []
         for client in outcome.clients:
             total = sum(client.shares)

@@ -53,11 +53,22 @@ def network_svg(content: Mapping[str, Any]) -> str:
         for k, code in sorted(enumerate(codes), key=lambda pair: content["pairs"][pair[0]][2] or 1)
         if code != NONE
     )
+    edges = f"{_unknown(content)}{edges}"
     nodes = "".join(_node(content, k) for k in range(len(content["names"])))
     return (
         f'<svg id="drawing" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'role="group" aria-label="The network: {len(content["names"])} variables">'
         f'<defs>{"".join(_heads())}</defs><g id="edges">{edges}</g><g id="nodes">{nodes}</g></svg>'
+    )
+
+
+def _unknown(content: Mapping[str, Any]) -> str:
+    """Pairs that no site has both variables of."""
+    names = content["names"]
+    return "".join(
+        f'<path class="unknown" d="{path}"><title>{escape(names[i])} and {escape(names[j])}: not '
+        "known, no site has both</title></path>"
+        for i, j, path in (content.get("variables") or {}).get("unknown", ())
     )
 
 

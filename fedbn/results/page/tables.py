@@ -58,16 +58,20 @@ def edge_table(content: Mapping[str, Any]) -> str:
     codes = codes_at(content, *content["chosen"])
     header = ["From", "To", "Direction", "Support", "Goes at θ", "θ, decimal", "Ψ", "Ψ, decimal"]
     gold = any(row[5] for row in content["pairs"])
+    judged = content.get("variables") is not None
     rows: list[list[Any]] = []
     for row, code in zip(content["pairs"], codes, strict=True):
         if code != NONE:
-            rows.append(_edge_row(content["names"], row, code) + ([row[5]] if gold else []))
+            more = [*(row[6:9] if judged else ()), *([row[5]] if gold else ())]
+            rows.append(_edge_row(content["names"], row, code) + more)
     rows.sort(key=lambda row: -(row[3] or 0.0))
+    if judged:
+        header += ["Sites", "Of", "Judges"]
     if gold:
         header.append("Against gold")
-    more = len(rows) - PAGE
+    left = len(rows) - PAGE
     note = (
-        f"<p>The first {PAGE} of {len(rows)} edges; all are in edges.csv.</p>" if more > 0 else ""
+        f"<p>The first {PAGE} of {len(rows)} edges; all are in edges.csv.</p>" if left > 0 else ""
     )
     return f'<div id="edge-table">{page_table(header, rows[:PAGE])}{note}</div>'
 

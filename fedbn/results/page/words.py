@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.directions import directed_words
+from fedbn.results.placement import printable_name
+from fedbn.results.rows import ConsensusRow
 from fedbn.wording import count_of
 
-__all__ = ["headline", "number", "sentences"]
+__all__ = ["LeadLine", "answers", "headline", "number"]
+
+NOT_PUBLIC = "Not shown to the public."
+
+
+@dataclass(frozen=True)
+class LeadLine:
+    """A question, its answer, and the answer without what tells of single sites."""
+
+    question: str
+    text: str
+    public: str
+
+    @staticmethod
+    def alike(question: str, text: str) -> LeadLine:
+        """An answer that anybody may read."""
+        return LeadLine(question, text, text)
 
 
 def headline(run: Mapping[str, Any], clients: int) -> str:
@@ -25,46 +44,82 @@ def headline(run: Mapping[str, Any], clients: int) -> str:
     return f"{what}: {told}" if what else told
 
 
-def sentences(facts: Mapping[str, Any], dag: DAG, run: Mapping[str, Any]) -> list[str]:
-    """What happened, for a reader who reads nothing else."""
-    clients, opened = int(facts.get("clients", 0)), facts.get("open_directions")
-    if opened is None:
-        opened = list(directed_words(dag).values()).count("open")
+def answers(
+    facts: Mapping[str, Any],
+    dag: DAG,
+    run: Mapping[str, Any],
+    edges: Sequence[ConsensusRow],
+    rows: int | None,
+    distances: Mapping[str, float] | None,
+    groups: int | None = None,
+    unknown: int = 0,
+) -> list[LeadLine]:
+    """What somebody who decides asks first, and the answers.
+
+    Parameters
+    ----------
+    facts : of the summary. edges : of the consensus. rows : of all sites; None: not known.
+    distances : label of a site -> SMHD of its structures to the consensus; None: not known.
+    groups : how many populations of sites were found; None: nobody looked.
+    unknown : how many pairs of variables no site has both of.
+    """
+    near = _certificate(facts)
     found = [
-        f"{_whose(clients, facts.get('agreeing'))} a network of {count_of(dag.n, 'variable')} and "
-        f"{count_of(dag.n_edges, 'edge')}{_open_words(opened, dag.n_edges)}.",
-        _certificate(float(facts["mean_smhd"]), float(facts["lower_bound"])),
+        _participants(facts, rows, run),
+        LeadLine.alike("What was found?", _network_words(facts, dag)),
+        LeadLine("How sure is it?", _support_words(edges) + near, near),
+        LeadLine.alike("Are the arrows causes?", _arrow_words(facts, dag)),
+        LeadLine("Where do sites differ?", _difference(distances, groups), NOT_PUBLIC),
     ]
+    if unknown:
+        words = f"Whether {count_of(unknown, 'pair')} of variables are joined: no site has both."
+        found.append(LeadLine.alike("What is not known?", words))
     if facts.get("smhd_to_gold") is not None:
-        found.append(_against_gold(facts))
-    privacy = run.get("privacy")
-    if privacy:
-        words_of = privacy.get("words") or "differentially private"
-        found.append(f"The structures of the sites are {words_of}.")
+        found.append(LeadLine.alike("How near is the truth?", _against_gold(facts)))
     return found
 
 
-def _whose(clients: int, agreeing: int | None) -> str:
-    """The beginning of the first sentence: sites agree only where all sent this very class."""
-    if not clients:
-        return "The inputs give"
+def _participants(facts: Mapping[str, Any], rows: int | None, run: Mapping[str, Any]) -> LeadLine:
+    clients, refused = int(facts.get("clients", 0)), int(facts.get("refused") or 0)
+    who = count_of(clients, "site") if clients else "Structures alone; no site is named"
+    many = f" with {rows:,} {'row' if rows == 1 else 'rows'} in all" if clients and rows else ""
+    ends = "."
+    if refused:
+        ends = f". The replies of {count_of(refused, 'more site')} were refused: see Warnings."
+    privacy = run.get("privacy")
+    if privacy:
+        words_of = privacy.get("words") or "differentially private"
+        ends += f" The structures of the sites are {words_of}."
+    return LeadLine("Who took part?", f"{who}{many}{ends}", f"{who}{ends}")
+
+
+def _network_words(facts: Mapping[str, Any], dag: DAG) -> str:
+    """Variables and edges; sites agree only where all of them sent this very class."""
+    clients, agreeing = int(facts.get("clients", 0)), facts.get("agreeing")
+    text = f"A network of {count_of(dag.n, 'variable')} and {count_of(dag.n_edges, 'edge')}"
     if agreeing == clients > 1:
-        return f"{count_of(clients, 'site')} agree on"
-    return f"The consensus of {count_of(clients, 'site')} is"
+        text += f", on which all {clients} sites agree"
+    return f"{text}."
 
 
-def _open_words(opened: int, edges: int) -> str:
-    """How many edges have no direction, as the end of a sentence."""
-    if not edges:
+def _support_words(edges: Sequence[ConsensusRow]) -> str:
+    """How many edges all sites have, and how many a minority; nothing where it is not known."""
+    known = [row for row in edges if row.sites is not None and row.of is not None]
+    if not known:
         return ""
-    if edges == 1:
-        return f"; its direction is {'not ' if opened else ''}determined"
-    if not opened:
-        return "; all directions are determined"
-    return f"; the direction of {opened} of them is not determined"
+    of = {row.of or 0 for row in known}
+    everywhere = sum(row.sites == row.of for row in known)
+    few = sum(2 * (row.sites or 0) < (row.of or 0) for row in known)
+    all_of = f"all {of.pop()} sites" if len(of) == 1 else "all sites that have both ends"
+    return (
+        f"{everywhere} of its {count_of(len(edges), 'edge')} "
+        f"{'is' if everywhere == 1 else 'are'} in the structures of {all_of}, "
+        f"{few or 'none'} in those of fewer than half. "
+    )
 
 
-def _certificate(distance: float, bound: float) -> str:
+def _certificate(facts: Mapping[str, Any]) -> str:
+    distance, bound = float(facts["mean_smhd"]), float(facts["lower_bound"])
     if distance == bound:
         return (
             f"Its mean distance to the sites' structures (SMHD) is {number(distance)}, and it is "
@@ -76,12 +131,46 @@ def _certificate(distance: float, bound: float) -> str:
     )
 
 
+def _arrow_words(facts: Mapping[str, Any], dag: DAG) -> str:
+    opened = facts.get("open_directions")
+    if opened is None:
+        opened = list(directed_words(dag).values()).count("open")
+    if not dag.n_edges:
+        return "There are no arrows."
+    if opened:
+        start = f"The direction of {opened} of {count_of(dag.n_edges, 'edge')} is not determined."
+    else:
+        start = "All directions are determined."
+    return (
+        f"Not by themselves. {start} A determined direction follows from what is independent of "
+        "what; it shows a cause only if no common cause is missing."
+    )
+
+
+def _difference(distances: Mapping[str, float] | None, groups: int | None) -> str:
+    if distances is None:
+        return "Not known: no single site's structure was seen."
+    found = ""
+    if groups is not None:
+        found = f"{count_of(groups, 'population')} of sites found. "
+    if len(distances) > 1:
+        near, far = (pick(distances, key=lambda label: distances[label]) for pick in (min, max))
+        if distances[near] == distances[far]:
+            found += f"All sites' structures are at SMHD {number(distances[near])} to the network."
+        else:
+            found += (
+                f"SMHD of a site's structure to the network: from {number(distances[near])} "
+                f"({printable_name(near)}) to {number(distances[far])} ({printable_name(far)})."
+            )
+    return found.strip() or "There is only one."
+
+
 def _against_gold(facts: Mapping[str, Any]) -> str:
-    text = f"Its SMHD to the gold network is {number(facts['smhd_to_gold'])}"
+    text = f"SMHD to the gold network: {number(facts['smhd_to_gold'])}"
     if facts.get("inputs_to_gold") is not None:
-        text += f"; a site alone has {number(facts['inputs_to_gold'])} on average"
+        text += f"; of a site alone {number(facts['inputs_to_gold'])} on average"
     if facts.get("pooled_to_gold") is not None:
-        text += f", and learning from all rows pooled would have {number(facts['pooled_to_gold'])}"
+        text += f"; of a network learned from all rows pooled {number(facts['pooled_to_gold'])}"
     return f"{text}."
 
 

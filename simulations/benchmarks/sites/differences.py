@@ -32,7 +32,6 @@ from fedbn.federation.disclosure_log import log_beside
 from fedbn.federation.family_message import REQUESTS, FamilyRequest, request_to_arrays
 from fedbn.federation.histogram_message import question_to_text
 from fedbn.federation.message import StructureMessage, to_arrays
-from fedbn.federation.new_site import site_text
 from fedbn.federation.secure_cuts import BucketRequest, CutSumRequest, SizeRequest, cut_terms
 from fedbn.federation.secure_cuts import to_bytes as cut_bytes
 from fedbn.federation.settings import Experiment
@@ -59,6 +58,7 @@ from simulations.benchmarks.sites.deployed_site import (
     task,
     word,
 )
+from simulations.commands.new_site import site_text
 
 __all__ = ["SCHEMA", "Told", "search"]
 

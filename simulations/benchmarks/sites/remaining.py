@@ -25,10 +25,10 @@ from fedbn.data.dataset import Schema, Variable
 from fedbn.federation.answer_budget import budget_beside
 from fedbn.federation.disclosure_log import log_beside
 from fedbn.federation.family_message import FamilyRequest
-from fedbn.federation.new_site import site_text
 from fedbn.federation.settings import Experiment
 from fedbn.networks.family_counts import Family, FamilyTables
 from simulations.benchmarks.sites.deployed_site import DeployedSite, arrays_of, task
+from simulations.commands.new_site import site_text
 
 __all__ = ["ATTACKS", "Attack", "Table", "known_share"]
 

@@ -45,7 +45,7 @@ def reproduce_cg_dca(
     network_dir: Annotated[
         Path | None, typer.Option(help="Folder with networks that are not embedded (lucas).")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
     ray_address: RayAddress = None,
     quiet: Quiet = False,
 ) -> None:

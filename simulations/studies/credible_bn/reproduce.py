@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fedbn.errors import ConfigError
-from simulations.options import RayAddress, StudyFolder
-from simulations.progress import progress_bars, say_start, stages
+from simulations.options import Quiet, RayAddress, StudyFolder
+from simulations.studies.parts import Asked, StudyPart, run_parts
 
 if TYPE_CHECKING:
     from simulations.studies.credible_bn.cases import Settings
@@ -39,48 +39,46 @@ def credible(
     ] = Part.everything,
     smoke: Annotated[bool, typer.Option("--smoke", help="A small version, in minutes.")] = False,
     ray_address: RayAddress = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Credible sets: the paper's Tables 1 to 5, and what they bring to a federation.
 
-    Rows are written one by one; a run that was stopped goes on where it was. The report is
+    Rows are written one by one; an interrupted run continues where it was. The report is
     report.md in the folder.
     """
-    began = time.monotonic()
-    say_start("starting: loading the study", not quiet)
-    from simulations.studies.credible_bn.cases import cases, run_case, settings
-    from simulations.studies.credible_bn.federation import federation_cases, run_federation
-    from simulations.studies.credible_bn.report import federation_sections, table_sections
-    from simulations.study import Row, Study, end_line, show_on
-    from simulations.study_report import Section, write_study_report
-
     if data_dir is not None and not data_dir.is_dir():
         raise ConfigError(f"--data-dir must be a folder, {data_dir} is none")
-    run = settings(smoke)
-    study = Study(out, ray_address=ray_address)
-    tables: list[Row] | None = None
-    federation: list[Row] | None = None
-    with progress_bars(not quiet) as tracker:
-        if part is not Part.federation:
-            wanted = [case for case in cases(run, data_dir) if _at_hand(case, network_dir)]
-            tables = study.collect(
-                wanted,
-                lambda case: run_case(case, data_dir, network_dir),
-                show_on(tracker("tables")),
-            )
-        if part is not Part.tables:
-            federation = study.collect(
-                federation_cases(run), run_federation, show_on(tracker("federation"))
-            )
-    with stages(not quiet) as notify:
-        notify("writing the report")
-        sections: list[Section] = []
-        if tables is not None:
-            sections += table_sections(tables, out, _missing(run, data_dir, network_dir))
-        if federation is not None:
-            sections += federation_sections(federation, out)
-        path = write_study_report(out, "All credible structures", sections)
-    typer.echo(end_line(path, time.monotonic() - began, study), err=True)
+
+    def parts(asked: Asked) -> dict[str, StudyPart]:
+        from simulations.studies.credible_bn.cases import settings
+
+        return _parts(settings(asked.smoke), out, data_dir, network_dir)
+
+    asked = Asked(out, quiet, ray_address, part=part.value, smoke=smoke)
+    run_parts("All credible structures", asked, parts)
+
+
+def _parts(
+    run: Settings, out: Path, data_dir: Path | None, network_dir: Path | None
+) -> dict[str, StudyPart]:
+    """The paper's tables, and the study of federations."""
+    from simulations.studies.credible_bn.cases import cases, run_case
+    from simulations.studies.credible_bn.federation import federation_cases, run_federation
+    from simulations.studies.credible_bn.report import federation_sections, table_sections
+
+    missing = _missing(run, data_dir, network_dir)
+    return {
+        "tables": StudyPart(
+            [case for case in cases(run, data_dir) if _at_hand(case, network_dir)],
+            partial(run_case, data_dir=data_dir, network_dir=network_dir),
+            lambda rows: table_sections(rows, out, missing),
+        ),
+        "federation": StudyPart(
+            federation_cases(run),
+            run_federation,
+            lambda rows: federation_sections(rows, out),
+        ),
+    }
 
 
 def _at_hand(case: dict[str, object], network_dir: Path | None) -> bool:

@@ -2,85 +2,34 @@
 
 from __future__ import annotations
 
-import time
-from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from simulations.studies.parts import Asked, StudyPart, study_command
+from simulations.study_cases import study_settings
 
-from simulations.options import (
-    MinutesOfPart,
-    OnlyNetworks,
-    Quiet,
-    RayAddress,
-    SmallCases,
-    StudyFolder,
+
+@study_command(
+    "Groups of sites",
+    seeds=10,
+    parts={
+        "alike": "sites of one population (false alarms)",
+        "groups": "two and three populations",
+        "different": "every site its own",
+        "several": "several structures of every site",
+    },
 )
-from simulations.progress import progress_bars, say_start, stages
-
-
-class Part(StrEnum):
-    """What is run."""
-
-    alike = "alike"
-    groups = "groups"
-    different = "different"
-    several = "several"
-    everything = "all"
-
-
-def reproduce_groups(
-    out: StudyFolder,
-    part: Annotated[
-        Part,
-        typer.Option(
-            help="Alike sites (false alarms); two and three populations; every site its own; "
-            "several structures of every site; all."
-        ),
-    ] = Part.everything,
-    seeds: Annotated[
-        int | None, typer.Option(min=1, show_default="10", help="Seeds of every case.")
-    ] = None,
-    network: OnlyNetworks = None,
-    rows: Annotated[
-        list[int] | None,
-        typer.Option(help="Only cases of so many rows (repeat); 0: unequal."),
-    ] = None,
-    smoke: SmallCases = False,
-    minutes: MinutesOfPart = None,
-    ray_address: RayAddress = None,
-    quiet: Quiet = False,
-) -> None:
+def reproduce_groups(asked: Asked) -> dict[str, StudyPart]:
     """Sites of several populations: are they found, are alike ones left, and what is it worth.
 
-    Rows are written one by one; a run that was stopped goes on where it was. The report is
-    report.md in the folder.
+    Cases of 0 rows have sites of unequal rows.
     """
-    began = time.monotonic()
-    say_start("starting: loading the study", not quiet)
     from simulations.studies.groups.cases import PARTS, cases
     from simulations.studies.groups.report import sections
     from simulations.studies.groups.runs import run_case
-    from simulations.study import Study, end_line
-    from simulations.study_cases import study_settings
-    from simulations.study_report import write_study_report
 
-    settings = study_settings(Path(__file__).parent, smoke)
-    study = Study(out, ray_address=ray_address)
-    wanted = {
-        name: cases(name, settings, seeds)
+    settings = study_settings(Path(__file__).parent, asked.smoke)
+    return {
+        name: StudyPart(cases(name, settings, asked.seeds), run_case, partial(sections, name))
         for name in PARTS
-        if part in (Part(name), Part.everything)
     }
-    with progress_bars(not quiet) as tracker:
-        found = study.collect_parts(
-            wanted, run_case, tracker, networks=network, rows=rows, minutes=minutes
-        )
-    with stages(not quiet) as notify:
-        notify("writing the report")
-        parts = [
-            section for name, some in found.items() if some for section in sections(name, some)
-        ]
-        path = write_study_report(out, "Groups of sites", parts)
-    typer.echo(end_line(path, time.monotonic() - began, study), err=True)

@@ -34,14 +34,15 @@ def reproduce_mcbnc(
         list[str] | None, typer.Option(help="Only this network; may be repeated.")
     ] = None,
     r: Annotated[
-        list[int] | None, typer.Option(min=1, help="Only so many inputs; may be repeated.")
+        list[int] | None,
+        typer.Option(min=1, help="Only cases of this many inputs; may be repeated."),
     ] = None,
     repetitions: Annotated[
         int | None, typer.Option(min=1, show_default="10", help="grid: repetitions of a cell.")
     ] = None,
     minutes: Minutes = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, show_default="cores", help="Processes.")
+        int | None, typer.Option(min=1, show_default="cores", help="Number of processes.")
     ] = None,
     network_dir: NetworkDir = None,
     ray_address: RayAddress = None,

@@ -24,8 +24,7 @@ from fedbn.fusion.baselines import edge_vote
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import shd, smhd
 from fedbn.learners import LearnerSettings, learn
-from fedbn.networks.fitting import fit_parameters
-from fedbn.networks.likelihood import log_likelihood
+from fedbn.networks.likelihood import predictive_log_likelihood
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import with_parameters_around
 from fedbn.scores import make_score, total_score
@@ -55,8 +54,8 @@ def run_case(case: Case) -> Row:
         if name not in found:
             continue
         row[f"{name}_bdeu"] = total_score(score, found[name])
-        fitted = fit_parameters(found[name], pooled)
-        row[f"{name}_held_out"] = float(np.mean([log_likelihood(fitted, t) for t in held_out]))
+        likelihoods = [predictive_log_likelihood(found[name], pooled, t) for t in held_out]
+        row[f"{name}_held_out"] = float(np.mean(likelihoods))
     if own is not None:
         row["mechanisms_right"] = _right(outcome["mechanisms"], own)
     del row["mechanisms"]

@@ -10,7 +10,7 @@ from simulations.study_cases import Case
 
 __all__ = ["PARTS", "cases"]
 
-PARTS = ("tuning", "shown")
+PARTS = ("tuning", "shown", "counted")
 
 
 def cases(part: str, settings: dict[str, Any], seeds: int | None = None) -> Iterator[Case]:
@@ -18,13 +18,13 @@ def cases(part: str, settings: dict[str, Any], seeds: int | None = None) -> Iter
 
     settings : of `experiment.toml`; seeds : in place of its number.
     """
-    study = settings["study"]
+    study = {**settings["study"], **settings[part]}
     for seed in range(1, 1 + (seeds or study["seeds"])):
-        for network, rows in product(settings[part]["networks"], study["rows"]):
+        for network, rows in product(study["networks"], study["rows"]):
             yield {
                 "part": part,
                 "network": network,
                 "rows": rows,
-                "sites": list(settings[part]["sites"]),
+                "sites": list(study["sites"]),
                 "seed": seed,
             }

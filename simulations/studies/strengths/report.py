@@ -9,7 +9,7 @@ from simulations.studies.strengths.sureness import SURENESS, Seen, fit_sureness,
 from simulations.study import Row
 from simulations.study_report import Section
 
-__all__ = ["Bin", "bins", "deviation", "sections"]
+__all__ = ["Bin", "bins", "deviation", "sections", "shares_of_sums"]
 
 WIDTH = 10
 """Bins of stated probability: 0 to 10 %, ..., 90 to 100 %."""
@@ -31,6 +31,8 @@ class Bin(NamedTuple):
 
 def sections(part: str, rows: Sequence[Row]) -> list[Section]:
     """The sections of one part of the study."""
+    if part == "counted":
+        return [_of_sums(rows)]
     title = "Networks used for tuning" if part == "tuning" else "Networks not used for tuning"
     found = [_calibration(title, rows), _deviations(f"{title}: one by one", rows)]
     if part == "tuning":
@@ -54,6 +56,49 @@ def _seen(rows: Sequence[Row]) -> Iterator[Seen]:
             for joining, pairs, edges in counts:
                 if pairs:
                     yield Seen(joining, sites, frequent, pairs, edges, weight)
+
+
+def _of_sums(rows: Sequence[Row]) -> Section:
+    """For every network and number of rows: what shares of resampled sums are worth."""
+    table: list[list[object]] = []
+    for key in ("network", "rows"):
+        for value in sorted({row[key] for row in rows}):
+            table.append(_line_of_sums(f"{key} {value}", [r for r in rows if r[key] == value]))
+    table.append(_line_of_sums("all", rows))
+    text = (
+        "Pairs that a replicate of the summed counts joins; what is stated is the share of the "
+        f"replicates. Deviations in points; bins of at least {LEAST} pairs. Last: pairs stated at "
+        "80 % or more, and how many of them are edges of the network."
+    )
+    header = ("part of the cases", "pairs", "deviation over pairs", "over bins", "from 80 % on",
+              "stated, %", "edges, %")  # fmt: skip
+    return Section("Resampled sums of counts", text, header, table)
+
+
+def _line_of_sums(words: str, rows: Sequence[Row]) -> list[object]:
+    found = shares_of_sums(rows)
+    sure = [each for each in found if each.stated >= 80]
+    pairs = sum(each.pairs for each in sure)
+    means = [
+        sum(each.pairs * value for each, value in zip(sure, values, strict=True)) / max(pairs, 1)
+        for values in ([each.stated for each in sure], [each.true for each in sure])
+    ]
+    told = [f"{deviation(found, weighted=weighted):.1f}" for weighted in (True, False)]
+    return [words, sum(each.pairs for each in found), *told, pairs, *(f"{m:.1f}" for m in means)]
+
+
+def shares_of_sums(rows: Sequence[Row]) -> list[Bin]:
+    """The pairs of the rows by their share of the replicates, in bins as of `bins`."""
+    totals = [[0.0, 0.0, 0.0] for _ in range(WIDTH)]
+    for row in rows:
+        for sites in row["sites"]:
+            counts = row[f"of_{sites}"]
+            for k, pairs, edges in counts:
+                total = totals[min(k * WIDTH // len(counts), WIDTH - 1)]
+                total[0] += pairs
+                total[1] += pairs * k / len(counts)
+                total[2] += edges
+    return [Bin(int(n), 100 * s / n, 100 * t / n) for n, s, t in totals if n]
 
 
 def bins(rows: Sequence[Row]) -> list[Bin]:

@@ -12,9 +12,9 @@ from fedbn.data.preparation import Preparation
 from fedbn.data.schema import Schema
 from fedbn.data.table_format import TableFormat
 from fedbn.errors import ConfigError
-from fedbn.federation.new_site import LOOSENINGS, site_text
 from fedbn.federation.prepared_table import prepare
 from fedbn.federation.site_file import read_site_file
+from simulations.commands.new_site import LOOSENINGS, site_text
 
 ROWS = 300
 

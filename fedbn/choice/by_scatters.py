@@ -1,0 +1,160 @@
+"""Choosing by sums of products, for numbers and for tables of numbers and categories.
+
+What counts are for categories, sums of products within sites are here (`fedbn.scores.scatter`): a
+family's score is the larger of *shared* (mixed BIC of the sums over all sites: coefficients for all
+of them) and *own* (the sum of the sites' mixed BIC: coefficients for each). Means are each site's
+own in both, so laboratories that are shifted against each other do no harm. The residual covariance
+of a block of w columns costs w (w + 1) / 2 parameters, once or at each site: mixed BIC leaves it
+out, as it is the same for all parents, but it is not the same for shared and own.
+
+The sums of all pairs of columns give the score of every family. So one request is enough, and a
+climb goes on, asking nobody, until it ends; it also looks at what GES finds on the shared scores,
+which is GES on all rows less their sites' means.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedbn.arrays import Bools, Floats
+from fedbn.choice.by_counts import Climb, Counted, begin, climb_on, taking
+from fedbn.choice.candidates import CandidateLimits, Candidates
+from fedbn.choice.neighbours import neighbours
+from fedbn.data.dataset import Schema
+from fedbn.graphs.knowledge import Knowledge
+from fedbn.networks.family_counts import Family, families_of
+from fedbn.scores.base import TabulatedScore
+from fedbn.scores.mixed import block_widths, mixed_from_covariance
+from fedbn.scores.scatter import Scatter, sum_of_scatters
+from fedbn.search.ges import ges
+from fedbn.search.rules import SearchRules
+
+__all__ = ["ScatterScores", "chosen_by_scatters", "scatter_scores"]
+
+ROUNDS = 50
+"""Rounds of a climb at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScatterScores:
+    """Mixed BIC of sums over sites.
+
+    Attributes
+    ----------
+    shared : of the sums over all of them.
+    own : of each site's.
+    shared_costs, own_costs : float64 [n], of the residual covariances, in nats.
+    """
+
+    shared: TabulatedScore
+    own: tuple[TabulatedScore, ...]
+    shared_costs: Floats
+    own_costs: Floats
+
+    def score_all(self, families: Iterable[Family]) -> dict[Family, Counted]:
+        """Family -> its scores.
+
+        One that is refused, shared or at some site by itself (a member determined by the others),
+        has the other score for both; -inf where both are refused.
+        """
+        return {family: self._score(family) for family in families}
+
+    def _score(self, family: Family) -> Counted:
+        node, parents = family
+        shared = self.shared.local_score(node, parents) - float(self.shared_costs[node])
+        own = math.fsum(each.local_score(node, parents) for each in self.own)
+        own -= float(self.own_costs[node])
+        known = [score for score in (shared, own) if math.isfinite(score)]
+        instead = known[0] if known else -math.inf
+        return Counted(
+            shared if math.isfinite(shared) else instead,
+            own if math.isfinite(own) else instead,
+            self.shared.n_rows,
+        )
+
+
+def scatter_scores(schema: Schema, scatters: Sequence[Scatter]) -> ScatterScores:
+    """The scores of what the sites sent.
+
+    Parameters
+    ----------
+    schema : the agreed one.
+    scatters : of each site, at least one.
+    """
+    together = sum_of_scatters(scatters)
+    return ScatterScores(
+        _score(schema, together),
+        tuple(_score(schema, each) for each in scatters),
+        _costs(schema, together),
+        np.array(
+            [math.fsum(own) for own in zip(*(_costs(schema, s) for s in scatters), strict=True)]
+        ),
+    )
+
+
+def _score(schema: Schema, scatter: Scatter) -> TabulatedScore:
+    covariance = scatter.products / scatter.rows
+    (found,) = mixed_from_covariance(schema.names, block_widths(schema), covariance, scatter.rows)
+    return found
+
+
+def _costs(schema: Schema, scatter: Scatter) -> Floats:
+    """What the residual covariance of each block costs; constants and unseen states are away."""
+    varies = np.diag(scatter.products) > 0
+    blocks = np.split(varies, np.cumsum(block_widths(schema))[:-1])
+    sizes = np.array([int(block.sum()) for block in blocks])
+    found: Floats = 0.5 * math.log(scatter.rows) * sizes * (sizes + 1) / 2
+    return found
+
+
+def chosen_by_scatters(
+    candidates: Candidates,
+    schema: Schema,
+    scores: ScatterScores,
+    pairs: Bools,
+    rng: np.random.Generator,
+    *,
+    climbs: bool,
+    knowledge: Knowledge | None = None,
+    limits: CandidateLimits | None = None,
+) -> Climb | None:
+    """The best structure that is found; None where every candidate has a family that is refused.
+
+    Parameters
+    ----------
+    candidates : what the structures gave, and the families that are looked at first.
+    schema, scores : of the same columns.
+    pairs : bool [n, n], symmetric: the pairs that some site joined.
+    rng : for the ordering search.
+    climbs : whether to go on beyond the families of the candidates.
+    knowledge : what the candidates keep.
+    """
+    counted = scores.score_all(candidates.families)
+    usable = [
+        candidate
+        for candidate in candidates.listed
+        if all(math.isfinite(counted[family].best) for family in families_of([candidate.dag]))
+    ]
+    if not usable:
+        return None
+    listed = replace(candidates, listed=tuple(usable))
+    state = begin(listed, schema, counted, rng, knowledge)
+    if not climbs:
+        return state
+    state = _beside_pooled(state, scores, rng)
+    for _ in range(ROUNDS):
+        families = () if state.done else neighbours(state, pairs, limits)
+        if not families:
+            break
+        state = climb_on(state, scores.score_all(families), rng)
+    return state
+
+
+def _beside_pooled(state: Climb, scores: ScatterScores, rng: np.random.Generator) -> Climb:
+    """With what GES finds on the shared scores, where that is better."""
+    pooled = ges(scores.shared, SearchRules(knowledge=state.knowledge)).dag
+    return taking(state, pooled, scores.score_all(families_of([pooled])), rng)

@@ -1,0 +1,90 @@
+"""Which inputs are far from a consensus, unlike the rest, and what the rest agrees on by itself.
+
+A few inputs unlike all others cannot outvote these where they agree. But they can lead a path
+away, whose order and first deletions are those of the union of all, and they decide the pairs on
+which the rest is divided. So inputs that are far from what the rest agrees on have no say in it: as
+in robust estimation, their influence is bounded. Far is who is more than `TIMES` times as far as
+the median input and further than there are variables, if these have less than half of the weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from fedbn.arrays import Bools, Ints
+from fedbn.fusion.inputs import MergedInputs
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.moral import moral_graph, moralise
+
+__all__ = ["TIMES", "agreed_by_rest", "far_from", "is_far"]
+
+TIMES = 3
+"""As far as the median input."""
+
+ATTEMPTS = 3
+"""Consensuses of a part of the inputs that are looked at."""
+
+
+def is_far(distance: float, usual: float, n: int) -> bool:
+    """Whether an SMHD over `n` variables is far, where the median one is `usual`.
+
+    >>> is_far(37, usual=12, n=27), is_far(36, usual=12, n=27), is_far(20, usual=1, n=27)
+    (True, False, False)
+    """
+    return distance > max(TIMES * usual, n)
+
+
+def agreed_by_rest(
+    inputs: MergedInputs, dag: DAG, agree: Callable[[list[DAG], list[Fraction]], DAG]
+) -> DAG | None:
+    """What the inputs that are not far agree on; None where there is no such thing.
+
+    That is a DAG from which exactly those inputs are far that had no say in it, looked for from the
+    inputs that are far from a given one on.
+
+    Parameters
+    ----------
+    inputs : of which some may be far.
+    dag : the consensus of all, over their names.
+    agree : of some inputs and their weights, the consensus.
+    """
+    far = far_from(dag, inputs)
+    for _ in range(ATTEMPTS):
+        weight = int(inputs.weight_array[far].sum())
+        if not 0 < 2 * weight < inputs.total:
+            return None
+        found = agree(*_without(inputs, far))
+        before, far = far, far_from(found, inputs)
+        if np.array_equal(before, far):
+            return found
+    return None
+
+
+def far_from(dag: DAG, inputs: MergedInputs) -> Bools:
+    """bool [r]: the distinct inputs that are far; none where they are about different variables."""
+    if inputs.observed is not None:
+        return np.zeros(len(inputs.weights), dtype=np.bool_)
+    own = moral_graph(dag.reorder(inputs.names))
+    distances = np.array([(own ^ moralise(each)).sum() // 2 for each in inputs.adjacency])
+    usual = _median(distances, inputs.weight_array)
+    return np.array([is_far(each, usual, dag.n) for each in distances.tolist()])
+
+
+def _without(inputs: MergedInputs, far: Bools) -> tuple[list[DAG], list[Fraction]]:
+    """The inputs that are not far, as often as they were given, with their weights."""
+    dags, weights = [], []
+    for place in np.flatnonzero(~far).tolist():
+        count = int(inputs.counts[place])
+        dags += [inputs.dags[place]] * count
+        weights += [Fraction(inputs.weights[place], count)] * count
+    return dags, weights
+
+
+def _median(values: Ints, weights: Ints) -> int:
+    """The smallest value that at least half of the weight does not exceed."""
+    order = np.argsort(values, kind="stable")
+    reached = 2 * np.cumsum(weights[order]) >= weights.sum()
+    return int(values[order][np.argmax(reached)])

@@ -1,0 +1,111 @@
+"""Secure sums of groups of sites that were given: every group is a cohort of its own.
+
+No sum is over sites of two groups, so what `SecureResult` says of a cohort holds of every group by
+itself, and a site's `min-cohort` counts the sites of its group. There is no consensus of all sites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from fedbn.data.dataset import Schema
+from fedbn.federation.parameter_sources import ParameterSources
+from fedbn.federation.secure_rounds import SecureResult
+from fedbn.graphs.knowledge import Knowledge
+from fedbn.groups.core import SharedCore, core_of
+from fedbn.groups.differences import Difference, differences_by_votes, votes_of_sums
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.network import BayesianNetwork
+from fedbn.wording import count_of, list_some
+
+__all__ = ["GroupOfSums", "GroupedSums", "numbered_groups"]
+
+Network = BayesianNetwork | LinearGaussianNetwork
+
+
+@dataclass(frozen=True)
+class GroupOfSums:
+    """One group: its name, what its sums gave, and its parameters, if the run wanted them (None
+    where nobody was asked, or nobody gave them)."""
+
+    name: str
+    result: SecureResult
+    network: Network | None = None
+    sources: ParameterSources | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedSums:
+    """The groups, numbered from 1 in their order.
+
+    Attributes
+    ----------
+    groups : by their first sites.
+    refused : (client, reason) of those that did not match before there were cohorts.
+    knowledge : what the consensuses keep.
+    """
+
+    groups: tuple[GroupOfSums, ...]
+    refused: tuple[tuple[str, str], ...]
+    knowledge: Knowledge | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The agreed schema, that of all groups."""
+        return self.groups[0].result.schema
+
+    @cached_property
+    def core(self) -> SharedCore:
+        """What all groups share."""
+        return core_of([group.result.consensus.dag for group in self.groups], self.knowledge)
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...] | None:
+        """Where the groups differ, by the summed votes of their sites; None where these do not
+        tell how many sites have a mark: they are of moral edges alone, or a site has several
+        structures."""
+        results = [group.result for group in self.groups]
+        if any(r.path is None or r.votes.total != len(r.clients) for r in results):
+            return None
+        votes = [votes_of_sums(result.votes) for result in results]
+        return differences_by_votes([result.consensus.dag for result in results], votes)
+
+    def lines(self) -> tuple[str, str, str]:
+        """Three lines for the terminal, as of groups in the open."""
+        sites = sum(len(group.result.clients) for group in self.groups)
+        told = ", ".join(
+            f"{number} {group.name!r} ({list_some(group.result.clients, 4, quoted=False)})"
+            for number, group in enumerate(self.groups, start=1)
+        )
+        groups = f"{count_of(len(self.groups), 'group')} of {count_of(sites, 'site')}: {told}"
+        how = "The groups were given; each is a cohort of its own: no sum is over two of them."
+        return groups, how, self._differ()
+
+    def _differ(self) -> str:
+        found, core = self.differences, self.core
+        if len(self.groups) == 1:
+            return "One group has no differences."
+        shared = f"all share {count_of(core.dag.n_edges, 'edge')}."
+        if found is None:
+            return f"{shared[0].upper()}{shared[1:]}"
+        edges = [row for row in found if row.kind == "edge"]
+        sure = sum(row.p_holm <= 0.05 for row in edges)
+        turned = count_of(len(found) - len(edges), "direction")
+        return (
+            f"The groups differ in {count_of(len(edges), 'edge')} ({sure} with p <= .05 by Fisher "
+            f"and Holm) and in {turned} of shared edges; {shared}"
+        )
+
+
+def numbered_groups(names: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The groups of sites, (name, sites), in the order of their first sites; site -> name.
+
+    >>> numbered_groups({"a": "west", "c": "west", "b": "east"})
+    (('west', ('a', 'c')), ('east', ('b',)))
+    """
+    found: dict[str, list[str]] = {}
+    for site in sorted(names):
+        found.setdefault(names[site], []).append(site)
+    return tuple((name, tuple(sites)) for name, sites in found.items())

@@ -1,0 +1,109 @@
+"""Sums of products on the wire, from sites that are not trusted; and the counts that they hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fedbn.data.dataset import Dataset, Schema, Variable
+from fedbn.errors import DataError, MessageError
+from fedbn.federation.scatter_message import (
+    joint_counts,
+    pair_counts,
+    require_askable,
+    scatter_from_arrays,
+    scatter_to_arrays,
+)
+from fedbn.scores.scatter import scatter_of_table
+
+SCHEMA = Schema((Variable("age"), Variable("sex", ("f", "m")), Variable("stage", ("1", "2", "3"))))
+
+
+def table(rows: int = 60) -> Dataset:
+    rng = np.random.default_rng(1)
+    return Dataset(
+        SCHEMA,
+        np.column_stack(
+            [rng.normal(size=rows), rng.integers(0, 2, rows), rng.integers(0, 3, rows)]
+        ),
+    )
+
+
+SENT = scatter_of_table(table())
+
+
+def arrive(**changed: np.ndarray):
+    arrays = scatter_to_arrays(SENT, SCHEMA) | changed
+    return scatter_from_arrays(arrays, SCHEMA, sender="north")
+
+
+def test_what_is_sent_arrives() -> None:
+    found = arrive()
+    assert found.rows == 60
+    assert np.array_equal(found.products, SENT.products)
+
+
+def changed(place: int, value: float) -> dict[str, np.ndarray]:
+    products = SENT.products[np.triu_indices(4)].copy()
+    products[place] = value
+    return {"products": products}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rows": np.array([0])}, "rows must be at least 1 "),
+        (changed(0, np.inf), "and finite, not inf"),
+        (changed(0, -1.0), "must not be below 0"),
+        (changed(1, 1e6), "those of no table"),
+        (changed(4, 16.0), "the sums of 'sex' are those of no indicators in 60 rows"),
+        ({"products": np.zeros(9)}, r"products must be \[P\] with P = 10"),
+        ({"products": np.zeros(10, dtype=np.int64)}, "products must be float64"),
+    ],
+)
+def test_sums_of_no_table_are_refused(change: dict[str, np.ndarray], words: str) -> None:
+    with pytest.raises(MessageError, match=f"north: .*{words}"):
+        arrive(**change)
+
+
+def test_sums_are_of_the_agreed_schema() -> None:
+    other = Schema((*SCHEMA.variables[:2], Variable("stage", ("1", "2", "4"))))
+    with pytest.raises(MessageError, match="schema"):
+        scatter_from_arrays(scatter_to_arrays(SENT, SCHEMA), other, sender="north")
+
+
+def test_categories_alone_and_too_many_columns_are_not_asked_for() -> None:
+    with pytest.raises(DataError, match="categories are counted"):
+        require_askable(Schema.categorical({"a": "01"}))
+    with pytest.raises(DataError, match="at most 2000 columns"):
+        require_askable(Schema.gaussian([f"v{k:04}" for k in range(2001)]))
+    require_askable(Schema.gaussian([f"v{k:04}" for k in range(2000)]))
+
+
+def test_the_counts_that_sums_hold() -> None:
+    """By hand: two states, a number of two values, and one of many."""
+    schema = Schema((Variable("many"), Variable("sex", ("f", "m", "x")), Variable("yes")))
+    rows = np.column_stack([np.arange(12.0), [0] * 8 + [1] * 4, [0.0] * 11 + [1.0]])
+    found = joint_counts(Dataset(schema, rows))
+    # all rows, f, m, no, yes; the state that nobody has, and the number of many values, are away
+    expected = [
+        [12, 8, 4, 11, 1],
+        [8, 8, 0, 8, 0],
+        [4, 0, 4, 3, 1],
+        [11, 8, 3, 11, 0],
+        [1, 0, 1, 0, 1],
+    ]
+    assert found.tolist() == expected
+
+
+def test_pairs_of_categories_are_counted_to_be_compared() -> None:
+    counts = pair_counts(table())
+    assert counts is not None
+    assert counts.tables.schema.names == ("sex", "stage")
+    (family,) = counts.tables.families
+    assert counts.table(family).sum() == 60
+    assert pair_counts(Dataset(Schema.gaussian("ab"), np.arange(6.0).reshape(3, 2))) is None
+    alone = Schema((Variable("age"), Variable("sex", ("f", "m"))))
+    lone = pair_counts(Dataset(alone, np.array([[0.5, 0], [1.5, 1]])))
+    assert lone is not None
+    assert lone.counts.tolist() == [1, 1]
