@@ -8,16 +8,19 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.path import McbncPath
 from fedbn.consensus.pooling import ROBUST, Robust, poolings_of, select_among
 from fedbn.consensus.votes import missing_pairs, votes_of
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import perturb
 from tests import naive_choice as twin
 from tests import naive_consensus as naive
+from tests.naive_consensus import Matrix
 
 KINDS = ("dense", "sparse", "similar", "identical", "empty among others", "one dense", "alike")
 
@@ -80,32 +83,55 @@ def random_case(seed: int) -> Case:
 
 def check(case: Case) -> None:
     """Every step, every state, the choice, the written member: as the twins say."""
-    paths = mcbnc_paths(
-        case.dags,
-        case.weights,
-        poolings_of(case.robust),
-        k_max=case.k_max,
-        rng=np.random.default_rng(case.seed) if case.random_ties else None,
-    )
-    every = []
-    for path in paths:
-        every += twin.states(path, twin.follow(path, case.random_ties))
+    paths = paths_of(case, case.dags, case.weights, case.random_ties)
+    inputs = paths[0].inputs
+    matrices, weights = [dag.adjacency for dag in inputs.dags], inputs.weights
+    every = [states_of(path, case.random_ties) for path in paths]
+    wanted, judging = twin.preferred([state for own in every for state in own]), range(len(weights))
+
+    def agree(places: list[int]) -> Matrix:
+        dags = [inputs.dags[i] for i in places]
+        rest = paths_of(case, dags, [weights[i] for i in places])
+        return twin.preferred([state for path in rest for state in states_of(path)]).dag
+
+    others = []
+    for path, own in zip(paths, every, strict=True):
+        agreed = twin.agreed_by_rest(twin.preferred(own).dag, matrices, weights, agree)
+        if agreed is not None:
+            dag, rest = agreed
+            distances = twin.distances_of(dag, matrices, [Fraction(w) for w in weights])
+            others.append((twin.State(None, "others", path.pooling, dag, *distances), rest))
+    if others:
+        wanted = twin.preferred([state for state, _ in others])
+        judging = next(rest for state, rest in others if state is wanted)
+
     _, consensus = select_among(paths)
-    wanted = twin.preferred(every)
     found = consensus.state
     assert (found.mean_smhd, found.mean_shd) == (wanted.smhd, wanted.shd)
     assert (found.reading, found.pooling, found.theta) == wanted[1:2] + wanted[2:3] + wanted[:1]
     assert np.array_equal(naive.cpdag(consensus.dag.adjacency), naive.cpdag(wanted.dag))
-    inputs = paths[0].inputs
-    matrices = [dag.adjacency for dag in inputs.dags]
+    heard, heard_weights = [matrices[i] for i in judging], [weights[i] for i in judging]
     nearest = max(
-        twin.agreement(member, matrices, inputs.weights) for member in twin.members(wanted.dag)
+        twin.agreement(member, heard, heard_weights) for member in twin.members(wanted.dag)
     )
-    assert twin.agreement(consensus.dag.adjacency, matrices, inputs.weights) == nearest
+    assert twin.agreement(consensus.dag.adjacency, heard, heard_weights) == nearest
     if len(matrices) == 1 and case.k_max == 10:
         assert np.array_equal(consensus.dag.adjacency, matrices[0])
     assert consensus.missing_pairs == missing_pairs(consensus.dag, votes_of(inputs))
     assert consensus.gap >= 0
+
+
+def paths_of(
+    case: Case, dags: list[DAG], weights: list[int] | None, random_ties: bool = False
+) -> tuple[McbncPath, ...]:
+    """The paths of some inputs under the settings of a case."""
+    rng = np.random.default_rng(case.seed) if random_ties else None
+    return mcbnc_paths(dags, weights, poolings_of(case.robust), k_max=case.k_max, rng=rng)
+
+
+def states_of(path: McbncPath, random_ties: bool = False) -> list[twin.State]:
+    """What a path that the twin has followed may choose from."""
+    return twin.states(path, twin.follow(path, random_ties))
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ operators. Distances are counted pair by pair. Graphs are bool matrices as in `n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
@@ -160,6 +160,35 @@ def preferred(every: Sequence[State]) -> State:
             s.pooling != "mean",
         ),
     )
+
+
+def far_from(dag: Matrix, inputs: Sequence[Matrix], weights: Sequence[int]) -> list[int]:
+    """Places of the inputs more than three times as far as the weighted median one, and further
+    than there are variables."""
+    distances = [smhd(dag, each) for each in inputs]
+    repeated = sorted(d for i, d in enumerate(distances) for _ in range(weights[i]))
+    usual = repeated[(len(repeated) - 1) // 2]
+    return [i for i, d in enumerate(distances) if d > 3 * usual and d > len(dag)]
+
+
+def agreed_by_rest(
+    start: Matrix,
+    inputs: Sequence[Matrix],
+    weights: Sequence[int],
+    agree: Callable[[list[int]], Matrix],
+) -> tuple[Matrix, list[int]] | None:
+    """What the inputs that are not far agree on, and their places; None where there is no such
+    thing. `agree` gives the consensus of the inputs at some places."""
+    far = far_from(start, inputs, weights)
+    for _ in range(3):
+        if not far or 2 * sum(weights[i] for i in far) >= sum(weights):
+            return None
+        rest = [i for i in range(len(inputs)) if i not in far]
+        found = agree(rest)
+        before, far = far, far_from(found, inputs, weights)
+        if before == far:
+            return found, rest
+    return None
 
 
 def agreement(dag: Matrix, inputs: Sequence[Matrix], weights: Sequence[int]) -> int:
