@@ -20,6 +20,9 @@ round asks for families near it (`fedbn.choice.neighbours`), and the search goes
 is known. After a round that brought nothing better the next one asks from where one edge less leads
 to, too; when that brings nothing, either, the climb ends.
 
+What is maximised is the sum of the families' scores less what their edges cost
+(`fedbn.choice.prior`); scores that are reported are without it.
+
 A variable whose family in the consensus of the structures is too large to be counted keeps it.
 """
 
@@ -65,7 +68,7 @@ __all__ = [
 ]
 
 TOLERANCE = 1e-6
-"""Nats: a structure is better when its score is larger by more than this."""
+"""Nats: a structure is better when its value is larger by more than this."""
 
 STARTS = 5
 """The neighbours of so many of the best candidates are asked for in the first round."""
@@ -84,17 +87,24 @@ class Counted:
     rows : of all sites together.
     filled : the summed counts, as `FamilyCounts.filled_cells` gives them; None where scores are of
         sums of products.
+    cost : nats that a prior takes for the family's edges.
     """
 
     shared: float
     own: float
     rows: int
     filled: tuple[Ints, Ints] | None = None
+    cost: float = 0.0
 
     @property
-    def best(self) -> float:
+    def score(self) -> float:
         """The larger of the two scores."""
         return max(self.shared, self.own)
+
+    @property
+    def value(self) -> float:
+        """What the family adds to what is maximised."""
+        return self.score - self.cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +115,8 @@ class Climb:
     ----------
     schema : the agreed one.
     dag : the best structure so far, over the agreed names.
-    score : the sum of its families' scores, nats.
+    value : the sum of its families' values, nats: of their scores less what its edges cost.
     candidate : the best of the candidates, with which the search began.
-    candidate_score : its score.
     known : every family counted so far.
     uncounted : families of the consensus of the structures that cannot be counted; they stay.
     starts : other structures whose neighbours the next round asks for, too.
@@ -119,9 +128,8 @@ class Climb:
 
     schema: Schema
     dag: DAG
-    score: float
+    value: float
     candidate: Candidate
-    candidate_score: float
     known: Mapping[Family, Counted]
     uncounted: tuple[Family, ...] = ()
     starts: tuple[DAG, ...] = ()
@@ -131,11 +139,18 @@ class Climb:
     knowledge: Knowledge | None = None
 
 
-def counted_of(counts: FamilyCounts, scores: FamilyScores) -> dict[Family, Counted]:
-    """What is known of the families of an answer: their counts over all sites, and the scores."""
+def counted_of(
+    counts: FamilyCounts, scores: FamilyScores, edge_cost: float = 0.0
+) -> dict[Family, Counted]:
+    """What is known of the families of an answer: their counts over all sites, the scores, and what
+    their edges cost, each of them `edge_cost` nats."""
     return {
         family: Counted(
-            float(scores.shared[f]), float(scores.own[f]), counts.rows, counts.filled_cells(family)
+            float(scores.shared[f]),
+            float(scores.own[f]),
+            counts.rows,
+            counts.filled_cells(family),
+            edge_cost * len(family.parents),
         )
         for f, family in enumerate(counts.tables.families)
     }
@@ -159,7 +174,7 @@ def begin(
     knowledge : what the candidates keep.
     """
     totals = [
-        _total(candidate.dag, lambda family: counted[family].best, candidates)
+        _total(candidate.dag, lambda family: counted[family].value, candidates)
         for candidate in candidates.listed
     ]
     order = sorted(
@@ -170,9 +185,8 @@ def begin(
     start = Climb(
         schema=schema,
         dag=best.dag,
-        score=totals[order[0]],
+        value=totals[order[0]],
         candidate=best,
-        candidate_score=totals[order[0]],
         known=MappingProxyType(_keeping(counted, schema, knowledge)),
         uncounted=candidates.uncounted,
         knowledge=knowledge,
@@ -186,7 +200,7 @@ def climb_on(state: Climb, counted: Mapping[Family, Counted], rng: np.random.Gen
     more = _keeping(counted, state.schema, state.knowledge)
     known = MappingProxyType({**state.known, **more})
     found = _search(replace(state, known=known, starts=(), rounds=state.rounds + 1), rng)
-    better = found.score > state.score + TOLERANCE
+    better = found.value > state.value + TOLERANCE
     return replace(found, stuck=not better, done=not better and state.stuck)
 
 
@@ -263,6 +277,10 @@ class CountedChoice:
 
 def choice_of(state: Climb, candidates: Candidates, sites: tuple[str, ...]) -> CountedChoice:
     """The result at the end of a climb, or after the first request."""
+
+    def score_of(dag: DAG) -> float:
+        return _total(dag, lambda family: state.known[family].score, state)
+
     names = state.dag.names
     mechanisms = []
     for family in counted_families(state.dag, state.uncounted):
@@ -277,9 +295,9 @@ def choice_of(state: Climb, candidates: Candidates, sites: tuple[str, ...]) -> C
         )
     return CountedChoice(
         dag=state.dag,
-        score=state.score,
+        score=score_of(state.dag),
         row_weight=state.candidate.row_weight,
-        candidate_score=state.candidate_score,
+        candidate_score=score_of(state.candidate.dag),
         mechanisms=tuple(mechanisms),
         counts=shared_counts(state),
         requests=1 + state.rounds,
@@ -307,7 +325,7 @@ def counted_families(dag: DAG, uncounted: Iterable[Family]) -> tuple[Family, ...
 
 
 def _total(dag: DAG, score_of: Callable[[Family], float], of: Candidates | Climb) -> float:
-    """The score of a DAG over what can be counted: the sum over its families."""
+    """The sum over the families of a DAG that can be counted."""
     return math.fsum(score_of(family) for family in counted_families(dag, of.uncounted))
 
 
@@ -319,7 +337,7 @@ def _keeping(
     return {
         family: each
         for family, each in counted.items()
-        if keeps(family) and math.isfinite(each.best)
+        if keeps(family) and math.isfinite(each.score)
     }
 
 
@@ -336,13 +354,13 @@ def family_rule(knowledge: Knowledge | None, names: tuple[str, ...]) -> Callable
 def useful_families(state: Climb) -> list[list[tuple[float, tuple[int, ...]]]]:
     """For every node the (cost, parents) of the known families that may be in a best DAG.
 
-    Cost is minus the score. A family that one with fewer of the same parents equals or beats is in
+    Cost is minus the value. A family that one with fewer of the same parents equals or beats is in
     no better DAG, so it is left out. A variable with an uncounted family has no other; its cost is
     0 in every DAG.
     """
     lists: list[list[tuple[float, tuple[int, ...]]]] = [[] for _ in range(state.dag.n)]
     for (node, parents), counted in sorted(state.known.items(), key=lambda item: item[0]):
-        lists[node].append((-counted.best, parents))
+        lists[node].append((-counted.value, parents))
     useful = [_drop_dominated(pairs) for pairs in lists]
     for node, parents in state.uncounted:
         useful[node] = [(0.0, parents)]
@@ -350,14 +368,15 @@ def useful_families(state: Climb) -> list[list[tuple[float, tuple[int, ...]]]]:
 
 
 def scores_of_one_model(state: Climb) -> dict[Family, float]:
-    """The shared scores of all known families; the own ones if these are larger for the structure.
+    """The shared scores of all known families, less what edges cost; the own ones if these are
+    larger for the structure.
 
     The larger of both for each family is not the same for all members of a class, as the operators
     of classes need it. An uncounted family has 0.
     """
     of_dag = [state.known[each] for each in counted_families(state.dag, state.uncounted)]
     shared = math.fsum(c.shared for c in of_dag) >= math.fsum(c.own for c in of_dag)
-    scores = {each: c.shared if shared else c.own for each, c in state.known.items()}
+    scores = {each: (c.shared if shared else c.own) - c.cost for each, c in state.known.items()}
     return scores | dict.fromkeys(state.uncounted, 0.0)
 
 
@@ -384,8 +403,8 @@ def _better_by_classes(state: Climb) -> Climb:
 
 def _better_of(state: Climb, dag: DAG) -> Climb:
     """With a DAG of known families, if it is better."""
-    score = _total(dag, lambda family: state.known[family].best, state)
-    return replace(state, dag=dag, score=score) if score > state.score + TOLERANCE else state
+    value = _total(dag, lambda family: state.known[family].value, state)
+    return replace(state, dag=dag, value=value) if value > state.value + TOLERANCE else state
 
 
 def _with_way_out(

@@ -137,7 +137,7 @@ def chosen_by_scatters(
     usable = [
         candidate
         for candidate in candidates.listed
-        if all(math.isfinite(counted[family].best) for family in families_of([candidate.dag]))
+        if all(math.isfinite(counted[family].score) for family in families_of([candidate.dag]))
     ]
     if not usable:
         return None

@@ -39,6 +39,7 @@ from fedbn.choice.candidates import (
 )
 from fedbn.choice.groups import Groups, confirm_parts, medoid, split_by_structures
 from fedbn.choice.neighbours import joined_pairs, neighbours
+from fedbn.choice.prior import edge_cost
 from fedbn.consensus.threshold import PathState, path_states
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError
@@ -93,6 +94,7 @@ class Counting:
     groups : the parts, where counts say so, too; then nothing is chosen by counts over both.
     ended : whether nothing more is to be asked.
     knowledge : what the structure keeps.
+    edge_cost : nats that an edge must gain (`fedbn.choice.prior`).
     """
 
     schema: Schema
@@ -110,6 +112,7 @@ class Counting:
     groups: Groups | None = None
     ended: bool = False
     knowledge: Knowledge | None = None
+    edge_cost: float = 0.0
 
 
 def open_counting(
@@ -216,7 +219,8 @@ def open_dialogue(
     bounds = limits or CandidateLimits()
     candidates = candidates_of(classes, schema, consensus, bounds, more)
     rounds = count_rounds if choose == "climb" else 0
-    return Counting(schema, pairs, candidates, rounds, ess, seed, bounds, {})
+    cost = edge_cost(consensus.dag)
+    return Counting(schema, pairs, candidates, rounds, ess, seed, bounds, {}, edge_cost=cost)
 
 
 def request(state: Counting) -> FamilyRequest | None:
@@ -267,7 +271,7 @@ def hear(
     scores = family_scores(counts, own, state.ess)
     if state.site_column is not None:
         scores = replace(scores, own=scores.shared)
-    counted = counted_of(counts, scores)
+    counted = counted_of(counts, scores, state.edge_cost)
     if state.climb is None:
         return replace(state, rows=rows, climb=_begin(state, counted))
     rng = np.random.default_rng([state.seed, STREAM, 1 + state.climb.rounds])
@@ -285,7 +289,7 @@ def _confirm(state: Counting, split: Groups, answers: Mapping[str, FamilyAnswer]
     def best_of(sites: tuple[str, ...]) -> tuple[DAG, float]:
         counts, own = _sum([answers[site] for site in sites])
         found = _begin(state, counted_of(counts, family_scores(counts, own, state.ess)))
-        return found.dag, found.score
+        return found.dag, found.value
 
     return confirm_parts((here[0], here[1]), best_of)
 

@@ -78,7 +78,7 @@ def _groups(opened: Counting, scatters: Mapping[str, Scatter]) -> Groups | None:
         found = _best(opened, scatters, sites, climbs=False)
         if found is None:
             return DAG.empty(opened.schema.names), -np.inf
-        return found.dag, found.score
+        return found.dag, found.value
 
     return confirm_parts((here[0], here[1]), best_of)
 

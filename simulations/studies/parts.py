@@ -68,6 +68,7 @@ class Asked:
     minutes : begin no more cases of a part after this time; None: no limit.
     ray_address : of a Ray cluster that runs the cases; None: this machine does.
     seeds : number of seeds of every case; None: as the study's settings have it.
+    first_seed : the smallest of them.
     """
 
     out: Path
@@ -77,6 +78,7 @@ class Asked:
     minutes: float | None = None
     smoke: bool = False
     seeds: int | None = None
+    first_seed: int = 1
     only: Mapping[str, Sequence[object] | None] = field(default_factory=dict)
 
     def wants(self, case: Case) -> bool:
@@ -93,6 +95,7 @@ def study_command(
     seeds: int | None = None,
     parts: Mapping[str, str] | None = None,
     filters: Sequence[str] = ("network", "rows"),
+    fresh: bool = False,
 ) -> Callable[[Parts], Callable[..., None]]:
     """A decorator: the command of a study, of a function that gives its parts.
 
@@ -102,6 +105,7 @@ def study_command(
     seeds : default of --seeds; None: there is no such option.
     parts : name -> what the part is, for --part; None: there is no such option.
     filters : keys of FILTERS.
+    fresh : whether there is --first-seed, to begin at seeds at which nobody has looked.
     """
 
     def decorate(make: Parts) -> Callable[..., None]:
@@ -115,11 +119,12 @@ def study_command(
                 minutes=given["minutes"],
                 smoke=smoke,
                 seeds=given.get("seeds"),
+                first_seed=given.get("first_seed", 1),
                 only={key: given[key] for key in filters},
             )
             run_parts(title, asked, make)
 
-        options = _options(seeds, parts, filters)
+        options = _options(seeds, parts, filters, fresh=fresh)
         command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         command.__annotations__ = {each.name: each.annotation for each in options}
         command.__doc__ = f"{(make.__doc__ or '').rstrip()}\n\n    {RESUMED}\n    "
@@ -129,7 +134,11 @@ def study_command(
 
 
 def _options(
-    seeds: int | None, parts: Mapping[str, str] | None, filters: Sequence[str]
+    seeds: int | None,
+    parts: Mapping[str, str] | None,
+    filters: Sequence[str],
+    *,
+    fresh: bool,
 ) -> list[inspect.Parameter]:
     """The parameters of a study's command, in the order of its help."""
     found: list[tuple[str, Any, object]] = [("out", StudyFolder, inspect.Parameter.empty)]
@@ -140,6 +149,9 @@ def _options(
     if seeds is not None:
         option = typer.Option(min=1, show_default=str(seeds), help="Number of seeds of every case.")
         found.append(("seeds", Annotated[int | None, option], None))
+    if fresh:
+        option = typer.Option(min=1, help="Smallest of the seeds, which follow one another.")
+        found.append(("first_seed", Annotated[int, option], 1))
     found += [(key, FILTERS[key], None) for key in filters]
     found += [
         ("smoke", SmallCases, False),

@@ -36,13 +36,13 @@ def taken(case: Federation) -> Candidate:
     return Candidate(case.result.row_weight, consensus.state, consensus.dag)
 
 
-def summed(tables: list[Dataset], families) -> tuple:
+def summed(tables: list[Dataset], families, edge_cost: float = 0.0) -> tuple:
     """Schema, and what the server knows after one request."""
     counts = [count_families(table, families) for table in tables]
     total, own = counts[0], own_scores(counts[0])
     for each in counts[1:]:
         total, own = total + each, own + own_scores(each)
-    return tables[0].schema, counted_of(total, family_scores(total, own))
+    return tables[0].schema, counted_of(total, family_scores(total, own), edge_cost)
 
 
 def test_candidates_are_the_distinct_states_of_all_classes(asia: Federation) -> None:
@@ -135,14 +135,16 @@ def test_chosen_is_never_below_the_best_candidate_of_the_twin(asia: Federation) 
     tables = list(asia.tables.values())
     state = begin(candidates, *summed(tables, candidates.families), np.random.default_rng(0))
     totals = {c.dag: naive.total(tables, asia.pooled, c.dag, 1.0) for c in candidates.listed}
-    assert state.candidate_score == pytest.approx(max(totals.values()), abs=1e-4)
+    choice = choice_of(state, candidates, tuple(asia.tables))
+    assert choice.candidate_score == pytest.approx(max(totals.values()), abs=1e-4)
     assert totals[state.candidate.dag] == pytest.approx(max(totals.values()), abs=1e-4)
-    assert state.score >= state.candidate_score - 1e-6
-    assert state.score == pytest.approx(naive.total(tables, asia.pooled, state.dag, 1.0), abs=1e-4)
+    assert state.value == choice.score >= choice.candidate_score - 1e-6
+    assert state.value == pytest.approx(naive.total(tables, asia.pooled, state.dag, 1.0), abs=1e-4)
 
 
+@pytest.mark.parametrize("edge_cost", [0.0, 4.0])
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 175])
-def test_with_all_families_known_it_finds_the_best_of_all_dags(seed: int) -> None:
+def test_with_all_families_known_it_finds_the_best_of_all_dags(seed: int, edge_cost: float) -> None:
     """Exhaustive: every DAG over four variables is a candidate, one at a time or all at once."""
     rng = np.random.default_rng(seed)
     schema = Schema.categorical({f"v{i}": [str(s) for s in range(2 + i % 2)] for i in range(4)})
@@ -156,13 +158,16 @@ def test_with_all_families_known_it_finds_the_best_of_all_dags(seed: int) -> Non
     every = all_dags(4)
     lone = _candidate(every[0])
     candidates = Candidates((lone,), families_of(every))
-    state = begin(candidates, *summed(tables, candidates.families), rng)
+    state = begin(candidates, *summed(tables, candidates.families, edge_cost), rng)
     score = {
         family: max(naive.family_score(tables, pooled, *family, 1.0))
         for family in candidates.families
     }
-    best = max(sum(score[family] for family in families_of([dag])) for dag in every)
-    assert state.score == pytest.approx(best, abs=1e-4)
+    totals = {dag: sum(score[family] for family in families_of([dag])) for dag in every}
+    best = max(total - edge_cost * dag.n_edges for dag, total in totals.items())
+    assert state.value == pytest.approx(best, abs=1e-4)
+    choice = choice_of(state, candidates, ("one", "two"))
+    assert choice.score == pytest.approx(totals[state.dag], abs=1e-4)
 
 
 def _candidate(dag: DAG) -> Candidate:
@@ -193,24 +198,30 @@ def test_neighbours_are_over_pairs_that_are_joined_or_near_in_the_structure(
     assert any(len(family.parents) > len(parents[family.node]) + 1 for family in found)
 
 
-def test_a_climb_ends_where_no_change_helps(asia: Federation) -> None:
+@pytest.mark.parametrize("edge_cost", [0.0, 2.0])
+def test_a_climb_ends_where_no_change_helps(asia: Federation, edge_cost: float) -> None:
     """From the empty graph: rounds of neighbours until nothing is better; the end is a local
-    optimum of the twin's score."""
+    optimum of the twin's score less the cost of its edges."""
     empty = DAG.empty(asia.result.schema.names)
     candidates = Candidates((_candidate(empty),), families_of([empty]))
     tables = list(asia.tables.values())
     rng = np.random.default_rng(0)
-    state = begin(candidates, *summed(tables, candidates.families), rng)
+    state = begin(candidates, *summed(tables, candidates.families, edge_cost), rng)
     pairs = joined_pairs(dag for reply in asia.replies for dag in reply.dags)
-    scores = [state.score]
+    values = [state.value]
     while not state.done:
         families = neighbours(state, pairs)
         if not families:
             break
-        state = climb_on(state, summed(tables, families)[1], rng)
-        scores.append(state.score)
-    assert scores == sorted(scores)
-    best = naive.total(tables, asia.pooled, state.dag, 1.0)
+        state = climb_on(state, summed(tables, families, edge_cost)[1], rng)
+        values.append(state.value)
+    assert values == sorted(values)
+
+    def value_of(dag: DAG) -> float:
+        return naive.total(tables, asia.pooled, dag, 1.0) - edge_cost * dag.n_edges
+
+    best = value_of(state.dag)
+    assert values[-1] == pytest.approx(best, abs=1e-4)
     for x, y in np.argwhere(pairs).tolist():
         matrix = state.dag.adjacency.copy()
         matrix[x, y] = not matrix[x, y]
@@ -218,7 +229,7 @@ def test_a_climb_ends_where_no_change_helps(asia: Federation) -> None:
             other = DAG(state.dag.names, matrix)
         except ValueError:
             continue
-        assert naive.total(tables, asia.pooled, other, 1.0) <= best + 1e-4
+        assert value_of(other) <= best + 1e-4
 
 
 def test_the_choice_has_the_shared_tables_of_all_rows(asia: Federation) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
+from fedbn.choice.prior import edge_cost
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
 from fedbn.federation.counting import Counting, advance, conclude, open_counting, request
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answer_request
@@ -44,7 +46,7 @@ def test_counts_ask_once_and_climb_asks_on(asia: Federation) -> None:
     assert requests == 1
     further, requests = dialogue(asia, "climb", rounds=3)
     assert 2 <= requests <= 4
-    assert further.climb.score >= once.climb.score
+    assert further.climb.value >= once.climb.value
     none, requests = dialogue(asia, "climb", rounds=0)
     assert requests == 1
     assert none.climb.dag == once.climb.dag
@@ -116,6 +118,37 @@ def test_the_record_of_a_choice_is_exact(asia: Federation) -> None:
     assert again.dag == choice.dag
     assert again.counts == choice.counts
     assert again.mechanisms == choice.mechanisms
+
+
+def test_an_edge_must_gain_what_the_structures_say(asia: Federation) -> None:
+    """Where edges are dear none is chosen; what is reported is BDeu alone, whatever they cost."""
+    state = open_counting(asia.result, choose="climb", count_rounds=3, ess=1.0, seed=1)
+    assert state.edge_cost == edge_cost(asia.result.consensus.dag) > 0
+    state = replace(state, edge_cost=1e6)
+    while (wanted := request(state)) is not None:
+        state = advance(state, answers(asia, wanted))
+    choice = conclude(asia.result, state).choice
+    assert choice.dag.n_edges == 0
+    tables = list(asia.tables.values())
+    assert choice.score == pytest.approx(
+        naive.total(tables, asia.pooled, choice.dag, 1.0), abs=1e-4
+    )
+
+
+@pytest.mark.slow
+def test_alarm_with_500_rows_gains_no_edges_by_chance() -> None:
+    """Among the many families of a climb some win by chance, where an edge costs nothing."""
+    case = federation("alarm", sites=10, rows=500, seed=3)
+    truth = load_network("alarm").dag
+    opened = open_counting(case.result, choose="climb", count_rounds=10, ess=1.0, seed=1)
+    reached = []
+    for state in (opened, replace(opened, edge_cost=0.0)):
+        while (wanted := request(state)) is not None:
+            state = advance(state, answers(case, wanted))
+        reached.append(smhd(state.climb.dag, truth))
+    today = smhd(case.result.classes[0].consensus.dag, truth)
+    assert reached[0] < reached[1]
+    assert reached[0] <= today
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from fedbn.networks.random import with_parameters_around
 from simulations.cli import app
 from simulations.pooled import share_closed
 from simulations.sites.tables import simulation
+from simulations.studies.pooling.cases import cases
 from simulations.studies.pooling.criteria import criteria, criteria_section
 from simulations.studies.pooling.shares import way_share
 from simulations.studies.pooling.untuned import network_of, promises, untuned_cases
@@ -107,6 +108,7 @@ def test_shares_of_a_distance() -> None:
 def row_of(network: str, **given: float) -> dict:
     plain = {"rows": 500, "seed": 3, "requests": 4, "today": 20.0, "ladder": 10.0, "counts": 5.0}
     more = {"climb": 0.5, "pooled": 0.0, "climb_bdeu": -9.0, "pooled_bdeu": -9.0}
+    more |= {f"{way}_held_out": -5.0 for way in ("today", "counts", "climb")}
     return {"network": network, **plain, **more, **given}
 
 
@@ -114,15 +116,18 @@ def test_promises_are_judged_by_means_of_cases() -> None:
     rows = [row_of("a", counts=6.0), row_of("a", counts=4.0), row_of("b", counts=4.0)]
     low = row_of("c", today=1.0, ladder=1.0)
     found = criteria("alike", [*rows, low, row_of("c", rows=200, counts=20.0)])
-    assert [each.holds for each in found] == [True] * 7
+    assert [each.holds for each in found] == [True] * 7 + [False, True, True, True]
+    assert found[7].found == "c 500 (+4.00)"
     assert found[0].found == "78 % (78 % uncapped), 2 cases"
     assert found[2].found == "least 98 %"
     worse = row_of("c", counts=9.0, climb=6.0, ladder=21.5, requests=12, climb_bdeu=-9.5)
+    worse["climb_held_out"] = -5.03
     found = criteria("alike", [worse, *rows[:1], row_of("d", climb_bdeu=-9.1)])
-    assert [each.holds for each in found] == [False, False, False, False, False, False, False]
+    assert [each.holds for each in found] == [False] * 7 + [True, True, True, False]
     assert found[3].found == "11"
     assert found[4].found == "1 of 3"
     assert found[6].found == "+1.5"
+    assert found[10].found == "c 500 (+0.03)"
 
 
 def test_promises_of_sites_that_differ() -> None:
@@ -168,7 +173,7 @@ def test_a_case_of_the_study_compares_all_ways_on_the_same_tables() -> None:
 
 @pytest.mark.slow
 def test_the_report_has_every_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def small(part: str, *, smoke: bool, seeds: int):
+    def small(part: str, *, smoke: bool, seeds: int, first_seed: int):
         concentration = 5.0 if part in ("differing", "mixed") else None
         yield {
             "part": part,
@@ -224,11 +229,19 @@ def test_the_ruler_is_the_best_pooled_learner() -> None:
     assert worse["climb: 92 % in SMHD"] == ("-8 %, 1 cases; below 50 %: c 500 (-8 %)", False)
 
 
+def test_seeds_begin_where_they_are_told_to() -> None:
+    plain, fresh = (
+        list(cases("sites", smoke=False, seeds=2, first_seed=first)) for first in (1, 11)
+    )
+    assert {case["seed"] for case in fresh} == {11, 12}
+    assert [case | {"seed": case["seed"] - 10} for case in fresh] == plain
+
+
 def test_untuned_cases_take_turns() -> None:
-    cases = list(untuned_cases(False, {"sites": 10}))
-    assert len({(case["network"], case["rows"]) for case in cases}) == len(cases) == 18 * 3
-    assert len({case["network"] for case in cases[:18]}) == 18
-    assert {case["rows"] for case in cases[:3]} == {500, 1000, 5000}
+    found = list(untuned_cases(False, {"sites": 10}))
+    assert len({(case["network"], case["rows"]) for case in found}) == len(found) == 18 * 3
+    assert len({case["network"] for case in found[:18]}) == 18
+    assert {case["rows"] for case in found[:3]} == {500, 1000, 5000}
     one = network_of("random 30 1")
     assert np.array_equal(one.cpts[3], network_of("random 30 1").cpts[3])
     assert {len(variable.states) for variable in one.schema.variables} == {2, 3, 4, 5, 6}

@@ -28,15 +28,16 @@ ALIKE = {
 }
 
 
-def cases(part: str, *, smoke: bool, seeds: int) -> Iterator[Case]:
+def cases(part: str, *, smoke: bool, seeds: int, first_seed: int = 1) -> Iterator[Case]:
     """The cases of one of PARTS, those of a seed together, so that a run cut short is balanced.
 
     Parameters
     ----------
     smoke : two small networks and one seed.
     seeds : how many otherwise.
+    first_seed : the smallest of them.
     """
-    for seed in range(1, 2 if smoke else 1 + seeds):
+    for seed in range(first_seed, first_seed + (1 if smoke else seeds)):
         for case in _PARTS[part](smoke):
             yield {**case, "seed": seed}
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulations.studies.pooling.shares import groups, way_share
+from simulations.studies.pooling.shares import groups, never_worse, way_share
 from simulations.study import Row
 from simulations.study_report import Section
 
@@ -69,6 +69,7 @@ def _alike_criteria(rows: Sequence[Row]) -> list[Criterion]:
         *_scores(usual),
         Criterion("structures alone close 45 % in the mean", *_mean_at_least(ladder, 0.45)),
         Criterion("and are nowhere worse by more than 1 SMHD", f"{worse:+.1f}", worse <= 1.0),
+        *(Criterion(*each) for each in never_worse(usual)),
     ]
 
 

@@ -19,6 +19,7 @@ from simulations.studies.parts import Asked, StudyPart, study_command
         "divided": "rows divided by latent clusters",
         "untuned": "networks on which nothing was set, beside the best pooled learner",
     },
+    fresh=True,
 )
 def reproduce_pooling(asked: Asked) -> dict[str, StudyPart]:
     """What a federation loses by not pooling: structures alone, counts, a climb, pooled rows."""
@@ -28,7 +29,7 @@ def reproduce_pooling(asked: Asked) -> dict[str, StudyPart]:
 
     return {
         name: StudyPart(
-            cases(name, smoke=asked.smoke, seeds=asked.seeds or 10),
+            cases(name, smoke=asked.smoke, seeds=asked.seeds or 10, first_seed=asked.first_seed),
             run_case,
             partial(sections, name, folder=asked.out),
         )

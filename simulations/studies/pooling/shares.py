@@ -9,10 +9,33 @@ import numpy as np
 from simulations.pooled import share_closed
 from simulations.study import Row
 
-__all__ = ["MIN_DISTANCE", "groups", "way_share"]
+__all__ = ["MIN_DISTANCE", "WORDS", "groups", "mean_of", "never_worse", "way_share"]
 
 MIN_DISTANCE = 2.0
 """SMHD between today's consensus and pooled GES below which no share is given."""
+
+WORDS = {"smhd": "SMHD", "held_out": "held-out log-likelihood"}
+WORSE = {"smhd": 1.0, "held_out": 0.02}
+"""By how much counts and a climb may be worse than today's consensus."""
+
+
+def mean_of(rows: Sequence[Row], way: str, by: str) -> float:
+    """The mean of a way over the seeds, by a key of WORDS; the smaller, the better."""
+    values = [row[way] if by == "smhd" else -row[f"{way}_held_out"] for row in rows]
+    return float(np.mean(values))
+
+
+def never_worse(rows: Sequence[Row]) -> list[tuple[str, str, bool]]:
+    """Counts and a climb beside today's consensus: promise, what was found, whether it holds."""
+    found = []
+    cells = groups(rows, ("network", "rows"))
+    for by, most in WORSE.items():
+        for way in ("counts", "climb"):
+            worse = {key: mean_of(own, way, by) - mean_of(own, "today", by) for key, own in cells}
+            named = [f"{n} {r} ({worse[n, r]:+.2f})" for n, r in worse if worse[n, r] > most]
+            text = f"{way}: nowhere worse than today by more than {most:g} in {WORDS[by]}"
+            found.append((text, ", ".join(named) or "nowhere", not named))
+    return found
 
 
 def way_share(rows: Sequence[Row], way: str) -> float | None:

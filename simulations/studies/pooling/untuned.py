@@ -16,7 +16,7 @@ from fedbn.graphs.random import random_dag
 from fedbn.networks.catalog import load_network
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import node_names, random_bayesian_network
-from simulations.studies.pooling.shares import groups
+from simulations.studies.pooling.shares import WORDS, groups, mean_of, never_worse
 from simulations.study import Row
 from simulations.study_cases import Case
 from simulations.study_report import Section
@@ -44,9 +44,6 @@ WANTED = {
     ("smhd", "counts"): 0.80,
     ("smhd", "climb"): 0.92,
 }
-WORDS = {"smhd": "SMHD", "held_out": "held-out log-likelihood"}
-WORSE = {"smhd": 1.0, "held_out": 0.02}
-"""By how much counts and a climb may be worse than today's consensus."""
 
 
 def untuned_cases(smoke: bool, common: Case) -> Iterator[Case]:
@@ -71,20 +68,11 @@ def network_of(name: str) -> BayesianNetwork:
     return network
 
 
-def _value(row: Row, way: str, by: str) -> float:
-    """The smaller the better."""
-    return float(row[way]) if by == "smhd" else -float(row[f"{way}_held_out"])
-
-
-def _mean(rows: Sequence[Row], way: str, by: str) -> float:
-    return float(np.mean([_value(row, way, by) for row in rows]))
-
-
 def _share(rows: Sequence[Row], way: str, by: str) -> float | None:
     """Of the way from today's consensus to the best pooled learner, by means over the seeds."""
-    today = _mean(rows, "today", by)
-    best = min(_mean(rows, ruler, by) for ruler in RULERS)
-    return (today - _mean(rows, way, by)) / (today - best) if today - best >= LEAST[by] else None
+    today = mean_of(rows, "today", by)
+    best = min(mean_of(rows, ruler, by) for ruler in RULERS)
+    return (today - mean_of(rows, way, by)) / (today - best) if today - best >= LEAST[by] else None
 
 
 def promises(rows: Sequence[Row]) -> list[tuple[str, str, bool]]:
@@ -97,13 +85,7 @@ def promises(rows: Sequence[Row]) -> list[tuple[str, str, bool]]:
         below = [f"{n} {r} ({100 * shares[n, r]:.0f} %)" for n, r in shares if shares[n, r] < 0.5]
         text = f"{100 * mean:.0f} %, {len(shares)} cases; below 50 %: {', '.join(below) or 'none'}"
         found.append((f"{way}: {100 * least:.0f} % in {WORDS[by]}", text, mean >= least))
-    for by, most in WORSE.items():
-        for way in ("counts", "climb"):
-            worse = {key: _mean(own, way, by) - _mean(own, "today", by) for key, own in cells}
-            named = [f"{n} {r} ({worse[n, r]:+.2f})" for n, r in worse if worse[n, r] > most]
-            text = f"{way}: nowhere worse than today by more than {most:g} in {WORDS[by]}"
-            found.append((text, ", ".join(named) or "nowhere", not named))
-    return found
+    return found + never_worse(rows)
 
 
 def untuned_sections(rows: Sequence[Row]) -> list[Section]:
@@ -120,7 +102,7 @@ def untuned_sections(rows: Sequence[Row]) -> list[Section]:
     for by, words in WORDS.items():
         form = "{:.1f}" if by == "smhd" else "{:.3f}"
         lines = [
-            [*key, len(own), *(form.format(abs(_mean(own, way, by))) for way in ways)]
+            [*key, len(own), *(form.format(abs(mean_of(own, way, by))) for way in ways)]
             for key, own in cells
         ]
         title = f"Untuned networks: {words}{' (minus, nats a row)' if by == 'held_out' else ''}"
