@@ -104,12 +104,13 @@ def count(request: Request) -> RecordDict:
     schema, policy = request.task.schema, request.site.policy
     wanted = families_of_request(request.message, schema)
     policy.require_counts(request.rows, wanted.tables.families)
-    table = policy.permit_exact(_agreed_table(request).dataset).with_schema(schema)
+    own = request.own_part(schema)
+    table = policy.permit_exact(_agreed_table(request).dataset).with_schema(own)
     answer = answer_request(wanted, table, request.run.learner.ess)
     counts = policy.permit_counts(answer.counts, compared=wanted.with_own)
     request.enter_counts(lambda: answer.counts.of(counts.tables.families))
-    own = own_scores(counts, request.run.learner.ess) if wanted.with_own else answer.own
-    told = replace(answer, counts=counts, own=own)
+    scores = own_scores(counts, request.run.learner.ess) if wanted.with_own else answer.own
+    told = replace(answer, counts=counts, own=scores)
     return RecordDict({"counts": record_of(answer_to_arrays(wanted, told))})
 
 

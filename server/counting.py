@@ -26,6 +26,7 @@ from fedbn.federation.runs import ServerRun
 from fedbn.federation.scatter_message import SCATTERS, require_askable, scatter_from_arrays
 from fedbn.federation.state import FederationResult, ServerState
 from fedbn.federation.summing import choose_by_sums
+from fedbn.federation.whole_families import columns_of, requests_of
 from fedbn.scores.scatter import Scatter
 from server.replies import LOG, Sites, arrays_in, record_of, task_record
 
@@ -116,15 +117,23 @@ def _scatters(
 def answers_to(
     sites: Sites, wanted: FamilyRequest, result: FederationResult, run: ServerRun, number: int = 1
 ) -> tuple[dict[str, FamilyAnswer], dict[str, str]]:
-    """Site -> its checked answer to one request for counts, and site -> why it has none."""
+    """Site -> its checked answer to one request for counts, and site -> why it has none.
+
+    Every site is asked for the families that it has all columns of; who has none is not asked.
+    """
+    asked = requests_of(wanted, columns_of(result))
     task = task_record(result.schema, result.rounds)
-    content = RecordDict({"task": task, "families": record_of(request_to_arrays(wanted))})
+    made = {
+        own: RecordDict({"task": task, "families": record_of(request_to_arrays(own))})
+        for own in set(asked.values())
+    }
+    contents = {site: made[own] for site, own in asked.items()}
 
     def read(reply: RecordDict, client: str) -> FamilyAnswer:
         arrays = arrays_in(reply, ANSWERS, run.limits, client)
-        return answer_from_arrays(arrays, wanted, run.learner.ess, sender=client)
+        return answer_from_arrays(arrays, asked[client], run.learner.ess, sender=client)
 
-    found, reasons = sites.ask(COUNTS, content, read)
+    found, reasons = sites.ask_each(COUNTS, contents, read)
     refused = {client: f"counts {number}: {reason}" for client, reason in reasons.items()}
     for reason in refused.values():
         LOG.warning("refused: %s", reason)

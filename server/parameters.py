@@ -9,7 +9,7 @@ hold back families with small counts; then log and `run.json` say which tables a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from flwr.app import MessageType, RecordDict
@@ -22,8 +22,10 @@ from fedbn.federation.moments_message import moments_from_arrays
 from fedbn.federation.parameter_sources import ParameterSources, remarks_on
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import FederationResult
-from fedbn.networks.family_counts import FamilyTables, families_of
-from fedbn.networks.fitting import parameters_of_sites
+from fedbn.federation.whole_families import columns_of, own_families
+from fedbn.graphs.dag import DAG
+from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
+from fedbn.networks.fitting import parameters_of_sites, parameters_where_known
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 from fedbn.networks.network import BayesianNetwork
@@ -34,6 +36,9 @@ LOG = logging.getLogger("fedbn.server.parameters")
 """A log of its own: a command that is told the sources says all of it itself."""
 
 MOMENTS = f"{MessageType.QUERY}.moments"
+
+NOBODY = "no site's policy lets them leave (counts = true)"
+UNEQUAL = "moments of numbers are not put together yet where sites have different columns"
 
 Network = BayesianNetwork | LinearGaussianNetwork
 
@@ -68,18 +73,44 @@ def _tables(sites: Sites, result: FederationResult, run: ServerRun) -> FittedPar
     except DataError as error:
         return FittedParameters(None, ParameterSources(failure=str(error)))
     answers, refused = answers_to(sites, wanted, result, run)
+    columns = columns_of(result)
     sources = ParameterSources(
-        tuple(sorted(answers)), tuple(sorted(refused.items())), _held_back(wanted, answers)
+        tuple(sorted(answers)),
+        tuple(sorted(refused.items())),
+        _held_back(wanted, answers, columns),
     )
     counts = [answers[site].counts for site in sources.sites]
-    return _fit_if_answered(sources, lambda: parameters_of_sites(dag, counts, run.parameter_ess))
+    if run.variables == "same":
+        return _fit_if_answered(
+            sources, lambda: parameters_of_sites(dag, counts, run.parameter_ess)
+        )
+    asked = {site: own for site, own in columns.items() if site in sites.clients.values()}
+    return _where_known(dag, counts, sources, asked, run)
+
+
+def _where_known(
+    dag: DAG,
+    counts: Sequence[FamilyCounts],
+    sources: ParameterSources,
+    columns: Mapping[str, frozenset[int]],
+    run: ServerRun,
+) -> FittedParameters:
+    """The network of the variables whose tables are known, and who lacks what of the others."""
+    if not counts:
+        return FittedParameters(None, replace(sources, failure=NOBODY))
+    try:
+        network, families = parameters_where_known(dag, counts, run.parameter_ess)
+    except (DataError, NetworkError) as error:
+        return FittedParameters(None, replace(sources, failure=str(error)))
+    told = sources.without(dag, families, columns)
+    failure = "" if network is not None else "every table needs another one that is not known"
+    return FittedParameters(network, replace(told, failure=failure))
 
 
 def _fit_if_answered(sources: ParameterSources, fit: Callable[[], Network]) -> FittedParameters:
     """What `fit` makes of the answers, if there are some and they suffice."""
     if not sources.sites:
-        failure = "no site's policy lets them leave (counts = true)"
-        return FittedParameters(None, replace(sources, failure=failure))
+        return FittedParameters(None, replace(sources, failure=NOBODY))
     try:
         return FittedParameters(fit(), sources)
     except (DataError, NetworkError) as error:
@@ -87,13 +118,19 @@ def _fit_if_answered(sources: ParameterSources, fit: Callable[[], Network]) -> F
 
 
 def _held_back(
-    wanted: FamilyRequest, answers: Mapping[str, FamilyAnswer]
+    wanted: FamilyRequest,
+    answers: Mapping[str, FamilyAnswer],
+    columns: Mapping[str, frozenset[int]],
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Variable -> the sites that answered without its family, of those that have some."""
+    """Variable -> the sites that answered without its family, though they have all of it, of those
+    that have some."""
     found = []
     for family in wanted.tables.families:
         sites = [
-            site for site in sorted(answers) if family not in answers[site].counts.tables.place
+            site
+            for site in sorted(answers)
+            if family not in answers[site].counts.tables.place
+            and own_families([family], columns[site])
         ]
         if sites:
             found.append((wanted.tables.schema.names[family.node], tuple(sites)))
@@ -101,6 +138,8 @@ def _held_back(
 
 
 def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
+    if any(len(own) < result.schema.n for own in columns_of(result).values()):
+        return FittedParameters(None, ParameterSources(failure=UNEQUAL))
     dag, schema = result.consensus.dag, result.schema
     asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
     record = record_of(to_arrays(asked))

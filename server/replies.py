@@ -101,8 +101,18 @@ class Sites:
         self, kind: str, content: RecordDict, read: Callable[[RecordDict, str], T]
     ) -> tuple[dict[str, T], dict[str, str]]:
         """Ask all of them one thing; returns as `read_replies` does."""
-        messages = [Message(content, node, kind) for node in sorted(self.clients)]
-        return read_replies(replies_by_node(self.grid, messages, self.timeout), self.clients, read)
+        return self.ask_each(kind, dict.fromkeys(self.clients.values(), content), read)
+
+    def ask_each(
+        self, kind: str, contents: Mapping[str, RecordDict], read: Callable[[RecordDict, str], T]
+    ) -> tuple[dict[str, T], dict[str, str]]:
+        """Ask each of them what is there under its name, nobody else; returns as `ask`."""
+        asked = self.only(contents)
+        messages = [
+            Message(contents[asked.clients[node]], node, kind) for node in sorted(asked.clients)
+        ]
+        by_node = replies_by_node(self.grid, messages, self.timeout)
+        return read_replies(by_node, asked.clients, read)
 
 
 def task_record(schema: Schema, number: int, **more: str) -> ConfigRecord:

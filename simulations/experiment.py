@@ -69,8 +69,6 @@ def experiment_from(
     said: dict[str, Any] = {} if config is None else _read_config(config)
     said |= {key: value for key, value in options.items() if value is not None}
     flat = {**(base or {}), **said}
-    if flat.get("variables") == "union" and "parameters" not in said:
-        flat["parameters"] = "none"  # no site may have all columns of a family
     local = {key.replace("-", "_"): flat.pop(key) for key in _LOCAL if key in flat}
     if "processes" in local and type(local["processes"]) is not int:
         raise ConfigError(f"processes must be a whole number, not {local['processes']!r}")

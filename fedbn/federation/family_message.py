@@ -47,7 +47,7 @@ from fedbn.networks.family_counts import (
     Family,
     FamilyCounts,
     FamilyTables,
-    count_families,
+    count_own_families,
 )
 from fedbn.scores.family_scores import own_scores
 from fedbn.wire.arrays import ArrayFormat, Field, Mark, unpack_bits
@@ -133,8 +133,12 @@ class FamilyAnswer:
 
 
 def answer_request(request: FamilyRequest, dataset: Dataset, ess: float) -> FamilyAnswer:
-    """The answer of a site with this table, which has the request's schema."""
-    counts = count_families(dataset, request.tables.families)
+    """The answer of a site with this table.
+
+    Its states are those of the request's schema, of which it may lack columns. StructureError where
+    it lacks one of a family that is asked for.
+    """
+    counts = count_own_families(dataset, request.tables)
     own = own_scores(counts, ess) if request.with_own else np.zeros(0, dtype=np.int64)
     return FamilyAnswer(counts, own)
 

@@ -2,17 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from fedbn.errors import ResultsError
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.moral import ancestral_set
+from fedbn.networks.family_counts import Family
 from fedbn.wording import list_some, printable
 
-__all__ = ["ParameterSources", "held_back_in", "held_back_words", "remarks_on"]
+__all__ = [
+    "LackingFamily",
+    "ParameterSources",
+    "held_back_in",
+    "held_back_words",
+    "lacking_of",
+    "not_given_in",
+    "remarks_on",
+    "unanswered_in",
+]
 
 SHOWN = 8
-"""Variables that a line names."""
+"""Variables or sites that a line names."""
+
+
+@dataclass(frozen=True)
+class LackingFamily:
+    """A family whose counts nobody gave, so that its table is not known.
+
+    Attributes
+    ----------
+    variable, parents : names.
+    lacks : (site, the columns of the family that it lacks) of every site that lacks some.
+    silent : the sites that have all of it, and gave no counts of it.
+    """
+
+    variable: str
+    parents: tuple[str, ...]
+    lacks: tuple[tuple[str, tuple[str, ...]], ...]
+    silent: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For `run.json`."""
+        return {
+            "variable": self.variable,
+            "parents": list(self.parents),
+            "lacks": {site: list(columns) for site, columns in self.lacks},
+            "silent": list(self.silent),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> LackingFamily:
+        """The inverse of `to_dict`; raises KeyError, TypeError, ValueError or AttributeError for
+        anything else."""
+        lacks = tuple((site, _texts(of)) for site, of in content["lacks"].items())
+        variable, parents = str(content["variable"]), _texts(content["parents"])
+        return cls(variable, parents, lacks, _texts(content["silent"]))
+
+    @property
+    def words(self) -> str:
+        """The family, and why its table is not known, in one printable line.
+
+        >>> print(LackingFamily("c", ("a", "b"), (("north", ("a",)), ("south", ("b",)))).words)
+        the table of 'c' given 'a', 'b' is not known: north lacks 'a'; south lacks 'b'
+        """
+        given = f" given {list_some(self.parents, SHOWN)}" if self.parents else ""
+        who = [
+            f"{printable(site)} lacks {list_some(columns, SHOWN)}" for site, columns in self.lacks
+        ]
+        who += [f"{printable(site)} gave no counts of it" for site in self.silent]
+        why = "; ".join(who[:SHOWN]) + ("; and others" if len(who) > SHOWN else "")
+        return f"the table of {printable(self.variable)!r}{given} is not known: {why}"
 
 
 @dataclass(frozen=True)
@@ -25,20 +88,51 @@ class ParameterSources:
     refused : (site, reason) of those that gave none.
     held_back : (variable, sites) of tables that are without the rows of these sites, since the
         family has a count below their `min-cell`.
+    not_given : where sites have different columns, the families of which nobody gave counts: the
+        network is then that of the variables whose tables, and those of all their ancestors, are
+        known.
+    beyond : (variable, ancestors) of the other variables: these ancestors have no table.
     failure : why there are no parameters; empty where there are.
     """
 
     sites: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     held_back: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    not_given: tuple[LackingFamily, ...] = ()
+    beyond: tuple[tuple[str, tuple[str, ...]], ...] = ()
     failure: str = ""
+
+    def without(
+        self, dag: DAG, families: Iterable[Family], columns: Mapping[str, frozenset[int]]
+    ) -> ParameterSources:
+        """The same where nobody gave these families.
+
+        Parameters
+        ----------
+        dag : the consensus, over the agreed names.
+        columns : site -> its columns, as places among these.
+        """
+        lacking = tuple(lacking_of(family, dag.names, columns) for family in families)
+        gone = {each.variable for each in lacking}
+        beyond = []
+        for node, name in enumerate(dag.names):
+            above = np.flatnonzero(ancestral_set(dag, [node]))
+            ancestors = sorted(gone & {dag.names[k] for k in above})
+            if ancestors and name not in gone:
+                beyond.append((name, tuple(ancestors)))
+        return replace(self, not_given=lacking, beyond=tuple(beyond))
 
     def to_dict(self) -> dict[str, Any]:
         """For `run.json`."""
+        told: dict[str, Any] = {}
+        if self.not_given:
+            told["not_given"] = [each.to_dict() for each in self.not_given]
+            told["beyond"] = {variable: list(of) for variable, of in self.beyond}
         return {
             "sites": list(self.sites),
             "refused": [{"client": site, "reason": reason} for site, reason in self.refused],
             "held_back": {variable: list(sites) for variable, sites in self.held_back},
+            **told,
             "failure": self.failure or None,
         }
 
@@ -57,6 +151,7 @@ def remarks_on(sources: ParameterSources) -> list[str]:
         for site, reason in sources.refused
     ]
     lines += held_back_words(dict(sources.held_back))
+    lines += [each.words for each in sources.not_given]
     failure = [f"the consensus has no parameters: {sources.failure}"] if sources.failure else []
     return lines + failure
 
@@ -80,6 +175,46 @@ def held_back_in(run: Mapping[str, Any], source: str) -> dict[str, tuple[str, ..
     return {variable: tuple(sites) for variable, sites in found.items()}
 
 
+def not_given_in(run: Mapping[str, Any], source: str) -> tuple[LackingFamily, ...]:
+    """The families of which nobody gave counts, as the content of a `run.json` says.
+
+    Raises
+    ------
+    ResultsError : it says so in another form than `ParameterSources.to_dict`; names the source.
+    """
+    told = run.get("parameters") or {}
+    try:
+        return tuple(LackingFamily.from_dict(each) for each in told.get("not_given", ()))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ResultsError(
+            f'{source}: "not_given" must be a list of families and who lacks what, found '
+            f"{told!r:.80}"
+        ) from None
+
+
+def unanswered_in(run: Mapping[str, Any], source: str) -> dict[str, str]:
+    """Variable -> why no question about it has an answer, as the content of a `run.json` says.
+
+    Raises
+    ------
+    ResultsError : as for `not_given_in`.
+    """
+    lacking = {each.variable: each.words for each in not_given_in(run, source)}
+    if not lacking:
+        return {}
+    found = dict(lacking)
+    beyond = run["parameters"].get("beyond", {})
+    try:
+        for variable, ancestors in beyond.items():
+            of = "; ".join(lacking[each] for each in ancestors)
+            found[str(variable)] = f"it descends from a variable without a table: {of}"
+    except (AttributeError, KeyError, TypeError):
+        raise ResultsError(
+            f'{source}: "beyond" must be {{variable: [ancestors]}}, found {beyond!r:.80}'
+        ) from None
+    return found
+
+
 def held_back_words(held_back: Mapping[str, Sequence[str]]) -> list[str]:
     """One printable line for each group of sites, with the tables that are without their rows.
 
@@ -99,3 +234,24 @@ def held_back_words(held_back: Mapping[str, Sequence[str]]) -> list[str]:
         missing = list_some(sites, SHOWN, quoted=False)
         lines.append(f"{what} without the rows of {missing}: min-cell")
     return lines
+
+
+def lacking_of(
+    family: Family, names: Sequence[str], columns: Mapping[str, frozenset[int]]
+) -> LackingFamily:
+    """Who lacks what of a family that nobody gave; `columns` are the agreed ones of every site."""
+    whole = {family.node, *family.parents}
+    gone = {site: sorted(whole - own) for site, own in sorted(columns.items())}
+    return LackingFamily(
+        names[family.node],
+        tuple(names[p] for p in family.parents),
+        tuple((site, tuple(names[k] for k in of)) for site, of in gone.items() if of),
+        tuple(site for site, of in gone.items() if not of),
+    )
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    """A list of texts; raises ValueError for anything else."""
+    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+        raise ValueError(f"{given!r} must be a list of texts")
+    return tuple(given)

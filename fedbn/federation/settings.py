@@ -527,9 +527,6 @@ class Experiment(Settings):
     def _require_union(self) -> None:
         """Raise ConfigError for what is not defined where sites have different columns."""
         refused = {
-            "parameters = federated (no site may have all columns of a family)": (
-                self.rounds.parameters != "none"
-            ),
             "several row weights": len(self.learner.ladder) > 1,
             "discretise (give cuts)": bool(self.tables.discretise),
             "knowledge": self.learner.knowledge is not None,

@@ -33,6 +33,7 @@ __all__ = [
     "FamilyCounts",
     "FamilyTables",
     "count_families",
+    "count_own_families",
     "counts_of_filled",
     "families_of",
 ]
@@ -312,6 +313,44 @@ def count_families(dataset: Dataset, families: Iterable[Family]) -> FamilyCounts
             counts = every[places]
         filled.append((places.astype(np.int64), counts.astype(np.int64)))
     return counts_of_filled(tables, filled)
+
+
+def count_own_families(dataset: Dataset, tables: FamilyTables) -> FamilyCounts:
+    """The counts of these families in a table with all columns of them, and maybe not of others.
+
+    Parameters
+    ----------
+    dataset : categorical; of every column that it has, the states are those of the tables' schema.
+    tables : the families, under the agreed schema.
+
+    Raises
+    ------
+    StructureError : the table lacks a column of a family.
+    DataError : as `count_families`, or the states are others.
+
+    Examples
+    --------
+    >>> data = Dataset(Schema.categorical({"b": "01"}), np.array([[0], [1]]))
+    >>> wide = FamilyTables(Schema.categorical({"a": "01", "b": "01"}), (Family(1, ()),))
+    >>> count_own_families(data, wide).table(Family(1, ())).tolist()
+    [[1, 1]]
+    """
+    schema = tables.schema
+    if dataset.schema == schema:
+        return count_families(dataset, tables.families)
+    if dataset.schema != schema.restrict(dataset.names):
+        raise DataError("the states of the table must be those of the agreed schema")
+    place = {schema.index(name): k for k, name in enumerate(dataset.names)}
+    own = []
+    for node, parents in tables.families:
+        missing = [schema.names[k] for k in (node, *parents) if k not in place]
+        if missing:
+            raise StructureError(
+                f"the table lacks column {missing[0]!r} of the family of {schema.names[node]!r}"
+            )
+        own.append(Family(place[node], tuple(place[p] for p in parents)))
+    counts = count_families(dataset, own)
+    return FamilyCounts(tables, counts.places, counts.counts)
 
 
 def _require_families(families: Sequence[Family], n: int) -> None:

@@ -13,15 +13,27 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbn.data.dataset import Dataset
+from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import DataError, NetworkError
 from fedbn.graphs.dag import DAG
-from fedbn.networks.family_counts import MAX_ROWS, FamilyCounts, count_families, families_of
+from fedbn.networks.family_counts import (
+    MAX_ROWS,
+    Family,
+    FamilyCounts,
+    count_families,
+    families_of,
+)
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork, table_shape
 from fedbn.wording import count_of
 
-__all__ = ["fit_linear_gaussian", "fit_parameters", "parameters_of", "parameters_of_sites"]
+__all__ = [
+    "fit_linear_gaussian",
+    "fit_parameters",
+    "parameters_of",
+    "parameters_of_sites",
+    "parameters_where_known",
+]
 
 
 def fit_parameters(dag: DAG, dataset: Dataset, ess: float = 1.0) -> BayesianNetwork:
@@ -93,6 +105,56 @@ def parameters_of_sites(
     DataError : the schemas differ, or the rows are more than MAX_ROWS.
     StructureError : the variables differ.
     """
+    schema, cpts, lacking = _tables_of_sites(dag, sites, ess)
+    if lacking:
+        families = "family" if len(lacking) == 1 else "families"
+        names = ", ".join(repr(schema.names[family.node]) for family in lacking)
+        raise NetworkError(f"nobody counted the {families} of {names}")
+    return BayesianNetwork(dag.reorder(schema.names), schema, tuple(cpts.values()))
+
+
+def parameters_where_known(
+    dag: DAG, sites: Sequence[FamilyCounts], ess: float = 1.0
+) -> tuple[BayesianNetwork | None, tuple[Family, ...]]:
+    """The network of the variables whose own tables and those of all ancestors are known, and the
+    families that no site counted.
+
+    The joint distribution of these variables is that of the whole network: a set with all its
+    ancestors needs no other table. None where no variable is such.
+
+    Parameters
+    ----------
+    dag, sites, ess : as for `parameters_of_sites`, which says what is raised else.
+
+    Examples
+    --------
+    >>> from fedbn.data.dataset import Schema
+    >>> schema = Schema.categorical({"a": "01", "b": "01", "c": "01"})
+    >>> rows = Dataset(schema, np.array([[0, 1, 1], [1, 1, 0]]))
+    >>> counted = count_families(rows, families_of([DAG.empty("abc")]))
+    >>> chain = DAG.from_edges("abc", ["ab"])
+    >>> network, lacking = parameters_where_known(chain, [counted])
+    >>> network.names, lacking
+    (('a', 'c'), (Family(node=1, parents=(0,)),))
+    """
+    schema, cpts, lacking = _tables_of_sites(dag, sites, ess)
+    dag = dag.reorder(schema.names)
+    known = np.zeros(dag.n, dtype=np.bool_)
+    known[list(cpts)] = True
+    for node in dag.topological_order():
+        known[node] &= known[list(dag.parents(node))].all()
+    names = tuple(name for name, kept in zip(schema.names, known, strict=True) if kept)
+    if not names:
+        return None, lacking
+    tables = tuple(cpts[node] for node in np.flatnonzero(known).tolist())
+    return BayesianNetwork(dag.restrict(names), schema.restrict(names), tables), lacking
+
+
+def _tables_of_sites(
+    dag: DAG, sites: Sequence[FamilyCounts], ess: float
+) -> tuple[Schema, dict[int, NDArray[np.float64]], tuple[Family, ...]]:
+    """The schema of the counts, the table of every node whose family a site counted, ascending, and
+    the other families."""
     if not (ess >= 0 and np.isfinite(ess)):
         raise NetworkError(f"the equivalent sample size must be at least 0, not {ess}")
     schema = sites[0].tables.schema
@@ -101,17 +163,14 @@ def parameters_of_sites(
     if sum(site.rows for site in sites) > MAX_ROWS:
         raise DataError(f"the sites may have at most {MAX_ROWS} rows together")
     dag = dag.reorder(schema.names)
-    cpts, lacking = [], []
+    cpts, lacking = {}, []
     for family in families_of([dag]):
         given = [site.table(family) for site in sites if family in site.tables.place]
         if given:
-            cpts.append(_posterior_mean(np.sum(given, axis=0), ess))
+            cpts[family.node] = _posterior_mean(np.sum(given, axis=0), ess)
         else:
-            lacking.append(dag.names[family.node])
-    if lacking:
-        families = "family" if len(lacking) == 1 else "families"
-        raise NetworkError(f"nobody counted the {families} of {', '.join(map(repr, lacking))}")
-    return BayesianNetwork(dag, schema, tuple(cpts))
+            lacking.append(family)
+    return schema, cpts, tuple(lacking)
 
 
 def fit_linear_gaussian(dag: DAG, dataset: Dataset) -> LinearGaussianNetwork:

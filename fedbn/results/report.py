@@ -90,8 +90,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_results_folder",
-    "forget_held_back",
     "results_folder",
+    "tell_sources",
     "versions",
     "write_network",
     "write_results",
@@ -334,8 +334,9 @@ def write_network(network: Network, place: Path) -> None:
         write_bif(network, place / "consensus.bif")
 
 
-def forget_held_back(folder: Path) -> None:
-    """Let run.json, if there is one, say no more which sites held back what: now nobody does.
+def tell_sources(folder: Path, sources: Mapping[str, Any] | None) -> None:
+    """Let run.json, if there is one, say whose rows the parameters are of: no more which sites held
+    back what, for now nobody does; and what is not known all the same.
 
     Raises
     ------
@@ -347,8 +348,8 @@ def forget_held_back(folder: Path) -> None:
         return
     try:
         content = json_value(read_bounded(file).decode("utf-8"))
-        if content.get("parameters"):
-            write_whole(file, _run_text({**content, "parameters": None}))
+        if content.get("parameters") or sources:
+            write_whole(file, _run_text({**content, "parameters": sources}))
     except (ValueError, AttributeError) as error:
         raise ResultsError(f"{file} is not as fedbn wrote it: {error}") from None
 

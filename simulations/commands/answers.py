@@ -14,7 +14,7 @@ import typer
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, QueryError, ResultsError
-from fedbn.federation.parameter_sources import held_back_in, held_back_words
+from fedbn.federation.parameter_sources import held_back_in, held_back_words, unanswered_in
 from fedbn.graphs.knowledge import Knowledge, is_text, read_knowledge
 from fedbn.graphs.moral import ancestral_set
 from fedbn.results.groups import FOLDER, group_called
@@ -42,8 +42,11 @@ __all__ = [
     "read_group",
     "read_network",
     "read_weighted",
+    "require_answers",
     "say_intervals",
     "warn_of_held_back",
+    "warn_of_unanswered",
+    "why_unanswered",
     "write_answers",
 ]
 
@@ -159,17 +162,50 @@ def held_back_among(
     ------
     ResultsError : as `warn_of_held_back`.
     """
-    folder = Path(source)
-    run = _run_of(folder) if folder.is_dir() else {}
-    if group is not None:
-        told, number = run["groups"].get("parameters"), group_called(run, group, source)
-        run = {"parameters": told[number - 1] if told else None}
-    found = held_back_in(run, str(folder / "run.json"))
+    found = held_back_in(_parameters_told(source, group), str(Path(source) / "run.json"))
     if not found:
         return {}
     names = set(wanted)
     needed = ancestral_set(dag, [i for i, name in enumerate(dag.names) if name in names])
     return {name: found[name] for i, name in enumerate(dag.names) if needed[i] and name in found}
+
+
+def require_answers(
+    source: str, network: Network, wanted: Iterable[str], group: str | None = None
+) -> None:
+    """Raise QueryError where a question is about a variable whose table, or that of an ancestor, no
+    site could give; its family and who lacks what is named.
+
+    Raises
+    ------
+    ResultsError : `source` is a folder whose run.json says what is not known in another form.
+    """
+    known = set(network.dag.names)
+    why = why_unanswered(source, group)
+    for name in dict.fromkeys(wanted):
+        if name not in known and name in why:
+            raise QueryError(f"{name!r} has no answer: {why[name]}")
+
+
+def warn_of_unanswered(source: str, group: str | None = None) -> None:
+    """Warn of the variables that a question about all of them leaves out."""
+    for name, words in why_unanswered(source, group).items():
+        warnings.warn(f"{printable(name)!r} is left out: {words}", FedbnWarning, stacklevel=2)
+
+
+def why_unanswered(source: str, group: str | None = None) -> dict[str, str]:
+    """Variable -> why no question about it has an answer; raises ResultsError as above."""
+    return unanswered_in(_parameters_told(source, group), str(Path(source) / "run.json"))
+
+
+def _parameters_told(source: str, group: str | None) -> Mapping[str, Any]:
+    """What run.json says of the parameters, of one group where it is asked for."""
+    folder = Path(source)
+    run = _run_of(folder) if folder.is_dir() else {}
+    if group is None:
+        return run
+    told, number = run["groups"].get("parameters"), group_called(run, group, source)
+    return {"parameters": told[number - 1] if told else None}
 
 
 def say_intervals(network: Network, cases: Sequence[Mapping[str, str]]) -> None:

@@ -17,7 +17,7 @@ from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.known_class import class_of
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import write_whole
-from simulations.commands.answers import held_back_among
+from simulations.commands.answers import held_back_among, why_unanswered
 
 if TYPE_CHECKING:
     from fedbn.inference.interventions import EffectRange, Network, Numbers
@@ -77,6 +77,11 @@ def answer_intervention(
         without the rows of some sites, whose variable is named.
     """
     _require_whole_tables(source, network.dag, asked, ask, cases)
+    if asked.over_class and (lacking := why_unanswered(source, asked.group)):
+        name, why = next(iter(lacking.items()))
+        raise QueryError(
+            f"--class needs the tables of all variables, but there is none of {name!r}: {why}"
+        )
     answers = [
         _answer(network, asked, ask, case, number, max_cells)
         for number, case in enumerate(cases, start=1)

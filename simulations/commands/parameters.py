@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbn.errors import ConfigError, ResultsError
+from fedbn.errors import ConfigError, FedbnWarning, ResultsError
 from fedbn.whole_file import write_whole
 from fedbn.wording import count_of, reason_of
 from simulations.commands.answers import AVERAGE_FILE
@@ -21,6 +22,7 @@ from simulations.progress import stages
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
     from fedbn.federation.checkpoint import Checkpoint
+    from fedbn.federation.parameter_sources import ParameterSources
     from fedbn.networks.linear_gaussian import LinearGaussianNetwork
     from fedbn.networks.network import BayesianNetwork
 
@@ -52,6 +54,7 @@ def parameters(
     count: no policy holds back any of them, and therefore a site's file with a rule for small
     counts (disclosure) is refused.
     """
+    from fedbn.federation.parameter_sources import remarks_on
     from simulations.terminal import print_json
 
     with stages(not as_json) as notify:
@@ -68,10 +71,12 @@ def parameters(
             tables.append(_table(site, checkpoint))
             notify.count(done, len(sites))
         notify("counting")
-        network = _fit(checkpoint, tables)
+        network, told = _fit(checkpoint, tables, sites)
         weighted = _weigh(checkpoint, tables) if average else []
         notify("writing network and report")
-        _write(network, weighted, results)
+        _write(network, told, weighted, results, checkpoint)
+    for line in remarks_on(told) if told is not None else ():
+        warnings.warn(line, FedbnWarning, stacklevel=1)
     rows = sum(table.n_rows for table in tables)
     if as_json:
         print_json({"rows": rows, "parameters": network.n_parameters, "out": str(results)})
@@ -83,21 +88,25 @@ def parameters(
 
 def _write(
     network: BayesianNetwork | LinearGaussianNetwork,
+    told: ParameterSources | None,
     weighted: Sequence[tuple[BayesianNetwork, float]],
     results: Path,
+    checkpoint: Checkpoint,
 ) -> None:
     """The network, the report with it, and AVERAGE_FILE and strengths if there are weights."""
     from fedbn.networks.json_file import weighted_to_json
     from fedbn.results.dictionary import write_readme
     from fedbn.results.page.files import CONTENT_FILE, refresh_parameters
-    from fedbn.results.report import forget_held_back, write_network
+    from fedbn.results.report import tell_sources, write_network
     from fedbn.results.strengths import write_posterior
 
+    known = None if told is None else told.to_dict()
     try:
         write_network(network, results)
-        forget_held_back(results)
+        tell_sources(results, known)
         if (results / CONTENT_FILE).exists():
-            refresh_parameters(results, network)
+            names = checkpoint.state.schema.names
+            refresh_parameters(results, network, names, {"parameters": known})
         if weighted:
             networks, weights = zip(*weighted, strict=True)
             write_whole(results / AVERAGE_FILE, weighted_to_json(networks, weights))
@@ -124,6 +133,7 @@ def _read_kept(folder: Path) -> Checkpoint:
 
 
 def _table(site: str, checkpoint: Checkpoint) -> Dataset:
+    from fedbn.federation.agreement import own_part
     from fedbn.federation.site_table import site_table
     from simulations.sites.tables import open_site
 
@@ -136,11 +146,60 @@ def _table(site: str, checkpoint: Checkpoint) -> Dataset:
             "run count under it (--parameters federated)"
         )
     found = site_table(path, schema.kind, settings, decided, schema.cuts)
+    if checkpoint.experiment.consensus.variables == "union":
+        schema = own_part(schema, found.dataset.names)
     return found.dataset.with_schema(schema, site)
 
 
-def _fit(checkpoint: Checkpoint, tables: list[Dataset]) -> BayesianNetwork | LinearGaussianNetwork:
-    """The parameters from sums over the tables, as in a run."""
+def _fit(
+    checkpoint: Checkpoint, tables: list[Dataset], sites: Sequence[str]
+) -> tuple[BayesianNetwork | LinearGaussianNetwork, ParameterSources | None]:
+    """The parameters from sums over the tables, as in a run, and what is not known where tables
+    have different columns."""
+    if any(table.names != checkpoint.state.schema.names for table in tables):
+        return _fit_where_known(checkpoint, dict(zip(sites, tables, strict=True)))
+    return _fit_all(checkpoint, tables), None
+
+
+def _fit_where_known(
+    checkpoint: Checkpoint, tables: Mapping[str, Dataset]
+) -> tuple[BayesianNetwork, ParameterSources]:
+    """The parameters of the families that some table has all columns of, and who lacks what."""
+    from fedbn.federation.parameter_sources import ParameterSources
+    from fedbn.federation.runs import server_run
+    from fedbn.federation.whole_families import own_families
+    from fedbn.networks.family_counts import FamilyTables, count_own_families, families_of
+    from fedbn.networks.fitting import parameters_where_known
+
+    schema = checkpoint.state.schema
+    if schema.kind != "categorical":
+        raise ConfigError(
+            "parameters of numbers are not estimated where tables have different columns"
+        )
+    assert checkpoint.state.result is not None
+    dag = checkpoint.state.result.consensus.dag
+    columns = {
+        site: frozenset(schema.index(name) for name in table.names)
+        for site, table in tables.items()
+    }
+    counts = []
+    for site, table in tables.items():
+        own = own_families(families_of([dag]), columns[site])
+        if own:
+            counts.append(count_own_families(table, FamilyTables(schema, own)))
+    if not counts:
+        raise ConfigError("no table has all columns of a family of the consensus")
+    ess = server_run(checkpoint.experiment).parameter_ess
+    network, lacking = parameters_where_known(dag, counts, ess)
+    if network is None:
+        raise ConfigError("every table of the network needs another one that is not known")
+    return network, ParameterSources(tuple(sorted(tables))).without(dag, lacking, columns)
+
+
+def _fit_all(
+    checkpoint: Checkpoint, tables: list[Dataset]
+) -> BayesianNetwork | LinearGaussianNetwork:
+    """The parameters from sums over tables with all columns."""
     from fedbn.federation.runs import server_run
     from fedbn.networks.family_counts import count_families, families_of
     from fedbn.networks.fitting import parameters_of
@@ -171,6 +230,8 @@ def _weigh(checkpoint: Checkpoint, tables: list[Dataset]) -> list[tuple[Bayesian
 
     result, run = checkpoint.state.result, server_run(checkpoint.experiment)
     assert result is not None
+    if any(table.names != result.schema.names for table in tables):
+        raise ConfigError("--average needs tables with all columns: its weights are compared")
     if result.schema.kind != "categorical":
         raise ConfigError("--average is for categorical columns: its weights are BDeu")
     sent = [dag for reply in result.fused_replies for dag in reply.dags]

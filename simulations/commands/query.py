@@ -24,8 +24,10 @@ from simulations.commands.answers import (
     read_group,
     read_network,
     read_weighted,
+    require_answers,
     say_intervals,
     warn_of_held_back,
+    warn_of_unanswered,
     write_answers,
 )
 from simulations.commands.interventions import Intervention, answer_intervention
@@ -148,12 +150,17 @@ def query(
         read = [read_network(source) for source in networks]
     observed = _parse_values(given or [], "--given")
     cases = [observed] if given_file is None else list(read_cases(given_file, observed))
+    set_to = _parse_values(do or [], "--do")
+    other = _parse_values(versus or [], "--versus")
+    mentioned = [*(ask or ()), *(name for case in (*cases, set_to, other) for name in case)]
+    for source, network in zip(networks, read, strict=True):
+        require_answers(source, network, mentioned, group)
+        if everything or explain:
+            warn_of_unanswered(source, group)
     if given_file is not None:
         names = {name for network in read for name in network.dag.names}
         _require_variables(given_file, cases, names)
     many = given_file is not None
-    set_to = _parse_values(do or [], "--do")
-    other = _parse_values(versus or [], "--versus")
     say_intervals(read[0], [*cases, set_to, other])
     if do:
         asked = Intervention(

@@ -10,7 +10,7 @@ import typer
 
 from fedbn.errors import ConfigError
 from fedbn.wording import count_of
-from simulations.commands.answers import read_network, warn_of_held_back
+from simulations.commands.answers import read_network, warn_of_held_back, warn_of_unanswered
 from simulations.options import Json, NetworkDir, Quiet, Seed
 from simulations.progress import stages
 
@@ -114,6 +114,7 @@ def _network(source: str, network_dir: Path | None) -> BayesianNetwork | LinearG
         return load_network(source, network_dir)
     found = read_network(source)
     warn_of_held_back(source, found, None, [])
+    warn_of_unanswered(source)
     return found
 
 

@@ -73,7 +73,7 @@ def with_held_out(outcome: Outcome, run: ExperimentRun, experiment: Experiment) 
         return replace(client, held_out=total / float(sum(client.shares)))
 
     fits = None
-    if run.network is not None:
+    if run.network is not None and run.network.dag.n == outcome.consensus.dag.n:
         rows = run.simulation.held_out.with_schema(run.network.schema)
         fits = log_likelihood(run.network, rows, "the held-out rows")
     return replace(

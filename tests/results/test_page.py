@@ -29,7 +29,7 @@ from fedbn.results.page.states import BACKWARD, FORWARD, NONE, OPEN
 from fedbn.results.page.svg import codes_at
 from fedbn.results.palette import SHADES
 from fedbn.results.record import sendable
-from fedbn.results.report import forget_held_back, write_network, write_results
+from fedbn.results.report import tell_sources, write_network, write_results
 from fedbn.results.rows import ClientRow, PathRow, client_rows
 from fedbn.results.variables import CollectRow, JudgedEdgeRow, UndecidedRow
 from tests.results.report_cases import RUN, hostile, ordinary, outcome_of, parameters
@@ -252,13 +252,13 @@ def test_tables_without_the_rows_of_some_sites_are_told(tmp_path: Path) -> None:
     assert "(min-cell)" not in page_html(report_content(outcome, RUN, network))
     assert "(min-cell)" not in page_html(report_content(outcome, run, None))
     assert "south" not in json.dumps(public_content(report_content(outcome, run, network), 0))
-    forget_held_back(out)
+    tell_sources(out, None)
     refresh_parameters(out, network)
     assert "(min-cell)" not in (out / "report.html").read_text("utf-8")
     assert json.loads((out / "run.json").read_bytes())["parameters"] is None
     (out / "run.json").write_text("[1]")
     with pytest.raises(ResultsError, match="is not as fedbn wrote it"):
-        forget_held_back(out)
+        tell_sources(out, None)
 
 
 def test_what_pooling_would_have_given_is_told_where_it_is_known() -> None:

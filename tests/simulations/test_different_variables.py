@@ -136,7 +136,6 @@ def test_flower_gives_the_same_bytes(tables: list[Path]) -> None:
         ({"groups": "auto"}, "groups = auto"),
         ({"fusion": "genetic-union"}, "fusion = genetic-union"),
         ({"quorum": 2}, "quorum = 2"),
-        ({"parameters": "federated"}, "parameters = federated"),
         ({"row_weight": "ladder"}, "several row weights"),
         ({"discretise": ("4",)}, "discretise"),
         ({"knowledge": '{"forbidden": [["a", "b"]]}'}, "knowledge"),

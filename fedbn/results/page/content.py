@@ -20,7 +20,7 @@ from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.writing import structure_text
 from fedbn.results.outcome import Outcome
 from fedbn.results.page.groups import group_pairs, groups_content
-from fedbn.results.page.parameters import told_parameters
+from fedbn.results.page.parameters import told_not_given, told_parameters
 from fedbn.results.page.states import Pairs, decimal, readings_of, site_distances
 from fedbn.results.page.variables import unknown_of, variables_content
 from fedbn.results.page.words import answers, headline
@@ -204,7 +204,8 @@ def _tail(
     settings = run.get("settings") or {}
     given = {key: value for key, value in settings.items() if value is not None}
     return {
-        **told_parameters(network, held_back_in(run, "run.json")),
+        **told_parameters(network, held_back_in(run, "run.json"), dag.names),
+        **told_not_given(run),
         "settings": {key: _text(value) for key, value in given.items()},
         "versions": dict(run.get("versions") or {}),
         "inputs": list(run.get("inputs") or ()),

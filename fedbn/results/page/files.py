@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from fedbn.errors import ResultsError
 from fedbn.results.dictionary import write_readme
 from fedbn.results.page.content import FORMAT
 from fedbn.results.page.html import page_html
-from fedbn.results.page.parameters import told_parameters
+from fedbn.results.page.parameters import told_not_given, told_parameters
 from fedbn.results.page.public import public_content
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
@@ -42,8 +42,16 @@ def write_page(content: Mapping[str, Any], place: Path) -> None:
     write_whole(place / PAGE_FILE, page_html(content))
 
 
-def refresh_parameters(folder: Path, network: BayesianNetwork | LinearGaussianNetwork) -> None:
+def refresh_parameters(
+    folder: Path,
+    network: BayesianNetwork | LinearGaussianNetwork,
+    names: Sequence[str] | None = None,
+    run: Mapping[str, Any] | None = None,
+) -> None:
     """Write the report of a results folder anew, with the network that is in network.json now.
+
+    `names` are the variables of the consensus, where they may be more than the network's; `run`
+    is what `run.json` says now.
 
     Raises
     ------
@@ -52,7 +60,9 @@ def refresh_parameters(folder: Path, network: BayesianNetwork | LinearGaussianNe
     content = read_content(folder)
     digest = hashlib.sha256((folder / "network.json").read_bytes()).hexdigest()
     hashes = {**content["hashes"], "network.json": digest}
-    write_page({**content, **told_parameters(network), "hashes": hashes}, folder)
+    told = told_parameters(network, names=names) | told_not_given(run or {})
+    known = {key: value for key, value in content.items() if key != "not_given"}
+    write_page({**known, **told, "hashes": hashes}, folder)
 
 
 def write_report(folder: Path, out: Path | None = None, *, public: bool = False) -> Path:

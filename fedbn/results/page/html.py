@@ -245,6 +245,14 @@ def _parameters(content: Mapping[str, Any]) -> str:
             "<p class='warning'>Some tables are without the rows of some sites, whose policy holds "
             "back families with small counts (min-cell): rare states may come out too rare.</p>"
         ) + page_table(["Variable", "Without the rows of"], held_back)
+    not_given = content.get("not_given") or ()
+    if not_given:
+        items = "".join(f"<li>{escape(words)}</li>" for words in not_given)
+        text += (
+            "<p class='warning'>Some tables are not known, as no site that has all their columns "
+            "gave counts. Variables that descend from these have no table here, either: no "
+            f"question about them has an answer.</p><ul>{items}</ul>"
+        )
     return _section("parameters", "Parameters", text + parameter_tables(content))
 
 

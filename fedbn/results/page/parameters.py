@@ -8,13 +8,14 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnWarning, QueryError
+from fedbn.federation.parameter_sources import not_given_in
 from fedbn.results.placement import printable_name
 
 if TYPE_CHECKING:
     from fedbn.networks.linear_gaussian import LinearGaussianNetwork
     from fedbn.networks.network import BayesianNetwork
 
-__all__ = ["ROWS", "parameters_of", "told_parameters"]
+__all__ = ["ROWS", "parameters_of", "told_not_given", "told_parameters"]
 
 ROWS = 50
 """Rows of a table that are shown."""
@@ -33,21 +34,47 @@ BIF_BYTES = 1_000_000
 def told_parameters(
     network: BayesianNetwork | LinearGaussianNetwork | None,
     held_back: Mapping[str, Sequence[str]] | None = None,
+    names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """What the report has of a network: `parameters`, `bif` and `held_back`.
+
+    `names` are the variables of the drawing, where these may be more than the network's: None
+    stands for the parameters of the others.
 
     `bif` is the text of consensus.bif; `held_back` has a row per variable whose table is without
     the rows of some sites: the variable, and these sites.
     """
     told = held_back or {} if network is not None else {}
     return {
-        "parameters": parameters_of(network),
+        "parameters": _place_all(network, names),
         "bif": _bif_of(network),
         "held_back": [
             [printable_name(variable), ", ".join(map(printable_name, sites))]
             for variable, sites in told.items()
         ],
     }
+
+
+def told_not_given(run: Mapping[str, Any]) -> dict[str, Any]:
+    """`not_given`, one line for every family whose table is not known; nothing where all are."""
+    found = not_given_in(run, "run.json")
+    return {"not_given": [printable_name(each.words) for each in found]} if found else {}
+
+
+def _place_all(
+    network: BayesianNetwork | LinearGaussianNetwork | None, names: Sequence[str] | None
+) -> list[dict[str, Any] | None] | None:
+    """As `parameters_of`, for each of these names; parents are places among them."""
+    found = parameters_of(network)
+    if found is None or network is None or names is None or tuple(names) == network.names:
+        return found  # type: ignore[return-value]
+    own = dict(zip(network.names, found, strict=True))
+    place = {name: k for k, name in enumerate(names)}
+    moved = {
+        name: each | {"parents": [place[network.names[p]] for p in each["parents"]]}
+        for name, each in own.items()
+    }
+    return [moved.get(name) for name in names]
 
 
 def _bif_of(network: BayesianNetwork | LinearGaussianNetwork | None) -> str | None:

@@ -295,8 +295,12 @@ function plain(header, rows) {
 function showParameters(node) {
   const box = find("parameter-table");
   if (!box || !data.parameters) return;
-  const found = data.parameters[node], parents = found.parents.map((parent) => data.names[parent]);
-  const parts = [make("h3", {}, data.names[node])];
+  const found = data.parameters[node], parts = [make("h3", {}, data.names[node])];
+  if (!found) {
+    box.replaceChildren(...parts, make("p", {}, "Its table, or that of an ancestor, is not known."));
+    return;
+  }
+  const parents = found.parents.map((parent) => data.names[parent]);
   if (found.states) {
     if (found.marginal) parts.push(make("p", {}, "Alone:"), plain(found.states, [found.marginal]));
     parts.push(make("p", {}, parents.length ? `Given ${parents.join(", ")}:` : "It has no parents."));
@@ -318,7 +322,7 @@ function parameterChoice() {
     bringIntoView(now.node);
   });
   box.before(choice);
-  showParameters(0);
+  showParameters(Math.max(0, (data.parameters || []).findIndex((found) => found)));
 }
 
 /* --- what is chosen --- */

@@ -98,11 +98,12 @@ def fraction(text: str | None) -> float | None:
 
 def parameter_tables(content: Mapping[str, Any]) -> str:
     """The first table as an example; the script shows that of the chosen variable."""
-    first = content["parameters"][0] if content["parameters"] else None
-    if first is None:
+    known = [k for k, each in enumerate(content["parameters"]) if each is not None]
+    if not known:
         return ""
+    first = content["parameters"][known[0]]
     shown = _discrete(content, first) if "states" in first else _linear(content, first)
-    name = escape(content["names"][0])
+    name = escape(content["names"][known[0]])
     return f'<div id="parameter-table"><h3>{name}</h3>{shown}</div>'
 
 
