@@ -87,12 +87,12 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     table.add_row(
         "mean SMHD to the inputs", "", readable(s.fusion_mean_smhd), readable(s.mean_smhd)
     )
-    table.add_row("  no DAG can be below", "", "", readable(s.lower_bound))
+    table.add_row("  lower bound for any DAG", "", "", readable(s.lower_bound))
     table.add_row("  gap", "", "", readable(s.gap))
     _add_source(table, s)
     inclusion = f"{readable(s.inclusion_threshold)}: {count_of(s.edges_above_it, 'edge')}"
     table.add_row("  bnlearn's threshold of support", "", "", inclusion)
-    table.add_row("treewidth at most", "", "", readable(s.treewidth))
+    table.add_row("upper bound of the treewidth", "", "", readable(s.treewidth))
     if s.held_out is not None:
         table.add_row(
             f"{held_out} on held-out rows", readable(s.inputs_held_out), "", readable(s.held_out)
@@ -102,7 +102,7 @@ def summary_table(summary: Summary, title: str, held_out: str) -> Table:
     if s.refused:
         table.add_row("replies refused", readable(s.refused), "", "")
     if not s.complete:
-        table.add_row("search", "", "", "stopped early: best state so far")
+        table.add_row("search", "", "", "stopped early; this is the best state so far")
     return table
 
 
@@ -130,7 +130,7 @@ def _add_gold(table: Table, s: Summary) -> None:
     if s.pooled_to_gold is not None:
         table.add_row("  GES on all rows pooled: SMHD", "", "", readable(s.pooled_to_gold))
     if s.closed is not None:
-        table.add_row("  closed of the way from a site to there", "", "", f"{100 * s.closed:.0f} %")
+        table.add_row("  share of the way from a site to that", "", "", f"{100 * s.closed:.0f} %")
 
 
 def _add_source(table: Table, s: Summary) -> None:

@@ -16,73 +16,73 @@ __all__ = ["COLUMNS", "FILE", "FILES", "folder_readme", "write_readme"]
 FILE = "README.txt"
 
 FILES = {
-    "report.html": "the report: open it in a browser; it asks nothing of any other machine",
-    "report.json": "what the report shows; `fedbn report FOLDER --public` makes one without sites",
+    "report.html": "the report: open it in a browser; it loads nothing from other machines",
+    "report.json": "the data of the report; `fedbn report FOLDER --public` makes one without sites",
     "report-public.html": "the report without sites, rare edges and parameters",
     "README.txt": "this text",
-    "consensus.csv": "the edges of the consensus, one row each",
+    "consensus.csv": "the edges of the consensus, one row per edge",
     "consensus.json": "nodes and edges of the consensus",
     "consensus.graphml": "the consensus for programs that draw graphs",
     "consensus.dot": "the consensus for Graphviz; an edge with an open direction is dashed",
     "consensus.bif": "the consensus with its tables, for other programs; numbers are rounded",
-    "consensus.cpdag.csv": "its class, with the directions that knowledge gives, one row an edge",
+    "consensus.cpdag.csv": "its class, with the directions that knowledge gives, one row per edge",
     "consensus.cpdag.json": "its equivalence class",
     "consensus.cpdag.graphml": "its equivalence class",
     "consensus.cpdag.dot": "its equivalence class; an open edge has no arrowhead",
     "network.json": "the consensus with its parameters, exact",
-    "average.json": "all structures of the sites with weights and parameters, for query --average",
+    "average.json": "all structures of the sites, weights and parameters, for query --average",
     "path.csv": "one row per state of the path",
-    "claims.csv": "independences claimed because knowledge parts a pair, against some site",
+    "claims.csv": "independences that knowledge enforces against the structure of some site",
     "clients.csv": "one row per site",
-    "edges.csv": "one row per pair of variables that somebody joins, or that no site has both of",
+    "edges.csv": "one row per pair of variables that a site joins, or that no site has both of",
     "variables.csv": "who measures what: one row per variable, 1 under each site that has it",
-    "undecided.csv": "what nobody knows: one row per pair and site that would have to measure more",
-    "collect.csv": "what one more column at one site would decide, the most first",
-    "strengths.csv": "one row per pair of variables that a site joins: how sure it is",
-    "groups.csv": "one row per site: its group",
+    "undecided.csv": "open questions: one row per pair and site that would have to measure more",
+    "collect.csv": "what one more column at one site would decide, the most useful first",
+    "strengths.csv": "one row per pair of variables that a site joins: the evidence for it",
+    "groups.csv": "one row per site, with its group",
     "differences.csv": "one row per pair of variables in which two groups differ",
-    "families.csv": "one row per variable and pair of groups: what differs, by counts",
+    "families.csv": "one row per variable and pair of groups: what differs, judged by counts",
     "groups/core.csv": "the edges that the consensuses of all groups share",
     "groups/core.json": "the same, with all nodes",
     "groups/group-*.csv": "the edges of this group's consensus",
     "groups/group-*.json": "this group's consensus",
     "groups/network-*.json": "the same with its parameters, exact: fedbn query FOLDER --group 1",
-    "cohorts/*/README.txt": "what is in the results of this group, a cohort of its own",
+    "cohorts/*/README.txt": "the files of this group's results; each group is a cohort of its own",
     "run.json": "settings, seed, versions, seconds, hashes of input files, the figures of the run",
     "schema.json": "the agreed columns and their states",
     "state.json": "what `fedbn update` needs",
-    "sums.json": "what the secure sums cost",
-    "learned.txt": "what the server learned, in sentences",
+    "sums.json": "the cost of the secure sums",
+    "learned.txt": "what the server could see, in sentences",
     "figures/smhd.*": "mean SMHD to the sites over θ",
     "figures/complexity.*": "edges and treewidth over θ",
     "figures/consensus.*": "the consensus drawn as in the report",
 }
-"""What each file is; a `*` stands for what tells several of a kind apart."""
+"""What each file is; a `*` stands for the part in which names of one kind differ."""
 
 DIRECTED = {
     "parent": "where the arrow starts",
     "child": "where it ends",
-    "directed": "compelled: so in every network of the class; by knowledge: so in every one that "
-    "keeps what is known; open: some have it turned round",
+    "directed": "compelled: the same direction in every network of the class; by knowledge: in "
+    "every one that keeps the knowledge; open: reversed in some",
 }
 SUPPORT = (
-    "weighted share of the structures that join the two, in whatever direction; of those that have "
-    "both variables"
+    "weighted share of the structures that join the two in either direction, among those with both "
+    "variables"
 )
 
 COLUMNS = {
     "consensus.csv": {
         **DIRECTED,
         "support": SUPPORT,
-        "sites": "sites with a structure that joins them; empty where nobody knows",
-        "of": "sites that have both variables",
-        "theta": "θ above which the path has the pair no more; empty if it never removes it",
+        "sites": "number of sites with a structure that joins them; empty under secure sums",
+        "of": "number of sites that have both variables",
+        "theta": "θ at which the path deletes the pair; empty if it never does",
     },
     "consensus.cpdag.csv": {
         "from": "one variable",
         "to": "the other",
         "directed": "compelled: from -> to in every network of the class; by knowledge: in every "
-        "one that keeps what is known; open: in some",
+        "one that keeps the knowledge; open: in some",
     },
     "groups/core.csv": {**DIRECTED, "support": SUPPORT},
     "groups/group-*.csv": {**DIRECTED, "support": f"{SUPPORT}, of this group's sites"},
@@ -100,61 +100,61 @@ COLUMNS = {
         "selected": "whether this is the consensus",
     },
     "claims.csv": {
-        "variable": "one variable of a pair that the knowledge lets nothing join",
+        "variable": "one variable of a pair that the knowledge keeps apart",
         "other": "the other, which comes later in the consensus",
-        "given": "its parents: the two are independent given these, says the consensus",
-        "against": "weighted share of the sites' structures in which they are not",
+        "given": "its parents, given which the two are independent in the consensus",
+        "against": "weighted share of the sites' structures in which they are dependent",
     },
     "edges.csv": {
         "parent": "one variable",
         "child": "the other",
         "support": SUPPORT,
-        "same": "sites with an edge in this direction",
-        "reversed": "sites with an edge in the other direction",
-        "theta": "θ at which the pair goes, as a fraction; empty if the path never removes it",
+        "same": "number of sites with an edge in this direction",
+        "reversed": "number of sites with an edge in the other direction",
+        "theta": "θ at which the path deletes the pair, as a fraction; empty if it never does",
         "theta_decimal": "the same as a decimal",
         "psi": "Ψ of that deletion, as a fraction",
         "psi_decimal": "the same as a decimal",
         "in_fusion": "whether G+ joins the two",
-        "in_consensus": "whether the consensus does, in this direction",
+        "in_consensus": "whether the consensus joins them in this direction",
         "directed": "compelled, by knowledge or open, for edges of the consensus",
         "status": "against the gold network: true, reversed, extra, missing; never together: no "
         "site has both variables, so whether they are joined is not known",
-        "supporters": "the sites, with semicolons; in a name \\; and \\\\",
-        "seeing": "sites that have both variables",
-        "judges": "sites that judged the deletion of the pair: those with all variables that may "
-        "separate the two, or with most of them where nobody has all",
-        "lacking": "how many of these variables the judge with the fewest of them lacks; 0: none",
+        "supporters": "the sites that join the two, split by semicolons (\\; and \\\\ in a name)",
+        "seeing": "number of sites that have both variables",
+        "judges": "number of sites that judged the deletion of the pair: those with all variables "
+        "that may separate the two or, where no site has all, with the largest number of them",
+        "lacking": "maximum number of these variables that a judge lacks",
     },
     "variables.csv": {
         "variable": "the variable",
-        "sites": "how many sites have it; then one column per site, 1 where it does",
+        "sites": "number of sites that have it; then one column per site, 1 if it does",
     },
     "undecided.csv": {
         "variable": "one variable",
         "other": "the other",
         "why": "never together: no site has both; no judge of all: the consensus joins them, and "
         "no site (or fewer than min-judges) has all variables that may separate them",
-        "given": "these variables, with semicolons",
-        "site": "a site that lacks the fewest of all these",
-        "lacks": "what it would have to measure, with semicolons",
+        "given": "these variables, separated by semicolons",
+        "site": "a site that lacks the smallest number of all these variables",
+        "lacks": "the variables that it would have to measure, separated by semicolons",
     },
     "collect.csv": {
         "site": "the site's name in this run",
         "column": "a variable that it lacks",
-        "pairs": "pairs that no site has both variables of, and this one would then have",
-        "edges": "edges of the consensus that would then have a judge with all that may separate "
-        "their ends",
+        "pairs": "number of pairs that no site has both variables of, and this site would then",
+        "edges": "number of edges of the consensus that would then have a judge with all variables "
+        "that may separate their ends",
     },
     "strengths.csv": {
         "parent": "one variable",
         "child": "the other",
         "in_consensus": "whether the consensus joins them, in this direction",
         "directed": "as in consensus.csv",
-        "sites": "sites with a structure that joins them",
-        "of": "sites that have both variables",
-        "low": "lower end of the exact 95 % interval (Clopper-Pearson) of that share",
-        "high": "upper end",
+        "sites": "number of sites with a structure that joins them",
+        "of": "number of sites that have both variables",
+        "low": "lower end of the exact 95 % interval (Clopper-Pearson) of the share of sites",
+        "high": "upper end of that interval",
         "bootstrap": "mean share of a site's resampled structures, where sites sent them",
         "credible": "mean share of a site's credible structures, where sites sent them",
         "posterior": "share of the sites' structures, weighted by counts of all rows "
@@ -164,10 +164,10 @@ COLUMNS = {
         "client": "the site's name in this run",
         "status": "complete, or the gravest limit that its search met",
         "dags": "number of structures that it sent",
-        "rows": "rows of its table, if it tells",
-        "rows_dropped": "rows left out for their missing cells, if it tells",
-        "edges": "edges, mean over its structures",
-        "seconds": "CPU seconds of its search, if it tells",
+        "rows": "number of rows of its table, if the site shares it",
+        "rows_dropped": "number of rows left out for missing cells, if the site shares it",
+        "edges": "mean number of edges of its structures",
+        "seconds": "CPU seconds of its search, if the site shares them",
         "smhd_to_consensus": "SMHD to the consensus",
         "smhd_to_gold": "SMHD to the gold network, where it is known",
         "shd_to_gold": "SHD to the gold network, where it is known",
@@ -179,21 +179,21 @@ COLUMNS = {
         "alone": "whether it stands alone: a group of one, or far from all others of its group",
         "smhd_to_group": "mean SMHD of its structures to the consensus of its group",
         "nearest_other": "number of the nearest other group",
-        "smhd_to_other": "mean SMHD to the consensus of that one",
+        "smhd_to_other": "mean SMHD of its structures to the consensus of that group",
     },
     "differences.csv": {
         "group": "number of a group",
         "other": "number of another one",
-        "kind": "edge: one consensus joins the pair; direction: both do, their classes disagree",
+        "kind": "edge: one consensus joins the pair; direction: both do, but their classes differ",
         "variable": "one variable",
         "second": "the other",
-        "mark": "the first group's class: ->, <-, - (open), or empty for no edge",
-        "other_mark": "that of the other group",
-        "votes": "sites of the first group that join the pair, or have its mark",
-        "sites": "sites of the first group",
-        "other_votes": "sites of the other group that do so",
-        "other_sites": "sites of the other group",
-        "p": "Fisher's exact test on these votes, two-sided, as if the groups had been given",
+        "mark": "the edge in the first group's class: ->, <-, - (open), or empty for no edge",
+        "other_mark": "the edge in the other group's class",
+        "votes": "number of sites of the first group that join the pair, or have its mark",
+        "sites": "number of sites of the first group",
+        "other_votes": "the same number for the other group",
+        "other_sites": "number of sites of the other group",
+        "p": "p-value of Fisher's exact test on these votes, two-sided, as if groups were given",
         "p_holm": "the same, adjusted (Holm) over all differences of this kind of the two groups",
     },
     "families.csv": {
@@ -202,11 +202,11 @@ COLUMNS = {
         "variable": "the variable",
         "differs": "structure (own parents), parameters (own tables of the same parents), nothing",
         "parents": "in the first group's consensus",
-        "other_parents": "in that of the other group",
-        "structure": "log marginal likelihood with own parents, less what the second set costs; "
-        "empty where the parents are the same",
-        "parameters": "that with the same parents and own tables",
-        "nothing": "that with the same parents and one table",
+        "other_parents": "in the other group's consensus",
+        "structure": "log marginal likelihood with own parents, minus the penalty of the second "
+        "parent set; empty where the parents are the same",
+        "parameters": "log marginal likelihood with the same parents and own tables",
+        "nothing": "log marginal likelihood with the same parents and one table",
     },
 }
 """What each column is."""
@@ -250,7 +250,7 @@ def folder_readme(headers: Mapping[str, Sequence[str]]) -> str:
             for column in headers[name]:
                 if column in meanings:
                     lines += _entry(column, meanings[column], "    ")
-    lines += ["", "Nothing here is a time but the seconds in run.json and clients.csv."]
+    lines += ["", "The only times in this folder are the seconds in run.json and clients.csv."]
     return "\n".join(lines) + "\n"
 
 

@@ -50,7 +50,7 @@ Edge = tuple[str, str]
 Point = tuple[float, float]
 
 READINGS = {"search": (BLUE, "-"), "refusion": (VERMILLION, (0, (4, 2)))}
-LOWER_BOUND = (GREY, ":", "no DAG can be below")
+LOWER_BOUND = (GREY, ":", "lower bound for any DAG")
 INPUTS_MEAN = (GREEN, (0, (5, 1, 1, 1)), "mean of the inputs")
 POOLED = (VERMILLION, (0, (4, 2)), "GES on all rows pooled")
 GOLD_NETWORK = (PURPLE, (0, (2, 1.5)), "gold network")

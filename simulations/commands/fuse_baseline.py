@@ -68,7 +68,7 @@ def fuse_by_baseline(inputs: Sequence[NamedDAG], options: FuseOptions, truth: DA
             "method": options.method,
             "edges": dag.n_edges,
             "mean SMHD to the inputs": content["mean_smhd"],
-            "no DAG can be below": content["lower_bound"],
+            "lower bound for any DAG": content["lower_bound"],
         }
         if truth is not None:
             shown["SMHD to the gold network"] = content["smhd_to_gold"]

@@ -36,7 +36,7 @@ def test_smhd_over_theta_marks_selection_bound_and_inputs(known: bool) -> None:
     figure = smhd_figure(path_rows(outcome), summary)
     assert len(figure.axes) == (2 if known else 1)
     labels = {text.get_text() for text in figure.legends[0].get_texts()}
-    assert {"search reading", "refusion reading", "no DAG can be below"} <= labels
+    assert {"search reading", "refusion reading", "lower bound for any DAG"} <= labels
     assert ("mean of the inputs" in labels) == known
     marks = {line.get_marker(): line for line in figure.axes[0].lines}
     assert marks["*"].get_ydata()[0] == pytest.approx(float(summary.mean_smhd))
