@@ -24,6 +24,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,6 +54,7 @@ from fedbn.wording import list_some
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
     from fedbn.graphs.dag import DAG
+    from fedbn.networks.family_counts import FamilyCounts
 
 LOG = logging.getLogger("fedbn.client")
 
@@ -126,20 +128,16 @@ def tell_moments(request: Request) -> RecordDict:
         raise MessageError("server: a request for moments must hold a consensus")
     policy.require_counts(request.rows, families_of([dag]))
     policy.require_unrounded()
-    policy.require_cells(np.array([request.rows]))
     table = policy.permit_exact(_agreed_table(request).dataset).with_schema(schema)
-    request.enter_moments()
-    found = moments_to_arrays(moments_of(table, family_pairs(dag)), dag, schema)
+    pairs = family_pairs(dag)
+    request.enter_sums(_permitted_counts(request, table, pairs))
+    found = moments_to_arrays(moments_of(table, pairs), dag, schema)
     return RecordDict({"moments": record_of(found)})
 
 
 def tell_scatter(request: Request) -> RecordDict:
     """Sums of products of all columns of this site's table, where the policy allows counts."""
-    from fedbn.federation.scatter_message import (
-        joint_counts,
-        require_askable,
-        scatter_to_arrays,
-    )
+    from fedbn.federation.scatter_message import require_askable, scatter_to_arrays
     from fedbn.scores.scatter import scatter_of_table
 
     schema, policy = request.task.schema, request.site.policy
@@ -147,9 +145,27 @@ def tell_scatter(request: Request) -> RecordDict:
     policy.require_counts(request.rows, [ALL_PAIRS])
     policy.require_unrounded()
     table = policy.permit_exact(_agreed_table(request).dataset).with_schema(schema)
-    policy.require_cells(joint_counts(table))
-    request.enter_scatter(table)
+    pairs = combinations(range(schema.n), 2)
+    request.enter_sums(_permitted_counts(request, table, tuple(pairs)))
     return RecordDict({"scatter": record_of(scatter_to_arrays(scatter_of_table(table), schema))})
+
+
+def _permitted_counts(
+    request: Request, table: Dataset, pairs: tuple[tuple[int, int], ...]
+) -> FamilyCounts | None:
+    """The counts that sums of products of these pairs of columns hold; raises PolicyError where one
+    of them is too small."""
+    from fedbn.federation.counts_in_sums import counts_in_sums, rows_off_a_common_value
+
+    policy, least = request.site.policy, request.site.policy.rule.least
+    if least <= 1:
+        return None
+    policy.require_cells(np.array([request.rows]))
+    counts = counts_in_sums(table, pairs)
+    if counts is not None:
+        policy.permit_counts(counts, compared=True)
+        policy.require_cells(rows_off_a_common_value(table, pairs, least))
+    return counts
 
 
 def train(request: Request) -> RecordDict:
@@ -288,9 +304,10 @@ def diagnostics(request: Request, site: Site, seconds: float) -> ConfigRecord:
     """What a site may tell about itself, where that is agreed."""
     rule = request.site.policy.rule
     record = ConfigRecord({"seconds": seconds})
-    for key, rows in (("rows", site.dataset.n_rows), ("rows_dropped", site.rows_dropped)):
-        if rows >= max(rule.least, 1):
-            record[key] = rule.rows(rows)
+    counted = {"rows": site.dataset.n_rows, "rows_dropped": site.rows_dropped}
+    told = {key: rows for key, rows in counted.items() if rows >= max(rule.least, 1)}
+    if rule.least <= 1 or (told and request.enter_rows()):
+        record.update({key: rule.rows(rows) for key, rows in told.items()})
     if site.label:
         record["label"] = site.label
     return record

@@ -6,6 +6,7 @@ simulation have requests of their own kind (`simulations.sites.request`).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,27 +19,29 @@ from numpy.typing import NDArray
 from clients.requests import Task, agreed_of, cuts_of, question_of, require_version, task_of
 from clients.site import Site, site_file
 from fedbn.data.cuts import Cuts
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Schema
 from fedbn.data.quantiles import Histogram, Question
 from fedbn.data.table_settings import TableSettings
-from fedbn.errors import ContractError, SchemaError
+from fedbn.errors import ContractError, PolicyError, SchemaError
 from fedbn.federation.agreement import own_part
 from fedbn.federation.contract import Contract
-from fedbn.federation.counted import counted_beside, enter_counts, enter_moments, tables_of
+from fedbn.federation.counted import counted_beside, enter_counts, enter_sums, tables_of
 from fedbn.federation.cut_rounds import answer_question, askable, rounds_beside
 from fedbn.federation.policy import refusal
 from fedbn.federation.prepared_table import contract_of, prepared_path, rows_of
 from fedbn.federation.private_runs import guarantee_of, require_private_run
 from fedbn.federation.run_config import from_run_config
 from fedbn.federation.runs import SiteRun, site_run
-from fedbn.federation.scatter_message import pair_counts
 from fedbn.federation.site_file import SiteFile
 from fedbn.federation.site_table import require_admitted, site_numbers
+from fedbn.federation.told_counts import ToldCounts
 from fedbn.learners import LearnerSettings, kind_of_score
 from fedbn.networks.family_counts import FamilyCounts
 from fedbn.privacy.guarantee import Guarantee
 
 __all__ = ["Node", "Request", "node_of"]
+
+LOG = logging.getLogger("fedbn.client")
 
 
 @dataclass(frozen=True)
@@ -232,22 +235,25 @@ class Request:
 
     def enter_counts(self, told: Callable[[], FamilyCounts]) -> None:
         """Write down the counts that are to be told; PolicyError where others are too near."""
-        tables = tables_of(told(), self.agreed.hash)
+        tables = tables_of(told(), self.agreed.digest)
         enter_counts(counted_beside(self._log), tables, self.site.policy.rule.least)
 
-    def enter_moments(self) -> None:
-        """Write down that moments are to be told; PolicyError as above."""
-        contract, least = self.agreed, self.site.policy.rule.least
-        path = counted_beside(self._log)
-        enter_moments(path, contract.digest, contract.rows, least)
-
-    def enter_scatter(self, dataset: Dataset) -> None:
-        """Write down that sums of products are to be told, and the counts of categories that they
+    def enter_sums(self, counts: FamilyCounts | None) -> None:
+        """Write down that moments or sums of products are to be told, and the counts that they
         hold; PolicyError as above."""
-        counts = pair_counts(dataset) if self.site.policy.rule.least > 1 else None
-        if counts is not None:
-            self.enter_counts(lambda: counts)
-        self.enter_moments()
+        contract, least = self.agreed, self.site.policy.rule.least
+        enter_sums(counted_beside(self._log), counts, contract.digest, contract.rows, least)
+
+    def enter_rows(self) -> bool:
+        """Whether the number of rows may be told, which is then written down; not where it, or what
+        was told of other rows, differs from it by few."""
+        rows = ToldCounts(self.agreed.digest, None, np.array(self.rows))
+        try:
+            enter_counts(counted_beside(self._log), [rows], self.site.policy.rule.least)
+        except PolicyError as error:
+            LOG.warning("the number of rows is not told: %s: %s", *error.args)
+            return False
+        return True
 
     @property
     def _path(self) -> str:

@@ -14,7 +14,7 @@ def fewest_between(
     """The smallest difference above 0 of two counts that could be compared; 0 if all are equal.
 
     Rows are a number and a state. Counts are of the rows with a state (or any) whose number is up
-    to a cut point (or any).
+    to a cut point, or beyond it (or any).
 
     Parameters
     ----------
@@ -28,7 +28,9 @@ def fewest_between(
             for high in [*others, float("inf")]:
                 here = sum(number <= low and s in wanted for number, s in before)
                 there = sum(number <= high and s in wanted for number, s in after)
-                apart.append(abs(here - there))
+                beyond = sum(number > low and s in wanted for number, s in before)
+                others_beyond = sum(number > high and s in wanted for number, s in after)
+                apart += [abs(here - there), abs(beyond - others_beyond)]
     return min((each for each in apart if each), default=0)
 
 
@@ -72,3 +74,64 @@ def _ordered(number: float) -> int:
     """The 64 bits of a number, as a whole number whose order is the numbers' own."""
     (bits,) = struct.unpack("<Q", struct.pack("<d", number + 0.0))
     return int(bits) ^ (2**64 - 1) if bits >> 63 else int(bits) | 1 << 63
+
+
+def fewest_of_readings(
+    before: Sequence[float],
+    after: Sequence[float],
+    reading: str | Sequence[float],
+    other: str | Sequence[float],
+) -> int:
+    """`fewest_between` of one column of whole numbers from 0 to 4, read as "states", as "values" (a
+    number with few values), or cut; 0 if all counts are equal."""
+    apart = [abs(len(before) - len(after))]
+    if reading == other or "cut" not in (_form(reading), _form(other)):
+        same_cuts = sorted(reading) if _form(reading) == "cut" else range(5)
+        for low, high in zip([-1, *same_cuts], [*same_cuts, 9], strict=True):
+            here = sum(low < number <= high for number in before)
+            apart.append(abs(here - sum(low < number <= high for number in after)))
+        if _form(reading) != "cut":
+            apart += _lone(before, after, reading, other)
+    else:
+        for low in _cuts_of(before, reading):
+            for high in _cuts_of(after, other):
+                here, there = (sum(n <= low for n in before), sum(n <= high for n in after))
+                apart += [abs(here - there), abs(len(before) - here - len(after) + there)]
+    return min((each for each in apart if each), default=0)
+
+
+def _form(reading: str | Sequence[float]) -> str:
+    return reading if isinstance(reading, str) else "cut"
+
+
+def _cuts_of(numbers: Sequence[float], reading: str | Sequence[float]) -> list[float]:
+    if reading == "states":
+        return [0.0, 1.0, 2.0, 3.0, 4.0]
+    return sorted({*numbers}) if reading == "values" else [*map(float, reading), float("inf")]
+
+
+def _lone(
+    before: Sequence[float],
+    after: Sequence[float],
+    reading: str | Sequence[float],
+    other: str | Sequence[float],
+) -> list[int]:
+    """Differences of the counts of values that only one of the readings has."""
+    here, there = {*_cuts_of(before, reading)}, {*_cuts_of(after, other)}
+    return [
+        abs(sum(n == one for n in before) - sum(n == two for n in after))
+        for one in here - there
+        for two in there - here
+    ]
+
+
+def fewest_off_a_common_value(states: Sequence[int], numbers: Sequence[float]) -> int:
+    """Of the rows with one state, of which more than half have one number, those with another: the
+    smallest above 0; 0 if there are none."""
+    found = []
+    for state in set(states):
+        own = [number for number, s in zip(numbers, states, strict=True) if s == state]
+        for number in set(own):
+            if 2 * own.count(number) > len(own):
+                found.append(len(own) - own.count(number))
+    return min((each for each in found if each), default=0)

@@ -6,7 +6,7 @@ products  float64 [P]    the upper triangle, row by row, of `fedbn.scores.scatte
 
 No mean leaves: the sums are centred at the site. Indicators of states are columns like numbers, so
 the sums hold how many rows have which states of every two columns; a site looks at these counts
-before it answers (`joint_counts`).
+before it answers (`fedbn.federation.counts_in_sums`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbn.arrays import Ints
-from fedbn.data.dataset import Dataset, Schema
-from fedbn.data.quantiles import MANY_NUMBERS
+from fedbn.data.dataset import Schema
 from fedbn.errors import DataError, MessageError
 from fedbn.federation.moments_message import MAX_SITE_ROWS, MAX_VALUE
-from fedbn.networks.family_counts import Family, FamilyCounts, count_families
 from fedbn.scores.mixed import block_widths
 from fedbn.scores.scatter import Scatter
 from fedbn.wire.arrays import ArrayFormat, Field
@@ -30,8 +27,6 @@ from fedbn.wire.sender import said_by
 
 __all__ = [
     "SCATTERS",
-    "joint_counts",
-    "pair_counts",
     "require_askable",
     "scatter_from_arrays",
     "scatter_to_arrays",
@@ -65,34 +60,6 @@ def require_askable(schema: Schema) -> None:
             f"sums of products are for at most {MAX_COLUMNS} columns, a category of r states "
             f"counting as r - 1, not {size}"
         )
-
-
-def joint_counts(dataset: Dataset) -> Ints:
-    """How many rows have which states of which two columns, and of which one; and all rows.
-
-    A number with few values counts as a category: its sums tell as much.
-    """
-    parts = [np.ones((dataset.n_rows, 1))]
-    for place, variable in enumerate(dataset.schema.variables):
-        codes = dataset.column(place)
-        if variable.states is None:
-            values, codes = np.unique(codes, return_inverse=True)
-            if len(values) > MANY_NUMBERS:
-                continue
-        parts.append((codes[:, None] == np.unique(codes)).astype(np.float64))
-    columns = np.concatenate(parts, axis=1)
-    return np.rint(columns.T @ columns).astype(np.int64)
-
-
-def pair_counts(dataset: Dataset) -> FamilyCounts | None:
-    """The counts of every two categories, which the sums hold; None where there are none."""
-    chosen = [k for k, each in enumerate(dataset.schema.variables) if each.states is not None]
-    if not chosen:
-        return None
-    schema = Schema(tuple(dataset.schema.variables[k] for k in chosen))
-    codes = np.column_stack([dataset.column(k) for k in chosen])
-    pairs = [Family(j, (i,)) for j in range(1, len(chosen)) for i in range(j)]
-    return count_families(Dataset(schema, codes), tuple(pairs) or (Family(0, ()),))
 
 
 def scatter_to_arrays(scatter: Scatter, schema: Schema) -> dict[str, npt.NDArray[Any]]:

@@ -115,8 +115,12 @@ class SimulatedRequest(Request):
     def enter_counts(self, told: Callable[[], FamilyCounts]) -> None:
         """Nothing is kept."""
 
-    def enter_moments(self) -> None:
+    def enter_sums(self, counts: FamilyCounts | None) -> None:
         """Nothing is kept."""
+
+    def enter_rows(self) -> bool:
+        """Nothing is kept."""
+        return True
 
 
 @dataclass(frozen=True)

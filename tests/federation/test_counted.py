@@ -14,14 +14,9 @@ from fedbn.data.cuts import interval_codes
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.errors import PolicyError, ResultsError
 from fedbn.federation import counted, kept_lines
-from fedbn.federation.counted import (
-    Counted,
-    counted_beside,
-    enter_counts,
-    enter_moments,
-    tables_of,
-)
+from fedbn.federation.counted import counted_beside, enter_counts, enter_sums, tables_of
 from fedbn.federation.policy import SitePolicy
+from fedbn.federation.told_counts import ToldCounts
 from fedbn.networks.family_counts import Family, count_families
 from tests.naive_small_counts import Row, fewest_between
 
@@ -33,7 +28,7 @@ rows_of = st.lists(
 cut_points = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=3, unique=True).map(sorted)
 
 
-def tables(rows: list[Row], cuts: list[float], contract: str) -> list[Counted]:
+def tables(rows: list[Row], cuts: list[float], contract: str) -> list[ToldCounts]:
     """The counts of the family {number, state}, in either order of its columns."""
     schema = Schema((Variable.cut("age", cuts), Variable("b", ("n", "y"))))
     codes = np.column_stack(
@@ -45,7 +40,7 @@ def tables(rows: list[Row], cuts: list[float], contract: str) -> list[Counted]:
     return tables_of(count_families(Dataset(schema, codes), [FAMILY]), contract)
 
 
-def refused(path: Path, told: list[Counted], least: int = LEAST) -> bool:
+def refused(path: Path, told: list[ToldCounts], least: int = LEAST) -> bool:
     try:
         enter_counts(path, told, least)
     except PolicyError as error:
@@ -102,12 +97,13 @@ def test_two_columns_that_share_one(tmp_path: Path) -> None:
 
 def test_moments_of_a_table_that_differs_by_few_rows(tmp_path: Path) -> None:
     path = counted_beside(tmp_path / "t.csv")
-    enter_moments(path, "aa", 100, LEAST)
-    enter_moments(path, "aa", 100, LEAST)
+    enter_sums(path, None, "aa", 100, LEAST)
+    enter_sums(path, None, "aa", 100, LEAST)
     for rows in (100, 101, 96):
-        with pytest.raises(PolicyError, match="differs by few rows"):
-            enter_moments(path, "bb", rows, LEAST)
-    enter_moments(path, "bb", 105, LEAST)
+        with pytest.raises(PolicyError, match="about these rows differ"):
+            enter_sums(path, None, "bb", rows, LEAST)
+    enter_sums(path, None, "bb", 105, LEAST)
+    assert len(path.read_text().splitlines()) == 2
 
 
 def test_a_file_that_cannot_be_read_stops_the_site(tmp_path: Path) -> None:
@@ -117,7 +113,7 @@ def test_a_file_that_cannot_be_read_stops_the_site(tmp_path: Path) -> None:
         enter_counts(path, tables([(1.0, "n")], [1.0], "1"), LEAST)
 
 
-def wide(cuts: list[float], contract: str, columns: int) -> list[Counted]:
+def wide(cuts: list[float], contract: str, columns: int) -> list[ToldCounts]:
     """The counts of a family of numbers of which each has so many intervals."""
     names = [f"n{k}" for k in range(columns)]
     schema = Schema(tuple(Variable.cut(name, cuts) for name in names))
@@ -164,8 +160,8 @@ def test_what_was_told_is_read_as_it_was(
         kept += found
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     _, read = counted.read_tables(lines)
-    assert [(each.contract, each.schema, each.cells.tolist()) for each in read] == [
-        (each.contract, each.schema, each.cells.tolist()) for each in kept
+    assert [(each.digest, each.schema, each.cells.tolist()) for each in read] == [
+        (each.digest, each.schema, each.cells.tolist()) for each in kept
     ]
 
 
@@ -195,7 +191,7 @@ def test_where_there_is_no_room_nothing_new_is_counted(
     monkeypatch.setattr(kept_lines, "MAX_KEPT", path.stat().st_size + 20)
     content = path.read_bytes()
     for enter in (lambda: enter_counts(path, other, LEAST),
-                  lambda: enter_moments(path, "aa", 100, LEAST)):  # fmt: skip
+                  lambda: enter_sums(path, None, "aa", 500, LEAST)):  # fmt: skip
         with pytest.raises(PolicyError, match="is full") as refusal:
             enter()
         assert refusal.value.args[0] == "counts"

@@ -1,4 +1,4 @@
-"""Sums of products on the wire, from sites that are not trusted; and the counts that they hold."""
+"""Sums of products on the wire, from sites that are not trusted."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import pytest
 from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.errors import DataError, MessageError
 from fedbn.federation.scatter_message import (
-    joint_counts,
-    pair_counts,
     require_askable,
     scatter_from_arrays,
     scatter_to_arrays,
@@ -78,32 +76,3 @@ def test_categories_alone_and_too_many_columns_are_not_asked_for() -> None:
     with pytest.raises(DataError, match="at most 2000 columns"):
         require_askable(Schema.gaussian([f"v{k:04}" for k in range(2001)]))
     require_askable(Schema.gaussian([f"v{k:04}" for k in range(2000)]))
-
-
-def test_the_counts_that_sums_hold() -> None:
-    """By hand: two states, a number of two values, and one of many."""
-    schema = Schema((Variable("many"), Variable("sex", ("f", "m", "x")), Variable("yes")))
-    rows = np.column_stack([np.arange(12.0), [0] * 8 + [1] * 4, [0.0] * 11 + [1.0]])
-    found = joint_counts(Dataset(schema, rows))
-    # all rows, f, m, no, yes; the state that nobody has, and the number of many values, are away
-    expected = [
-        [12, 8, 4, 11, 1],
-        [8, 8, 0, 8, 0],
-        [4, 0, 4, 3, 1],
-        [11, 8, 3, 11, 0],
-        [1, 0, 1, 0, 1],
-    ]
-    assert found.tolist() == expected
-
-
-def test_pairs_of_categories_are_counted_to_be_compared() -> None:
-    counts = pair_counts(table())
-    assert counts is not None
-    assert counts.tables.schema.names == ("sex", "stage")
-    (family,) = counts.tables.families
-    assert counts.table(family).sum() == 60
-    assert pair_counts(Dataset(Schema.gaussian("ab"), np.arange(6.0).reshape(3, 2))) is None
-    alone = Schema((Variable("age"), Variable("sex", ("f", "m"))))
-    lone = pair_counts(Dataset(alone, np.array([[0.5, 0], [1.5, 1]])))
-    assert lone is not None
-    assert lone.counts.tolist() == [1, 1]

@@ -19,15 +19,17 @@ from fedbn.federation.family_message import (
     answer_from_arrays,
     request_to_arrays,
 )
+from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.prepared_table import renew
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.schema_text import schema_to_text
 from fedbn.federation.settings import Experiment
 from fedbn.federation.site_file import read_site_file
+from fedbn.graphs.dag import DAG
 from fedbn.wire.npy import arrays_of_npy
 from simulations.in_process_grid import InProcessGrid
 
-__all__ = ["ANSWERED", "DeployedSite", "RunAtSite", "arrays_of", "task", "word"]
+__all__ = ["ANSWERED", "DeployedSite", "RunAtSite", "any_dag", "arrays_of", "task", "word"]
 
 ANSWERED = "answered"
 
@@ -75,6 +77,20 @@ def task(schema: Schema, number: int = 1) -> RecordDict:
     """The record that names the agreed schema."""
     said: dict[str, Any] = {"text": schema_to_text(schema), "hash": schema.hash, "round": number}
     return RecordDict({"task": ConfigRecord(said)})
+
+
+def any_dag(schema: Schema, rng: np.random.Generator) -> ArrayRecord:
+    """A consensus of random arcs."""
+    order = rng.permutation(schema.n)
+    arcs = [
+        (schema.names[order[i]], schema.names[order[j]])
+        for j in range(schema.n)
+        for i in range(j)
+        if rng.random() < 0.5
+    ]
+    dag = DAG.from_edges(schema.names, arcs)
+    sent = to_arrays(StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete"))
+    return ArrayRecord({key: Array(array) for key, array in sent.items()})
 
 
 def arrays_of(reply: Message, name: str) -> dict[str, NDArray[np.generic]]:

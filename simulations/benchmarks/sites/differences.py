@@ -4,7 +4,8 @@ Two sites with one file of `fedbn site new` have tables that differ in one row: 
 place, or none. Both hear the same dialogues of up to three messages, of every kind that there is,
 and their answers are compared. Structures may differ, for `train` may send them; keys and masks are
 drawn anew. What is under a mask is compared too, as the server sees it that made all other keys,
-where both sites have the same structure.
+where both sites have the same structure. Then a site that counts is asked twice, under two
+contracts that read columns differently (`simulations.benchmarks.sites.subtractions`).
 
     python -m simulations.benchmarks.sites.differences --pairs 200
 """
@@ -31,11 +32,9 @@ from fedbn.federation.answer_budget import budget_beside
 from fedbn.federation.disclosure_log import log_beside
 from fedbn.federation.family_message import REQUESTS, FamilyRequest, request_to_arrays
 from fedbn.federation.histogram_message import question_to_text
-from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.secure_cuts import BucketRequest, CutSumRequest, SizeRequest, cut_terms
 from fedbn.federation.secure_cuts import to_bytes as cut_bytes
 from fedbn.federation.settings import Experiment
-from fedbn.graphs.dag import DAG
 from fedbn.learners import LearnerSettings
 from fedbn.networks.family_counts import Family, FamilyTables
 from fedbn.secure.masks import SIGNED, Key, mask, pair_keys, request_digest
@@ -54,10 +53,12 @@ from fedbn.secure.words import word_of
 from simulations.benchmarks.sites.deployed_site import (
     DeployedSite,
     RunAtSite,
+    any_dag,
     arrays_of,
     task,
     word,
 )
+from simulations.benchmarks.sites.subtractions import subtract
 from simulations.commands.new_site import site_text
 
 __all__ = ["SCHEMA", "Told", "search"]
@@ -100,20 +101,6 @@ def schema_asked(rng: np.random.Generator) -> Schema:
         Schema(SCHEMA.variables[:2]),
     ]
     return SCHEMA if rng.random() < 0.6 else changed[int(rng.integers(len(changed)))]
-
-
-def any_dag(schema: Schema, rng: np.random.Generator) -> ArrayRecord:
-    """A consensus of random arcs."""
-    order = rng.permutation(schema.n)
-    arcs = [
-        (schema.names[order[i]], schema.names[order[j]])
-        for j in range(schema.n)
-        for i in range(j)
-        if rng.random() < 0.5
-    ]
-    dag = DAG.from_edges(schema.names, arcs)
-    sent = to_arrays(StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete"))
-    return ArrayRecord({key: Array(array) for key, array in sent.items()})
 
 
 def any_message(kind: str, rng: np.random.Generator) -> RecordDict:
@@ -383,8 +370,21 @@ def main(
     print(f"\n{heard.total()} answers of {pairs} pairs compared, {len(different)} dialogues differ")
     for words in different[:20]:
         print(words)
-    if different:
+    asked, subtracted = subtractions(pairs, seed)
+    print("\n| first | second | word | pairs |\n|---|---|---|---|")
+    for (first, second, said), number in sorted(asked.items()):
+        print(f"| {first} | {second} | {said} | {number} |")
+    print(f"\n{asked.total()} pairs of questions to a site that counts, {len(subtracted)} subtract")
+    for words in subtracted[:20]:
+        print(words)
+    if different or subtracted:
         raise typer.Exit(1)
+
+
+def subtractions(pairs: int, seed: int) -> tuple[Counter[tuple[str, str, str]], list[str]]:
+    """As `subtract`, in a folder for the time."""
+    with tempfile.TemporaryDirectory() as folder:
+        return subtract(Path(folder), pairs, seed)
 
 
 if __name__ == "__main__":
