@@ -99,12 +99,12 @@ def _are_near(one: ToldCounts, other: ToldCounts, least: int) -> bool:
             return True
         for axis, found in enumerate(sums):
             if found is not None:
-                here, there = _summed(found[0], here, axis), _summed(found[1], there, axis)
+                here, there = _sum_states(found[0], here, axis), _sum_states(found[1], there, axis)
     apart = np.abs(here - there)
     return bool(((apart > 0) & (apart < least)).any())
 
 
-def _summed(chosen: Ints, cells: Ints, axis: int) -> Ints:
+def _sum_states(chosen: Ints, cells: Ints, axis: int) -> Ints:
     """The sums over states, int64 [K, states] of zeros and ones, in place of an axis."""
     found: Ints = np.moveaxis(np.tensordot(chosen, cells, axes=(1, axis)), 0, axis)
     return found
@@ -118,11 +118,11 @@ def _comparable(a: Variable, b: Variable) -> tuple[Ints, Ints]:
             up_to = list(product(here, there))
             beyond = [(here[-1] - low, there[-1] - high) for low, high in up_to]
             missing = _one(a, MISSING_STATE), _one(b, MISSING_STATE)
-            return _stacked([*up_to, *beyond, missing])
-    return _stacked(list(_matched(a, b)))
+            return _stack([*up_to, *beyond, missing])
+    return _stack(list(_match(a, b)))
 
 
-def _stacked(pairs: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+def _stack(pairs: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     return np.stack([one for one, _ in pairs]), np.stack([other for _, other in pairs])
 
 
@@ -144,7 +144,7 @@ def _thresholds(variable: Variable) -> list[Ints] | None:
     return found
 
 
-def _matched(a: Variable, b: Variable) -> Iterable[tuple[Ints, Ints]]:
+def _match(a: Variable, b: Variable) -> Iterable[tuple[Ints, Ints]]:
     """Pairs of states: of one name or number; a lone one and none; every two lone ones."""
     here, there = _by_key(a), _by_key(b)
     for key in here.keys() | there.keys():

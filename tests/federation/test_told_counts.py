@@ -26,7 +26,7 @@ readings = st.one_of(
 )
 
 
-def told(numbers: list[float], reading: str | list[float], digest: str) -> ToldCounts:
+def tell(numbers: list[float], reading: str | list[float], digest: str) -> ToldCounts:
     """The counts of a column: as states, as a number with few values, or cut."""
     if reading == "values":
         counts = counts_in_sums(Dataset(Schema.gaussian("x"), np.array(numbers)[:, None]), [])
@@ -48,7 +48,7 @@ def told(numbers: list[float], reading: str | list[float], digest: str) -> ToldC
 def test_readings_are_compared_as_a_slow_twin_does(
     before: list[float], after: list[float], one: str | list[float], other: str | list[float]
 ) -> None:
-    first, second = told(before, one, "1"), told(after, other, "2")
+    first, second = tell(before, one, "1"), tell(after, other, "2")
     fewest = fewest_of_readings(before, after, one, other)
     for least in (2, 5, 9):
         said = second.differs_by_few(first, least)

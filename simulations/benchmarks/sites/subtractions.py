@@ -103,10 +103,10 @@ class Question:
         if self.kind == "query.moments":
             content["consensus"] = any_dag(self.schema, rng)
         reply = site.send(run, self.kind, content)
-        return word(reply), _told(reply)
+        return word(reply), _numbers_of(reply)
 
 
-def _told(reply: Message) -> Any:
+def _numbers_of(reply: Message) -> Any:
     """The numbers of a reply; of diagnostics those that no clock makes."""
     if reply.has_error():
         return None
@@ -126,7 +126,7 @@ def _draw_rows(rng: np.random.Generator) -> list[Row]:
     return list(zip(ages.tolist(), stages.tolist(), states.tolist(), strict=True))
 
 
-def _changed(rows: list[Row], rng: np.random.Generator) -> list[Row]:
+def _change(rows: list[Row], rng: np.random.Generator) -> list[Row]:
     """The table with one cell changed, without a row, or with one more."""
     place, how = int(rng.integers(len(rows))), rng.random()
     if how < 0.25:
@@ -181,7 +181,7 @@ def subtract(
     found = []
     for pair in range(pairs):
         before = _draw_rows(rng)
-        after = _changed(before, rng)
+        after = _change(before, rng)
         first, second = Question.draw(rng), Question.draw(rng)
         site, one, other = (next(sites) for _ in range(3))
         said, told = _hear(site, first, before)
