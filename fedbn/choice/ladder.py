@@ -9,8 +9,17 @@ As in stability selection (Meinshausen & Bühlmann 2010; Shah & Samworth 2013) t
 bounded in expectation. A pair that fewer than half of the sites join in their moral graphs is taken
 to be chance; f is the mean share of the sites that join such a pair (weak true pairs only
 raise it; (a + 1) / (b + 2) keeps it off 0). If S sites err independently, the expected number of
-chance pairs that at least half of them join is P × P(Bin(S, f) ≥ S / 2) over all P pairs. Taken is
-the largest k up to which this stays below `EXPECTED` = 0.05, and the smallest k where none does.
+chance pairs that at least half of them join is P × P(Bin(S, f) ≥ S / 2) over all P pairs.
+
+Sites do not err independently where few rows meet many states. A row that counts k times costs
+about ln r nats once it has a configuration of parents to itself, and k times its entropy before:
+from some k on parents that tell all rows apart are best, and at every site these are the variables
+of many states. Votes cannot see it, but the number of parameters does, which then grows a
+thousandfold: k times the rows can pay for k times the parameters and no more.
+
+Taken is the largest k up to which the expected chance pairs are at most `EXPECTED` = 0.05 and the
+median input has at most k / k_1 times the parameters that it has with the smallest weight, k_1;
+the smallest k where there is none.
 
 Deviations from these papers: the sites are not subsamples of one table, and the same search errs at
 several of them in the same way, so this is a rule with a meaning and no certificate.
@@ -20,11 +29,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import takewhile
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EXPECTED", "class_by_chance", "expected_chance_pairs"]
+from fedbn.data.dataset import Schema
+from fedbn.fusion.inputs import MergedInputs
+from fedbn.graphs.dag import DAG
+from fedbn.scores.mixed import block_widths
+
+__all__ = [
+    "EXPECTED",
+    "ClassSigns",
+    "class_by_chance",
+    "expected_chance_pairs",
+    "median_parameters",
+    "number_of_parameters",
+]
 
 EXPECTED = 0.05
 """Chance pairs of a majority, in expectation, that a class may have."""
@@ -54,15 +77,58 @@ def expected_chance_pairs(moral: NDArray[np.int64], total: int, sites: int) -> f
     return float(pairs.size * binom.sf(math.ceil(sites / 2) - 1, sites, share))
 
 
-def class_by_chance(expected: Sequence[float]) -> int:
-    """The position of the class to take, from the expected chance pairs by ascending row weight.
+def number_of_parameters(dag: DAG, schema: Schema) -> int:
+    """Free parameters of a structure: of categories the sum of q (r - 1), else of w (1 + v), where
+    w columns stand for the variable and v for its parents (`fedbn.scores.mixed`); exact.
 
-    >>> class_by_chance([0.0, 0.01, 0.3, 0.04]), class_by_chance([2.0, 9.0])
-    (1, 0)
+    >>> dag = DAG.from_edges("abc", ["ab", "cb"])
+    >>> number_of_parameters(dag, Schema.categorical({"a": "01", "b": "012", "c": "01"}))
+    10
     """
-    taken = 0
-    for place, pairs in enumerate(expected):
-        if pairs > EXPECTED:
-            break
-        taken = place
-    return taken
+    widths = dict(zip(schema.names, block_widths(schema), strict=True))
+    own = [widths[name] for name in dag.names]
+    if schema.kind == "categorical":
+        return sum(
+            own[node] * math.prod(own[parent] + 1 for parent in parents)
+            for node, parents in enumerate(dag.parent_sets())
+        )
+    return sum(
+        own[node] * (1 + sum(own[parent] for parent in parents))
+        for node, parents in enumerate(dag.parent_sets())
+    )
+
+
+def median_parameters(inputs: MergedInputs, schema: Schema) -> int:
+    """The number of parameters of the median input, by weight; the lower one of two."""
+    sizes = sorted(
+        (number_of_parameters(dag, schema), weight)
+        for dag, weight in zip(inputs.dags, inputs.weights, strict=True)
+    )
+    before = np.cumsum([weight for _, weight in sizes])
+    return sizes[int(np.searchsorted(2 * before, inputs.total))][0]
+
+
+class ClassSigns(NamedTuple):
+    """What the structures of one row weight tell: the expected chance pairs of a majority, and the
+    parameters of the median input."""
+
+    row_weight: float
+    chance_pairs: float
+    parameters: int
+
+
+def class_by_chance(classes: Sequence[ClassSigns]) -> int:
+    """The position of the class to take, of all by ascending row weight.
+
+    >>> class_by_chance([ClassSigns(1, 0.0, 50), ClassSigns(2, 0.01, 90), ClassSigns(3, 0.3, 95)])
+    1
+    >>> class_by_chance([ClassSigns(1, 0.0, 50), ClassSigns(2, 0.0, 101), ClassSigns(3, 0.0, 102)])
+    0
+    """
+    least = classes[0]
+
+    def is_sound(each: ClassSigns) -> bool:
+        paid = each.parameters * least.row_weight <= each.row_weight * least.parameters
+        return each.chance_pairs <= EXPECTED and paid
+
+    return max(0, len(list(takewhile(is_sound, classes))) - 1)

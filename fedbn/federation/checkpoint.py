@@ -208,7 +208,7 @@ def _result(
     row_weight = float(content["row_weight"])
     rule = experiment.consensus
     if len(experiment.learner.ladder) > 1 or rule.choose != "smhd" or rule.fusion != "mcbnc":
-        classes, _ = fuse_needed(replies, rule)
+        classes, _ = fuse_needed(replies, schema, rule)
     else:
         path = path_from_dict(content["path"], rule.known)
         if path.names != schema.names:

@@ -17,7 +17,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from fedbn.choice.ladder import class_by_chance, expected_chance_pairs
+from fedbn.choice.ladder import (
+    ClassSigns,
+    class_by_chance,
+    expected_chance_pairs,
+    median_parameters,
+)
 from fedbn.consensus.mcbnc import McbncPath
 from fedbn.consensus.threshold import Consensus
 from fedbn.consensus.votes import moral_votes_of
@@ -133,7 +138,7 @@ def server_round(
     everything_refused = (*state.refused, *refused, *dense)
     require_quorum(len(kept), state.n_clients, settings, everything_refused)
     _require_columns(kept, state.schema, everything_refused)
-    classes, chosen = fuse_needed(kept, settings, progress)
+    classes, chosen = fuse_needed(kept, state.schema, settings, progress)
     before = state.result
     result = FederationResult(
         schema=state.schema,
@@ -194,7 +199,7 @@ def update_clients(
         raise QuorumError("at least one client must stay")
     kept, dense = without_dense(replies, settings.max_edges_ratio)
     _require_columns(kept, state.schema, dense)
-    classes, chosen = fuse_needed(kept, settings, progress)
+    classes, chosen = fuse_needed(kept, state.schema, settings, progress)
     refused = (*before.refused, *dense)
     result = replace(
         before,
@@ -223,15 +228,16 @@ def _require_columns(
 
 def fuse_needed(
     replies: Sequence[ClientReply],
+    schema: Schema,
     settings: ConsensusSettings,
     progress: Progress | None = None,
 ) -> tuple[tuple[FusedClass, ...], FusedClass]:
     """The fusions that the choice needs, by ascending row weight, and the one that is taken.
 
-    The rule of structures (`fedbn.choice.ladder`) asks for moral votes alone, so where nothing else
-    chooses no other class is fused. Raises ConfigError as `fuse_classes` does.
+    The rule of structures (`fedbn.choice.ladder`) needs no fusion, so where nothing else chooses no
+    other class is fused. Raises ConfigError as `fuse_classes` does.
     """
-    taken = row_weight_of_structures(replies)
+    taken = row_weight_of_structures(replies, schema)
     if settings.choose == "smhd":
         classes: tuple[FusedClass, ...] = (_fused_class(taken, replies, settings, progress),)
     else:
@@ -288,17 +294,18 @@ def fuse_replies(
     return fused.path, fused.consensus
 
 
-def row_weight_of_structures(replies: Sequence[ClientReply]) -> float:
+def row_weight_of_structures(replies: Sequence[ClientReply], schema: Schema) -> float:
     """The class that is taken when only structures are known (`fedbn.choice.ladder`)."""
     weights = row_weights_of(replies)
     if len(weights) == 1:
         return weights[0]
-    expected = []
+    signs = []
     for k in weights:
         own = _of_class(k, replies)
         inputs = merge_inputs(*_weigh(own)[:2])
-        expected.append(expected_chance_pairs(moral_votes_of(inputs), inputs.total, len(own)))
-    return weights[class_by_chance(expected)]
+        pairs = expected_chance_pairs(moral_votes_of(inputs), inputs.total, len(own))
+        signs.append(ClassSigns(k, pairs, median_parameters(inputs, schema)))
+    return weights[class_by_chance(signs)]
 
 
 def _of_class(row_weight: float, replies: Sequence[ClientReply]) -> list[ClientReply]:

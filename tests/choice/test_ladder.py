@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from statistics import median_low
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbn.choice.ladder import class_by_chance, expected_chance_pairs
+from fedbn.choice.ladder import (
+    ClassSigns,
+    class_by_chance,
+    expected_chance_pairs,
+    median_parameters,
+    number_of_parameters,
+)
+from fedbn.data.dataset import Dataset
+from fedbn.data.schema import Schema, Variable
 from fedbn.federation.rounds import fuse_needed, row_weight_of_structures
 from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.state import ClientReply
+from fedbn.fusion.inputs import merge_inputs
+from fedbn.graphs.dag import DAG
+from fedbn.networks.fitting import fit_parameters
 from tests.choice.cases import federation
+from tests.strategies import dag_lists
 
 
 def by_hand(votes: dict[tuple[int, int], int], sites: int) -> float:
@@ -53,11 +67,65 @@ def test_random_graphs_have_as_many_as_expected() -> None:
     assert 0.5 < np.mean(expected) / np.mean(seen) <= 1.1
 
 
-def test_classes_are_taken_up_to_the_first_with_too_many() -> None:
-    assert class_by_chance([0.0]) == 0
-    assert class_by_chance([0.01, 0.02, 0.05]) == 2
-    assert class_by_chance([0.01, 0.06, 0.0]) == 0
-    assert class_by_chance([1.0, 0.0]) == 0
+def taken(pairs: list[float], parameters: list[int]) -> int:
+    """Of classes with the row weights 1, 1.5, 2, and so on."""
+    weights = [1 + place / 2 for place in range(len(pairs))]
+    return class_by_chance(list(map(ClassSigns, weights, pairs, parameters)))
+
+
+def test_classes_are_taken_up_to_the_first_with_too_many_chance_pairs() -> None:
+    assert taken([0.0], [7]) == 0
+    assert taken([0.01, 0.02, 0.05], [7, 7, 7]) == 2
+    assert taken([0.01, 0.06, 0.0], [7, 7, 7]) == 0
+    assert taken([1.0, 0.0], [7, 7]) == 0
+
+
+def test_classes_are_taken_up_to_the_first_with_more_parameters_than_rows_pay_for() -> None:
+    assert taken([0.0, 0.0, 0.0], [10, 15, 20]) == 2
+    assert taken([0.0, 0.0, 0.0], [10, 16, 16]) == 0
+    assert taken([0.0, 0.0, 0.0], [10, 8, 21]) == 1
+    assert class_by_chance([ClassSigns(2.0, 0.0, 10), ClassSigns(3.0, 0.0, 16)]) == 0
+
+
+@given(dag_lists(max_nodes=5, max_dags=5), st.data())
+@settings(deadline=None)
+def test_the_median_input_has_as_many_parameters_as_a_table_of_it(
+    dags: list[DAG], data: st.DataObject
+) -> None:
+    names = sorted(dags[0].names)
+    draw = st.lists(st.integers(1, 4), min_size=len(names), max_size=len(names))
+    sizes = dict(zip(names, data.draw(draw), strict=True))
+    weights = data.draw(st.lists(st.integers(1, 3), min_size=len(dags), max_size=len(dags)))
+    schema = Schema.categorical({name: [str(s) for s in range(r)] for name, r in sizes.items()})
+    repeated = []
+    for dag, weight in zip(dags, weights, strict=True):
+        rows = Dataset(schema, np.zeros((1, len(names)), dtype=np.int64))
+        network = fit_parameters(dag.reorder(tuple(names)), rows)
+        assert number_of_parameters(dag, schema) == network.n_parameters
+        repeated += [network.n_parameters] * weight
+    assert median_parameters(merge_inputs(dags, weights), schema) == median_low(repeated)
+
+
+def test_numbers_have_a_coefficient_for_every_parent() -> None:
+    dag = DAG.from_edges("abc", ["ab", "cb"])
+    assert number_of_parameters(dag, Schema.gaussian("abc")) == 1 + 3 + 1
+    mixed = Schema((Variable("a", ("x", "y", "z")), Variable("b", None), Variable("c", None)))
+    assert number_of_parameters(dag, mixed) == 2 + (1 + 2 + 1) + 1
+
+
+def test_errors_that_all_sites_share_are_seen_by_their_parameters() -> None:
+    """All join the same pairs, so no vote is of chance. Twice the rows cannot pay for three parents
+    of 30 states each; for those of two states they can."""
+    names = "abcdefghijkl"
+    timid = DAG.from_edges(names, ["ae", "bc", "cd"])
+    bold = DAG.from_edges(names, ["ae", "be", "ce"])
+    replies = [
+        ClientReply(site, (timid, bold), (1.0, 1.0), "complete", row_weights=(1.0, 2.0))
+        for site in ("north", "south", "west", "east")
+    ]
+    for states, expected in ((30, 1.0), (2, 2.0)):
+        schema = Schema.categorical({name: [f"{s:02}" for s in range(states)] for name in names})
+        assert row_weight_of_structures(replies, schema) == expected
 
 
 def test_child_takes_the_larger_weight_and_is_nearer_to_the_truth() -> None:
@@ -67,8 +135,8 @@ def test_child_takes_the_larger_weight_and_is_nearer_to_the_truth() -> None:
     case = federation("child", sites=10, rows=500, seed=1)
     truth = load_network("child").dag
     timid, bold = case.result.classes
-    assert row_weight_of_structures(case.replies) == 2.0
-    alone, taken = fuse_needed(case.replies, ConsensusSettings())
+    assert row_weight_of_structures(case.replies, case.result.schema) == 2.0
+    alone, taken = fuse_needed(case.replies, case.result.schema, ConsensusSettings())
     assert alone == (taken,)
     assert taken.consensus.dag == bold.consensus.dag
     assert case.result.row_weight == 2.0

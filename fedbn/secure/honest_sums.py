@@ -1,0 +1,129 @@
+"""What sums over honest sites are: a sum that none can have ends the run.
+
+Under masks nobody sees what one site adds, so a site may add any integers. What the server can see
+is whether the sum is one of so many sites: costs, cuts and votes have bounds, votes on one pair go
+together, counts are those of one table, and own scores are those of no more rows than were counted.
+A sum beyond is refused, and nobody can say whose fault it is.
+
+A site that lies within these bounds is not noticed. They cap the sum and no share of it: what the
+others add is room for the liar, too.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fedbn.arrays import Ints
+from fedbn.errors import DataError, MessageError
+from fedbn.networks.family_counts import FamilyCounts
+from fedbn.scores.family_scores import FIXED_POINT
+
+__all__ = [
+    "require_arcs",
+    "require_costs",
+    "require_cuts",
+    "require_one_table",
+    "require_own_scores",
+    "require_votes",
+]
+
+
+def require_costs(sums: Ints, n: int, total: int) -> None:
+    """Raise MessageError unless all are costs of the order heuristic, over `n` variables and inputs
+    of the weight `total`: an input's cost is -1 to n² / 4 + 2 n."""
+    _require_within("costs of an order", sums, -total, total * (n * n // 4 + 2 * n))
+
+
+def require_cuts(sums: Ints, n: int, total: int, *, clip: bool) -> None:
+    """Raise MessageError unless all are minimum cuts: a node has n - 1 neighbours at most, and a
+    clipped cut is 0 or 1."""
+    _require_within("minimum cuts", sums, 0, total * (1 if clip else n - 1))
+
+
+def require_arcs(sums: Ints, sites: int) -> None:
+    """Raise MessageError unless all are numbers of sites that have an arc."""
+    _require_within("sites with an arc", sums, 0, sites)
+
+
+def require_votes(moral: Ints, classes: Ints, total: int) -> None:
+    """Raise MessageError unless these can be votes of inputs of the weight `total`.
+
+    Parameters
+    ----------
+    moral : int64 [m], on moral edges.
+    classes : int64 [5, k], on pairs (a, b): the moral edge; a -> b, b -> a and a - b in CPDAGs; the
+        arc a -> b.
+    """
+    _require_within("votes on moral edges", moral, 0, total)
+    edge, forward, back, reversible, arc = classes
+    _require_within("votes on arcs", np.concatenate([forward, back, reversible]), 0, total)
+    joined = forward + back + reversible
+    holds = (joined <= edge) & (forward <= arc) & (arc <= forward + reversible)
+    if not holds.all():
+        worst = classes[:, np.flatnonzero(~holds)[0]].tolist()
+        raise MessageError(
+            _words(
+                "votes on a pair",
+                f"cannot be {worst} for a moral edge, a -> b, "
+                "b -> a and a - b in classes, and the arc a -> b",
+            )
+        )
+
+
+def require_one_table(counts: FamilyCounts) -> None:
+    """Raise DataError unless every variable has the same states in the rows of all families."""
+    known: dict[int, Ints] = {}
+    sizes = counts.tables.schema.cardinalities
+    for family in counts.tables.families:
+        columns = (*family.parents, family.node)
+        places, rows = counts.filled_cells(family)
+        codes = np.unravel_index(places, tuple(int(sizes[column]) for column in columns))
+        for column, of_rows in zip(columns, codes, strict=True):
+            found = np.zeros(int(sizes[column]), np.int64)
+            np.add.at(found, of_rows, rows)
+            before = known.setdefault(column, found)
+            if not np.array_equal(found, before):
+                name = counts.tables.schema.names[column]
+                raise DataError(
+                    _words(
+                        f"counts of {name!r}",
+                        f"are {before.tolist()} in one family and {found.tolist()} in another",
+                    )
+                )
+
+
+def require_own_scores(own: Ints, counts: FamilyCounts, ess: float) -> None:
+    """Raise DataError unless these can be sums of the sites' own BDeu of the families.
+
+    A row costs a site at most ln((ess + rows) cells / ess): it then counts a cell that it had not
+    counted before, in a configuration that all its other rows have.
+
+    Parameters
+    ----------
+    own : int64 [F], in units of 1 / FIXED_POINT nats.
+    counts : over all sites.
+    ess : of the own scores.
+    """
+    rows = counts.rows
+    for family, score in zip(counts.tables.families, own.tolist(), strict=True):
+        cells = counts.tables.cells_of(family)
+        least = -rows * math.log((ess + rows) * cells / ess)
+        if not least * FIXED_POINT - rows <= score <= 0:
+            raise DataError(
+                _words(
+                    f"own scores of family {tuple(family)}",
+                    f"must lie between {least:.6g} and 0 nats, not be {score / FIXED_POINT:.6g}",
+                )
+            )
+
+
+def _require_within(what: str, sums: Ints, least: int, most: int) -> None:
+    wrong = sums[(sums < least) | (sums > most)]
+    if wrong.size:
+        raise MessageError(_words(what, f"must lie between {least} and {most}, not be {wrong[0]}"))
+
+
+def _words(what: str, otherwise: str) -> str:
+    return f"the sums of {what} {otherwise}: some site is wrong, and nobody can say which"
