@@ -54,7 +54,11 @@ def reserve_epsilon(request: Request, task: Task) -> Iterator[None]:
         round=task.round,
         table=keyed_digest(request.contract.digest, site.ledger),
         mechanism=learner.learner,
-        parameters={"dp-edges": learner.dp_edges, "max-parents": learner.max_parents},
+        parameters={
+            "dp-edges": learner.dp_edges,
+            "max-parents": learner.max_parents,
+            "bounds": learner.bounds,
+        },
         **limits,
     )
     try:

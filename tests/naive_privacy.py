@@ -23,6 +23,36 @@ def utility(rows: Sequence[Row], x: int, y: int, given: Sequence[int]) -> int:
     return total
 
 
+def grid_cell(value: float, low: float, high: float, grid: int) -> int:
+    """A number clipped to its bounds, as a whole number from -grid at `low` to grid at `high`."""
+    inside = min(max(value, low), high)
+    middle, half = (low + high) / 2, (high - low) / 2
+    return round(min(max((inside - middle) / half, -1.0), 1.0) * grid)
+
+
+def margins(rows: Sequence[Row], grid: int) -> list[int]:
+    """N T², then T Σ t per column, then Σ t² per column."""
+    columns = range(len(rows[0]))
+    return [
+        len(rows) * grid**2,
+        *(grid * sum(row[x] for row in rows) for x in columns),
+        *(sum(row[x] ** 2 for row in rows) for x in columns),
+    ]
+
+
+def number_products(rows: Sequence[Row], bound: int, unit: int) -> list[int]:
+    """Σ w f_x f_y for all pairs x ≤ y, a row being whole-number features; w as in `products`."""
+    keys = [(x, y) for x in range(len(rows[0])) for y in range(x, len(rows[0]))]
+    sums = dict.fromkeys(keys, 0)
+    for row in rows:
+        entries = {(x, y): row[x] * row[y] for x, y in keys}
+        length = sum(entry**2 for entry in entries.values())
+        weight = max(w for w in range(unit + 1) if w**2 * length <= unit**2 * bound)
+        for key, entry in entries.items():
+            sums[key] += weight * entry
+    return list(sums.values())
+
+
 def products(
     rows: Sequence[Row], tables: Sequence[Sequence[Sequence[int]]], bound: int, unit: int
 ) -> list[int]:

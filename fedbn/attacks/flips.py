@@ -82,10 +82,14 @@ def flips_of(
 
 
 def canary(dataset: Dataset) -> np.ndarray:
-    """A row that stands out: the rarest state of every column, int32 [n]; ties to the first.
+    """A row that stands out, [n]: of categories the rarest state of every column, of numbers one
+    that lies as far above the largest as the column is wide.
 
-    States that no row has are rarest of all.
+    States that no row has are rarest of all; ties go to the first.
     """
+    if dataset.kind == "gaussian":
+        highest = dataset.values.max(axis=0)
+        return np.asarray(highest + np.ptp(dataset.values, axis=0))
     sizes = dataset.cardinalities.tolist()
     return np.array(
         [

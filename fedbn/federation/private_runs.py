@@ -11,9 +11,9 @@ import warnings
 
 from fedbn.errors import ConfigError, FedbnWarning
 from fedbn.federation.runs import SiteRun
-from fedbn.learners.private import promise
+from fedbn.learners.private import promise, stated_bounds
 from fedbn.learners.settings import LearnerSettings
-from fedbn.learners.table import find_learner
+from fedbn.learners.table import find_learner, kind_of_score
 from fedbn.privacy.guarantee import Guarantee
 
 __all__ = ["guarantee_of", "require_private_run"]
@@ -31,7 +31,8 @@ def require_private_run(run: SiteRun) -> None:
     ------
     ConfigError : the schema would be read from the tables (it must be given, or be that of the
         network that is sampled), sites would tell rows and seconds, cut points or parameters would
-        be found in the tables, or there are several rounds or a row weight.
+        be found in the tables, there are several rounds or a row weight, or columns of numbers have
+        no bounds.
     """
     guarantee = guarantee_of(run.learner)
     if guarantee is None:
@@ -49,6 +50,8 @@ def require_private_run(run: SiteRun) -> None:
             f"the private learner {name} needs a schema that is given (--schema): the states in "
             "the tables are data, too"
         )
+    if name == "dp-moments" and kind_of_score(run.learner.score) == "gaussian":
+        stated_bounds(run.learner)
     if run.tables.discretise:
         raise ConfigError(
             f"discretise is not for the private learner {name}: cut points found in the tables are "

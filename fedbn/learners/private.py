@@ -22,7 +22,7 @@ from fedbn.learners.learner import Found
 from fedbn.learners.settings import LearnerSettings
 from fedbn.privacy.guarantee import Guarantee
 
-__all__ = ["promise", "run_dp_climb", "run_dp_ges", "run_dp_moments"]
+__all__ = ["promise", "run_dp_climb", "run_dp_ges", "run_dp_moments", "stated_bounds"]
 
 Mechanism = Callable[..., tuple[DAG, Any]]
 
@@ -50,10 +50,28 @@ def run_dp_ges(
 def run_dp_moments(
     dataset: Dataset, settings: LearnerSettings, rng: np.random.Generator, start: DAG | None
 ) -> Found:
-    """Noisy covariances of all pairs, the class that they speak for, then draws of dp-ges."""
+    """Noisy covariances of all pairs and the class that they speak for; on categories, then draws
+    of dp-ges."""
+    from fedbn.privacy.bounds import Bounds
     from fedbn.privacy.moments import dp_moments
+    from fedbn.privacy.number_moments import dp_number_moments
 
-    return _draw(dp_moments, dataset, settings, rng, start)
+    if dataset.kind != "gaussian":
+        if settings.bounds is not None:
+            raise ConfigError(f"bounds are for columns of numbers, these are {dataset.kind}")
+        return _draw(dp_moments, dataset, settings, rng, start)
+    mechanism = partial(dp_number_moments, bounds=Bounds.of(stated_bounds(settings), dataset.names))
+    return _draw(mechanism, dataset, settings, rng, start, kind="gaussian")
+
+
+def stated_bounds(settings: LearnerSettings) -> str:
+    """The bounds of columns of numbers; raises ConfigError where none are stated."""
+    if settings.bounds is None:
+        raise ConfigError(
+            "dp-moments needs --bounds for columns of numbers, and they must be known without the "
+            "table: the largest number of a table is data, too"
+        )
+    return settings.bounds
 
 
 def promise(settings: LearnerSettings) -> Guarantee:
@@ -67,6 +85,7 @@ def _draw(
     settings: LearnerSettings,
     rng: np.random.Generator,
     start: DAG | None,
+    kind: str = "categorical",
 ) -> Found:
     if start is not None:
         raise ConfigError(f"the private learner {settings.learner} must begin without a structure")
@@ -77,8 +96,8 @@ def _draw(
             f"row-weight must be 1 for {settings.learner}, not {settings.row_weight}: a row that "
             "counts more would need more noise"
         )
-    if dataset.kind != "categorical":
-        raise DataError(f"{settings.learner} needs categorical data, these are {dataset.kind}")
+    if dataset.kind != kind:
+        raise DataError(f"{settings.learner} needs {kind} data, these are {dataset.kind}")
     seeded = settings.noise == "seeded"
     dag, _ = mechanism(
         dataset,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedbn.errors import ConfigError
+from fedbn.privacy.bounds import require_bounds
 from fedbn.setting import (
     Settings,
     at_least,
@@ -133,6 +134,13 @@ class LearnerSettings(Settings):
         "Maximum number of arcs that a private learner draws, as a multiple of the number of "
         "columns.",
         positive_and_finite,
+    )
+    bounds: str | None = setting(
+        None,
+        "Bounds of columns of numbers for dp-moments, known without the table: LOW:HIGH for every "
+        "column, NAME=LOW:HIGH for one, with ; between them. Numbers beyond count as the bound.",
+        require_bounds,
+        shown="none",
     )
     noise: str = setting(
         "system",

@@ -58,7 +58,7 @@ for _name, _learner in {
     "credible": Learner(run_credible, frozenset({"knowledge", "bayes_factor", "max_dags"})),
     "dp-climb": Learner(run_dp_climb, _DRAWN, is_private=True),
     "dp-ges": Learner(run_dp_ges, _DRAWN, is_private=True),
-    "dp-moments": Learner(run_dp_moments, _PRIVATE, is_private=True),
+    "dp-moments": Learner(run_dp_moments, _PRIVATE | {"bounds"}, is_private=True),
 }.items():
     LEARNERS.add(_name, _learner)
 

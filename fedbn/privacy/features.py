@@ -14,15 +14,24 @@ less, typical rows in full. Features, pairs and B must not depend on the table b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Floats
 
-__all__ = ["MAX_PAIRS", "UNIT", "Features", "squared_bound", "weighted_products"]
+__all__ = [
+    "MAX_PAIRS",
+    "SCALE",
+    "UNIT",
+    "Features",
+    "squared_bound",
+    "sums_of_products",
+    "weighted_products",
+]
 
 MAX_PAIRS = 1 << 24
 """Fewer pairs than this are put into one release: sums of more could overflow."""
@@ -98,18 +107,45 @@ def weighted_products(
 
     Notes
     -----
-    Nothing overflows with fewer than MAX_PAIRS pairs: a squared feature is at most 2^19, a weight
-    2^6.
+    See `sums_of_products` for what cannot overflow: a squared feature is at most 2^19.
     """
-    total = sum(table.shape[1] for table in features.tables)
+    tables = features.tables
+
+    def features_of(part: NDArray[np.int32]) -> list[NDArray[np.int64]]:
+        return [table[part[:, v]] for v, table in enumerate(tables)]
+
+    return sums_of_products(codes, features_of, sum(table.shape[1] for table in tables), pairs)
+
+
+def sums_of_products(
+    rows: NDArray[Any],
+    features_of: Callable[[Any], list[NDArray[np.int64]]],
+    total: int,
+    pairs: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Σ over rows of w f fᵀ: [total, total] of all coordinates; w by the module's docstring.
+
+    Parameters
+    ----------
+    rows : [rows, n], below 2^28 rows.
+    features_of : some rows -> for each variable its features, int64 [those rows, coordinates].
+    total : number of coordinates of all variables.
+    pairs : [n, n] symmetric, the pairs that are asked for. On the diagonal True asks for the
+        products of a variable's features with themselves.
+
+    Notes
+    -----
+    Nothing overflows with fewer than MAX_PAIRS pairs where the squared features of a variable sum
+    to at most 2^19: a weight is at most 2^6.
+    """
     sums = np.zeros((total, total), dtype=np.int64)
-    bound = squared_bound(int(pairs.sum()) // 2)
-    for start in range(0, len(codes), _CHUNK):
-        part = codes[start : start + _CHUNK]
-        chosen = [table[part[:, v]] for v, table in enumerate(features.tables)]
+    asked = np.triu(pairs).astype(np.int64)
+    bound = squared_bound(int(asked.sum()))
+    for start in range(0, len(rows), _CHUNK):
+        chosen = features_of(rows[start : start + _CHUNK])
         coordinates = np.concatenate(chosen, axis=1)
         lengths = np.stack([(each**2).sum(axis=1) for each in chosen], axis=1)
-        squared = (lengths @ pairs.astype(np.int64) * lengths).sum(axis=1) // 2
+        squared = (lengths @ asked * lengths).sum(axis=1)
         weights = _weights(squared, bound)
         sums += (coordinates * weights[:, None]).T @ coordinates
     return sums

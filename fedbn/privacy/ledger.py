@@ -214,9 +214,11 @@ def table_digest(dataset: Dataset, ledger: str | Path) -> str:
     ------
     ResultsError : the secret cannot be read or written.
     """
-    rows = dataset.codes[np.lexsort(dataset.codes.T[::-1])]
+    table = dataset.table + 0  # of zeros, that below and that above are one number
+    rows = table[np.lexsort(table.T[::-1])]
     keyed = hmac.new(_secret(Path(ledger)), dataset.schema.hash.encode(), hashlib.sha256)
-    keyed.update(np.ascontiguousarray(rows, dtype="<i4").tobytes())
+    exact = "<f8" if dataset.kind == "gaussian" else "<i4"
+    keyed.update(np.ascontiguousarray(rows, dtype=exact).tobytes())
     return keyed.hexdigest()
 
 

@@ -24,11 +24,13 @@ from fedbn.data.partition import partition_iid
 from fedbn.errors import ConfigError
 from fedbn.graphs.pdag import PDAG
 from fedbn.learners import find_learner, learn, learner_for
-from fedbn.learners.private import promise
+from fedbn.learners.private import promise, stated_bounds
+from fedbn.privacy.bounds import Bounds
 from fedbn.privacy.class_climb import DELETIONS, class_climbing
 from fedbn.privacy.climb import climbing
 from fedbn.privacy.draws import Budget, Mechanism, run_privately
 from fedbn.privacy.moments import MAX_PARENTS, dp_moments, drawing_from, moment_class, phases
+from fedbn.privacy.number_moments import dp_number_moments, number_class
 from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript
 from simulations.commands.learn import read_table
 from simulations.experiment import experiment_from
@@ -197,7 +199,8 @@ def _reidentify(given: _Setting) -> dict[str, Any]:
 def _epsilon(given: _Setting) -> dict[str, Any]:
     """Replays of a private learner's draws on neighbours, and a lower bound from its edges."""
     if given.settings.learner == "dp-moments":
-        return _epsilon_of_moments(given)
+        numbers = given.table.kind == "gaussian"
+        return _epsilon_of_number_moments(given) if numbers else _epsilon_of_moments(given)
     mechanism, draws = _mechanism(given.settings, given.table.n)
     promised = promise(given.settings)
     rho, source, table = Fraction(promised.rho), SystemRandom(), given.table
@@ -255,6 +258,39 @@ def _epsilon_of_moments(given: _Setting) -> dict[str, Any]:
         "allowed_rho": released[0].allowed_rho + drawn[0].allowed_rho,
         **_bound_by_edges(given, edges),
         "caught": any(both),
+    }
+
+
+def _epsilon_of_number_moments(given: _Setting) -> dict[str, Any]:
+    """The same for dp-moments on numbers, which has releases alone."""
+    promised, source, table = promise(given.settings), SystemRandom(), given.table
+    rho, chosen = Fraction(promised.rho), given.settings.max_parents
+    parents = MAX_PARENTS if chosen is None else chosen
+    bounds = Bounds.of(stated_bounds(given.settings), table.names)
+
+    def moments(side: Dataset, releaser: Releaser) -> PDAG:
+        return number_class(side, bounds, releaser, parents)
+
+    replays = []
+    for other in _neighbours(given):
+        releaser = PrivateReleaser(rho, source)
+        moments(table, releaser)
+        questions = ReleaseTranscript(rho, tuple(releaser.releases))
+        replays.append(replay_releases(moments, questions, other, rho))
+
+    def edges(side: Dataset) -> int:
+        mechanism = dp_number_moments(side, bounds, rho=rho, source=source, max_parents=parents)
+        return mechanism[0].n_edges
+
+    return {
+        "claim": promised.words,
+        "replays": asdict(Share.of_trials(sum(r.caught for r in replays), len(replays))),
+        "same_questions": all(r.same_questions for r in replays),
+        "largest_share": max(r.largest_share for r in replays),
+        "largest_rho": max(r.rho for r in replays),
+        "allowed_rho": replays[0].allowed_rho,
+        **_bound_by_edges(given, edges),
+        "caught": any(r.caught for r in replays),
     }
 
 

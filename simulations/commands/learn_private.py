@@ -11,8 +11,8 @@ import typer
 
 from fedbn.errors import ConfigError
 from fedbn.graphs.writing import structure_text, write_structure
-from fedbn.learners import learn
-from fedbn.learners.private import promise
+from fedbn.learners import kind_of_score, learn
+from fedbn.learners.private import promise, stated_bounds
 from fedbn.privacy.guarantee import ADJACENCY, THREATS, UNIT, Guarantee
 from fedbn.privacy.ledger import Reservation, ledger_beside, reserve, table_digest
 from fedbn.wording import count_of
@@ -43,6 +43,8 @@ def require_private_options(
             f"the private learner {settings.learner} needs --schema: the states in a table are "
             "data, too"
         )
+    if settings.learner == "dp-moments" and kind_of_score(settings.score) == "gaussian":
+        stated_bounds(settings)
     if start is not None:
         raise ConfigError(f"--start-dag is not for the private learner {settings.learner}")
 
@@ -79,6 +81,7 @@ def learn_private(
             parameters={
                 "dp-edges": settings.dp_edges,
                 "max-parents": settings.max_parents,
+                "bounds": settings.bounds,
                 "noise": settings.noise,
             },
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from fedbn.federation.runs import site_run
 from fedbn.federation.settings import Experiment
 from fedbn.graphs.dag import DAG
 from fedbn.learners import LEARNERS, LearnerSettings, learn
-from fedbn.privacy.ledger import Ledger
+from fedbn.privacy.ledger import Ledger, table_digest
 from simulations.cli import main
 from tests.learners.test_learn import chain_data
 
@@ -98,6 +99,49 @@ def test_starts_and_floats_are_refused() -> None:
         learn(chain_data("gaussian"), floats, rng)
 
 
+def test_numbers_need_bounds_that_are_stated() -> None:
+    rng, table = np.random.default_rng(0), chain_data("gaussian", 4000)
+    settings = LearnerSettings(
+        learner="dp-moments", score="gaussian-bic", epsilon=20, noise="seeded", bounds="-20:20"
+    )
+    found = learn(table, settings, rng)
+    pairs = {frozenset(edge) for edge in found.dags[0].edges}
+    assert {frozenset("ab"), frozenset("bc")} <= pairs
+    assert (found.weights, found.status, found.score) == ((1.0,), "complete", None)
+    for changes, words in (
+        ({"bounds": None}, "dp-moments needs --bounds"),
+        ({"bounds": "q=0:1; 0:1"}, "'q', which is no column"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            learn(table, replace(settings, **changes), rng)
+    with pytest.raises(ConfigError, match="bounds are for columns of numbers"):
+        learn(chain_data("categorical"), replace(settings, score="bdeu"), rng)
+    with pytest.raises(ConfigError, match="bounds: bounds must be LOW:HIGH"):
+        replace(settings, bounds="wide")
+
+
+def test_a_run_on_numbers_without_bounds_is_refused_before_it_is_charged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = LearnerSettings(learner="dp-moments", score="gaussian-bic")
+    experiment = Experiment.of(network="random-gaussian:4:4", learner=settings)
+    with pytest.raises(ConfigError, match="needs --bounds"):
+        require_private_run(site_run(experiment))
+    require_private_run(site_run(experiment.change(bounds="-9:9")))
+
+    table, schema = tmp_path / "t.csv", tmp_path / "s.json"
+    cells = np.random.default_rng(1).normal(size=(60, 2))
+    table.write_text("a,b\n" + "\n".join(f"{x},{y}" for x, y in cells))
+    schema.write_text(json.dumps({"a": None, "b": None}))
+    options = ["learn", str(table), "--learner", "dp-moments", "--score", "gaussian-bic"]
+    options += ["--schema", str(schema), "--json"]
+    assert run(*options) == 1
+    assert "needs --bounds" in capsys.readouterr().err
+    assert not Path(f"{table}.privacy.jsonl").exists()
+    assert run(*options, "--bounds", "-5:5") == 0
+    assert Ledger.read(f"{table}.privacy.jsonl").entries[0].parameters["bounds"] == "-5:5"
+
+
 def test_guarantees_are_those_of_the_settings() -> None:
     assert guarantee_of(LearnerSettings()) is None
     promise = guarantee_of(LearnerSettings(learner="dp-ges", epsilon=3, delta=1e-7))
@@ -172,3 +216,11 @@ def test_simulate_says_that_it_is_not_private(
     assert run_json["settings"]["share-diagnostics"] is False
     assert not (out / "consensus.bif").exists()
     assert Ledger.read(ledger).entries[0].parameters["noise"] == "seeded"
+
+
+def test_digests_of_numbers_do_not_follow_the_order_of_rows(tmp_path: Path) -> None:
+    table = chain_data("gaussian", 50)
+    turned = table.take(np.arange(50)[::-1])
+    path = tmp_path / "l.jsonl"
+    assert table_digest(table, path) == table_digest(turned, path)
+    assert table_digest(table, path) != table_digest(table.take(np.arange(49)), path)

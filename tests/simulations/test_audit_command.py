@@ -58,6 +58,17 @@ def test_noisy_sums_keep_their_claim_too(capsys: pytest.CaptureFixture[str]) -> 
     assert content["largest_rho"] <= content["allowed_rho"]
 
 
+def test_noisy_sums_of_numbers_keep_their_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = ("--learner", "dp-moments", "--score", "gaussian-bic", "--bounds", "-9:9")
+    arguments = ("random-gaussian:4:4", "--game", "epsilon", *numbers, *SMALL)
+    status, content, _ = audit(capsys, *arguments)
+    assert status == 0
+    assert content["replays"]["of"] == 6
+    assert content["same_questions"] is True
+    assert content["caught"] is False
+    assert content["largest_rho"] <= content["allowed_rho"]
+
+
 def test_tables_and_wrong_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "t.csv"
     table.write_text("a,b\n" + "0,0\n1,1\n" * 30)
