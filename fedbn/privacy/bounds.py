@@ -49,7 +49,7 @@ class Bounds:
         >>> bounds.low.tolist(), bounds.high.tolist()
         ([-4.0, 0.0], [4.0, 2.0])
         """
-        stated = _stated(text)
+        stated = _read_stated(text)
         unknown = sorted(set(stated) - {*names, None}, key=str)
         if unknown:
             raise ConfigError(f"bounds are stated for {unknown[0]!r}, which is no column")
@@ -66,12 +66,12 @@ class Bounds:
 def require_bounds(key: str, value: Any) -> None:
     """Raise ConfigError unless a text has the form of bounds."""
     try:
-        _stated(value)
+        _read_stated(value)
     except ConfigError as error:
         raise ConfigError(f"{key}: {error}") from None
 
 
-def _stated(text: str) -> dict[str | None, tuple[float, float]]:
+def _read_stated(text: str) -> dict[str | None, tuple[float, float]]:
     """Column -> its bounds; None for every other column."""
     found: dict[str | None, tuple[float, float]] = {}
     for part in text.split(";"):

@@ -49,8 +49,8 @@ __all__ = [
     "dp_number_moments",
     "number_class",
     "on_grid",
-    "repaired",
-    "standardised",
+    "repair_correlations",
+    "standardise",
 ]
 
 GRID = 1 << 12
@@ -118,7 +118,7 @@ def number_class(table: Dataset, bounds: Bounds, releaser: Releaser, max_parents
     spreads = [np.array([[variance]]) for variance in variances]
     evidence = Evidence(spreads, rows, LEAST_NOISE)
     lengths = np.sqrt(variances)
-    products = repaired(correlations) * np.outer(lengths, lengths) * UNIT * rows
+    products = repair_correlations(correlations) * np.outer(lengths, lengths) * UNIT * rows
     evidence.add(~np.eye(table.n, dtype=np.bool_), products, noise)
     return search_evidence(table.names, evidence, max_parents)
 
@@ -130,13 +130,13 @@ def on_grid(values: Floats, bounds: Bounds) -> NDArray[np.int64]:
     return np.rint(np.clip(scaled, -1.0, 1.0) * GRID).astype(np.int64)
 
 
-def standardised(cells: NDArray[np.int64], means: Floats, deviations: Floats) -> NDArray[np.int64]:
+def standardise(cells: NDArray[np.int64], means: Floats, deviations: Floats) -> NDArray[np.int64]:
     """(cell - mean) / deviation in units of 1/SCALE, clipped to ±CLIP deviations, rounded."""
     limit = CLIP * SCALE
     return np.rint(np.clip((cells - means) / deviations * SCALE, -limit, limit)).astype(np.int64)
 
 
-def repaired(correlations: Floats) -> Floats:
+def repair_correlations(correlations: Floats) -> Floats:
     """A correlation matrix of positive eigenvalues, nearly the same where it has such already."""
     values, vectors = np.linalg.eigh((correlations + correlations.T) / 2)
     raised = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
@@ -169,7 +169,7 @@ def _release_products(
     pairs = np.ones((n, n), dtype=np.bool_)
 
     def features_of(part: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        return list(standardised(part, means, deviations).T[:, :, None])
+        return list(standardise(part, means, deviations).T[:, :, None])
 
     above = np.triu(pairs)
     noisy, variance = releaser.release(

@@ -27,8 +27,8 @@ from fedbn.privacy.number_moments import (
     dp_number_moments,
     number_class,
     on_grid,
-    repaired,
-    standardised,
+    repair_correlations,
+    standardise,
 )
 from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript
 from fedbn.privacy.zcdp import rho_of
@@ -70,7 +70,7 @@ def test_sums_are_their_twins(rows: list[list[float]], bound: float, seed: int) 
     asked = products.asked
     assert isinstance(asked, tuple)
     means, deviations = (np.frombuffer(each, dtype=np.float64) for each in asked[1:])
-    features = [tuple(map(int, row)) for row in standardised(np.array(cells), means, deviations)]
+    features = [tuple(map(int, row)) for row in standardise(np.array(cells), means, deviations)]
     assert max(abs(entry) for row in features for entry in row) <= CLIP * SCALE
     limit = squared_bound(n * (n + 1) // 2)
     assert list(products.sums) == naive_privacy.number_products(features, limit, UNIT)
@@ -152,7 +152,7 @@ def test_a_repaired_matrix_is_one_of_correlations(n: int, seed: int, noise: floa
     matrix = np.corrcoef(rng.normal(size=(50, n)), rowvar=False).reshape(n, n)
     noisy = matrix + np.tril(rng.normal(scale=noise, size=(n, n)), -1)
     noisy = np.tril(noisy) + np.tril(noisy, -1).T
-    found = repaired(noisy)
+    found = repair_correlations(noisy)
     assert np.linalg.eigvalsh(found).min() > 0
     assert np.diag(found) == pytest.approx(np.ones(n))
     if noise == 0:
