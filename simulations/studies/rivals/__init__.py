@@ -1,0 +1,1 @@
+"""Races against the rivals of 2023 to 2026 (docs/studies/rivals.md)."""
