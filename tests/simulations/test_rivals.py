@@ -12,9 +12,11 @@ from fedbn.fusion.order import heuristic_order
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.networks.catalog import load_network
-from fedbn.scores import make_score
+from fedbn.scores import make_score, total_score
 from fedbn.search.ges import ges
+from simulations.studies.rivals.additive import climb_additively
 from simulations.studies.rivals.fedges import constrained_ges, fed_ges, shared_arcs
+from simulations.studies.rivals.generators import GENERATORS, tables_of
 
 
 def test_ges_without_a_limit_is_ges_and_with_one_inserts_no_more() -> None:
@@ -51,3 +53,41 @@ def test_rounds_end_where_no_site_gains() -> None:
     rounds, asked = fed_ges(scores, edges=2, share=Fraction(1, 2), limit=50)
     assert 1 <= len(rounds) < asked < 50
     assert max(dag.n_edges for dag in rounds[0].sent) <= 2
+
+
+@pytest.mark.parametrize("generator", list(GENERATORS))
+def test_generators_follow_their_graph(generator: str) -> None:
+    """A node is uncorrelated with the root nodes that are not above it, and mostly correlated with
+    its parents."""
+    truth, sites = tables_of(generator, 8, 3, 4000, np.random.default_rng(5))
+    assert sites.shape == (3, 4000, 8)
+    reach = truth.adjacency.copy()
+    for _ in range(8):
+        reach |= reach @ truth.adjacency
+    roots = np.flatnonzero(~truth.adjacency.any(axis=0))
+    rows = sites[0]
+    among = np.abs(np.corrcoef(rows, rowvar=False))
+    apart = [(a, b) for a in roots for b in range(8) if a != b and not reach[a, b]]
+    assert apart
+    assert max(among[a, b] for a, b in apart) < 0.08
+    assert np.mean([among[a, b] > 0.08 for a, b in np.argwhere(truth.adjacency)]) > 0.5
+
+
+def test_an_additive_climb_finds_what_a_line_cannot_see() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(2, 400))
+    y = x**2 + 0.3 * rng.normal(size=x.shape)
+    sites = np.stack([x, y], axis=2)
+    assert not climb_additively(sites, "linear").any()
+    assert climb_additively(sites, "quadratic").tolist() == [[False, True], [False, False]]
+
+
+def test_a_linear_additive_climb_scores_as_gaussian_bic_does() -> None:
+    """Hill climbing on the same local scores ends in a local optimum of Gaussian BIC."""
+    table = load_network("random-gaussian:6:6:2").sample(500, np.random.default_rng(7))
+    found = DAG(table.names, climb_additively(table.values[None], "linear"))
+    score = make_score("gaussian-bic", table)
+    best = total_score(score, found)
+    for a, b in found.edges:
+        fewer = DAG.from_edges(table.names, [e for e in found.edges if e != (a, b)])
+        assert total_score(score, fewer) < best
