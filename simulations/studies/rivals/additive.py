@@ -63,7 +63,8 @@ def climb_additively(sites: Floats, basis: str) -> Bools:
         left = float(products[child, child])
         if used:
             left -= float(towards @ np.linalg.solve(among, towards))
-        return -rows / 2 * math.log(max(left, 1e-12)) - math.log(rows) / 2 * len(used)
+        fit = -rows / 2 * math.log(max(left, 1e-12))
+        return float(fit - math.log(rows) / 2 * len(used))
 
     return _climb(n, score)
 
