@@ -184,7 +184,10 @@ def require_countable(schema: Schema, run: ServerRun) -> None:
 
 
 def _drive(search: Generator[SumRequest, Any, T], cohort: Cohort, terms: Terms) -> T:
-    """What a search finds that is sent the sums it asks for, or that a site did not answer."""
+    """What a search finds that is sent the sums it asks for, or that a site did not answer.
+
+    Raises QuorumError where a sum is none that honest sites can have.
+    """
     try:
         request = next(search)
         while True:
@@ -198,6 +201,8 @@ def _drive(search: Generator[SumRequest, Any, T], cohort: Cohort, terms: Terms) 
     except StopIteration as end:
         found: T = end.value
         return found
+    except MessageError as error:
+        raise QuorumError(f"secure sums: {error}") from None
 
 
 def _members(cohort: Cohort, shaken: Handshake, run: str) -> list[Member]:

@@ -48,7 +48,7 @@ def summed_choice(
     dialogue, lacking = _open(result, run), None
     while (wanted := request(dialogue)) is not None:
         try:
-            sums = yield from sum_families(wanted.tables, own=True)
+            sums = yield from sum_families(wanted.tables, run.learner.ess)
         except (QuorumError, DataError) as error:
             lacking = str(error)
             break
@@ -98,7 +98,7 @@ def summed_parameters(
     dag = result.consensus.dag
     try:
         tables = FamilyTables(result.schema, families_of([dag]))
-        sums = yield from sum_families(tables, own=False)
+        sums = yield from sum_families(tables)
         network = parameters_of(dag, sums.counts, ess)
     except (QuorumError, DataError, NetworkError) as error:
         return result, None, str(error)

@@ -17,6 +17,7 @@ from fedbn.errors import DataError, MessageError, StructureError
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables, count_families
 from fedbn.networks.network import MAX_CELLS
 from fedbn.scores.family_scores import own_scores
+from fedbn.secure.honest_sums import require_one_table, require_own_scores
 from fedbn.secure.requests import CountRequest, SumRequest
 
 __all__ = ["FamilySums", "own_counts", "sum_families"]
@@ -52,20 +53,32 @@ def own_counts(request: CountRequest, table: Dataset, ess: float) -> Ints:
     return np.concatenate([cells, own])
 
 
-def sum_families(tables: FamilyTables, own: bool) -> Generator[SumRequest, Ints, FamilySums]:
+def sum_families(
+    tables: FamilyTables, own_ess: float | None = None
+) -> Generator[SumRequest, Ints, FamilySums]:
     """Ask all sites for these families: one round.
+
+    Parameters
+    ----------
+    tables : the families.
+    own_ess : equivalent sample size of the own scores; None: these are not asked for.
 
     Raises
     ------
     MessageError : the sums are not of the length of the question.
     DataError : the tables have more than MAX_CELLS cells, all of which are summed; or the sums are
-        no counts of one table: some site did not keep to the protocol.
+        no counts of one table, or own scores that no site has: some site did not keep to the
+        protocol.
     """
     cells = int(tables.start[-1])
     if cells > MAX_CELLS:
         raise DataError(f"a sum may be of at most {MAX_CELLS} cells, not {cells}")
-    sums = yield CountRequest(tables.families, own)
-    length = cells + (len(tables.families) if own else 0)
+    sums = yield CountRequest(tables.families, own_ess is not None)
+    length = cells + (0 if own_ess is None else len(tables.families))
     if sums.shape != (length,):
         raise MessageError(f"the sums must be {length} int64, not {sums.dtype} {sums.shape}")
-    return FamilySums(FamilyCounts.of_cells(tables, sums[:cells]), sums[cells:])
+    found = FamilySums(FamilyCounts.of_cells(tables, sums[:cells]), sums[cells:])
+    require_one_table(found.counts)
+    if own_ess is not None:
+        require_own_scores(found.own, found.counts, own_ess)
+    return found

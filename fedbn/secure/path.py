@@ -41,6 +41,7 @@ from fedbn.errors import ConfigError, MessageError
 from fedbn.fusion.union import precedence_of
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
+from fedbn.secure.honest_sums import require_arcs, require_costs, require_cuts
 from fedbn.secure.pattern import pattern_of
 from fedbn.secure.requests import (
     MAX_CHAIN,
@@ -106,8 +107,10 @@ class SecurePath:
 
 @dataclass
 class _Tally:
-    """Counts what was asked, and checks that the sums have the length of the question."""
+    """Counts what was asked of sites whose inputs have the weight `total` together, and checks that
+    the sums have the length of the question."""
 
+    total: int
     rounds: int = 0
     integers: int = 0
 
@@ -156,6 +159,7 @@ def secure_path(
     ------
     ConfigError : a parameter is out of its range, or exact sums could overflow 64 bits.
     SearchError : P has too many operators.
+    MessageError : sums are none that so many sites can have.
 
     Examples
     --------
@@ -173,9 +177,10 @@ def secure_path(
     """
     poolings = poolings_of(robust)
     _check(names, clients, units, k_max, look_ahead, quorum, poolings)
-    n, total, tally = len(names), clients * units, _Tally()
+    n, total = len(names), clients * units
+    tally = _Tally(total)
     start: tuple[Deletions, ...] = ((),)
-    rules = _Rules(tuple(names), look_ahead, quorum, knowledge)
+    rules = _Rules(tuple(names), look_ahead, clients, quorum, knowledge)
     ((order, union),) = yield from _fusions(start, [(0, 0)], None, rules, tally)
     arcs = tuple((int(a), int(b)) for a, b in np.argwhere(union))
     known = None if knowledge is None else knowledge.bits(names)
@@ -205,7 +210,7 @@ def secure_path(
         ]
     is_imap = quorum == 1 and knowledge is None
     request = VoteRequest(arcs if is_imap else None, classes=True)
-    votes = yield from _vote(request, names, total, tally)
+    votes = yield from _vote(request, names, tally)
     return SecurePath(tuple(branches), votes, clients, quorum, tally.rounds, tally.integers)
 
 
@@ -215,7 +220,7 @@ def secure_votes(
     """Ask for the moral votes alone: one round."""
     _check(names, clients, units, 0, 0, 1, ())
     request = VoteRequest(None, classes=False)
-    return (yield from _vote(request, names, clients * units, _Tally()))
+    return (yield from _vote(request, names, _Tally(clients * units)))
 
 
 def _check(
@@ -259,6 +264,7 @@ def _orders(
             asked.append(OrderState(path, count, tuple(search.taken), search.chain))
         length = sum(search.length for _, search in waiting)
         sums = yield from tally.ask(OrderRequest(paths, tuple(asked)), length)
+        require_costs(sums, searches[0].n, tally.total)
         for _, search in waiting:
             sums = search.hear(sums)
     return tuple(search.order for search in searches)
@@ -268,7 +274,7 @@ def _unions(
     paths: tuple[Deletions, ...],
     states: Sequence[tuple[int, int]],
     orders: Orders,
-    quorum: int,
+    rules: _Rules,
     tally: _Tally,
 ) -> Generator[SumRequest, Ints, list[NDArray[np.bool_]]]:
     """The union of the I-maps under every order, as bool [n, n]."""
@@ -278,12 +284,16 @@ def _unions(
     n = len(orders[0])
     pairs = n * (n - 1) // 2
     sums = yield from tally.ask(UnionRequest(paths, asked), len(asked) * pairs)
+    if rules.quorum > 1:
+        require_arcs(sums, rules.clients)
     first, second = np.triu_indices(n, k=1)
     unions = []
     for order, part in zip(orders, sums.reshape(len(asked), pairs), strict=True):
         adjacency = np.zeros((n, n), np.bool_)
         sigma = np.array(order)
-        adjacency[sigma[first], sigma[second]] = part != 0 if quorum == 1 else part >= quorum
+        adjacency[sigma[first], sigma[second]] = (
+            part != 0 if rules.quorum == 1 else part >= rules.quorum
+        )
         unions.append(adjacency)
     return unions
 
@@ -293,6 +303,7 @@ class _Rules(NamedTuple):
 
     names: tuple[str, ...]
     look_ahead: int
+    clients: int
     quorum: int
     knowledge: Knowledge | None
 
@@ -312,7 +323,7 @@ def _fusions(
     after = None if bound is None else bound.after
     searches = [OrderSearch(n, guess, after) for _ in states]
     orders = yield from _orders(paths, states, searches, rules.look_ahead, tally)
-    unions = yield from _unions(paths, states, orders, rules.quorum, tally)
+    unions = yield from _unions(paths, states, orders, rules, tally)
     if bound is not None:
         unions = [unpack(bound.kept(pack(union.T)), n).T for union in unions]
     return list(zip(orders, unions, strict=True))
@@ -352,6 +363,7 @@ def _deletions(
         length = sum(search.length for search in searches)
         sums = yield from tally.ask(CutRequest(union, k_max, asked), length)
         for search in searches:
+            require_cuts(sums[: search.length], search.n, tally.total, clip=search.clip)
             sums = search.hear(sums)
 
 
@@ -392,11 +404,11 @@ def _refusions(
 
 
 def _vote(
-    request: VoteRequest, names: Sequence[str], total: int, tally: _Tally
+    request: VoteRequest, names: Sequence[str], tally: _Tally
 ) -> Generator[SumRequest, Ints, Votes]:
     pairs = asked_pairs(request, len(names))
     sums = yield from tally.ask(request, pairs.length)
-    return summed_votes(pairs, sums, names, total)
+    return summed_votes(pairs, sums, names, tally.total)
 
 
 def _steps(search: DeletionSearch, names: Sequence[str], total: int) -> tuple[Step, ...]:

@@ -53,6 +53,11 @@ class OrderSearch:
             self._costs[list(guess)[::-1]] = np.arange(n)
 
     @property
+    def n(self) -> int:
+        """Number of variables."""
+        return len(self._costs)
+
+    @property
     def order(self) -> tuple[int, ...]:
         """σ, once one node is left."""
         return (*self._left(), *reversed(self.taken))
@@ -128,6 +133,7 @@ class DeletionSearch:
     Attributes
     ----------
     p : the CPDAG after the deletions.
+    clip : whether an input's cut counts at most 1.
     steps : the deletions done.
     barred : whether every other deletion breaks the knowledge.
     """
@@ -136,17 +142,22 @@ class DeletionSearch:
         self, p: Bits, k_max: int, clip: bool, known: Mapping[str, Bits] | None = None
     ) -> None:
         """known: what is forbidden and required, as bits; a member of P keeps it."""
-        self.p, self.barred = p, False
+        self.p, self.barred, self.clip = p, False, clip
         self._bits = known
         required = 0 if known is None else int(np.bitwise_count(known["required"]).sum())
         self._most = _edges(p) - required
         self.steps: list[Taken] = []
-        self._k_max, self._clip = k_max, clip
+        self._k_max = k_max
         self._known: dict[bytes, int] = {}  # the sums that are true now
         self._heard: dict[bytes | frozenset[int], int] = {}  # of (x, y, S), and of the pair, ever
         self._levels: list[Operators] = []
         self._chain: tuple[Deletion, ...] = ()
         self._reach = MAX_CHAIN
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return int(self.p.shape[1])
 
     @property
     def done(self) -> bool:
@@ -175,7 +186,7 @@ class DeletionSearch:
             chain.append(guess)
         self._chain = tuple(chain)
         done = tuple(step.deletion for step in self.steps)
-        return CutPath(self._clip, done, self._chain, asked=not self.done)
+        return CutPath(self.clip, done, self._chain, asked=not self.done)
 
     def hear(self, sums: Ints) -> Ints:
         """Take the answer from the front of `sums` and delete; the rest of `sums`."""

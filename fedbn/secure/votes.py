@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fedbn.arrays import Bits, Ints
 from fedbn.consensus.votes import Votes
+from fedbn.secure.honest_sums import require_votes
 from fedbn.secure.pattern import matrix_of
 from fedbn.secure.requests import VoteRequest
 
@@ -68,13 +69,17 @@ def own_votes(pairs: Pairs, pa: Bits, weights: Ints) -> Ints:
 
 
 def summed_votes(pairs: Pairs, sums: Ints, names: Sequence[str], total: int) -> Votes:
-    """The summed vectors as votes; `total` is the weight of all sites."""
+    """The summed vectors as votes; `total` is the weight of all sites.
+
+    Raises MessageError where they are no votes of so much weight."""
     n, m = len(names), len(pairs.moral)
     moral, arcs = np.zeros((n, n), np.int64), np.zeros((n, n), np.int64)
     classes = np.zeros((2, n, n), np.int64)
     (a, b), (c, d) = pairs.moral.T, pairs.classes.T
     moral[a, b] = moral[b, a] = sums[:m]
-    forward, back, reversible, arc = sums[m:].reshape(4, len(pairs.classes))
+    told = sums[m:].reshape(4, len(pairs.classes))
+    require_votes(sums[:m], np.vstack([moral[c, d], told]), total)
+    forward, back, reversible, arc = told
     classes[0, c, d], classes[0, d, c] = forward, back
     classes[1, c, d] = classes[1, d, c] = reversible
     arcs[c, d], arcs[d, c] = arc, forward + back + reversible - arc

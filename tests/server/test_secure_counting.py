@@ -207,7 +207,7 @@ def test_counts_are_asked_after_the_votes_and_as_often_as_was_agreed() -> None:
 def test_sums_of_another_length_or_of_no_table_are_refused() -> None:
     tables = FamilyTables(DATA.schema, families_of([DAG.empty(DATA.names)]))
     for sums, kind in ((np.zeros(3, np.int64), MessageError), (np.arange(16), DataError)):
-        search = sum_families(tables, own=False)
+        search = sum_families(tables)
         next(search)
         with pytest.raises(kind):
             search.send(sums)
