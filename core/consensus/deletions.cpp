@@ -95,8 +95,8 @@ bool Deletions::is_to_be_split(const Slot& slot) const {
 
 /// Cuts of the operator H of a rest in some inputs, which guide its splits; cuts made.
 std::int64_t Deletions::guide(int number) {
-    const int whole = operator_of(slots_[number]);
-    if (whole < 0 || slots_[whole].is_dead() || !slots_[whole].unknown) return 0;
+    const int whole = slots_[number].whole;
+    if (slots_[whole].is_dead() || !slots_[whole].unknown) return 0;
     return evaluate(whole, kEveryCut, std::max<std::size_t>(1, inputs_.size() / kGuides));
 }
 

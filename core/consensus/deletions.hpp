@@ -33,9 +33,11 @@
 // Inputs may be about different nodes. A node that an input does not observe is isolated in it, so its
 // cuts are those given what it observes of S, and bounds 1 to 5 hold as they are. But Ψ(x, y, S) is then
 // pooled over the judges of S alone: the inputs that observe x, y and most of S, as many groups of them
-// (by how much of S they observe, all of it first) as it takes to reach `min_judges`. A family has
-// inputs that judge every operator in it and others that may judge some: its bound is the least that any
-// choice among these others could make of what is known of the cuts.
+// (by how much of S they observe, all of it first) as it takes to reach `min_judges`. In
+// the operators of a family the last judge lacks between `from` and `to` members of S, and every group a
+// number between two bounds of its own. For each number in between some groups must judge and others may:
+// the bound of the family is the least, over these numbers, that any choice among those others could make
+// of what is known of the cuts.
 #pragma once
 
 #include <cstdint>
@@ -116,21 +118,32 @@ private:
     Ratio median_of(const Slot& slot) const;
     void change(Slot& slot, std::size_t input, int cut);
     bool holds_later(int a, int b) const;
-    int operator_of(const Slot& slot) const;
     void carry(int source, int target);
     void invalidate(std::span<const std::pair<int, NodeSet>> lost);
     std::int64_t evaluate(int slot, Ratio limit, std::size_t stride);
 
     // Who judges, in deletions_judges.cpp.
+    static constexpr std::int16_t kLacksAll = (1 << 15) - 1;
+    /// How many members of S a group lacks, in all operators of a slot; one that does not observe both x
+    /// and y lacks all.
+    struct Lacking {
+        std::int16_t least = kLacksAll, most = kLacksAll;
+    };
+    struct Say {  // of an input that perhaps judges
+        int cut;
+        std::int64_t weight;
+        Lacking lacking;
+    };
     void find_observers(const Observers& observers);
     bool is_heard(const Slot& slot, std::size_t input) const;
     void appoint(Slot& slot) const;
-    bool sees_both(int group, const Slot& slot) const;
-    void appoint_for_operator(Slot& slot) const;
-    void appoint_for_family(Slot& slot) const;
+    void count_lacking(Slot& slot) const;
+    int level_of(const Slot& slot, std::int16_t Lacking::*bound) const;
     Ratio least_of(const Slot& slot) const;
-    Ratio least_mean(const Slot& slot) const;
-    Ratio least_median(const Slot& slot) const;
+    Ratio mean_of_judges(const Slot& slot) const;
+    Ratio least_at(const std::vector<Say>& says, int level) const;
+    Ratio least_mean(const std::vector<Say>& says, int level) const;
+    Ratio least_median(const std::vector<Say>& says, int level) const;
 
     // Splitting of families, in deletions_split.cpp.
     int split(int slot);
@@ -187,15 +200,16 @@ private:
 
 struct Deletions::Slot {  // what every step looks at comes first
     enum class Kind { operation, family, rest };
-    enum class Role : std::uint8_t { outside, perhaps, judge };  // of a group, in the operators that are held
     int edge = -1;  // -1: free
     Kind kind = Kind::operation;
+    int whole = -1;  // of a rest: the slot of its operator H, valid or not
     std::size_t unknown = 0;        // inputs that may judge, of which the cut is not exact
     Ratio bound;                    // of Ψ
     std::vector<std::int16_t> cut;  // of every input: v >= 0 exact; -1 - b: at least b
     NodeSet h, f, u;
     bool is_divided = false;  // some group judges some of the operators
-    std::vector<Role> roles;  // of every group; empty where every input observes every node
+    int from = 0, to = 0;  // the last judge of an operator lacks between so many members of S
+    std::vector<Lacking> lacking;  // of every group; empty where every input observes every node
 
     auto high() const { return f | u; }
     /// A slot that holds no valid operator: its bound is above every Ψ, for ever.
@@ -207,7 +221,7 @@ struct Deletions::Slot {  // what every step looks at comes first
 
 /// Whether an input judges some operator that a slot holds, or perhaps does.
 inline bool Deletions::is_heard(const Slot& slot, std::size_t input) const {
-    return is_whole_ || slot.roles[group_[input]] != Slot::Role::outside;
+    return is_whole_ || slot.lacking[group_[input]].least <= slot.to;
 }
 
 /// What is known of a cut, exact or not.

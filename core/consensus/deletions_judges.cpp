@@ -31,69 +31,79 @@ void Deletions::find_observers(const Observers& observers) {
 /// Say anew which groups judge what a slot holds, and so its bound.
 void Deletions::appoint(Slot& slot) const {
     if (is_whole_) return;
-    slot.roles.assign(judges_.size(), Slot::Role::outside);
-    if (slot.kind == Slot::Kind::operation)
-        appoint_for_operator(slot);
-    else
-        appoint_for_family(slot);
-    slot.is_divided = std::ranges::find(slot.roles, Slot::Role::perhaps) != slot.roles.end();
+    count_lacking(slot);
+    slot.from = level_of(slot, &Lacking::least), slot.to = level_of(slot, &Lacking::most);
+    slot.is_divided = std::ranges::any_of(slot.lacking, [&](const Lacking& of) { return of.least <= slot.to && of.most > slot.from; });
     slot.unknown = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) slot.unknown += slot.cut[i] < 0 && is_heard(slot, i);
     slot.bound = least_of(slot);
 }
 
-bool Deletions::sees_both(int group, const Slot& slot) const {
-    const SetView seen = observed_[group];
-    return seen.has(edges_[slot.edge].x) && seen.has(edges_[slot.edge].y);
-}
-
-/// The groups that observe x, y and at least so much of S that they are `min_judges`; if there are not
-/// so many, all that observe x and y.
-void Deletions::appoint_for_operator(Slot& slot) const {
-    std::vector<std::int64_t> judges(count(slot.f) + 1);  // by how much of S they observe
-    for (int k = 0; k < observed_.size(); ++k)
-        if (sees_both(k, slot)) judges[count(slot.f & observed_[k])] += judges_[k];
-    int least = count(slot.f);
-    for (std::int64_t found = judges[least]; least > 0 && found < min_judges_;) found += judges[--least];
-    for (int k = 0; k < observed_.size(); ++k)
-        if (sees_both(k, slot) && count(slot.f & observed_[k]) >= least) slot.roles[k] = Slot::Role::judge;
-}
-
-/// Groups that observe all of F and U judge every operator. If they are enough, only groups that observe
-/// all of F judge any other; else who observes x and y may have to.
-void Deletions::appoint_for_family(Slot& slot) const {
-    std::int64_t certain = 0;
-    for (int k = 0; k < observed_.size(); ++k)
-        if (sees_both(k, slot) && is_subset(slot.high(), observed_[k])) {
-            slot.roles[k] = Slot::Role::judge;
-            certain += judges_[k];
-        }
-    for (int k = 0; k < observed_.size(); ++k)
-        if (sees_both(k, slot) && slot.roles[k] == Slot::Role::outside &&
-            (certain < min_judges_ || is_subset(slot.f, observed_[k])))
-            slot.roles[k] = Slot::Role::perhaps;
-}
-
-/// The least Ψ that any choice among those who perhaps judge makes of what is known of the cuts.
-Ratio Deletions::least_of(const Slot& slot) const {
-    return pooling_ == Pooling::median ? least_median(slot) : least_mean(slot);
-}
-
-/// Whoever is below the mean of the others lowers it: the smallest cuts first.
-Ratio Deletions::least_mean(const Slot& slot) const {
-    Ratio mean{0, 0};
-    std::vector<std::pair<int, std::int64_t>> others;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-        const auto role = slot.roles[group_[i]];
-        if (role == Slot::Role::outside) continue;
-        const int cut = at_least(slot.cut[i]);
-        if (role == Slot::Role::judge)
-            mean.sum += weights_[i] * cut, mean.weight += weights_[i];
-        else
-            others.emplace_back(cut, weights_[i]);
+/// For every group that observes x and y: of how many members of S it lacks, the least and the most in all
+/// operators that a slot holds. Of U at most k_max - |H| elements are left out.
+void Deletions::count_lacking(Slot& slot) const {
+    slot.lacking.assign(judges_.size(), {});
+    const int more = k_max_ - count(slot.h);
+    for (int k = 0; k < observed_.size(); ++k) {
+        const SetView seen = observed_[k];
+        if (!seen.has(edges_[slot.edge].x) || !seen.has(edges_[slot.edge].y)) continue;
+        const int of_f = count(slot.f - seen), of_u = count(slot.u - seen);
+        slot.lacking[k] = {std::int16_t(of_f + std::max(0, of_u - more)), std::int16_t(of_f + of_u)};
     }
-    std::ranges::sort(others);
-    for (const auto& [cut, weight] : others) {
+}
+
+/// The smallest number such that the groups that lack at most so many members of S are `min_judges`, if
+/// all lack as many as `bound` says; if there are never so many, that of the last group.
+int Deletions::level_of(const Slot& slot, std::int16_t Lacking::*bound) const {
+    std::int64_t found = 0;
+    std::vector<std::pair<int, std::int64_t>> groups;
+    for (std::size_t k = 0; k < judges_.size(); ++k)
+        if (slot.lacking[k].least < kLacksAll) groups.emplace_back(slot.lacking[k].*bound, judges_[k]);
+    std::ranges::sort(groups);
+    for (const auto& [lacking, sites] : groups)
+        if ((found += sites) >= min_judges_) return lacking;
+    return groups.empty() ? 0 : count(slot.high());
+}
+
+/// The least Ψ that is possible by what is known of the cuts, over all numbers of members of S that the
+/// last judge may lack.
+Ratio Deletions::least_of(const Slot& slot) const {
+    if (!slot.is_divided && pooling_ != Pooling::median) return mean_of_judges(slot);
+    std::vector<Say> says;
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+        if (is_heard(slot, i)) says.push_back({at_least(slot.cut[i]), weights_[i], slot.lacking[group_[i]]});
+    std::ranges::sort(says, {}, &Say::cut);
+    Ratio least = least_at(says, slot.from);
+    std::vector<int> levels;
+    for (const Say& say : says)
+        for (int level : {say.lacking.least, say.lacking.most})
+            if (level > slot.from && level <= slot.to) levels.push_back(level);
+    std::ranges::sort(levels);
+    levels.erase(std::ranges::unique(levels).begin(), levels.end());
+    for (int level : levels) least = std::min(least, least_at(says, level));
+    return least;
+}
+
+/// Ψ of what is known of the cuts, where the same groups judge all operators of a slot.
+Ratio Deletions::mean_of_judges(const Slot& slot) const {
+    Ratio mean{0, 0};
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+        if (is_heard(slot, i)) mean.sum += weights_[i] * at_least(slot.cut[i]), mean.weight += weights_[i];
+    return mean.weight > 0 ? mean : Ratio{0, 1};
+}
+
+/// The least Ψ if those judge who lack at most `level` members of S; `says` ascend.
+Ratio Deletions::least_at(const std::vector<Say>& says, int level) const {
+    return pooling_ == Pooling::median ? least_median(says, level) : least_mean(says, level);
+}
+
+/// Whoever perhaps judges and is below the mean of the others lowers it: the smallest cuts first.
+Ratio Deletions::least_mean(const std::vector<Say>& says, int level) const {
+    Ratio mean{0, 0};
+    for (const auto& [cut, weight, lacking] : says)
+        if (lacking.most <= level) mean.sum += weight * cut, mean.weight += weight;
+    for (const auto& [cut, weight, lacking] : says) {
+        if (lacking.most <= level || lacking.least > level) continue;
         if (mean.weight > 0 && mean <= Ratio{cut, 1}) break;
         mean.sum += weight * cut, mean.weight += weight;
     }
@@ -101,20 +111,15 @@ Ratio Deletions::least_mean(const Slot& slot) const {
 }
 
 /// The smallest value that half of the judges and of those others that are within it do not exceed.
-Ratio Deletions::least_median(const Slot& slot) const {
-    std::int64_t judges = 0;
-    std::vector<std::pair<int, std::int64_t>> known;  // cuts; twice the weights of judges, the weights of others
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-        const auto role = slot.roles[group_[i]];
-        if (role == Slot::Role::outside) continue;
-        const bool is_judge = role == Slot::Role::judge;
-        if (is_judge) judges += weights_[i];
-        known.emplace_back(at_least(slot.cut[i]), (is_judge ? 2 : 1) * weights_[i]);
+Ratio Deletions::least_median(const std::vector<Say>& says, int level) const {
+    std::int64_t judges = 0, within = 0;
+    for (const auto& [cut, weight, lacking] : says)
+        if (lacking.most <= level) judges += weight;
+    for (const auto& [cut, weight, lacking] : says) {
+        if (lacking.least > level) continue;
+        within += (lacking.most <= level ? 2 : 1) * weight;
+        if (within >= judges) return {cut, 1};
     }
-    std::ranges::sort(known);
-    std::int64_t within = 0;
-    for (const auto& [cut, weight] : known)
-        if ((within += weight) >= judges) return {cut, 1};
     return {0, 1};
 }
 

@@ -22,7 +22,7 @@ void Deletions::free_slots(Edge& edge) {
 
 /// Twice the slots; false where that would exceed the memory.
 bool Deletions::make_room() {
-    const std::size_t bytes_of_a_slot = 2 * inputs_.size() + judges_.size() + 24 * words_for(n_) + 48;
+    const std::size_t bytes_of_a_slot = 2 * inputs_.size() + 4 * judges_.size() + 24 * words_for(n_) + 48;
     if (2 * capacity_ * bytes_of_a_slot > memory_) return false;
     for (std::size_t slot = 2 * capacity_; slot-- > capacity_;) free_.push_back(static_cast<int>(slot));
     capacity_ *= 2;
@@ -120,13 +120,6 @@ bool Deletions::holds_later(int later, int earlier) const {
     if (count(h) != count(other)) return count(h) < count(other);
     const int differ = first((h - other) | (other - h));
     return differ >= 0 && h.has(differ);
-}
-
-/// The slot of the operator H of a rest, valid or not, or -1.
-int Deletions::operator_of(const Slot& slot) const {
-    for (int other : edges_[slot.edge].slots)
-        if (slots_[other].kind == Slot::Kind::operation && equal(slots_[other].f, slot.high())) return other;
-    return -1;
 }
 
 /// Bound 5: what is known of the cuts of `source`, for another slot of the same edge. A cut of 0 in

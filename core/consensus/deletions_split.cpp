@@ -32,12 +32,13 @@ int Deletions::split(int number) {
     close(slots_[made]);
     if (!slots_[made].is_dead()) carry(number, made);
     slots_[number].kind = Slot::Kind::rest;
+    slots_[number].whole = made;
     return made;
 }
 
 /// Put u into S in `slot`, and leave it out in the new slot that is returned.
 int Deletions::split_rest(int number) {
-    const int whole = operator_of(slots_[number]), u = dividing_element(number, whole), made = copy(number);
+    const int whole = slots_[number].whole, u = dividing_element(number, whole), made = copy(number);
     Slot &slot = slots_[number], &without = slots_[made];
     without.u.erase(u), without.h.insert(u);
     without.kind = Slot::Kind::family;
@@ -64,7 +65,7 @@ void Deletions::keep_with(int number, int whole, int u) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         const int value = slot.cut[i];
         if (value >= 0 && !inputs_[i].is_inside(u, x, y, slot.f)) change(slot, i, -1 - value);
-        if (slot.cut[i] < 0 && whole >= 0 && slots_[whole].cut[i] == at_least(slot.cut[i]))
+        if (slot.cut[i] < 0 && slots_[whole].cut[i] == at_least(slot.cut[i]))
             change(slot, i, slots_[whole].cut[i]);
     }
 }
@@ -74,14 +75,14 @@ void Deletions::keep_with(int number, int whole, int u) {
 /// If NA \ H is no clique: the one with most non-neighbours there. Otherwise the one that stands in the
 /// way of most weight: over the inputs in which the operator H is known to cost more than the bound,
 /// descendants of common children of x and y, which marry them when in S; if none, any element that is
-/// no ancestor. `whole` is the slot of that operator, or -1.
+/// no ancestor. `whole` is the slot of that operator.
 int Deletions::dividing_element(int number, int whole) {
     const Slot& slot = slots_[number];
     score_.assign(n_, 0);
     const NodeSet in_s = slot.high() & edges_[slot.edge].na;
     if (!pattern_.is_clique(in_s)) {
         for (int u : members(slot.u)) score_[u] = count(in_s - pattern_.pdag().adjacent(u));
-    } else if (whole >= 0) {
+    } else {
         int blamed = 0;
         for (std::size_t i = 0; i < inputs_.size() && blamed < kMostBlamed; ++i) {
             const int cost = slots_[whole].cut[i], extra = cost - at_least(slot.cut[i]);

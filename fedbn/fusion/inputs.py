@@ -186,7 +186,7 @@ def _merge_over_union(
         observed = np.zeros(len(names), dtype=np.bool_)
         observed[own] = True
         matrix = np.zeros((len(names), len(names)), dtype=np.bool_)
-        matrix[np.ix_(own, own)] = dag.adjacency
+        matrix[own[:, None], own] = dag.adjacency
         key = np.packbits(matrix).tobytes(), np.packbits(observed).tobytes()
         groups.setdefault(key, []).append(i)
         made.setdefault(key, (matrix, observed))
