@@ -26,6 +26,7 @@ from fedbn.secure.requests import (
     UnionRequest,
     VoteRequest,
 )
+from fedbn.secure.selection import secure_consensus
 from tests.naive_search import bdeu
 from tests.strategies import dag_lists
 
@@ -113,6 +114,24 @@ def test_votes_on_a_pair_must_go_together(field: str) -> None:
 
     with pytest.raises(MessageError, match="votes on a pair cannot be"):
         told(secure_path("abcd", 3, 1, quorum=2), SITES, lie)
+
+
+def test_a_lie_within_the_bounds_decides_and_is_not_noticed() -> None:
+    """Two honest sites of three send a chain; the third, which knows it, makes the sums those of
+    three sites with another structure. Nothing caps its share (docs/security.md)."""
+    wanted = DAG.from_edges("abcd", ["ac", "bd", "ad"])
+
+    def lie(request: SumRequest, sums: Ints) -> Ints:
+        others = np.sum([answer(request, [CHAIN], [1]) for _ in range(2)], axis=0)
+        added = 3 * answer(request, [wanted], [1]) - others
+        honest = answer(request, [CHAIN], [1])
+        return sums - honest + added
+
+    def search() -> Generator[SumRequest, Any, Any]:
+        return secure_path("abcd", 3, 1, quorum=2)
+
+    lied, alone = told(search(), [CHAIN] * 3, lie), told(search(), [wanted] * 3)
+    assert secure_consensus(lied)[1].dag == secure_consensus(alone)[1].dag == wanted
 
 
 SCHEMA = Schema.categorical({"a": "01", "b": "012", "c": "01"})
