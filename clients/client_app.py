@@ -5,6 +5,7 @@
     query.report  -> record "receipt": {received}
     query.moments -> record "moments": rows, means, sums of products of a DAG's families
     query.scatter -> record "scatter": rows, sums of products of all columns
+    query.conditional -> record "conditional": counts, means, sums of products by configuration
     query.counts  -> record "counts": the arrays of a FamilyAnswer
     train         -> record "structures": the arrays of a StructureMessage
     query.cut_keys -> record "keys", of masked histograms
@@ -40,6 +41,7 @@ from clients.secure_cuts import cut_key, masked_cuts
 from clients.secure_sums import begin_sums, has_begun, masked_answer, own_key
 from clients.site import Site
 from fedbn.errors import MessageError
+from fedbn.federation.conditional_message import CONDITIONALS
 from fedbn.federation.family_message import ANSWERS
 from fedbn.federation.histogram_message import histogram_to_text, kinds_to_text
 from fedbn.federation.message import STRUCTURES, StructureMessage, to_arrays
@@ -150,6 +152,43 @@ def tell_scatter(request: Request) -> RecordDict:
     return RecordDict({"scatter": record_of(scatter_to_arrays(scatter_of_table(table), schema))})
 
 
+def tell_conditional(request: Request) -> RecordDict:
+    """Sums of the families of a DAG of categories and numbers, those that the policy lets leave."""
+    from fedbn.federation.conditional_message import (
+        MixedFamilies,
+        category_tables,
+        mixed_sums,
+        sums_to_arrays,
+        tells_few,
+    )
+    from fedbn.networks.family_counts import families_of
+
+    schema, policy = request.task.schema, request.site.policy
+    dag = consensus_of(request.message, schema)
+    if dag is None or schema.kind != "mixed":
+        raise MessageError("server: a request for sums must hold a consensus over both kinds")
+    wanted = MixedFamilies(dag, schema)
+    policy.require_counts(request.rows, families_of([dag]))
+    policy.require_unrounded()
+    policy.require_cells(np.array([request.rows]))
+    table = policy.permit_exact(_agreed_table(request).dataset).with_schema(schema)
+    counts = category_tables(table, wanted)
+    kept = policy.permit_counts(counts, compared=False)
+    told, least = set(), policy.rule.least
+    for node, variable in enumerate(schema.variables):
+        family = wanted.table_family(node)
+        small = family is not None and family not in kept.tables.place
+        if variable.states is None and least > 1:
+            small = small or tells_few(table, wanted.number_family(node), least)
+        if not small:
+            told.add(node)
+    policy.require_any(told)
+    families = [each for node in told if (each := wanted.table_family(node)) is not None]
+    request.enter_sums(counts.of(families) if families else None)
+    found = mixed_sums(table, wanted).only(frozenset(told))
+    return RecordDict({"conditional": record_of(sums_to_arrays(found, wanted))})
+
+
 def _permitted_counts(
     request: Request, table: Dataset, pairs: tuple[tuple[int, int], ...]
 ) -> FamilyCounts | None:
@@ -215,6 +254,7 @@ HANDLERS: Mapping[str, Handler] = {
     "query.counts": Handler(count, ANSWERS, _EXACT),
     "query.moments": Handler(tell_moments, MOMENTS, _EXACT),
     "query.scatter": Handler(tell_scatter, SCATTERS, _EXACT),
+    "query.conditional": Handler(tell_conditional, CONDITIONALS, _EXACT),
     "train": Handler(train, STRUCTURES, ("open", *_LEARNING)),
     "query.keys": Handler(keys, KEYS, ("peers", *_LEARNING)),
     "train.sums": Handler(sums, MASKED, ("peers",), masked=True),

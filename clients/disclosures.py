@@ -27,6 +27,7 @@ from fedbn.federation.message import STRUCTURES
 from fedbn.federation.schema_text import schema_from_text
 from fedbn.federation.secure_cuts import cut_words
 from fedbn.federation.site_file import SiteFile
+from fedbn.wording import count_of
 
 BUNDLE = "FEDBN_BUNDLE_SHA256"
 """Environment variable in which `fedbn executor` says the hash of a run's bundle."""
@@ -101,6 +102,17 @@ def scatter_words(record: ArrayRecord) -> str:
     return f"rows and {record['products'].numpy().size} sums of products about the site's means"
 
 
+def conditional_words(record: ArrayRecord) -> str:
+    """What an answer with sums of families of both kinds says, for people."""
+    told = np.atleast_1d(record["told"].numpy())
+    held_back = f"; {count_of(int((told == 0).sum()), 'family')} held back"
+    sizes = [record[key].numpy().size for key in ("counts", "means", "products")]
+    return (
+        f"rows, and of {count_of(int(told.sum()), 'family')} up to {sizes[0]} counts, {sizes[1]} "
+        f"means and {sizes[2]} sums of products" + ("" if told.all() else held_back)
+    )
+
+
 def _content(reply: Message) -> Content:
     if reply.has_error():
         return {"error": {"reason": (reply.error.reason or "").encode("utf-8")}}
@@ -136,6 +148,8 @@ def _words(message: Message, reply: Message, spent: Sequence[str]) -> str:
         parts.append(moments_words(moments))
     if isinstance(scatter := content.get("scatter"), ArrayRecord):
         parts.append(scatter_words(scatter))
+    if isinstance(conditional := content.get("conditional"), ArrayRecord):
+        parts.append(conditional_words(conditional))
     if isinstance(histogram := content.get("histogram"), ConfigRecord):
         parts.append(histogram_words(str(histogram["text"])))
     if "keys" in content:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fedbn.graphs.distances import shd, smhd
     from fedbn.graphs.pdag import PDAG
     from fedbn.inference.averaging import average_query
+    from fedbn.inference.conditional import query_conditional
     from fedbn.inference.gaussian import query_gaussian
     from fedbn.inference.interventions import query_do, range_over_class
     from fedbn.inference.queries import most_probable, query
@@ -59,6 +60,7 @@ __all__ = [
     "load_network",
     "most_probable",
     "query",
+    "query_conditional",
     "query_do",
     "query_gaussian",
     "range_over_class",
@@ -101,6 +103,7 @@ _HOMES = {
     "most_probable": "inference.queries",
     "query": "inference.queries",
     "query_do": "inference.interventions",
+    "query_conditional": "inference.conditional",
     "query_gaussian": "inference.gaussian",
     "range_over_class": "inference.interventions",
 }

@@ -1,7 +1,8 @@
 """After the last round: the parameters of the consensus, from sums over the sites.
 
 Categorical: one request for the exact counts of the consensus' families, whose sum gives the tables
-of the pooled rows, byte for byte. Gaussian: moments of the families, put together. A site's policy
+of the pooled rows, byte for byte. Gaussian: moments of the families, put together. Mixed: counts of
+categories, and for every number moments by configuration of its categories. A site's policy
 lets neither leave unless it says so; without any answer the run ends without parameters. A site may
 hold back families with small counts; then log and `run.json` say which tables are without its rows.
 """
@@ -15,8 +16,22 @@ from dataclasses import dataclass, replace
 from flwr.app import MessageType, RecordDict
 
 from fedbn.errors import DataError, NetworkError
+from fedbn.federation.conditional_message import (
+    CONDITIONALS,
+    MixedFamilies,
+    MixedSums,
+    sums_from_arrays,
+)
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
+from fedbn.federation.mixed_parameters import (
+    Shifts,
+    families_held_back,
+    mixed_parameters,
+    spreads_of_moments,
+    spreads_of_sums,
+    turned_edges,
+)
 from fedbn.federation.moments_message import MOMENTS as FORM
 from fedbn.federation.moments_message import moments_from_arrays
 from fedbn.federation.parameter_sources import ParameterSources, remarks_on
@@ -24,11 +39,10 @@ from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import FederationResult
 from fedbn.federation.whole_families import columns_of, own_families
 from fedbn.graphs.dag import DAG
+from fedbn.networks.conditional_gaussian import Network, member_with_numbers_last
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of_sites, parameters_where_known
-from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
-from fedbn.networks.network import BayesianNetwork
 from server.counting import answers_to
 from server.replies import Sites, arrays_in, record_of, task_record
 
@@ -36,11 +50,10 @@ LOG = logging.getLogger("fedbn.server.parameters")
 """A log of its own: a command that is told the sources says all of it itself."""
 
 MOMENTS = f"{MessageType.QUERY}.moments"
+CONDITIONAL = f"{MessageType.QUERY}.conditional"
 
 NOBODY = "no site's policy lets them leave (counts = true)"
 UNEQUAL = "moments of numbers are not put together yet where sites have different columns"
-
-Network = BayesianNetwork | LinearGaussianNetwork
 
 
 @dataclass(frozen=True)
@@ -53,8 +66,9 @@ class FittedParameters:
 
 def fit_parameters(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
     """The consensus with parameters; without any, the reason is in the log and in the sources."""
-    ask = _tables if result.schema.kind == "categorical" else _equations
-    found = ask(sites.only({reply.client for reply in result.replies}), result, run)
+    ask = {"categorical": _tables, "gaussian": _equations, "mixed": _of_both_kinds}
+    asked = sites.only({reply.client for reply in result.replies})
+    found = ask[result.schema.kind](asked, result, run)
     tell(found.sources)
     return found
 
@@ -137,6 +151,43 @@ def _held_back(
     return tuple(found)
 
 
+def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
+    if any(len(own) < result.schema.n for own in columns_of(result).values()):
+        return FittedParameters(None, ParameterSources(failure=UNEQUAL))
+    schema = result.schema
+    try:
+        dag = member_with_numbers_last(result.consensus.dag, schema)
+        wanted = MixedFamilies(dag, schema)
+    except (NetworkError, DataError) as error:
+        return FittedParameters(None, ParameterSources(failure=str(error)))
+    asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
+    record = record_of(to_arrays(asked))
+    content = RecordDict({"task": task_record(schema, result.rounds), "consensus": record})
+
+    def read(reply: RecordDict, client: str) -> MixedSums:
+        arrays = arrays_in(reply, CONDITIONALS, run.limits, client)
+        return sums_from_arrays(arrays, wanted, sender=client)
+
+    answers, refused = sites.ask(CONDITIONAL, content, read)
+    sources = ParameterSources(
+        tuple(sorted(answers)),
+        tuple(sorted(refused.items())),
+        families_held_back(wanted, answers),
+        turned=turned_edges(result.consensus.dag, dag),
+        spreads=spreads_of_sums(wanted, answers),
+    )
+    shifts: Shifts = ()
+
+    def fit() -> Network:
+        nonlocal shifts
+        fitted = mixed_parameters(wanted, answers, run.parameter_ess)
+        shifts = fitted.shifts
+        return fitted.network
+
+    found = _fit_if_answered(sources, fit)
+    return replace(found, sources=replace(found.sources, shifts=shifts))
+
+
 def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
     if any(len(own) < result.schema.n for own in columns_of(result).values()):
         return FittedParameters(None, ParameterSources(failure=UNEQUAL))
@@ -150,7 +201,11 @@ def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> Fitted
         return moments_from_arrays(arrays, dag, schema, sender=client)
 
     moments, refused = sites.ask(MOMENTS, content, read)
-    sources = ParameterSources(tuple(sorted(moments)), tuple(sorted(refused.items())))
+    sources = ParameterSources(
+        tuple(sorted(moments)),
+        tuple(sorted(refused.items())),
+        spreads=spreads_of_moments(dag, moments),
+    )
     return _fit_if_answered(
         sources, lambda: linear_gaussian_of(dag, pooled_moments(moments, family_pairs(dag)))
     )

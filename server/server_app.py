@@ -36,6 +36,7 @@ from fedbn.federation.state import FederationResult, ServerState
 from fedbn.groups.given import groups_of_sites
 from fedbn.groups.grouping import Grouping
 from fedbn.learners import kind_of_score
+from fedbn.networks.conditional_gaussian import Network
 from server.awaited import WatchedGrid
 from server.checkpoint import forget, hold, keep, resume
 from server.cohorts import grouped_federation
@@ -44,7 +45,7 @@ from server.courier import with_couriers
 from server.cut_points import find_cuts
 from server.groups import find_groups
 from server.handshake import Handshake, shake_hands, wait_for_nodes
-from server.parameters import Network, fit_parameters
+from server.parameters import fit_parameters
 from server.replies import LOG, Sites
 from server.secure_sums import secure_federation
 from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
@@ -222,13 +223,8 @@ def further_rounds(
 
 def require_choosable(run: ServerRun) -> None:
     """Raise ConfigError where the score is for numbers, but masked sums are to choose, or a column
-    is to explain the sites; or where parameters of a mixed table are wanted."""
+    is to explain the sites."""
     kind = kind_of_score(run.learner.score)
-    if kind == "mixed" and run.rounds.parameters != "none":
-        raise ConfigError(
-            f"parameters need columns of one kind, score {run.learner.score!r} is for mixed "
-            "ones: parameters must be none"
-        )
     rule = run.consensus
     if kind == "categorical" or rule.choose == "smhd":
         return

@@ -83,11 +83,7 @@ def experiment_from(
     if kind == "mixed" and experiment.data.schema is not None and not experiment.tables.numbers:
         experiment = experiment.change(numbers=read_schema(experiment.data.schema).numbers)
     aggregation = experiment.consensus.aggregation
-    unsummed = (
-        kind == "mixed"
-        or aggregation == "moral-votes"
-        or (aggregation != "open" and kind != "categorical")
-    )
+    unsummed = aggregation == "moral-votes" or (aggregation != "open" and kind != "categorical")
     if unsummed and "parameters" not in said:
         experiment = experiment.change(parameters="none")  # one round; numbers have no counts
     return _with_knowledge(experiment)

@@ -20,8 +20,8 @@ from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import server_run
 from fedbn.federation.settings import ENGINES, Experiment
 from fedbn.graphs.dag import positions
+from fedbn.networks.conditional_gaussian import Network
 from fedbn.setting import require_one_of as one_of
-from server.parameters import Network
 from server.server_app import Federated, agreed_schema, federate
 from simulations.sites.divided_table import Simulation
 from simulations.sites.tables import simulation, with_found_cuts

@@ -16,13 +16,10 @@ from fedbn.federation.secure_rounds import SecureResult
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.groups.core import SharedCore, core_of
 from fedbn.groups.differences import Difference, differences_by_votes, votes_of_sums
-from fedbn.networks.linear_gaussian import LinearGaussianNetwork
-from fedbn.networks.network import BayesianNetwork
+from fedbn.networks.conditional_gaussian import Network
 from fedbn.wording import count_of, list_some
 
 __all__ = ["GroupOfSums", "GroupedSums", "numbered_groups"]
-
-Network = BayesianNetwork | LinearGaussianNetwork
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,13 @@ from fedbn.wording import list_some, printable
 __all__ = [
     "LackingFamily",
     "ParameterSources",
+    "cut_words",
     "held_back_in",
     "held_back_words",
     "lacking_of",
     "not_given_in",
     "remarks_on",
+    "turned_words",
     "unanswered_in",
 ]
 
@@ -93,6 +95,12 @@ class ParameterSources:
         known.
     beyond : (variable, ancestors) of the other variables: these ancestors have no table.
     failure : why there are no parameters; empty where there are.
+    turned : edges of the consensus that its network has the other way round, as (parent, child)
+        there: another member of the class, in which categories come before numbers.
+    shifts : (number, (site, what its values lie above the common equation)), where sites have
+        constants of their own.
+    spreads : (number, (site, mean, standard deviation)), as sites sent them.
+    cut : (number, cut points), of those that are intervals in the network, not in the structure.
     """
 
     sites: tuple[str, ...] = ()
@@ -101,6 +109,10 @@ class ParameterSources:
     not_given: tuple[LackingFamily, ...] = ()
     beyond: tuple[tuple[str, tuple[str, ...]], ...] = ()
     failure: str = ""
+    turned: tuple[tuple[str, str], ...] = ()
+    shifts: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()
+    spreads: tuple[tuple[str, tuple[tuple[str, float, float], ...]], ...] = ()
+    cut: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     def without(
         self, dag: DAG, families: Iterable[Family], columns: Mapping[str, frozenset[int]]
@@ -128,6 +140,17 @@ class ParameterSources:
         if self.not_given:
             told["not_given"] = [each.to_dict() for each in self.not_given]
             told["beyond"] = {variable: list(of) for variable, of in self.beyond}
+        if self.turned:
+            told["turned"] = [list(edge) for edge in self.turned]
+        if self.shifts:
+            told["shifts"] = {variable: dict(sites) for variable, sites in self.shifts}
+        if self.spreads:
+            told["spreads"] = {
+                variable: {site: [mean, deviation] for site, mean, deviation in sites}
+                for variable, sites in self.spreads
+            }
+        if self.cut:
+            told["cut"] = {variable: list(points) for variable, points in self.cut}
         return {
             "sites": list(self.sites),
             "refused": [{"client": site, "reason": reason} for site, reason in self.refused],
@@ -152,8 +175,42 @@ def remarks_on(sources: ParameterSources) -> list[str]:
     ]
     lines += held_back_words(dict(sources.held_back))
     lines += [each.words for each in sources.not_given]
+    if sources.shifts:
+        names = list_some([variable for variable, _ in sources.shifts], SHOWN)
+        lines.append(
+            f"the sites differ by constants in {names}: equations are those within sites, for the "
+            "mean of all rows; fedbn query --site has those of one site"
+        )
+    if sources.cut:
+        lines.append(cut_words(dict(sources.cut)))
     failure = [f"the consensus has no parameters: {sources.failure}"] if sources.failure else []
     return lines + failure
+
+
+def cut_words(cut: Mapping[str, Sequence[float]]) -> str:
+    """Which numbers the network has as intervals.
+
+    >>> cut_words({"age": [40, 60.5]})
+    'answers are by intervals of numbers that the structure has whole: age (40, 60.5)'
+    """
+    told = (f"{name} ({', '.join(f'{p:g}' for p in points)})" for name, points in cut.items())
+    return (
+        "answers are by intervals of numbers that the structure has whole: "
+        f"{list_some(list(told), SHOWN, quoted=False)}"
+    )
+
+
+def turned_words(turned: Sequence[Sequence[str]]) -> str:
+    """Which edges a network has the other way round.
+
+    >>> turned_words([("sex", "bmi")])
+    'categories come first in this network of the class; the consensus has turned: sex → bmi'
+    """
+    edges = [f"{parent} → {child}" for parent, child in turned]
+    return (
+        "categories come first in this network of the class; the consensus has turned: "
+        f"{list_some(edges, SHOWN, quoted=False)}"
+    )
 
 
 def held_back_in(run: Mapping[str, Any], source: str) -> dict[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -326,6 +326,11 @@ class SitePolicy(Settings):
         """
         if self.disclosure != "none":
             raise refusal("min-cell", f"disclosure = {self.disclosure!r} holds of single counts")
+
+    def require_any(self, told: Collection[int]) -> None:
+        """Raise PolicyError where every family is held back for a small count."""
+        if not told:
+            raise refusal("min-cell", "every family has a small count")
 
     def require_cells(self, cells: Ints) -> None:
         """Raise PolicyError unless every one of these counts is 0 or large enough."""

@@ -19,13 +19,10 @@ from fedbn.groups.families import FamilyDifference
 from fedbn.groups.outliers import outliers_of
 from fedbn.groups.profiles import SiteStructures, profiles_of
 from fedbn.groups.tree import SiteTree, renumber, tree_of
-from fedbn.networks.linear_gaussian import LinearGaussianNetwork
-from fedbn.networks.network import BayesianNetwork
+from fedbn.networks.conditional_gaussian import Network
 from fedbn.wording import count_of, list_some
 
 __all__ = ["Grouping", "given_groups", "group_sites"]
-
-Network = BayesianNetwork | LinearGaussianNetwork
 Fuse = Callable[[Sequence[SiteStructures]], DAG]
 
 

@@ -1,6 +1,7 @@
 """Questions to a network with parameters: exact answers, one network or several weighted ones."""
 
 from fedbn.inference.averaging import average_query
+from fedbn.inference.conditional import ConditionalAnswer, query_conditional
 from fedbn.inference.gaussian import GaussianAnswer, average_gaussian, query_gaussian
 from fedbn.inference.interventions import (
     EffectRange,
@@ -13,6 +14,7 @@ from fedbn.inference.queries import Answer, Explanation, most_probable, query
 
 __all__ = [
     "Answer",
+    "ConditionalAnswer",
     "EffectRange",
     "Explanation",
     "GaussianAnswer",
@@ -21,6 +23,7 @@ __all__ = [
     "effect_between",
     "most_probable",
     "query",
+    "query_conditional",
     "query_do",
     "query_gaussian",
     "range_over_class",

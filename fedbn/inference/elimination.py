@@ -143,18 +143,37 @@ class BucketTree:
     def marginals(self, nodes: Iterable[int]) -> dict[int, Floats]:
         """Node -> its probabilities given the evidence; `log_total` must be finite."""
         wanted = {self._places[node] for node in nodes}
+        joints = self._joints(wanted)
+        found = {}
+        for i in sorted(wanted, reverse=True):
+            weight = joints[i].sum(axis=tuple(range(1, joints[i].ndim)))
+            found[self._plan.order[i]] = weight / weight.sum()
+        return found
+
+    def joint(self, nodes: Sequence[int]) -> Floats:
+        """The joint probabilities of the variables of a factor given the evidence, an axis for each
+        in this order; `log_total` must be finite."""
+        places = [self._places[node] for node in nodes]
+        first = min(places)
+        cluster = self._plan.clusters[first]
+        table = self._joints({first})[first]
+        away = tuple(axis for axis, i in enumerate(cluster) if i not in places)
+        table = table.sum(axis=away)
+        kept = [i for i in cluster if i in places]
+        weight: Floats = table.transpose([kept.index(i) for i in places])
+        weight = weight / weight.sum()
+        return weight
+
+    def _joints(self, wanted: Iterable[int]) -> dict[int, Floats]:
+        """Place -> the joint table of its cluster, not normalised, of these and those above."""
         needed = set(wanted)
         for i, cluster in enumerate(self._plan.clusters):
             if i in needed and len(cluster) > 1:
                 needed.add(cluster[1])
         joints: dict[int, Floats] = {}
-        found = {}
         for i in sorted(needed, reverse=True):
             joints[i] = self._joint(i, joints)
-            if i in wanted:
-                weight = joints[i].sum(axis=tuple(range(1, joints[i].ndim)))
-                found[self._plan.order[i]] = weight / weight.sum()
-        return found
+        return joints
 
     def best_states(self) -> dict[int, int]:
         """Node -> its code in a configuration of largest value; of equal ones the lowest code.

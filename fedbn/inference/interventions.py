@@ -20,16 +20,27 @@ from fedbn.errors import ImpossibleEvidenceError, QueryError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.members import members_by_parents
 from fedbn.graphs.pdag import PDAG, dag_to_cpdag
+from fedbn.inference.conditional import QUANTILE_KEYS, query_conditional
 from fedbn.inference.elimination import MAX_CELLS
 from fedbn.inference.gaussian import query_gaussian
-from fedbn.inference.queries import node_named, observed_codes, query, with_ancestors
+from fedbn.inference.queries import (
+    code_of_state,
+    node_named,
+    observed_codes,
+    query,
+    with_ancestors,
+)
+from fedbn.networks.conditional_gaussian import (
+    ConditionalGaussianNetwork,
+    Network,
+    Regressions,
+)
 from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.rewriting import rewrite, rewrite_equations
 
 __all__ = ["EffectRange", "effect_between", "query_do", "range_over_class", "set_in"]
 
-Network: TypeAlias = BayesianNetwork | LinearGaussianNetwork
 Values: TypeAlias = Mapping[str, str] | Mapping[str, float]
 Numbers: TypeAlias = Mapping[str, Mapping[str, float]]
 
@@ -59,7 +70,7 @@ def set_in(network: Network, do: Values) -> Network:
 
     Parameters
     ----------
-    do : variable -> state, or finite number of a linear-Gaussian network.
+    do : variable -> state, or finite number of one that is a number.
 
     Raises
     ------
@@ -75,6 +86,17 @@ def set_in(network: Network, do: Values) -> Network:
         for node, code in codes.items():
             cpts[node] = np.eye(len(network.schema.states[node]))[[code]]
         return BayesianNetwork(dag, network.schema, tuple(cpts))
+    if isinstance(network, ConditionalGaussianNetwork):
+        parameters = list(network.parameters)
+        for node, (name, value) in zip(nodes, do.items(), strict=True):
+            states = network.schema.variables[node].states
+            if states is None:
+                parameters[node] = Regressions(
+                    np.zeros((1, 0)), np.array([_finite(name, value)]), np.array([UNIT_DENSITY])
+                )
+            else:
+                parameters[node] = np.eye(len(states))[[code_of_state(name, states, str(value))]]
+        return ConditionalGaussianNetwork(dag, network.schema, tuple(parameters))
     intercepts, deviations = network.intercepts.copy(), network.standard_deviations.copy()
     for node, (name, value) in zip(nodes, do.items(), strict=True):
         intercepts[node], deviations[node] = _finite(name, value), UNIT_DENSITY
@@ -125,6 +147,9 @@ def query_do(
     if isinstance(cut, BayesianNetwork):
         codes = {name: str(state) for name, state in {**observed, **do}.items()}
         return query(cut, ask, codes, max_cells=max_cells).posteriors
+    if isinstance(cut, ConditionalGaussianNetwork):
+        values = {name: str(value) for name, value in {**observed, **do}.items()}
+        return query_conditional(cut, ask, values, max_cells=max_cells).posteriors
     numbers = {name: _finite(name, value) for name, value in {**observed, **do}.items()}
     return query_gaussian(cut, ask, numbers, max_cells=max_cells).posteriors
 
@@ -144,7 +169,7 @@ def effect_between(answer: Numbers, other: Numbers) -> Numbers:
 
 
 def _effect(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
-    if one.keys() == {"mean", "variance"}:
+    if one.keys() in ({"mean", "variance"}, {"mean", "variance", *QUANTILE_KEYS}):
         return {"effect": one["mean"] - other["mean"]}
     values = {state: _number_of(state) for state in one}
     if all(value is not None for value in values.values()):
@@ -176,6 +201,11 @@ def range_over_class(
         open, which names the variable.
     StructureError : the class gives the variables that are set too many sets of parents.
     """
+    if isinstance(network, ConditionalGaussianNetwork):
+        raise QueryError(
+            "the range over the equivalence class is for networks of categories alone or of "
+            "numbers alone"
+        )
     nodes = [node_named(network.names, name) for name in do]
     members = members_by_parents(pattern or dag_to_cpdag(network.dag), nodes)
 
@@ -205,7 +235,9 @@ def _each(
     }
 
 
-def _on_member(network: Network, member: DAG, needed: Iterable[str], do: Values) -> Network:
+def _on_member(
+    network: BayesianNetwork | LinearGaussianNetwork, member: DAG, needed: Iterable[str], do: Values
+) -> Network:
     """The network's distribution on a member, if it says enough for a question after `do`."""
     if isinstance(network, LinearGaussianNetwork):
         return rewrite_equations(network, member)

@@ -134,15 +134,20 @@ def observed_codes(network: BayesianNetwork, given: Mapping[str, str]) -> dict[i
     codes = {}
     for name, state in given.items():
         node = node_named(network.names, name)
-        states = network.schema.states[node]
-        meant = interval_meant(network, name, state) or state
-        if meant not in states:
-            raise QueryError(
-                f"variable {name!r} has no state {state!r}; its states are "
-                f"{list_some(states, SHOWN)}{did_you_mean(str(state), states)}"
-            )
-        codes[node] = states.index(meant)
+        codes[node] = code_of_state(name, network.schema.states[node], state)
     return codes
+
+
+def code_of_state(name: str, states: Sequence[str], told: str) -> int:
+    """The code of a state of a variable, or of the interval that a number lies in; raises
+    QueryError where there is none."""
+    meant = _interval(states, told) or told
+    if meant not in states:
+        raise QueryError(
+            f"variable {name!r} has no state {told!r}; its states are "
+            f"{list_some(states, SHOWN)}{did_you_mean(str(told), states)}"
+        )
+    return list(states).index(meant)
 
 
 def interval_meant(network: BayesianNetwork, name: str, given: str) -> str | None:
@@ -150,7 +155,11 @@ def interval_meant(network: BayesianNetwork, name: str, given: str) -> str | Non
     where the text is a state itself, is no number, or there is no such column."""
     if name not in network.names:
         return None
-    states = network.schema.states[network.names.index(name)]
+    return _interval(network.schema.states[network.names.index(name)], given)
+
+
+def _interval(states: Sequence[str], given: str) -> str | None:
+    """The interval among these states that has this number, if it is one and no state itself."""
     try:
         return None if given in states else interval_of(states, float(given))
     except ValueError:

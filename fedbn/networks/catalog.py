@@ -13,9 +13,9 @@ from fedbn.errors import NetworkError, SchemaError, StructureError, did_you_mean
 from fedbn.extras import require_installed
 from fedbn.graphs.random import random_dag
 from fedbn.networks.bif import from_pgmpy
+from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.formats import READERS, SUFFIXES
 from fedbn.networks.json_file import network_from_json
-from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.random import (
     node_names,
@@ -32,8 +32,6 @@ __all__ = [
     "pgmpy_folder",
     "read_network",
 ]
-
-Network = BayesianNetwork | LinearGaussianNetwork
 
 PGMPY_NAMES = (
     "barley",

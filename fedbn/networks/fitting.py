@@ -33,6 +33,7 @@ __all__ = [
     "parameters_of",
     "parameters_of_sites",
     "parameters_where_known",
+    "smoothed_table",
 ]
 
 
@@ -167,7 +168,7 @@ def _tables_of_sites(
     for family in families_of([dag]):
         given = [site.table(family) for site in sites if family in site.tables.place]
         if given:
-            cpts[family.node] = _posterior_mean(np.sum(given, axis=0), ess)
+            cpts[family.node] = smoothed_table(np.sum(given, axis=0), ess)
         else:
             lacking.append(family)
     return schema, cpts, tuple(lacking)
@@ -208,7 +209,7 @@ def fit_linear_gaussian(dag: DAG, dataset: Dataset) -> LinearGaussianNetwork:
     return LinearGaussianNetwork(dag, coefficients, mean - mean @ coefficients, deviations)
 
 
-def _posterior_mean(counts: NDArray[np.int64], ess: float) -> NDArray[np.float64]:
+def smoothed_table(counts: NDArray[np.int64], ess: float) -> NDArray[np.float64]:
     """float [q, r]: smoothed relative frequencies per row; uniform where there is nothing."""
     q, r = counts.shape
     weight = counts + ess / (q * r)

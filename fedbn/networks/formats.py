@@ -7,16 +7,14 @@ from pathlib import Path
 
 from fedbn.errors import ResultsError
 from fedbn.networks.bif import bif_text, read_bif
+from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.hugin import hugin_text, read_hugin
 from fedbn.networks.json_file import network_to_json, read_json_network
-from fedbn.networks.linear_gaussian import LinearGaussianNetwork
 from fedbn.networks.network import BayesianNetwork
 from fedbn.networks.xml_files import read_xdsl, read_xmlbif, xdsl_text, xmlbif_text
 from fedbn.whole_file import write_whole
 
 __all__ = ["READERS", "SUFFIXES", "WRITERS", "write_network_file"]
-
-Network = BayesianNetwork | LinearGaussianNetwork
 
 READERS: Mapping[str, Callable[[str | Path], Network]] = {
     ".bif": read_bif,
@@ -43,7 +41,7 @@ def write_network_file(network: Network, path: str | Path) -> None:
 
     Raises
     ------
-    ResultsError : the suffix is unknown, linear-Gaussian equations have no such format, or the
+    ResultsError : the suffix is unknown, equations of numbers have no such format, or the
         file cannot be written.
 
     Warns
@@ -55,9 +53,9 @@ def write_network_file(network: Network, path: str | Path) -> None:
         raise ResultsError(
             f"{path}: a network is written to {', '.join(WRITERS)}, not to {suffix or 'that'!r}"
         )
-    if isinstance(network, LinearGaussianNetwork):
+    if not isinstance(network, BayesianNetwork):
         if suffix != ".json":
-            raise ResultsError(f"{path}: linear-Gaussian equations are written to .json alone")
+            raise ResultsError(f"{path}: linear equations are written to .json alone")
         write_whole(path, network_to_json(network))
         return
     write_whole(path, WRITERS[suffix](network))

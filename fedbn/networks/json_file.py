@@ -4,11 +4,15 @@
         "states": ["no", "yes"], "parents": [], "probabilities": [[0.8, 0.2]]}, ...}}
     {"kind": "gaussian", "variables": {"height": {
         "coefficients": {"age": 1.5}, "intercept": 0.0, "standard_deviation": 1.0}, ...}}
+    {"kind": "mixed", "variables": {"height": {"categories": ["sex"], "numbers": ["age"],
+        "coefficients": [[1.5], [1.4]], "intercepts": [0.0, 2.0],
+        "standard_deviations": [1.0, 1.0]}, "sex": {"states": ...}, ...}}
 
 Weighted networks are {"weights": [0.7, 0.3], "networks": [...]}, each as above.
 
 `probabilities` has one row per configuration of the parents, the last parent running fastest, and
-one column per state. Parents are given by name, so variables may come in any order.
+one column per state; so have the equations of a number, in the order of its categories. Parents are
+given by name, so variables may come in any order.
 """
 
 from __future__ import annotations
@@ -20,11 +24,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbn.bounded_file import json_value, read_bounded
+from fedbn.data.schema import Schema, Variable
 from fedbn.errors import NetworkError, SchemaError
+from fedbn.networks.conditional_gaussian import (
+    ConditionalGaussianNetwork,
+    Network,
+    Regressions,
+)
 from fedbn.networks.linear_gaussian import LinearEquation, LinearGaussianNetwork
-from fedbn.networks.network import BayesianNetwork, ConditionalTable
+from fedbn.networks.network import BayesianNetwork, ConditionalTable, dag_of_parents
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
 
@@ -38,14 +49,18 @@ __all__ = [
     "write_json_network",
 ]
 
+_KINDS = ("categorical", "gaussian", "mixed")
 _CATEGORICAL_KEYS = {"states", "parents", "probabilities"}
 _GAUSSIAN_KEYS = {"coefficients", "intercept", "standard_deviation"}
+_NUMBER_KEYS = {"categories", "numbers", "coefficients", "intercepts", "standard_deviations"}
 
 
-def network_to_json(network: BayesianNetwork | LinearGaussianNetwork) -> str:
+def network_to_json(network: Network) -> str:
     """The network as JSON text, one variable per line, numbers exact."""
     if isinstance(network, BayesianNetwork):
         kind, variables = "categorical", _tables(network)
+    elif isinstance(network, ConditionalGaussianNetwork):
+        kind, variables = "mixed", _of_both_kinds(network)
     else:
         kind, variables = "gaussian", _equations(network)
     lines = [
@@ -56,7 +71,7 @@ def network_to_json(network: BayesianNetwork | LinearGaussianNetwork) -> str:
     return f'{{"kind": "{kind}", "variables": {{\n' + ",\n".join(lines) + "\n}}\n"
 
 
-def network_from_json(text: str, source: str) -> BayesianNetwork | LinearGaussianNetwork:
+def network_from_json(text: str, source: str) -> Network:
     """The inverse of `network_to_json`.
 
     Parameters
@@ -72,10 +87,10 @@ def network_from_json(text: str, source: str) -> BayesianNetwork | LinearGaussia
         document = json_value(text)
     except ValueError as error:
         raise NetworkError(f"{source} is not JSON: {error}") from error
-    if not isinstance(document, dict) or document.get("kind") not in ("categorical", "gaussian"):
+    if not isinstance(document, dict) or document.get("kind") not in _KINDS:
         raise NetworkError(
-            f'{source} must have "kind": "categorical" or "gaussian", and a table or an equation '
-            "per variable; a structure alone has no parameters"
+            f'{source} must have "kind": "categorical", "gaussian" or "mixed", and a table or an '
+            "equation per variable; a structure alone has no parameters"
         )
     variables = document.get("variables")
     if not isinstance(variables, dict) or not variables:
@@ -85,6 +100,8 @@ def network_from_json(text: str, source: str) -> BayesianNetwork | LinearGaussia
             return BayesianNetwork.from_tables(
                 {name: _table(name, fields) for name, fields in variables.items()}
             )
+        if document["kind"] == "mixed":
+            return _network_of_both_kinds(variables)
         return LinearGaussianNetwork.from_equations(
             {name: _equation(name, fields) for name, fields in variables.items()}
         )
@@ -92,17 +109,13 @@ def network_from_json(text: str, source: str) -> BayesianNetwork | LinearGaussia
         raise NetworkError(f"{source}: {error}") from error
 
 
-def weighted_to_json(
-    networks: Sequence[BayesianNetwork | LinearGaussianNetwork], weights: Sequence[float]
-) -> str:
+def weighted_to_json(networks: Sequence[Network], weights: Sequence[float]) -> str:
     """Weighted networks as JSON text, numbers exact."""
     texts = ",".join(network_to_json(network).rstrip("\n") for network in networks)
     return f'{{"weights": {json.dumps(list(weights))}, "networks": [{texts}]}}\n'
 
 
-def weighted_from_json(
-    text: str, source: str
-) -> tuple[list[BayesianNetwork | LinearGaussianNetwork], list[float]]:
+def weighted_from_json(text: str, source: str) -> tuple[list[Network], list[float]]:
     """The inverse of `weighted_to_json`; raises NetworkError naming the source."""
     try:
         document = json_value(text)
@@ -116,12 +129,12 @@ def weighted_from_json(
     return networks, numbers
 
 
-def read_json_network(path: str | Path) -> BayesianNetwork | LinearGaussianNetwork:
+def read_json_network(path: str | Path) -> Network:
     """The network of a .json or .json.gz file; raises NetworkError naming the file."""
     return network_from_json(read_text(path), str(path))
 
 
-def write_json_network(network: BayesianNetwork | LinearGaussianNetwork, path: str | Path) -> None:
+def write_json_network(network: Network, path: str | Path) -> None:
     """Write the network as JSON; raises ResultsError when the file cannot be written."""
     write_whole(path, network_to_json(network))
 
@@ -159,6 +172,91 @@ def _equations(network: LinearGaussianNetwork) -> dict[str, Any]:
         }
         for node, name in enumerate(network.names)
     }
+
+
+def _of_both_kinds(network: ConditionalGaussianNetwork) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for node, (variable, own) in enumerate(
+        zip(network.schema.variables, network.parameters, strict=True)
+    ):
+        if not isinstance(own, Regressions):
+            parents = [network.names[parent] for parent in network.dag.parents(node)]
+            told = {"states": variable.states, "parents": parents, "probabilities": own.tolist()}
+        else:
+            family = network.family(node)
+            told = {
+                "categories": [network.names[i] for i in family.categories],
+                "numbers": [network.names[i] for i in family.numbers],
+                "coefficients": own.coefficients.tolist(),
+                "intercepts": own.intercepts.tolist(),
+                "standard_deviations": own.standard_deviations.tolist(),
+            }
+        found[variable.name] = told
+    return found
+
+
+def _network_of_both_kinds(variables: Mapping[str, Any]) -> ConditionalGaussianNetwork:
+    """The network, its variables in any order; parents and states as they are written, sorted."""
+    parents: dict[str, list[str]] = {}
+    kinds: list[Variable] = []
+    found: dict[str, Any] = {}
+    for name, fields in variables.items():
+        if isinstance(fields, Mapping) and "states" in fields:
+            table = _table(name, fields)
+            _require_sorted(name, "states", table.states)
+            _require_sorted(name, "parents", table.parents)
+            kinds.append(Variable(name, table.states))
+            parents[name], found[name] = list(table.parents), table.rows
+            continue
+        _require_keys(name, fields, _NUMBER_KEYS)
+        for key in ("categories", "numbers"):
+            texts = fields[key]
+            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+                raise NetworkError(f"variable {name!r}: {key!r} must be a list of texts")
+            _require_sorted(name, key, texts)
+        kinds.append(Variable(name))
+        parents[name] = [*fields["categories"], *fields["numbers"]]
+        arrays = [
+            _numbers(name, key, fields[key])
+            for key in ("coefficients", "intercepts", "standard_deviations")
+        ]
+        found[name] = Regressions(
+            arrays[0].reshape(len(arrays[1]), -1)
+            if arrays[0].size
+            else np.zeros((len(arrays[1]), len(fields["numbers"]))),
+            arrays[1],
+            arrays[2],
+        )
+    schema = Schema(tuple(kinds))
+    for name in schema.names:
+        if not isinstance(found[name], Regressions):
+            continue
+        for key, wanted in (("categories", False), ("numbers", True)):
+            for parent in variables[name][key]:
+                if parent in schema.names and (
+                    (schema.variables[schema.index(parent)].states is None) != wanted
+                ):
+                    raise NetworkError(f"variable {name!r}: {parent!r} is none of the {key}")
+    dag = dag_of_parents(schema.names, parents)
+    return ConditionalGaussianNetwork(dag, schema, tuple(found[name] for name in schema.names))
+
+
+def _numbers(name: str, key: str, told: Any) -> NDArray[np.float64]:
+    try:
+        return np.array(told, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise NetworkError(
+            f"variable {name!r}: {key!r} must be (equally long lists of) numbers"
+        ) from error
+
+
+def _require_sorted(name: str, key: str, texts: Sequence[str]) -> None:
+    """Raise NetworkError unless texts ascend: the order of the rows is that of names and states."""
+    if list(texts) != sorted(set(texts)):
+        raise NetworkError(
+            f"variable {name!r}: {key!r} of a mixed network must be sorted and distinct, "
+            f"not {list(texts)}"
+        )
 
 
 def _table(name: str, fields: Any) -> ConditionalTable:

@@ -11,18 +11,21 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbn.arrays import Floats
 from fedbn.data.dataset import Dataset
 from fedbn.errors import DataError
 from fedbn.graphs.dag import DAG
-from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.conditional_gaussian import (
+    ConditionalGaussianNetwork,
+    Network,
+    Regressions,
+)
 from fedbn.networks.network import BayesianNetwork, configuration_index, configurations
 
 __all__ = ["log_likelihood", "predictive_log_likelihood"]
 
 
-def log_likelihood(
-    network: BayesianNetwork | LinearGaussianNetwork, rows: Dataset, source: str = "the data"
-) -> float:
+def log_likelihood(network: Network, rows: Dataset, source: str = "the data") -> float:
     """Mean natural logarithm of a row's probability, or of its density.
 
     Parameters
@@ -36,15 +39,13 @@ def log_likelihood(
     """
     total = np.zeros(rows.n_rows)
     for node, parents in enumerate(network.dag.parent_sets()):
-        if isinstance(network, BayesianNetwork):
+        if isinstance(network, ConditionalGaussianNetwork):
+            total += _conditional(network, node, rows, source)
+        elif isinstance(network, BayesianNetwork):
             above = list(parents)
             row = configuration_index(rows.codes[:, above], network.schema.cardinalities[above])
             shares = network.cpts[node][row, rows.codes[:, node]]
-            if not shares.all():
-                first = int(np.argmin(shares > 0)) + 1
-                name = network.names[node]
-                raise DataError(f"{source}: row {first} has probability 0, because of {name!r}")
-            total += np.log(shares)
+            total += _logarithms(shares, network.names[node], source)
         else:
             deviation = float(network.standard_deviations[node])
             error = rows.values[:, node] - network.intercepts[node]
@@ -52,6 +53,37 @@ def log_likelihood(
                 error = error - network.coefficients[parent, node] * rows.values[:, parent]
             total -= 0.5 * (error / deviation) ** 2 + math.log(deviation * math.sqrt(2 * math.pi))
     return float(total.mean())
+
+
+def _conditional(
+    network: ConditionalGaussianNetwork, node: int, rows: Dataset, source: str
+) -> Floats:
+    """Of one variable of a network of categories and numbers, in every row."""
+    own = network.parameters[node]
+    if not isinstance(own, Regressions):
+        parents = network.dag.parents(node)
+        sizes = np.array([len(network.schema.variables[i].states or ()) for i in parents], np.int32)
+        codes = np.zeros((rows.n_rows, len(parents)), np.int32)
+        for place, parent in enumerate(parents):
+            codes[:, place] = rows.column(parent)
+        row = configuration_index(codes, sizes)
+        return _logarithms(own[row, rows.column(node)], network.names[node], source)
+    family = network.family(node)
+    row = family.configuration(rows)
+    error = rows.column(node) - own.intercepts[row]
+    for place, parent in enumerate(family.numbers):
+        error = error - own.coefficients[row, place] * rows.column(parent)
+    deviation = own.standard_deviations[row]
+    found: Floats = -0.5 * (error / deviation) ** 2 - np.log(deviation * math.sqrt(2 * math.pi))
+    return found
+
+
+def _logarithms(shares: Floats, name: str, source: str) -> Floats:
+    if not shares.all():
+        first = int(np.argmin(shares > 0)) + 1
+        raise DataError(f"{source}: row {first} has probability 0, because of {name!r}")
+    found: Floats = np.log(shares)
+    return found
 
 
 def predictive_log_likelihood(dag: DAG, seen: Dataset, rows: Dataset, ess: float = 1.0) -> float:

@@ -86,7 +86,7 @@ class BayesianNetwork:
         tables = []
         for node, (name, cpt) in enumerate(zip(self.schema.names, self.cpts, strict=True)):
             shape = table_shape(name, sizes[list(self.dag.parents(node))], int(sizes[node]))
-            tables.append(_checked_table(name, np.asarray(cpt), shape))
+            tables.append(checked_table(name, np.asarray(cpt), shape))
         object.__setattr__(self, "cpts", tuple(tables))
 
     @classmethod
@@ -137,7 +137,7 @@ class BayesianNetwork:
         for done, node in enumerate(self.dag.topological_order(), start=1):
             parents = self.dag.parents(node)
             row = configuration_index(codes[:, parents], sizes[list(parents)])
-            codes[:, node] = _draw(self.cpts[node], row, rng)
+            codes[:, node] = draw_states(self.cpts[node], row, rng)
             if progress is not None:
                 progress(done, self.dag.n)
         return Dataset(self.schema, codes)
@@ -190,7 +190,7 @@ def configuration_index(
     return index
 
 
-def _draw(
+def draw_states(
     cpt: NDArray[np.float64], row: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.int32]:
     """One state per entry of `row`, by inversion; a state of probability 0 is never drawn."""
@@ -206,7 +206,7 @@ def _draw(
     return code
 
 
-def _checked_table(
+def checked_table(
     name: str, cpt: NDArray[np.float64], shape: tuple[int, int]
 ) -> NDArray[np.float64]:
     """A read-only copy with rows that sum to 1, or a NetworkError."""

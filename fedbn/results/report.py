@@ -83,10 +83,7 @@ from fedbn.results.written_rows import rows_text
 from fedbn.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
-    from fedbn.networks.network import BayesianNetwork
-
-    Network = BayesianNetwork | LinearGaussianNetwork
+    from fedbn.networks.conditional_gaussian import Network
 
 __all__ = [
     "check_results_folder",

@@ -22,7 +22,7 @@ from fedbn.results.page.content import NO_SITES
 from fedbn.results.report import write_results, write_voted
 
 if TYPE_CHECKING:
-    from fedbn.results.report import Network
+    from fedbn.networks.conditional_gaussian import Network
 
 __all__ = ["outcome_of_sums", "sums_content", "voted_content", "write_sums"]
 

@@ -14,7 +14,13 @@ import typer
 
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, QueryError, ResultsError
-from fedbn.federation.parameter_sources import held_back_in, held_back_words, unanswered_in
+from fedbn.federation.parameter_sources import (
+    cut_words,
+    held_back_in,
+    held_back_words,
+    turned_words,
+    unanswered_in,
+)
 from fedbn.graphs.knowledge import Knowledge, is_text, read_knowledge
 from fedbn.graphs.moral import ancestral_set
 from fedbn.results.groups import FOLDER, group_called
@@ -24,12 +30,11 @@ from fedbn.wording import count_of, list_some, printable, reason_of
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
-    from fedbn.inference import Answer, GaussianAnswer
-    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
-    from fedbn.networks.network import BayesianNetwork
+    from fedbn.inference import Answer, ConditionalAnswer, GaussianAnswer
+    from fedbn.networks.conditional_gaussian import Network
 
-    Network = BayesianNetwork | LinearGaussianNetwork
-    Answers = Sequence[Answer | GaussianAnswer]
+    SomeAnswer = Answer | GaussianAnswer | ConditionalAnswer
+    Answers = Sequence[SomeAnswer]
 
 __all__ = [
     "AVERAGE_FILE",
@@ -39,10 +44,12 @@ __all__ = [
     "print_answers",
     "print_difference",
     "print_most_probable",
+    "read_at_site",
     "read_group",
     "read_network",
     "read_weighted",
     "require_answers",
+    "say_differences",
     "say_intervals",
     "warn_of_held_back",
     "warn_of_unanswered",
@@ -100,6 +107,44 @@ def read_group(source: str, group: str) -> Network:
             "sites whose policies let no counts leave cannot give any"
         )
     return load_network(str(file))
+
+
+def read_at_site(source: str, site: str) -> Network:
+    """The network of a results folder with one site's own constants.
+
+    Raises
+    ------
+    ResultsError : it is no results folder, or it has no constants of that site.
+    """
+    from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
+
+    network = read_network(source)
+    told = _run_of(Path(source)).get("parameters")
+    shifts = told.get("shifts") if isinstance(told, Mapping) else None
+    if not isinstance(network, ConditionalGaussianNetwork) or not shifts:
+        raise ResultsError(
+            f"--site: {source} has one network for all sites; none has constants of its own"
+        )
+    own = {name: sites[site] for name, sites in shifts.items() if site in sites}
+    if not own:
+        known = sorted({each for sites in shifts.values() for each in sites})
+        raise ResultsError(
+            f"--site: {source} has no constants of {site!r}; it has those of {list_some(known, 10)}"
+        )
+    return network.shifted(own)
+
+
+def say_differences(source: str, *, sets: bool) -> None:
+    """Say how a results folder's network is another one than its consensus: which numbers are
+    intervals only, and, where the question `sets` variables, which arrows are turned."""
+    folder = Path(source)
+    told = _run_of(folder).get("parameters") if folder.is_dir() else None
+    if not isinstance(told, Mapping):
+        return
+    if told.get("cut"):
+        typer.echo(printable(cut_words(told["cut"])), err=True)
+    if sets and told.get("turned"):
+        typer.echo(printable(turned_words(told["turned"])), err=True)
 
 
 def _failure(folder: Path) -> str:
@@ -242,7 +287,7 @@ def answers_to(
     ask: Sequence[str] | None,
     cases: Sequence[Mapping[str, str]],
     max_cells: int,
-) -> list[Answer | GaussianAnswer]:
+) -> list[SomeAnswer]:
     """One answer per case; raises QueryError with the case's number."""
     return [
         _answer(networks, weights, ask, case, number, max_cells)
@@ -257,17 +302,20 @@ def _answer(
     case: Mapping[str, str],
     number: int,
     max_cells: int,
-) -> Answer | GaussianAnswer:
-    from fedbn.inference import average_gaussian, average_query
+) -> SomeAnswer:
+    from fedbn.inference import average_gaussian, average_query, query_conditional
+    from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
     from fedbn.networks.linear_gaussian import LinearGaussianNetwork
     from fedbn.networks.network import BayesianNetwork
 
     tables = [each for each in networks if isinstance(each, BayesianNetwork)]
     equations = [each for each in networks if isinstance(each, LinearGaussianNetwork)]
     try:
-        if not equations:
+        if len(networks) == 1 and isinstance(networks[0], ConditionalGaussianNetwork):
+            return query_conditional(networks[0], ask or None, case, max_cells=max_cells)
+        if len(tables) == len(networks):
             return average_query(tables, weights, ask or None, case, max_cells=max_cells)
-        if not tables:
+        if len(equations) == len(networks):
             numbers = {name: _number(name, text) for name, text in case.items()}
             return average_gaussian(equations, weights, ask or None, numbers, max_cells=max_cells)
     except QueryError as error:
@@ -297,7 +345,8 @@ def print_most_probable(
 
     if not isinstance(network, BayesianNetwork):
         raise QueryError(
-            "the most probable values of a linear-Gaussian network are its means: say --all"
+            "the most probable values are for networks of categories; of one with numbers say "
+            "--all, which gives means"
         )
     found = [most_probable(network, case, max_cells=max_cells) for case in cases]
     if as_json:

@@ -14,10 +14,8 @@ from simulations.options import Json, NetworkDir
 
 if TYPE_CHECKING:
     from fedbn.graphs.dag import DAG
-    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+    from fedbn.networks.conditional_gaussian import Network
     from fedbn.networks.network import BayesianNetwork
-
-    Network = BayesianNetwork | LinearGaussianNetwork
 
 __all__ = ["compare"]
 

@@ -20,7 +20,8 @@ from fedbn.whole_file import write_whole
 from simulations.commands.answers import held_back_among, why_unanswered
 
 if TYPE_CHECKING:
-    from fedbn.inference.interventions import EffectRange, Network, Numbers
+    from fedbn.inference.interventions import EffectRange, Numbers
+    from fedbn.networks.conditional_gaussian import Network
 
 __all__ = ["Intervention", "answer_intervention"]
 
@@ -95,7 +96,10 @@ def answer_intervention(
         contents = [_content(answer, asked.over_class) for answer in answers]
         print_json({"cases": contents} if many else contents[0])
     elif out is None:
-        _print(header, rows, answers, asked, many)
+        from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
+
+        has_range = not isinstance(network, ConditionalGaussianNetwork)
+        _print(header, rows, answers, asked, many, has_range=has_range)
 
 
 def _answer(
@@ -201,13 +205,15 @@ def _print(
     answers: Sequence[EffectRange],
     asked: Intervention,
     many: bool,
+    *,
+    has_range: bool,
 ) -> None:
     from simulations.terminal import print_table, rows_table
 
     first = 0 if many else 1
     print_table(rows_table(tuple(header[first:]), [tuple(row[first:]) for row in rows]))
     if not asked.over_class:
-        print(TAKEN)
+        print(TAKEN if has_range else TAKEN.partition(";")[0] + ".")
         return
     count = max(answer.parent_sets for answer in answers)
     those = "all networks that say the same of the data"

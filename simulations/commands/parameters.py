@@ -6,24 +6,28 @@ import functools
 import operator
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbn.errors import ConfigError, FedbnWarning, ResultsError
+from fedbn.data.cuts import Cuts, parse_cuts
+from fedbn.errors import ConfigError, FedbnWarning, NetworkError, ResultsError
+from fedbn.federation.parameter_sources import ParameterSources, remarks_on
 from fedbn.whole_file import write_whole
-from fedbn.wording import count_of, reason_of
+from fedbn.wording import count_of, list_some, reason_of
 from simulations.commands.answers import AVERAGE_FILE
 from simulations.options import Json
 from simulations.progress import stages
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
+    from fedbn.data.schema import Schema
+    from fedbn.data.table_settings import TableSettings
     from fedbn.federation.checkpoint import Checkpoint
-    from fedbn.federation.parameter_sources import ParameterSources
-    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+    from fedbn.graphs.dag import DAG
+    from fedbn.networks.conditional_gaussian import Network
     from fedbn.networks.network import BayesianNetwork
 
 __all__ = ["parameters"]
@@ -38,6 +42,13 @@ def parameters(
         float | None,
         typer.Option(show_default="as in the run", help="Equivalent sample size of the tables."),
     ] = None,
+    cuts: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Cut points of a column that was a number when the structure was learned: --cuts "
+            "age=40,60. Needed where a category has it as a parent; may be repeated."
+        ),
+    ] = None,
     average: Annotated[
         bool,
         typer.Option(
@@ -50,11 +61,11 @@ def parameters(
 ) -> None:
     """Count in the sites' tables; write the network, its BIF and the report into the results.
 
-    The columns are read as the run read them, under the agreed schema. All rows of these tables
+    The columns are read as the run read them, under the agreed schema, except for those of --cuts,
+    which become intervals. All rows of these tables
     count: no policy holds back any of them, and therefore a site's file with a rule for small
     counts (disclosure) is refused.
     """
-    from fedbn.federation.parameter_sources import remarks_on
     from simulations.terminal import print_json
 
     with stages(not as_json) as notify:
@@ -65,19 +76,20 @@ def parameters(
 
             experiment = checkpoint.experiment.change(parameter_ess=parameter_ess)
             checkpoint = replace(checkpoint, settings=to_run_config(experiment))
+        reading = _Reading.of(checkpoint, cuts or [])
         notify("reading the sites' tables")
-        tables: list[Dataset] = []
+        tables: dict[str, Dataset] = {}
         for done, site in enumerate(sites, start=1):
-            tables.append(_table(site, checkpoint))
+            tables[site] = reading.table(site)
             notify.count(done, len(sites))
         notify("counting")
-        network, told = _fit(checkpoint, tables, sites)
-        weighted = _weigh(checkpoint, tables) if average else []
+        network, sources = _fit(checkpoint, reading, tables)
+        weighted = _weigh(checkpoint, reading, list(tables.values())) if average else []
         notify("writing network and report")
-        _write(network, told, weighted, results, checkpoint)
-    for line in remarks_on(told) if told is not None else ():
+        _write(network, sources, weighted, results, checkpoint)
+    for line in remarks_on(sources):
         warnings.warn(line, FedbnWarning, stacklevel=1)
-    rows = sum(table.n_rows for table in tables)
+    rows = sum(table.n_rows for table in tables.values())
     if as_json:
         print_json({"rows": rows, "parameters": network.n_parameters, "out": str(results)})
     else:
@@ -87,8 +99,8 @@ def parameters(
 
 
 def _write(
-    network: BayesianNetwork | LinearGaussianNetwork,
-    told: ParameterSources | None,
+    network: Network,
+    sources: ParameterSources,
     weighted: Sequence[tuple[BayesianNetwork, float]],
     results: Path,
     checkpoint: Checkpoint,
@@ -100,7 +112,7 @@ def _write(
     from fedbn.results.report import tell_sources, write_network
     from fedbn.results.strengths import write_posterior
 
-    known = None if told is None else told.to_dict()
+    known = None if sources == ParameterSources() else sources.to_dict()
     try:
         write_network(network, results)
         tell_sources(results, known)
@@ -132,40 +144,71 @@ def _read_kept(folder: Path) -> Checkpoint:
     return checkpoint
 
 
-def _table(site: str, checkpoint: Checkpoint) -> Dataset:
-    from fedbn.federation.agreement import own_part
-    from fedbn.federation.site_table import site_table
-    from simulations.sites.tables import open_site
+@dataclass(frozen=True)
+class _Reading:
+    """How tables are read: as the run read them, but for numbers that are cut now.
 
-    schema, settings = checkpoint.state.schema, checkpoint.experiment.tables
-    path, decided = open_site(site)
-    rule = decided.policy.disclosure
-    if rule != "none":
-        raise ConfigError(
-            f"{site} has disclosure = {rule!r}, and this command counts all rows exactly: let a "
-            "run count under it (--parameters federated)"
-        )
-    found = site_table(path, schema.kind, settings, decided, schema.cuts)
-    if checkpoint.experiment.consensus.variables == "union":
-        schema = own_part(schema, found.dataset.names)
-    return found.dataset.with_schema(schema, site)
+    `schema` is the agreed one, with the intervals of the `cuts`.
+    """
+
+    schema: Schema
+    settings: TableSettings
+    cuts: Mapping[str, Cuts]
+    own_columns: bool
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint, options: Sequence[str]) -> _Reading:
+        from fedbn.data.schema import Schema, Variable
+
+        schema, settings = checkpoint.state.schema, checkpoint.experiment.tables
+        cuts = parse_cuts(options)
+        for name in cuts:
+            if name not in schema.numbers:
+                raise ConfigError(
+                    f"--cuts: the run has no column of numbers {name!r}; it has "
+                    f"{list_some(schema.numbers, 10)}"
+                )
+        variables = [
+            Variable.cut(each.name, cuts[each.name]) if each.name in cuts else each
+            for each in schema.variables
+        ]
+        numbers = tuple(name for name in settings.preparation().numbers if name not in cuts)
+        own_columns = checkpoint.experiment.consensus.variables == "union"
+        return cls(Schema(tuple(variables)), replace(settings, numbers=numbers), cuts, own_columns)
+
+    def table(self, site: str) -> Dataset:
+        """The rows of a site's table or file."""
+        from fedbn.federation.agreement import own_part
+        from fedbn.federation.site_table import site_table
+        from simulations.sites.tables import open_site
+
+        path, decided = open_site(site)
+        rule = decided.policy.disclosure
+        if rule != "none":
+            raise ConfigError(
+                f"{site} has disclosure = {rule!r}, and this command counts all rows exactly: let "
+                "a run count under it (--parameters federated)"
+            )
+        schema = self.schema
+        found = site_table(path, schema.kind, self.settings, decided, schema.cuts)
+        if self.own_columns:
+            schema = own_part(schema, found.dataset.names)
+        return found.dataset.with_schema(schema, site)
 
 
 def _fit(
-    checkpoint: Checkpoint, tables: list[Dataset], sites: Sequence[str]
-) -> tuple[BayesianNetwork | LinearGaussianNetwork, ParameterSources | None]:
-    """The parameters from sums over the tables, as in a run, and what is not known where tables
-    have different columns."""
-    if any(table.names != checkpoint.state.schema.names for table in tables):
-        return _fit_where_known(checkpoint, dict(zip(sites, tables, strict=True)))
-    return _fit_all(checkpoint, tables), None
+    checkpoint: Checkpoint, reading: _Reading, tables: Mapping[str, Dataset]
+) -> tuple[Network, ParameterSources]:
+    """The parameters from sums over the tables, as in a run, and what there is to say of them."""
+    if any(table.names != reading.schema.names for table in tables.values()):
+        return _fit_where_known(checkpoint, tables)
+    return _fit_all(checkpoint, reading, tables)
 
 
 def _fit_where_known(
     checkpoint: Checkpoint, tables: Mapping[str, Dataset]
 ) -> tuple[BayesianNetwork, ParameterSources]:
     """The parameters of the families that some table has all columns of, and who lacks what."""
-    from fedbn.federation.parameter_sources import ParameterSources
     from fedbn.federation.runs import server_run
     from fedbn.federation.whole_families import own_families
     from fedbn.networks.family_counts import FamilyTables, count_own_families, families_of
@@ -197,9 +240,11 @@ def _fit_where_known(
 
 
 def _fit_all(
-    checkpoint: Checkpoint, tables: list[Dataset]
-) -> BayesianNetwork | LinearGaussianNetwork:
+    checkpoint: Checkpoint, reading: _Reading, tables: Mapping[str, Dataset]
+) -> tuple[Network, ParameterSources]:
     """The parameters from sums over tables with all columns."""
+    from fedbn.federation.conditional_message import MixedFamilies, mixed_sums
+    from fedbn.federation.mixed_parameters import mixed_parameters, spreads_of_sums, turned_edges
     from fedbn.federation.runs import server_run
     from fedbn.networks.family_counts import count_families, families_of
     from fedbn.networks.fitting import parameters_of
@@ -211,17 +256,44 @@ def _fit_all(
     )
 
     assert checkpoint.state.result is not None
-    dag = checkpoint.state.result.consensus.dag
-    if checkpoint.state.schema.kind == "categorical":
-        counts = [count_families(table, families_of([dag])) for table in tables]
-        total = functools.reduce(operator.add, counts)
-        return parameters_of(dag, total, server_run(checkpoint.experiment).parameter_ess)
-    pairs = family_pairs(dag)
-    moments = {str(i): moments_of(table, pairs) for i, table in enumerate(tables)}
-    return linear_gaussian_of(dag, pooled_moments(moments, pairs))
+    dag, schema = checkpoint.state.result.consensus.dag, reading.schema
+    ess = server_run(checkpoint.experiment).parameter_ess
+    cut = tuple((name, tuple(points)) for name, points in sorted(reading.cuts.items()))
+    if schema.kind == "categorical":
+        counts = [count_families(table, families_of([dag])) for table in tables.values()]
+        return (
+            parameters_of(dag, functools.reduce(operator.add, counts), ess),
+            ParameterSources(cut=cut),
+        )
+    if schema.kind == "gaussian":
+        pairs = family_pairs(dag)
+        moments = {site: moments_of(table, pairs) for site, table in tables.items()}
+        return linear_gaussian_of(dag, pooled_moments(moments, pairs)), ParameterSources()
+    member = _with_numbers_last(dag, schema)
+    wanted = MixedFamilies(member, schema)
+    sums = {site: mixed_sums(table, wanted) for site, table in tables.items()}
+    fitted = mixed_parameters(wanted, sums, ess)
+    sources = ParameterSources(
+        turned=turned_edges(dag, member),
+        shifts=fitted.shifts,
+        spreads=spreads_of_sums(wanted, sums),
+        cut=cut,
+    )
+    return fitted.network, sources
 
 
-def _weigh(checkpoint: Checkpoint, tables: list[Dataset]) -> list[tuple[BayesianNetwork, float]]:
+def _with_numbers_last(dag: DAG, schema: Schema) -> DAG:
+    from fedbn.networks.conditional_gaussian import member_with_numbers_last
+
+    try:
+        return member_with_numbers_last(dag, schema)
+    except NetworkError as error:
+        raise NetworkError(f"{error}; --cuts makes intervals of such a number") from None
+
+
+def _weigh(
+    checkpoint: Checkpoint, reading: _Reading, tables: list[Dataset]
+) -> list[tuple[BayesianNetwork, float]]:
     """The sites' structures with parameters, weighted by summed counts."""
     from fedbn.choice.averaging import structures_of_classes, weights_of_structures
     from fedbn.federation.runs import server_run
@@ -232,7 +304,7 @@ def _weigh(checkpoint: Checkpoint, tables: list[Dataset]) -> list[tuple[Bayesian
     assert result is not None
     if any(table.names != result.schema.names for table in tables):
         raise ConfigError("--average needs tables with all columns: its weights are compared")
-    if result.schema.kind != "categorical":
+    if reading.schema.kind != "categorical":
         raise ConfigError("--average is for categorical columns: its weights are BDeu")
     sent = [dag for reply in result.fused_replies for dag in reply.dags]
     names = result.schema.names

@@ -21,10 +21,12 @@ from simulations.commands.answers import (
     print_answers,
     print_difference,
     print_most_probable,
+    read_at_site,
     read_group,
     read_network,
     read_weighted,
     require_answers,
+    say_differences,
     say_intervals,
     warn_of_held_back,
     warn_of_unanswered,
@@ -98,6 +100,13 @@ def query(
             "number or, where groups were given, its name."
         ),
     ] = None,
+    site: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a results folder whose sites differ by constants in some numbers: the "
+            "network with the constants of this site."
+        ),
+    ] = None,
     average: Annotated[
         bool,
         typer.Option(
@@ -123,9 +132,9 @@ def query(
     """Ask a network with parameters; the answers are exact.
 
     Prints the probability of every state of every variable asked for, given what was observed.
-    Of a linear-Gaussian network: mean and variance, given observed numbers. A number given for a
-    column that was cut is taken as the interval it lies in, which is printed. Several networks are
-    averaged by their weights times how probable each finds the evidence.
+    Of a number: mean and variance, and quantiles if the network has categories, too. A number given
+    for a column that was cut is taken as the interval it lies in, which is printed. Several
+    networks are averaged by their weights times how probable each finds the evidence.
 
     --do removes the arrows into the variables that are set, and so treats every arrow as causal.
     With --class, the minimum and maximum over the equivalence class are printed as well.
@@ -142,10 +151,14 @@ def query(
         raise ConfigError("--average is for one results folder, which says the weights, too")
     if group is not None and (len(networks) > 1 or average):
         raise ConfigError("--group is for one results folder, and not with --average")
+    if site is not None and (len(networks) > 1 or average or group is not None):
+        raise ConfigError("--site is for one results folder, and not with --average or --group")
     if out is not None:
         require_writable(out)
     if group is not None:
         read = [read_group(networks[0], group)]
+    elif site is not None:
+        read = [read_at_site(networks[0], site)]
     else:
         read = [read_network(source) for source in networks]
     observed = _parse_values(given or [], "--given")
@@ -162,6 +175,8 @@ def query(
         _require_variables(given_file, cases, names)
     many = given_file is not None
     say_intervals(read[0], [*cases, set_to, other])
+    for source in networks:
+        say_differences(source, sets=bool(do))
     if do:
         asked = Intervention(
             set_to,

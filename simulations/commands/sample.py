@@ -15,7 +15,7 @@ from simulations.options import Json, NetworkDir, Quiet, Seed
 from simulations.progress import stages
 
 if TYPE_CHECKING:
-    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+    from fedbn.networks.conditional_gaussian import Network
     from fedbn.networks.network import BayesianNetwork
     from fedbn.privacy.guarantee import Guarantee
 
@@ -106,7 +106,7 @@ def sample(
         typer.echo(f"The parameters: {promise.words}; of the structure nothing is said", err=True)
 
 
-def _network(source: str, network_dir: Path | None) -> BayesianNetwork | LinearGaussianNetwork:
+def _network(source: str, network_dir: Path | None) -> Network:
     """With parameters; warns of those that are without the rows of some sites."""
     from fedbn.networks.catalog import load_network
 

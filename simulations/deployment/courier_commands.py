@@ -35,6 +35,7 @@ KINDS: Mapping[str, str] = {
     "query.counts": "counts of families",
     "query.moments": "moments of families",
     "query.scatter": "sums of products",
+    "query.conditional": "sums of families of both kinds",
     "train": "structures",
     "query.keys": "a key for secure sums",
     "train.sums": "a share of a masked sum",

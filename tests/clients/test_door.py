@@ -65,7 +65,7 @@ def content(kind: str) -> RecordDict:
         request = FamilyRequest(FamilyTables(SCHEMA, (Family(1, (0,)),)), with_own=False)
         arrays = request_to_arrays(request)
         found["families"] = ArrayRecord({key: Array(arrays[key]) for key in REQUESTS.keys})
-    if kind == "query.moments":
+    if kind in ("query.moments", "query.conditional"):
         dag = DAG.from_edges("ab", [("a", "b")])
         sent = to_arrays(StructureMessage(SCHEMA.hash, ("a", "b"), (dag,), (1.0,), "complete"))
         found["consensus"] = ArrayRecord({key: Array(array) for key, array in sent.items()})
@@ -78,7 +78,7 @@ def content(kind: str) -> RecordDict:
 
 SUMS = {"train.sums", "query.cut_sums"}
 HISTOGRAMS = {"query.histogram", "query.cut_keys", "query.cut_sums"}
-EXACT = {"query.counts", "query.moments", "query.scatter"}
+EXACT = {"query.counts", "query.moments", "query.scatter", "query.conditional"}
 STRUCTURES = {"train", "query.keys"}
 COLUMNS = {"query", *STRUCTURES, *EXACT}
 
@@ -144,6 +144,7 @@ OTHERWISE = {
     **dict.fromkeys(SUMS, "query"),  # before the key of the run
     "query.moments": "failed",  # of categories
     "query.scatter": "failed",
+    "query.conditional": "failed",
 }
 
 

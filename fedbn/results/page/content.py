@@ -20,7 +20,7 @@ from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.writing import structure_text
 from fedbn.results.outcome import Outcome
 from fedbn.results.page.groups import group_pairs, groups_content
-from fedbn.results.page.parameters import told_not_given, told_parameters
+from fedbn.results.page.parameters import told_not_given, told_numbers, told_parameters
 from fedbn.results.page.states import Pairs, decimal, readings_of, site_distances
 from fedbn.results.page.variables import unknown_of, variables_content
 from fedbn.results.page.words import answers, headline
@@ -46,8 +46,7 @@ from fedbn.results.variables import JudgedEdgeRow, judged_edge_rows, unknown_pai
 from fedbn.results.written_rows import rows_text
 
 if TYPE_CHECKING:
-    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
-    from fedbn.networks.network import BayesianNetwork
+    from fedbn.networks.conditional_gaussian import Network
 
 __all__ = ["FORMAT", "NO_SITES", "report_content", "voted_content"]
 
@@ -67,7 +66,7 @@ NO_PATH = (
 def report_content(
     outcome: Outcome,
     run: Mapping[str, Any],
-    network: BayesianNetwork | LinearGaussianNetwork | None = None,
+    network: Network | None = None,
     hashes: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The content of a run with a path.
@@ -115,7 +114,7 @@ def voted_content(
     run: Mapping[str, Any],
     summary: Mapping[str, Any],
     refused: Sequence[tuple[str, str]] = (),
-    network: BayesianNetwork | LinearGaussianNetwork | None = None,
+    network: Network | None = None,
     hashes: Mapping[str, str] | None = None,
     missing: Sequence[str] = (),
     knowledge: Knowledge | None = None,
@@ -196,7 +195,7 @@ def _answers(
 def _tail(
     run: Mapping[str, Any],
     dag: DAG,
-    network: BayesianNetwork | LinearGaussianNetwork | None,
+    network: Network | None,
     hashes: Mapping[str, str] | None,
 ) -> dict[str, Any]:
     text = structure_text(dag, ".json")
@@ -205,6 +204,7 @@ def _tail(
     given = {key: value for key, value in settings.items() if value is not None}
     return {
         **told_parameters(network, held_back_in(run, "run.json"), dag.names),
+        **told_numbers(network, run),
         **told_not_given(run),
         "settings": {key: _text(value) for key, value in given.items()},
         "versions": dict(run.get("versions") or {}),

@@ -13,14 +13,13 @@ from fedbn.errors import ResultsError
 from fedbn.results.dictionary import write_readme
 from fedbn.results.page.content import FORMAT
 from fedbn.results.page.html import page_html
-from fedbn.results.page.parameters import told_not_given, told_parameters
+from fedbn.results.page.parameters import told_not_given, told_numbers, told_parameters
 from fedbn.results.page.public import public_content
 from fedbn.whole_file import write_whole
 from fedbn.wording import reason_of
 
 if TYPE_CHECKING:
-    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
-    from fedbn.networks.network import BayesianNetwork
+    from fedbn.networks.conditional_gaussian import Network
 
 __all__ = [
     "CONTENT_FILE",
@@ -44,7 +43,7 @@ def write_page(content: Mapping[str, Any], place: Path) -> None:
 
 def refresh_parameters(
     folder: Path,
-    network: BayesianNetwork | LinearGaussianNetwork,
+    network: Network,
     names: Sequence[str] | None = None,
     run: Mapping[str, Any] | None = None,
 ) -> None:
@@ -60,7 +59,8 @@ def refresh_parameters(
     content = read_content(folder)
     digest = hashlib.sha256((folder / "network.json").read_bytes()).hexdigest()
     hashes = {**content["hashes"], "network.json": digest}
-    told = told_parameters(network, names=names) | told_not_given(run or {})
+    told = told_parameters(network, names=names) | told_numbers(network, run or {})
+    told |= told_not_given(run or {})
     known = {key: value for key, value in content.items() if key != "not_given"}
     write_page({**known, **told, "hashes": hashes}, folder)
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from fedbn.graphs.directions import ARROWS
 from fedbn.results.page.groups import groups_section
+from fedbn.results.page.numbers import numbers_section
 from fedbn.results.page.svg import curve_svg, legend, network_svg
 from fedbn.results.page.tables import edge_table, page_table, parameter_tables, site_table
 from fedbn.results.page.variables import variables_section
@@ -253,7 +254,8 @@ def _parameters(content: Mapping[str, Any]) -> str:
             "gave counts. Variables that descend from these have no table here, either: no "
             f"question about them has an answer.</p><ul>{items}</ul>"
         )
-    return _section("parameters", "Parameters", text + parameter_tables(content))
+    text += parameter_tables(content) + numbers_section(content.get("numbers") or ())
+    return _section("parameters", "Parameters", text)
 
 
 def _pooled_text(content: Mapping[str, Any]) -> str:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from fedbn.errors import FedbnWarning, QueryError
 from fedbn.federation.parameter_sources import not_given_in
+from fedbn.results.page.numbers import numbers_content, spreads_in
 from fedbn.results.placement import printable_name
 
 if TYPE_CHECKING:
-    from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+    from fedbn.arrays import Floats
+    from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork, Network
     from fedbn.networks.network import BayesianNetwork
 
-__all__ = ["ROWS", "parameters_of", "told_not_given", "told_parameters"]
+__all__ = ["ROWS", "parameters_of", "told_not_given", "told_numbers", "told_parameters"]
 
 ROWS = 50
 """Rows of a table that are shown."""
@@ -32,7 +34,7 @@ BIF_BYTES = 1_000_000
 
 
 def told_parameters(
-    network: BayesianNetwork | LinearGaussianNetwork | None,
+    network: Network | None,
     held_back: Mapping[str, Sequence[str]] | None = None,
     names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
@@ -55,6 +57,11 @@ def told_parameters(
     }
 
 
+def told_numbers(network: Network | None, run: Mapping[str, Any]) -> dict[str, Any]:
+    """`numbers`, where the values of every column of numbers lie; `run` is what run.json says."""
+    return {"numbers": numbers_content(network, spreads_in(run, "run.json"))}
+
+
 def told_not_given(run: Mapping[str, Any]) -> dict[str, Any]:
     """`not_given`, one line for every family whose table is not known; nothing where all are."""
     found = not_given_in(run, "run.json")
@@ -62,7 +69,7 @@ def told_not_given(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place_all(
-    network: BayesianNetwork | LinearGaussianNetwork | None, names: Sequence[str] | None
+    network: Network | None, names: Sequence[str] | None
 ) -> list[dict[str, Any] | None] | None:
     """As `parameters_of`, for each of these names; parents are places among them."""
     found = parameters_of(network)
@@ -77,7 +84,7 @@ def _place_all(
     return [moved.get(name) for name in names]
 
 
-def _bif_of(network: BayesianNetwork | LinearGaussianNetwork | None) -> str | None:
+def _bif_of(network: Network | None) -> str | None:
     """None where there are no tables, or where they are too long for a page."""
     from fedbn.networks.bif import bif_text
     from fedbn.networks.network import BayesianNetwork
@@ -91,15 +98,18 @@ def _bif_of(network: BayesianNetwork | LinearGaussianNetwork | None) -> str | No
 
 
 def parameters_of(
-    network: BayesianNetwork | LinearGaussianNetwork | None,
+    network: Network | None,
 ) -> list[dict[str, Any]] | None:
     """Per variable its parents and its table or equation; None where there are none."""
+    from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
     from fedbn.networks.network import BayesianNetwork
 
     if network is None:
         return None
     if isinstance(network, BayesianNetwork):
         return _tables(network)
+    if isinstance(network, ConditionalGaussianNetwork):
+        return _of_both_kinds(network)
     return [
         {
             "parents": list(parents := network.dag.parents(node)),
@@ -111,30 +121,76 @@ def parameters_of(
     ]
 
 
+def _of_both_kinds(network: ConditionalGaussianNetwork) -> list[dict[str, Any]]:
+    """Tables of categories, and of numbers their equations by configuration."""
+    from fedbn.networks.conditional_gaussian import Regressions
+
+    variables, found = network.schema.variables, []
+    for node, own in enumerate(network.parameters):
+        states = variables[node].states
+        if states is not None and not isinstance(own, Regressions):
+            found.append(_table(network, node, states, own))
+            continue
+        assert isinstance(own, Regressions)
+        family = network.family(node)
+        columns = [variables[parent].states or () for parent in family.categories]
+        header = ["intercept", *(printable_name(network.names[i]) for i in family.numbers)]
+        rows = []
+        for c, values in zip(
+            range(min(ROWS, len(own.intercepts))), product(*columns), strict=False
+        ):
+            cells = [own.intercepts[c], *own.coefficients[c], own.standard_deviations[c]]
+            shown = [_short(cell) for cell in cells]
+            rows.append([[printable_name(value) for value in values], shown])
+        found.append(
+            {
+                "parents": list(family.categories),
+                "states": [*header, "standard deviation"],
+                "rows": rows,
+                "n_rows": len(own.intercepts),
+                "n_states": len(header) + 1,
+            }
+        )
+    return found
+
+
+def _table(
+    network: Network, node: int, states: Sequence[str], cpt: Floats, marginal: Any = None
+) -> dict[str, Any]:
+    """One table, cut to what is shown."""
+    variables = network.schema.variables
+    parents = list(network.dag.parents(node))
+    columns = [variables[parent].states or () for parent in parents]
+    rows = []
+    for _, (values, cells) in zip(
+        range(ROWS), zip(product(*columns), cpt, strict=True), strict=False
+    ):
+        shown = [round(float(cell), 4) for cell in cells[:STATES]]
+        rows.append([[printable_name(value) for value in values], shown])
+    table: dict[str, Any] = {
+        "parents": parents,
+        "states": [printable_name(state) for state in states[:STATES]],
+        "rows": rows,
+        "n_rows": len(cpt),
+        "n_states": len(states),
+    }
+    if marginal is not None:
+        table["marginal"] = [round(marginal[state], 4) for state in states[:STATES]]
+    return table
+
+
 def _tables(network: BayesianNetwork) -> list[dict[str, Any]]:
     marginals = _marginals(network)
-    found = []
-    for node, name in enumerate(network.names):
-        parents = list(network.dag.parents(node))
-        columns = [network.schema.variables[parent].states or () for parent in parents]
-        rows = []
-        for _, (values, cells) in zip(
-            range(ROWS), zip(product(*columns), network.cpts[node], strict=True), strict=False
-        ):
-            shown = [round(float(cell), 4) for cell in cells[:STATES]]
-            rows.append([[printable_name(value) for value in values], shown])
-        states = network.schema.variables[node].states or ()
-        table: dict[str, Any] = {
-            "parents": parents,
-            "states": [printable_name(state) for state in states[:STATES]],
-            "rows": rows,
-            "n_rows": len(network.cpts[node]),
-            "n_states": len(states),
-        }
-        if marginals is not None:
-            table["marginal"] = [round(marginals[name][state], 4) for state in states[:STATES]]
-        found.append(table)
-    return found
+    return [
+        _table(
+            network,
+            node,
+            network.schema.variables[node].states or (),
+            network.cpts[node],
+            None if marginals is None else marginals[name],
+        )
+        for node, name in enumerate(network.names)
+    ]
 
 
 def _marginals(network: BayesianNetwork) -> Any:

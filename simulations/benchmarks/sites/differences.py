@@ -119,7 +119,7 @@ def any_message(kind: str, rng: np.random.Generator) -> RecordDict:
         content["report"] = ConfigRecord({"text": "nothing"})
     if kind == "query.counts":
         content["families"] = any_families(schema, rng)
-    if kind == "query.moments" or rng.random() < 0.3:
+    if kind in ("query.moments", "query.conditional") or rng.random() < 0.3:
         content["consensus"] = any_dag(schema, rng)
     if kind in ("train.sums", "query.cut_sums"):
         content["sums"] = ConfigRecord({"request": b"{}"})
