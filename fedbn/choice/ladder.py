@@ -15,11 +15,12 @@ Sites do not err independently where few rows meet many states. A row that count
 about ln r nats once it has a configuration of parents to itself, and k times its entropy before:
 from some k on parents that tell all rows apart are best, and at every site these are the variables
 of many states. Votes cannot see it, but the number of parameters does, which then grows a
-thousandfold: k times the rows can pay for k times the parameters and no more.
+thousandfold. The consensus is to be that of the rows of all S sites; these are S times the rows of
+one, and pay for S times the parameters and no more.
 
 Taken is the largest k up to which the expected chance pairs are at most `EXPECTED` = 0.05 and the
-median input has at most k / k_1 times the parameters that it has with the smallest weight, k_1;
-the smallest k where there is none.
+median input has at most S times the parameters that it has with the smallest weight; the smallest
+k where there is none.
 
 Deviations from these papers: the sites are not subsamples of one table, and the same search errs at
 several of them in the same way, so this is a rule with a meaning and no certificate.
@@ -112,23 +113,21 @@ class ClassSigns(NamedTuple):
     """What the structures of one row weight tell: the expected chance pairs of a majority, and the
     parameters of the median input."""
 
-    row_weight: float
     chance_pairs: float
     parameters: int
 
 
-def class_by_chance(classes: Sequence[ClassSigns]) -> int:
+def class_by_chance(classes: Sequence[ClassSigns], sites: int) -> int:
     """The position of the class to take, of all by ascending row weight.
 
-    >>> class_by_chance([ClassSigns(1, 0.0, 50), ClassSigns(2, 0.01, 90), ClassSigns(3, 0.3, 95)])
+    >>> class_by_chance([ClassSigns(0.0, 50), ClassSigns(0.01, 90), ClassSigns(0.3, 95)], sites=4)
     1
-    >>> class_by_chance([ClassSigns(1, 0.0, 50), ClassSigns(2, 0.0, 101), ClassSigns(3, 0.0, 102)])
+    >>> class_by_chance([ClassSigns(0.0, 50), ClassSigns(0.0, 201), ClassSigns(0.0, 200)], sites=4)
     0
     """
-    least = classes[0]
+    most = sites * classes[0].parameters
 
     def is_sound(each: ClassSigns) -> bool:
-        paid = each.parameters * least.row_weight <= each.row_weight * least.parameters
-        return each.chance_pairs <= EXPECTED and paid
+        return each.chance_pairs <= EXPECTED and each.parameters <= most
 
     return max(0, len(list(takewhile(is_sound, classes))) - 1)

@@ -304,8 +304,8 @@ def row_weight_of_structures(replies: Sequence[ClientReply], schema: Schema) -> 
         own = _of_class(k, replies)
         inputs = merge_inputs(*_weigh(own)[:2])
         pairs = expected_chance_pairs(moral_votes_of(inputs), inputs.total, len(own))
-        signs.append(ClassSigns(k, pairs, median_parameters(inputs, schema)))
-    return weights[class_by_chance(signs)]
+        signs.append(ClassSigns(pairs, median_parameters(inputs, schema)))
+    return weights[class_by_chance(signs, len(replies))]
 
 
 def _of_class(row_weight: float, replies: Sequence[ClientReply]) -> list[ClientReply]:

@@ -68,9 +68,7 @@ def test_random_graphs_have_as_many_as_expected() -> None:
 
 
 def taken(pairs: list[float], parameters: list[int]) -> int:
-    """Of classes with the row weights 1, 1.5, 2, and so on."""
-    weights = [1 + place / 2 for place in range(len(pairs))]
-    return class_by_chance(list(map(ClassSigns, weights, pairs, parameters)))
+    return class_by_chance(list(map(ClassSigns, pairs, parameters)), sites=3)
 
 
 def test_classes_are_taken_up_to_the_first_with_too_many_chance_pairs() -> None:
@@ -80,11 +78,10 @@ def test_classes_are_taken_up_to_the_first_with_too_many_chance_pairs() -> None:
     assert taken([1.0, 0.0], [7, 7]) == 0
 
 
-def test_classes_are_taken_up_to_the_first_with_more_parameters_than_rows_pay_for() -> None:
-    assert taken([0.0, 0.0, 0.0], [10, 15, 20]) == 2
-    assert taken([0.0, 0.0, 0.0], [10, 16, 16]) == 0
-    assert taken([0.0, 0.0, 0.0], [10, 8, 21]) == 1
-    assert class_by_chance([ClassSigns(2.0, 0.0, 10), ClassSigns(3.0, 0.0, 16)]) == 0
+def test_classes_are_taken_up_to_the_first_with_more_parameters_than_all_rows_pay_for() -> None:
+    assert taken([0.0, 0.0, 0.0], [10, 15, 30]) == 2
+    assert taken([0.0, 0.0, 0.0], [10, 31, 16]) == 0
+    assert taken([0.0, 0.0, 0.0], [10, 8, 31]) == 1
 
 
 @given(dag_lists(max_nodes=5, max_dags=5), st.data())
@@ -114,8 +111,8 @@ def test_numbers_have_a_coefficient_for_every_parent() -> None:
 
 
 def test_errors_that_all_sites_share_are_seen_by_their_parameters() -> None:
-    """All join the same pairs, so no vote is of chance. Twice the rows cannot pay for three parents
-    of 30 states each; for those of two states they can."""
+    """All join the same pairs, so no vote is of chance. The rows of four sites cannot pay for three
+    parents of 30 states each; for those of two states they can."""
     names = "abcdefghijkl"
     timid = DAG.from_edges(names, ["ae", "bc", "cd"])
     bold = DAG.from_edges(names, ["ae", "be", "ce"])
