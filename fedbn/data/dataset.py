@@ -53,11 +53,6 @@ class Dataset:
         if self.gone is not None:
             self._keep_gone(given.shape)
         if self.gone is not None:
-            if self.schema.kind == "mixed":
-                raise DataError(
-                    "missing cells of a table of numbers and categories cannot be imputed: say "
-                    "missing-cells drop-rows"
-                )
             given = np.where(self.gone, 0, given)
         categorical = self.schema.kind == "categorical"
         table: npt.NDArray[Any] = (_checked_codes if categorical else _checked_values)(

@@ -253,11 +253,6 @@ def _without_missing(
     how: Preparation,
 ) -> tuple[Mapping[str, Column], int]:
     """The columns as `missing_cells` wants them, and the number of rows dropped."""
-    if how.missing_cells == "impute" and kind == "mixed":
-        raise DataError(
-            f"{source}: missing cells of a table of numbers and categories cannot be imputed: say "
-            "--missing-cells drop-rows"
-        )
     holed = [name for name, cells in gone.items() if cells.any() and how.are_numbers(name, kind)]
     if how.missing_cells == "impute" or (how.missing_cells == "state" and not holed):
         return columns, 0
@@ -278,8 +273,7 @@ def _without_missing(
     cells = sum(int(found.sum()) for found in gone.values())
     concerned = sum(bool(found.any()) for found in gone.values())
     choices = "drop-rows" if holed else "state or drop-rows"
-    if kind != "mixed":
-        choices = f"impute or {choices}" if holed else f"impute, {choices}"
+    choices = f"impute or {choices}" if holed else f"impute, {choices}"
     raise DataError(
         f"{source}: column {name!r}, row {row + 1}: {what}; a table must be complete; "
         f"missing: {count_of(cells, 'cell')} in {count_of(int(lacking.sum()), 'row')} and "

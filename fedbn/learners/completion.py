@@ -3,9 +3,9 @@
 Friedman, The Bayesian structural EM algorithm, UAI 1998, with draws in place of expectations: start
 from each column's own distribution; ROUNDS rounds of {learn with the chosen learner; parameters of
 what it found; SWEEPS Gibbs sweeps over the missing cells given their Markov blankets}; the caller
-then learns once more, from the table that is given back. Tables of numbers have no rounds: EM of
-mean and covariance under the normal model (Little and Rubin, section 11.2), and a table that has
-exactly these moments.
+then learns once more, from the table that is given back. Mixed tables have the same rounds, their
+cells drawn as `mixed_completion` says. Tables of numbers have no rounds: EM of mean and covariance
+under the normal model (Little and Rubin, section 11.2), and a table that has exactly these moments.
 
 This is right where cells are missing at random: whether one is missing may depend on what is seen
 in its row, not on the cell itself. `missingness_remarks` says where the first is so.
@@ -47,7 +47,7 @@ def complete(dataset: Dataset, learn: Learn, rng: np.random.Generator) -> Datase
 
     Parameters
     ----------
-    dataset : with at least one missing cell; each column has one that is there.
+    dataset : of any kind, with at least one missing cell; each column has one that is there.
     learn : a complete table -> the best structure.
     rng : one number of it seeds the draws.
 
@@ -60,7 +60,20 @@ def complete(dataset: Dataset, learn: Learn, rng: np.random.Generator) -> Datase
     ordered = dataset.take(np.lexsort((*dataset.table.T, *dataset.gone.T)))
     if dataset.kind == "gaussian":
         return Dataset(dataset.schema, with_moments_of_em(ordered))
+    if dataset.kind == "mixed":
+        return _complete_mixed(ordered, learn, rng)
     return _complete_states(ordered, learn, rng)
+
+
+def _complete_mixed(dataset: Dataset, learn: Learn, rng: np.random.Generator) -> Dataset:
+    from fedbn.learners.mixed_completion import draw_missing_cells
+
+    assert dataset.gone is not None
+    table = np.asarray(_start(dataset, rng).T, dtype=np.float64)
+    for _ in range(ROUNDS):
+        dag = learn(Dataset(dataset.schema, table)).reorder(dataset.names)
+        table = draw_missing_cells(dataset.schema, table, dataset.gone, dag, SWEEPS, rng)
+    return Dataset(dataset.schema, table)
 
 
 def _complete_states(dataset: Dataset, learn: Learn, rng: np.random.Generator) -> Dataset:
@@ -78,8 +91,8 @@ def _complete_states(dataset: Dataset, learn: Learn, rng: np.random.Generator) -
     return Dataset(dataset.schema, codes.T)
 
 
-def _start(dataset: Dataset, rng: np.random.Generator) -> Codes:
-    """int32 [n, rows]: each missing cell as a cell of its column that is there, at random."""
+def _start(dataset: Dataset, rng: np.random.Generator) -> Codes | Floats:
+    """[n, rows]: each missing cell as a cell of its column that is there, at random."""
     assert dataset.gone is not None
     codes = dataset.table.T.copy()
     for column in range(dataset.n):
@@ -174,7 +187,7 @@ def missingness_remarks(dataset: Dataset, dag: DAG) -> list[str]:
     for v, u in pairs:
         there = ~gone[:, u]
         values = dataset.table[there, u]
-        if dataset.kind == "gaussian":
+        if dataset.schema.variables[u].states is None:
             values = np.searchsorted(np.quantile(values, [0.25, 0.5, 0.75]), values)
         groups, place = np.unique(values, return_inverse=True)
         table = np.zeros((2, len(groups)), dtype=np.int64)

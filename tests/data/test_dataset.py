@@ -210,22 +210,22 @@ def test_a_table_of_both_kinds_keeps_numbers_and_states(tmp_path: Path) -> None:
         read_dataset(tmp_path / "t.csv", "categorical", how)
 
 
-def test_no_cell_of_a_table_of_both_kinds_is_imputed(tmp_path: Path) -> None:
-    """A missing number or state is refused in one line; without one, or dropped, all is well."""
+def test_a_table_of_both_kinds_is_read_with_its_missing_cells(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     how = Preparation(numbers=("age",), missing_cells="impute")
-    for gap in ("40.5,\n", ",m\n"):
+    for place, gap in enumerate(("40.5,\n", ",m\n")):
         path.write_text("age,sex\n40,m\n50,f\n" + gap)
-        with pytest.raises(DataError, match="cannot be imputed: say --missing-cells drop-rows$"):
-            read_dataset(path, "mixed", how)
+        found = read_dataset(path, "mixed", how)
+        assert found.gone is not None
+        assert np.argwhere(found.gone).tolist() == [[2, 1 - place]]
         dropped = replace(how, missing_cells="drop-rows")
         with pytest.warns(FedbnWarning, match="left out"):
             assert read_dataset(path, "mixed", dropped).n_rows == 2
     path.write_text("age,sex\n40,m\n50,f\n")
-    data = read_dataset(path, "mixed", how)
-    assert data.gone is None
-    with pytest.raises(DataError, match="cannot be imputed"):
-        Dataset(data.schema, data.table, np.eye(2, dtype=np.bool_))
+    assert read_dataset(path, "mixed", how).gone is None
+    path.write_text("age,sex\n40,m\n50,\n")
+    with pytest.raises(DataError, match="say --missing-cells impute, state or drop-rows"):
+        read_dataset(path, "mixed", replace(how, missing_cells="refuse"))
 
 
 def test_the_numbers_of_a_table_of_both_kinds_are_in_the_agreed_unit(tmp_path: Path) -> None:

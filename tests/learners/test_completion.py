@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn._core.scores import draw_missing
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.data.preparation import Preparation
 from fedbn.data.tables import read_dataset
 from fedbn.errors import ConfigError, DataError, FedbnWarning
@@ -17,6 +17,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import smhd
 from fedbn.learners import LearnerSettings, learn, learn_ladder
 from fedbn.learners.completion import missingness_remarks, with_moments_of_em
+from fedbn.learners.mixed_completion import draw_missing_cells
 from fedbn.networks.catalog import load_network
 from tests import naive_completion
 
@@ -44,6 +45,72 @@ def test_the_kernel_draws_as_its_twin(seed: int, n: int, rows: int, sweeps: int)
     ]
     arguments = (codes, gone, arities, parents, 1.0, sweeps, seed)
     assert np.array_equal(draw_missing(*arguments), naive_completion.draw_missing(*arguments))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32), st.text("cn", min_size=1, max_size=4), st.integers(0, 2))
+def test_cells_of_both_kinds_are_drawn_as_by_the_twin(seed: int, kinds: str, sweeps: int) -> None:
+    rng = np.random.default_rng(seed)
+    schema = Schema(
+        tuple(
+            Variable(f"{place}{kind}", None if kind == "n" else tuple("abc"[: rng.integers(2, 4)]))
+            for place, kind in enumerate(kinds)
+        )
+    )
+    rows = int(rng.integers(8, 25))
+    columns = [
+        rng.normal(3, 2, rows) if each.states is None else rng.integers(0, len(each.states), rows)
+        for each in schema.variables
+    ]
+    table = np.column_stack(columns).astype(np.float64)
+    gone = rng.random(table.shape) < 0.3
+    order = rng.permutation(len(kinds))
+    pairs = [(order[i], order[j]) for j in range(len(kinds)) for i in range(j)]
+    edges = [(schema.names[a], schema.names[b]) for a, b in pairs if rng.random() < 0.6]
+    dag = DAG.from_edges(schema.names, edges)
+    given_to_both = (schema, table, gone, dag, sweeps)
+    found = draw_missing_cells(*given_to_both, np.random.default_rng(seed))
+    expected = naive_completion.draw_mixed(*given_to_both, np.random.default_rng(seed))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    assert np.array_equal(found[~gone], table[~gone])
+
+
+def mixed_rows(seed: int, rows: int) -> Dataset:
+    """group → dose → answer ← group, and a category that two numbers make."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 3, rows)
+    dose = 2 * group + rng.normal(size=rows)
+    answer = dose + rng.normal(size=rows)
+    ill = (answer + rng.normal(size=rows) > 2).astype(int)
+    noise = rng.normal(size=rows)
+    schema = Schema(
+        (Variable("answer"), Variable("dose"), Variable("group", ("a", "b", "c")),
+         Variable("ill", ("no", "yes")), Variable("noise"))
+    )  # fmt: skip
+    return Dataset(schema, np.column_stack([answer, dose, group, ill, noise]))
+
+
+def test_imputing_a_mixed_table_finds_what_the_complete_one_has() -> None:
+    complete = mixed_rows(1, 1500)
+    whole = {frozenset(edge) for edge in edges(complete, score="mixed-bic")}
+    table = with_gaps(complete, 0.15)
+    found = edges(table, score="mixed-bic")
+    assert len({frozenset(edge) for edge in found} ^ whole) <= 1
+    shuffled = table.take(np.random.default_rng(2).permutation(1500))
+    assert edges(shuffled, score="mixed-bic") == found
+    with pytest.raises(DataError, match="cells are missing; they are imputed while"):
+        _ = table.column(0)
+
+
+def test_copies_and_constants_do_no_harm_to_draws() -> None:
+    data = mixed_rows(3, 60)
+    schema = Schema((*data.schema.variables, Variable("same"), Variable("zcopy")))
+    table = np.column_stack([data.table, np.ones(60), 10 * data.table[:, 1]])
+    gone = np.zeros(table.shape, dtype=bool)
+    gone[:20, 6] = True
+    dag = DAG.from_edges(schema.names, [("dose", "zcopy"), ("same", "zcopy")])
+    found = draw_missing_cells(schema, table, gone, dag, 1, np.random.default_rng(0))
+    assert np.abs(found[:20, 6] - table[:20, 6]).max() < 4
 
 
 def test_neither_rows_nor_columns_have_an_order() -> None:
