@@ -87,23 +87,19 @@ def check(case: Case) -> None:
     inputs = paths[0].inputs
     matrices, weights = [dag.adjacency for dag in inputs.dags], inputs.weights
     every = [states_of(path, case.random_ties) for path in paths]
-    wanted, judging = twin.preferred([state for own in every for state in own]), range(len(weights))
+    wanted = twin.preferred([state for own in every for state in own])
+    judging = list(range(len(weights)))
 
     def agree(places: list[int]) -> Matrix:
         dags = [inputs.dags[i] for i in places]
         rest = paths_of(case, dags, [weights[i] for i in places])
         return twin.preferred([state for path in rest for state in states_of(path)]).dag
 
-    others = []
-    for path, own in zip(paths, every, strict=True):
-        agreed = twin.agreed_by_rest(twin.preferred(own).dag, matrices, weights, agree)
-        if agreed is not None:
-            dag, rest = agreed
-            distances = twin.distances_of(dag, matrices, [Fraction(w) for w in weights])
-            others.append((twin.State(None, "others", path.pooling, dag, *distances), rest))
-    if others:
-        wanted = twin.preferred([state for state, _ in others])
-        judging = next(rest for state, rest in others if state is wanted)
+    agreed = twin.agreed_by_rest(wanted.dag, matrices, weights, agree)
+    if agreed is not None:
+        dag, judging = agreed
+        distances = twin.distances_of(dag, matrices, [Fraction(w) for w in weights])
+        wanted = twin.State(None, "others", wanted.pooling, dag, *distances)
 
     _, consensus = select_among(paths)
     found = consensus.state

@@ -5,21 +5,23 @@ away, whose order and first deletions are those of the union of all, and they de
 which the rest is divided. So inputs that are far from what the rest agrees on have no say in it: as
 in robust estimation, their influence is bounded. Far is who is more than `TIMES` times as far as
 the median input and further than there are variables, if these have less than half of the weight.
+
+That rule is `far_among`, for inputs (`far_from`) as for sites (`fedbn.federation.far_sites`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from fedbn.arrays import Bools, Ints
-from fedbn.fusion.inputs import MergedInputs
+from fedbn.arrays import Bools
+from fedbn.fusion.inputs import MergedInputs, merge_inputs
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import moral_graph, moralise
 
-__all__ = ["TIMES", "agreed_by_rest", "far_from", "is_far"]
+__all__ = ["TIMES", "agreed_by_rest", "far_among", "far_from", "with_say"]
 
 TIMES = 3
 """As far as the median input."""
@@ -28,13 +30,21 @@ ATTEMPTS = 3
 """Consensuses of a part of the inputs that are looked at."""
 
 
-def is_far(distance: float, usual: float, n: int) -> bool:
-    """Whether an SMHD over `n` variables is far, where the median one is `usual`.
+def far_among(distances: Sequence[int], weights: Sequence[int], n: int) -> Bools:
+    """Which SMHDs over `n` variables are far, each with its weight; the usual one is the smallest
+    that at least half of the weight does not exceed.
 
-    >>> is_far(37, usual=12, n=27), is_far(36, usual=12, n=27), is_far(20, usual=1, n=27)
-    (True, False, False)
+    >>> far_among([12, 12, 36, 37], [1, 1, 1, 1], n=27).tolist()
+    [False, False, False, True]
+    >>> far_among([1, 1, 1, 20], [1, 1, 1, 1], n=27).any()
+    np.False_
     """
-    return distance > max(TIMES * usual, n)
+    values, shares = np.asarray(distances), np.asarray(weights)
+    order = np.argsort(values, kind="stable")
+    reached = 2 * np.cumsum(shares[order]) >= shares.sum()
+    usual = int(values[order][np.argmax(reached)])
+    found: Bools = values > max(TIMES * usual, n)
+    return found
 
 
 def agreed_by_rest(
@@ -69,8 +79,12 @@ def far_from(dag: DAG, inputs: MergedInputs) -> Bools:
         return np.zeros(len(inputs.weights), dtype=np.bool_)
     own = moral_graph(dag.reorder(inputs.names))
     distances = np.array([(own ^ moralise(each)).sum() // 2 for each in inputs.adjacency])
-    usual = _median(distances, inputs.weight_array)
-    return np.array([is_far(each, usual, dag.n) for each in distances.tolist()])
+    return far_among(distances.tolist(), inputs.weight_array.tolist(), dag.n)
+
+
+def with_say(dag: DAG, inputs: MergedInputs) -> MergedInputs:
+    """The inputs that are not far."""
+    return merge_inputs(*_without(inputs, far_from(dag, inputs)))
 
 
 def _without(inputs: MergedInputs, far: Bools) -> tuple[list[DAG], list[Fraction]]:
@@ -81,10 +95,3 @@ def _without(inputs: MergedInputs, far: Bools) -> tuple[list[DAG], list[Fraction
         dags += [inputs.dags[place]] * count
         weights += [Fraction(inputs.weights[place], count)] * count
     return dags, weights
-
-
-def _median(values: Ints, weights: Ints) -> int:
-    """The smallest value that at least half of the weight does not exceed."""
-    order = np.argsort(values, kind="stable")
-    reached = 2 * np.cumsum(weights[order]) >= weights.sum()
-    return int(values[order][np.argmax(reached)])

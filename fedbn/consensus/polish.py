@@ -3,6 +3,8 @@
 The consensus need not be a local optimum of the distance by which it was chosen. From it, the valid
 addition, deletion or reversal that lowers the mean SMHD to the inputs most is applied until none
 does. The result is no state of the path any more; the certificate stays the same lower bound.
+Inputs that had no say in the consensus (reading `others`) have none here, so its mean SMHD to all
+of them may rise.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fedbn.consensus.directions import nearest_member
+from fedbn.consensus.others import with_say
 from fedbn.consensus.path import McbncPath
 from fedbn.consensus.threshold import Consensus
 from fedbn.consensus.votes import mean_smhd_by_votes, votes_of
@@ -40,11 +43,12 @@ def polish(consensus: Consensus, path: McbncPath, max_treewidth: int | None = No
     path : gives the inputs and their weights.
     max_treewidth : the bound that the consensus keeps, if there is one.
     """
-    known = path.knowledge
-    lowest = descend_to_median(path.inputs, consensus.dag, known, max_treewidth)
-    votes = votes_of(path.inputs)
-    dag = nearest_member(lowest, votes, known)
-    after = mean_smhd_by_votes(dag, votes)
+    known, heard = path.knowledge, path.inputs
+    if consensus.reading == "others":
+        heard = with_say(consensus.dag, path.inputs)
+    lowest = descend_to_median(heard, consensus.dag, known, max_treewidth)
+    dag = nearest_member(lowest, votes_of(heard), known)
+    after = mean_smhd_by_votes(dag, votes_of(path.inputs))
     return Polished(
         dag=dag,
         mean_smhd_before=consensus.mean_smhd,

@@ -5,18 +5,33 @@ ones: a cut of c in it outweighs c inputs. With cuts clipped at 1 every input ha
 where inputs are honest the mean often leads nearer to them. So the default, "best", makes both
 paths from one fusion and takes the state that the rule of `threshold.py` prefers among those of
 both, ties to "mean". Which path that was is `Consensus.pooling`.
+
+Where some inputs are far from that consensus (`fedbn.consensus.others`), the reading "best" then
+takes what the rest agrees on, by paths of the same poolings, once for all. Not where a path was
+cut short, θ is given, or inputs are about different variables.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Literal, TypeVar
 
+from fedbn.consensus.mcbnc import mcbnc_paths
+from fedbn.consensus.others import agreed_by_rest
 from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling
-from fedbn.consensus.threshold import Consensus, Reading, preference, select_consensus
-from fedbn.errors import ConfigError
+from fedbn.consensus.threshold import (
+    Consensus,
+    Reading,
+    consensus_of_others,
+    preference,
+    select_consensus,
+)
+from fedbn.errors import ConfigError, SearchError
+from fedbn.graphs.dag import DAG
 
 __all__ = ["ROBUST", "Robust", "poolings_of", "prefer", "select_among"]
 
@@ -42,13 +57,17 @@ def select_among(
     reading: Reading = "best",
     theta: Fraction | float | str | None = None,
     max_treewidth: int | None = None,
+    end: float | None = None,
 ) -> tuple[McbncPath, Consensus]:
-    """The path that holds the preferred state, and the consensus on it.
+    """The path that holds the preferred state, and the consensus: on it, or of those inputs that
+    are not far from what they agree on.
 
     Parameters
     ----------
     paths : at least one, of the same inputs, as from `mcbnc_paths`.
     reading, theta, max_treewidth : see `select_consensus`.
+    end : of `time.monotonic()`, when the search for what the rest agrees on has to stop; then the
+        consensus on the path is taken, and says so (`Consensus.rest_cut_short`).
 
     Examples
     --------
@@ -59,20 +78,66 @@ def select_among(
     >>> path.pooling, consensus.dag.edges
     ('mean', (('a', 'b'),))
     """
-    return prefer(paths, lambda path: select_consensus(path, reading, theta, max_treewidth))
+    path, chosen = prefer(paths, lambda path: select_consensus(path, reading, theta, max_treewidth))
+    whole = path.inputs.observed is None
+    if reading != "best" or theta is not None or path.cut_short or not whole:
+        return path, chosen
+    agree = partial(_consensus_of_some, path, max_treewidth, end)
+    try:
+        dag = agreed_by_rest(path.inputs, chosen.dag, agree)
+    except _TimeIsOverError:
+        return path, replace(chosen, complete=False, rest_cut_short=True)
+    return path, chosen if dag is None else consensus_of_others(chosen, dag, path)
+
+
+class _TimeIsOverError(Exception):
+    """There is no time left for what a part of the inputs agrees on."""
+
+
+def _consensus_of_some(
+    path: McbncPath,
+    max_treewidth: int | None,
+    end: float | None,
+    dags: Sequence[DAG],
+    weights: Sequence[Fraction],
+) -> DAG:
+    """What some of the inputs agree on, by paths like the given one and its rivals, ties by name.
+
+    Raises
+    ------
+    _TimeIsOverError : before the paths are whole.
+    """
+    left = None if end is None else end - time.monotonic()
+    if left is not None and left <= 0:
+        raise _TimeIsOverError
+    poolings = {path.pooling, *(pooling for pooling, _ in path.rivals)}
+    try:
+        paths = mcbnc_paths(
+            dags,
+            weights,
+            sorted(poolings, key=POOLINGS.index),
+            k_max=path.k_max,
+            quorum=path.quorum,
+            seconds=left,
+            knowledge=path.knowledge,
+        )
+    except SearchError:
+        raise _TimeIsOverError from None
+    if any(each.cut_short for each in paths):
+        raise _TimeIsOverError
+    return prefer(paths, lambda each: select_consensus(each, max_treewidth=max_treewidth))[1].dag
 
 
 def prefer(paths: Sequence[P], choose: Callable[[P], Consensus]) -> tuple[P, Consensus]:
-    """The path whose consensus is preferred to those of the others, and that; one in which far
-    inputs had no say before one in which all had.
+    """The path whose consensus is preferred to those of the others, and that.
 
-    choose : of a path, the consensus; the path knows its rivals.
+    A consensus that was lowered within a bound on the treewidth counts as near as it then is.
+
+    choose : of a path, the consensus; the path knows its rivals, a lone one those that it had.
     """
     candidates = []
     for path in paths:
         others = tuple((other.pooling, other.status) for other in paths if other is not path)
-        told = replace(path, rivals=others)
+        told = replace(path, rivals=others or path.rivals)
         candidates.append((told, choose(told)))
-    return min(
-        candidates, key=lambda each: (each[1].reading != "others", preference(each[1].state))
-    )
+    return min(candidates, key=lambda each: (each[1].mean_smhd, preference(each[1].state)))

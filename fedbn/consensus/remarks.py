@@ -21,7 +21,8 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
 
     - A path was cut short by its limit of time or memory, and what the consensus is instead.
     - Every input joins a pair of variables that the consensus does not join.
-    - Inputs are far from what the others agree on, and have no say in it.
+    - Inputs are far from what the others agree on, and have no say in it; or the time limit was
+      over before that was known.
     - At least `DIVIDED_SITES` inputs agree on little: a third of them would decide more pairs than
       there are variables.
     - A quorum kept rare arcs out of the fusions.
@@ -38,10 +39,15 @@ def remarks(path: DeletionPath, consensus: Consensus) -> tuple[str, ...]:
         rest = f" and {count_of(more, 'more pair')}" if more > 0 else ""
         said.append(f"every input joins {named}{rest}, and the consensus does not")
     if isinstance(path, McbncPath) and consensus.reading == "others":
-        far = int(path.inputs.counts[far_from(consensus.dag, path.inputs)].sum())
+        far = int(path.inputs.counts[far_from(consensus.state.dag, path.inputs)].sum())
         said.append(
             f"{far} of {count_of(path.inputs.count, 'structure')} had no say in the consensus, "
             "being far from what the others agree on (the readings search and refusion count all)"
+        )
+    if consensus.rest_cut_short:
+        said.append(
+            "some inputs are far from the consensus, and the time limit was over before it was "
+            "known what the others agree on: all inputs have a say"
         )
     if isinstance(path, McbncPath):
         said += _on_divided(path.inputs)
@@ -92,7 +98,7 @@ def _on_judges(path: McbncPath, consensus: Consensus) -> list[str]:
         return []
     return [
         f"{count_of(len(unjudged), 'edge')} of the consensus could be tested by no site with all "
-        "variables that may separate its ends, or by fewer than min-judges: "
+        "variables that may separate its ends, or only by fewer sites than min-judges: "
         f"{list_some(sorted(unjudged), PAIRS_NAMED, quoted=False)}"
     ]
 

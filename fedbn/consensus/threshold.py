@@ -23,9 +23,9 @@ memory may have got hardly below G+, so there it competes in every reading. Wher
 different variables it competes only there: the votes are those of all who see both ends, also of
 inputs without what separates these, and so is the distance by which it would be chosen.
 
-Where inputs are far from what the rest agrees on (`fedbn.consensus.others`), the reading `best`
-takes the consensus that the rest has by itself, the reading `others`. Its distance and bound are
-those to all inputs.
+Where inputs are far from what the rest agrees on, the reading `best` takes the consensus that the
+rest has by itself, the reading `others`, with its distance and bound to all inputs. That is looked
+for over all paths of the inputs (`fedbn.consensus.pooling`), not here.
 
 Under a bound on the treewidth only structures within it compete. Where that excludes the one that
 would be taken otherwise, single edges are then changed within the bound while that lowers the mean
@@ -37,15 +37,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.consensus.directions import nearest_member
-from fedbn.consensus.mcbnc import mcbnc_paths
-from fedbn.consensus.others import agreed_by_rest
 from fedbn.consensus.path import POOLINGS, DeletionPath, McbncPath, Pooling, as_threshold
 from fedbn.consensus.votes import Votes, lower_bound, mean_smhd_by_votes, missing_pairs, votes_of
 from fedbn.errors import ConfigError
@@ -61,6 +59,7 @@ __all__ = [
     "Consensus",
     "PathState",
     "Reading",
+    "consensus_of_others",
     "lower_bound",
     "missing_pairs",
     "path_states",
@@ -130,6 +129,8 @@ class Consensus:
     states : every state of its path that was compared, by reading, then θ; with the others that
         were compared where one of them was taken or the path was cut short.
     complete : whether the path was, and those that it was compared with.
+    rest_cut_short : whether some inputs are far, and the time limit was over before it was known
+        what the rest agrees on by itself; then all have a say, and the consensus is not complete.
     """
 
     dag: DAG
@@ -143,6 +144,7 @@ class Consensus:
     state: PathState
     states: tuple[PathState, ...]
     complete: bool
+    rest_cut_short: bool = False
 
 
 def select_consensus(
@@ -152,6 +154,8 @@ def select_consensus(
     max_treewidth: int | None = None,
 ) -> Consensus:
     """The state of smallest mean SMHD to the inputs, or the state at a given θ.
+
+    All inputs have a say; `select_among` leaves it to those that are not far.
 
     Parameters
     ----------
@@ -171,38 +175,16 @@ def select_consensus(
     votes = votes_of(path.inputs)
     states = path_states(path, reading, votes)
     compare = reading == "best" and path.inputs.observed is None
-    chosen = choose_among(
+    return choose_among(
         path, states, votes, wanted, compare_votes=compare, max_treewidth=max_treewidth
     )
-    if not compare or wanted is not None or path.cut_short:
-        return chosen
-    agree = partial(_consensus_of_some, path, max_treewidth)
-    others = agreed_by_rest(path.inputs, chosen.dag, agree)
-    if others is None:
-        return chosen
-    state = _state_of(path, "others", others, votes)
-    return _consensus_at(state, others, path, (*states, state), votes)
 
 
-def _consensus_of_some(
-    path: McbncPath, max_treewidth: int | None, dags: Sequence[DAG], weights: Sequence[Fraction]
-) -> DAG:
-    """What some of the inputs agree on, by paths as the given one and its rivals; ties by name."""
-    poolings = {path.pooling, *(pooling for pooling, _ in path.rivals)}
-    paths = mcbnc_paths(
-        dags,
-        weights,
-        sorted(poolings, key=POOLINGS.index),
-        k_max=path.k_max,
-        quorum=path.quorum,
-        knowledge=path.knowledge,
-    )
-    votes = votes_of(paths[0].inputs)
-    found = (
-        choose_among(own, path_states(own, "best", votes), votes, max_treewidth=max_treewidth)
-        for own in paths
-    )
-    return min(found, key=lambda each: preference(each.state)).dag
+def consensus_of_others(chosen: Consensus, dag: DAG, path: McbncPath) -> Consensus:
+    """What the inputs that are not far agree on, as the consensus of a path."""
+    votes = votes_of(path.inputs)
+    state = _state_of(path, "others", dag, votes)
+    return _consensus_at(state, dag, path, (*chosen.states, state), votes)
 
 
 def choose_among(

@@ -19,7 +19,8 @@ import numpy as np
 
 from fedbn.bounded_file import json_value
 from fedbn.consensus.path_files import path_from_dict, path_to_dict
-from fedbn.consensus.threshold import Reading, select_consensus
+from fedbn.consensus.pooling import select_among
+from fedbn.consensus.threshold import Reading
 from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError, FedbnError, ResultsError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict, with_choice
@@ -214,7 +215,7 @@ def _result(
         if path.names != schema.names:
             raise ValueError("the path must be over the columns of the schema")
         reading = cast(Reading, rule.reading)
-        consensus = select_consensus(path, reading, max_treewidth=rule.max_treewidth)
+        _, consensus = select_among((path,), reading, max_treewidth=rule.max_treewidth)
         classes = (FusedClass(row_weight, (path,), path, consensus),)
     taken = next(fused for fused in classes if fused.row_weight == row_weight)
     result = FederationResult(

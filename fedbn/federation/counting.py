@@ -45,7 +45,7 @@ from fedbn.data.dataset import Schema
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
-from fedbn.federation.far_sites import distances_of_sites, far_sites
+from fedbn.federation.far_sites import far_sites
 from fedbn.federation.state import FederationResult, FusedClass
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
@@ -167,7 +167,7 @@ def _split(result: FederationResult, structures: Mapping[str, DAG]) -> Groups | 
     """Two parts of the sites that counts should look at: those that had no say in the consensus and
     the rest, or else two groups."""
     if result.consensus.reading == "others":
-        far = far_sites(distances_of_sites(result), result.consensus.dag.n)
+        far = far_sites(result)
         near = tuple(site for site in sorted(structures) if site not in far)
         if far and near:
             return near, far

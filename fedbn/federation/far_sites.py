@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Mapping
 from fractions import Fraction
 
-from fedbn.consensus.others import is_far
+from fedbn.consensus.others import far_among
 from fedbn.federation.state import ClientReply, FederationResult
+from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import induced_smhd
 
@@ -26,11 +25,22 @@ def _distance(dag: DAG, reply: ClientReply) -> float:
     return float(sum(far) / sum(weights))
 
 
-def far_sites(distances: Mapping[str, float], n: int) -> tuple[str, ...]:
-    """The clients that are far where the structures have `n` variables, sorted.
+def far_sites(result: FederationResult) -> tuple[str, ...]:
+    """The clients of whose structures those with more than half of its weight are far, sorted.
 
-    >>> far_sites({"n": 3.0, "s": 2.0, "e": 40.0, "w": 5.0}, n=20)
-    ('e',)
+    A structure is far as an input of the consensus is (`far_among`, by its share of its client's
+    weight): one client's structures can be near and far, and no mean of them has a say or has none.
     """
-    usual = statistics.median_low(distances.values())
-    return tuple(sorted(c for c, each in distances.items() if is_far(each, usual, n)))
+    replies, dag = result.fused_replies, result.consensus.dag
+    shares = integer_weights(
+        [reply.weights for reply in replies], [reply.dags for reply in replies]
+    )
+    distances = [induced_smhd(dag, each) for reply in replies for each in reply.dags]
+    far = far_among(distances, [unit for own in shares for unit in own], dag.n).tolist()
+    found, begin = [], 0
+    for reply, own in zip(replies, shares, strict=True):
+        end = begin + len(own)
+        if 2 * sum(u for u, is_far in zip(own, far[begin:end], strict=True) if is_far) > sum(own):
+            found.append(reply.client)
+        begin = end
+    return tuple(sorted(found))

@@ -11,6 +11,7 @@ DAGs over different names, too, and return one over all of them (the setting `va
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -156,12 +157,13 @@ def fuse_weighted(
         rng,
         progress,
     )
+    end = None if settings.seconds is None else time.monotonic() + settings.seconds
     made, known = fusion.run(call), settings.known
     if known is not None and isinstance(made, DAG):
         made = brought_to(made, known)
     if not isinstance(made, DAG):
         reading = cast(Reading, settings.reading)
-        return made, *select_among(made, reading, theta, settings.max_treewidth)
+        return made, *select_among(made, reading, theta, settings.max_treewidth, end)
     if settings.max_treewidth is not None:
         _require_width(made, settings)
     if theta is not None:

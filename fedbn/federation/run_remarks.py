@@ -74,7 +74,7 @@ def _on_outliers(result: FederationResult) -> list[str]:
     table."""
     far = distances_of_sites(result)
     usual = statistics.median_low(far.values())
-    named = [f"{client} ({far[client]:.1f})" for client in far_sites(far, result.consensus.dag.n)]
+    named = [f"{client} ({far[client]:.1f})" for client in far_sites(result)]
     if not named:
         return []
     return [

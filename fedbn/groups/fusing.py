@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -45,6 +46,7 @@ class GroupFusion:
             for dag, unit in zip(entry.dags, of_site, strict=True)
             if unit > 0
         ]
+        end = None if self.seconds is None else time.monotonic() + self.seconds
         paths = mcbnc_paths(
             [dag for dag, _ in weighted],
             [weight for _, weight in weighted],
@@ -54,4 +56,4 @@ class GroupFusion:
             seconds=self.seconds,
             knowledge=self.known,
         )
-        return select_among(paths, self.reading, self.theta, self.max_treewidth)[1].dag
+        return select_among(paths, self.reading, self.theta, self.max_treewidth, end)[1].dag

@@ -115,6 +115,7 @@ def _search(
     from fedbn.federation.fusions import require_sites
 
     require_sites([entry.dag for entry in inputs], options.min_sites)
+    end = None if options.seconds is None else time.monotonic() + options.seconds
     with progress_bars(not (options.quiet or options.as_json)) as tracker:
         bars: dict[str, Callable[[int, int], None]] = {}
 
@@ -137,7 +138,9 @@ def _search(
             variables=options.variables,
             min_judges=options.min_judges,
         )
-    path, consensus = select_among(paths, options.reading, options.theta, options.max_treewidth)
+    path, consensus = select_among(
+        paths, options.reading, options.theta, options.max_treewidth, end
+    )
     if not options.polish:
         return path, consensus, None
     better = polish(consensus, path, options.max_treewidth)

@@ -1,22 +1,26 @@
-"""Inputs that are far from a consensus, unlike the rest: what the rest agrees on competes."""
+"""Inputs that are far from what the rest agrees on: they have no say in the consensus."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.consensus import threshold
+from fedbn.consensus import pooling, threshold
 from fedbn.consensus.mcbnc import mcbnc_path, mcbnc_paths
 from fedbn.consensus.others import agreed_by_rest
+from fedbn.consensus.polish import polish
 from fedbn.consensus.pooling import select_among
 from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import Consensus, select_consensus
 from fedbn.consensus.votes import lower_bound, votes_of
+from fedbn.errors import SearchError
 from fedbn.fusion.inputs import merge_inputs
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import mean_smhd, smhd
@@ -66,15 +70,75 @@ def test_the_order_of_the_inputs_does_not_matter() -> None:
 
 
 def test_only_the_reading_best_leaves_it_to_the_rest() -> None:
-    path = mcbnc_path([*alike(7), *[unlike()] * 3])
-    assert select_consensus(path).reading == "others"
-    assert select_consensus(path, "search").reading == "search"
-    assert select_consensus(path, theta="1/2").reading in ("search", "refusion")
+    dags = [*alike(7), *[unlike()] * 3]
+    assert chosen(dags, reading="search").reading == "search"
+    assert chosen(dags, theta="1/2").reading in ("search", "refusion")
+    assert select_consensus(mcbnc_path(dags)).reading in ("search", "refusion", "vote")
+
+
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """The time that every search for what the rest agrees on is given, in seconds."""
+    seen: list[float | None] = []
+
+    def paths(*args: Any, seconds: float | None = None, **settings: Any) -> Any:
+        seen.append(seconds)
+        return mcbnc_paths(*args, seconds=seconds, **settings)
+
+    monkeypatch.setattr(pooling, "mcbnc_paths", paths)
+    return seen
+
+
+def test_what_the_rest_agrees_on_is_looked_for_once_for_all_poolings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paths = mcbnc_paths([*alike(7), *[unlike()] * 3], poolings=("mean", "clip", "median"))
+    seen = searches(monkeypatch)
+    assert select_among(paths)[1].reading == "others"
+    assert seen == [None]
+
+
+def test_the_search_gets_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths, seen = mcbnc_paths([*alike(7), *[unlike()] * 3]), searches(monkeypatch)
+    monkeypatch.setattr(pooling.time, "monotonic", lambda: 100.0)
+    select_among(paths, end=1_000.0)
+    assert seen == [900.0]
+
+
+@pytest.mark.parametrize("how", ["none is left", "before G+", "on the path"])
+def test_without_time_all_have_a_say_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    paths = mcbnc_paths([*alike(7), *[unlike()] * 3])
+
+    def stop(*args: Any, **settings: Any) -> Any:
+        if how == "before G+":
+            raise SearchError("the time is over")
+        return [replace(path, status="time limit") for path in mcbnc_paths(*args)]
+
+    monkeypatch.setattr(pooling.time, "monotonic", lambda: 100.0)
+    if how != "none is left":
+        monkeypatch.setattr(pooling, "mcbnc_paths", stop)
+    path, consensus = select_among(paths, end=100.0 if how == "none is left" else 101.0)
+    assert consensus.reading in ("search", "refusion", "vote")
+    assert consensus.rest_cut_short
+    assert not consensus.complete
+    assert any("all inputs have a say" in said for said in remarks(path, consensus))
+
+
+def test_polishing_hears_those_alone_who_had_a_say() -> None:
+    """Seven alike and four dense ones that are equal: these lower no distance."""
+    honest, hostile = alike(7), [unlike()] * 4
+    path, consensus = select_among(mcbnc_paths([*honest, *hostile]))
+    alone = select_among(mcbnc_paths([*honest]))
+    assert consensus.reading == "others"
+    polished = polish(consensus, path)
+    assert smhd(polished.dag, polish(alone[1], alone[0]).dag) == 0
+    assert polished.mean_smhd == mean_smhd(polished.dag, [*honest, *hostile])
 
 
 def test_where_nobody_is_far_no_other_path_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     paths = mcbnc_paths([*alike(7)])
-    monkeypatch.delattr(threshold, "mcbnc_paths")
+    monkeypatch.delattr(pooling, "mcbnc_paths")
     assert select_among(paths)[1].reading != "others"
 
 
@@ -131,6 +195,8 @@ def test_there_may_be_no_such_thing() -> None:
 
 def test_the_bound_on_the_treewidth_is_kept() -> None:
     consensus = chosen([*alike(7), *[unlike()] * 3], max_treewidth=3)
+    assert consensus.reading == "others"
+    assert smhd(consensus.dag, chosen([*alike(7)], max_treewidth=3).dag) == 0
     assert dag_treewidth(consensus.dag) <= 3
 
 
@@ -141,7 +207,7 @@ def test_the_far_have_no_say(dag: DAG, seed: int) -> None:
     names = tuple(sorted(dag.names))
     whole = len(names) * (len(names) - 1) // 2
     path = mcbnc_path([dag, dag, dag, random_dag(names, edges=whole, rng=rng)])
-    consensus = select_consensus(path)
+    consensus = select_among([path])[1]
     if whole - moral_graph(dag).sum() // 2 > len(names):
         assert consensus.reading == "others"
         assert consensus.dag == dag.reorder(names)

@@ -17,6 +17,7 @@ from fedbn.consensus.threshold import select_consensus
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError, QuorumError, SchemaError
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
+from fedbn.federation.far_sites import far_sites
 from fedbn.federation.rounds import (
     client_round,
     fuse_classes,
@@ -192,6 +193,21 @@ def test_a_site_that_is_far_from_all_others_is_named() -> None:
         said = run_remarks(state.result)
         assert bool(said) == named
         assert all(f"odd ({far:.1f})" in each and "near" not in each for each in said)
+
+
+def test_a_site_is_far_where_most_of_its_weight_is() -> None:
+    """Of several structures each is far or not, as an input of the consensus is."""
+    names = "abcdefgh"
+    chain = DAG.from_edges(names, [(a, b) for a, b in pairwise(names)])
+    dense = DAG.from_edges(names, [(b, a) for a, b in list(combinations(names, 2))[-20:]])
+    schema = Schema.categorical(dict.fromkeys(names, ("0", "1")))
+    near = [reply(f"near {i}", chain) for i in range(4)]
+    for weights, far in (((1.0, 2.0), ("odd",)), ((2.0, 1.0), ()), ((1.0, 1.0), ())):
+        odd = ClientReply("odd", (chain, dense), weights, "complete", row_weights=(1.0, 1.0))
+        state = server_round(ServerState(schema, 5), [*near, odd], (), ConsensusSettings())
+        assert state.result is not None
+        assert state.result.consensus.reading == "others"
+        assert far_sites(state.result) == far
 
 
 def test_where_structures_choose_no_other_class_is_fused() -> None:
