@@ -1,6 +1,6 @@
 """After the last round: the requests for counts, where the run chooses by them.
 
-The dialogue itself is `fedbn.federation.counting`; here its requests become messages, and the
+The dialogue itself is `fedbn.federation.choosing`; here its requests become messages, and the
 replies checked answers. Where columns are numbers it is one request for sums of products
 (`fedbn.federation.summing`). A site that sends none is named with its reason, as in the rounds.
 """
@@ -12,7 +12,12 @@ from dataclasses import replace
 from flwr.app import MessageType, RecordDict
 
 from fedbn.errors import DataError, QuorumError
-from fedbn.federation.counting import advance, conclude, open_counting, request
+from fedbn.federation.choosing import (
+    begin_choosing,
+    end_choosing,
+    hear_answers,
+    next_request,
+)
 from fedbn.federation.family_message import (
     ANSWERS,
     FamilyAnswer,
@@ -43,18 +48,11 @@ def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> Server
     assert state.result is not None
     if state.schema.kind != "categorical":
         return _choose_by_sums(sites, state, run)
-    dialogue = open_counting(
-        state.result,
-        choose=run.consensus.choose,
-        count_rounds=run.consensus.count_rounds,
-        ess=run.learner.ess,
-        seed=run.seed,
-        site_column=run.consensus.site_column,
-    )
+    dialogue = begin_choosing(state.result, run.consensus, run.learner.ess, run.seed)
     number = 0
     sites = sites.only({reply.client for reply in state.result.replies})
     refused: dict[str, str] = {}
-    while (wanted := request(dialogue)) is not None:
+    while (wanted := next_request(dialogue)) is not None:
         number += 1
         answers, reasons = answers_to(sites, wanted, state.result, run, number)
         refused |= reasons
@@ -63,13 +61,15 @@ def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> Server
                 require_quorum(
                     len(answers), state.n_clients, run.consensus, sorted(reasons.items())
                 )
+                sites = sites.only(answers)
         except QuorumError as error:
             LOG.warning("the structures alone choose: %s", error)
             break
-        dialogue = advance(dialogue, answers)
-        sites = sites.only(answers)
+        if not answers:
+            break
+        dialogue = hear_answers(dialogue, answers)
     everything = (*state.refused, *sorted(refused.items()))
-    result = replace(conclude(state.result, dialogue), refused=everything)
+    result = replace(end_choosing(state.result, dialogue), refused=everything)
     for remark in run_remarks(result):
         if remark not in run_remarks(state.result):
             LOG.warning("%s", remark)

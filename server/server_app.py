@@ -234,6 +234,12 @@ def require_choosable(run: ServerRun) -> None:
             f"products, which score {run.learner.score!r} is of, are not masked; choose must be "
             "smhd, or aggregation open"
         )
+    if rule.variables == "union":
+        raise ConfigError(
+            f"choose {rule.choose} with variables = union needs columns of categories, score "
+            f"{run.learner.score!r} is for {kind} ones: sums of products are of all columns of a "
+            "site; choose must be smhd"
+        )
     if rule.site_column is not None:
         raise ConfigError(
             f"site-column {rule.site_column!r} needs columns of categories alone, score "

@@ -18,8 +18,19 @@ from fedbn.api.progress import Count, progress_bar
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.table import Table, dataset_of, show
 from fedbn.errors import ConfigError
-from fedbn.federation.agreement import dividing_columns, list_alone, negotiate, own_states
-from fedbn.federation.counting import advance, conclude, open_counting, request
+from fedbn.federation.agreement import (
+    dividing_columns,
+    list_alone,
+    negotiate,
+    own_part,
+    own_states,
+)
+from fedbn.federation.choosing import (
+    begin_choosing,
+    end_choosing,
+    hear_answers,
+    next_request,
+)
 from fedbn.federation.family_message import answer_request
 from fedbn.federation.fusions import FUSIONS, FusionFunction, require_fusion
 from fedbn.federation.message import dags_over
@@ -27,6 +38,7 @@ from fedbn.federation.rounds import client_round, server_round, site_rng
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, ServerState
 from fedbn.federation.summing import choose_by_sums
+from fedbn.federation.whole_families import columns_of, requests_of
 from fedbn.graphs.knowledge import Knowledge, knowledge_of
 from fedbn.learners import LEARNERS, LearnerSettings
 from fedbn.learners.plugins import LearnerFunction
@@ -199,19 +211,18 @@ def _choose_by_counts(
     seed: int,
 ) -> FederationResult:
     """The result with what exact counts, or sums of products, of all sites choose."""
-    tables = {site: data.with_schema(result.schema) for site, data in datasets.items()}
+    schema = result.schema
+    tables = {
+        site: data.with_schema(own_part(schema, data.names)) for site, data in datasets.items()
+    }
     if result.schema.kind != "categorical":
         scatters = {site: scatter_of_table(table) for site, table in tables.items()}
         return choose_by_sums(result, scatters, rule, seed)
-    dialogue = open_counting(
-        result,
-        choose=rule.choose,
-        count_rounds=rule.count_rounds,
-        ess=ess,
-        seed=seed,
-        site_column=rule.site_column,
-    )
-    while (wanted := request(dialogue)) is not None:
-        answers = {site: answer_request(wanted, table, ess) for site, table in tables.items()}
-        dialogue = advance(dialogue, answers)
-    return conclude(result, dialogue)
+    dialogue, columns = begin_choosing(result, rule, ess, seed), columns_of(result)
+    while (wanted := next_request(dialogue)) is not None:
+        answers = {
+            site: answer_request(own, tables[site], ess)
+            for site, own in requests_of(wanted, columns).items()
+        }
+        dialogue = hear_answers(dialogue, answers)
+    return end_choosing(result, dialogue)

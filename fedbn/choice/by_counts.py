@@ -54,6 +54,7 @@ __all__ = [
     "Climb",
     "Counted",
     "CountedChoice",
+    "JudgedMove",
     "Mechanism",
     "begin",
     "choice_of",
@@ -239,6 +240,25 @@ class Mechanism:
     nats: float
 
 
+@dataclass(frozen=True)
+class JudgedMove:
+    """A move that was taken.
+
+    Attributes
+    ----------
+    kind : insert, delete or turn.
+    x, y : names; the move is one of x -> y.
+    judges : the sites that have all columns of the families that it changes.
+    nats : by how much these are better on the judges' rows.
+    """
+
+    kind: str
+    x: str
+    y: str
+    judges: tuple[str, ...]
+    nats: float
+
+
 @dataclass(frozen=True, eq=False)
 class CountedChoice:
     """What choosing by counts gave.
@@ -255,6 +275,9 @@ class CountedChoice:
     families, cells : how many were asked for in all.
     left_out : the families whose tables were too large to be asked for.
     sites : names of the sites whose counts were summed.
+    moves : where sites have different columns, the moves from the consensus of the structures to
+        the chosen one (`fedbn.choice.judged`); None elsewhere. There is no total then: `score` is
+        the sum of their gains, `candidate_score` 0.
     """
 
     dag: DAG
@@ -268,6 +291,7 @@ class CountedChoice:
     cells: int
     left_out: tuple[Family, ...]
     sites: tuple[str, ...]
+    moves: tuple[JudgedMove, ...] | None = None
 
     @property
     def uncounted(self) -> tuple[Family, ...]:

@@ -27,11 +27,12 @@ from fedbn.choice.by_counts import (
 )
 from fedbn.choice.candidates import CandidateLimits, cells_of
 from fedbn.choice.class_moves import look_around
+from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import consistent_extension, dag_to_cpdag
 from fedbn.networks.family_counts import SMALL_CELLS, Family, families_of
 
-__all__ = ["joined_pairs", "neighbours"]
+__all__ = ["joined_pairs", "neighbours", "within_limits"]
 
 BEST = 2
 """The neighbours of so many families of every variable are asked for."""
@@ -56,14 +57,28 @@ def neighbours(
     keeps = family_rule(state.knowledge, state.dag.names)
     found = {near for family in _promising(state) for near in _one_away(family, pairs)}
     found |= _of_operators(state, pairs)
-    sized = sorted(
-        (cells_of(state.schema, family), family)
+    new = [
+        family
         for family in found - state.known.keys()
-        if family.node not in fixed and keeps(family) and bounds.allows(state.schema, family)
+        if family.node not in fixed and keeps(family)
+    ]
+    return within_limits(new, state.schema, rows, bounds)
+
+
+def within_limits(
+    families: Iterable[Family], schema: Schema, rows: int | None, bounds: CandidateLimits
+) -> tuple[Family, ...]:
+    """Those that may be asked for, sorted; as many as all tables together may have cells.
+
+    A family of more than a few parents with more cells than `rows` is none of them; None: the
+    number of rows is not known.
+    """
+    sized = sorted(
+        (cells_of(schema, family), family) for family in families if bounds.allows(schema, family)
     )
     kept, total = [], 0
     for cells, family in sized:
-        if cells > rows and len(family.parents) > bounds.few_parents:
+        if rows is not None and cells > rows and len(family.parents) > bounds.few_parents:
             continue
         total += min(cells, SMALL_CELLS)
         if total > bounds.cells:

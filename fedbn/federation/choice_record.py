@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fedbn.choice.by_counts import CountedChoice, Mechanism, counted_families
+from fedbn.choice.by_counts import CountedChoice, JudgedMove, Mechanism, counted_families
 from fedbn.choice.candidates import cells_of
 from fedbn.consensus.threshold import Consensus
+from fedbn.consensus.votes import mean_smhd_by_votes, votes_of
 from fedbn.data.dataset import Schema
 from fedbn.federation.state import FederationResult
 from fedbn.graphs.dag import DAG, matrix_of_pairs
@@ -44,7 +45,10 @@ def with_choice(result: FederationResult, choice: CountedChoice) -> FederationRe
     """
     fused = next(each for each in result.classes if each.row_weight == choice.row_weight)
     inputs = fused.path.inputs
-    distance = mean_smhd(choice.dag, inputs.dags, inputs.weights)
+    if choice.moves is None:
+        distance = mean_smhd(choice.dag, inputs.dags, inputs.weights)
+    else:
+        distance = mean_smhd_by_votes(choice.dag, votes_of(inputs))
     return replace(
         result,
         path=fused.path,
@@ -70,7 +74,7 @@ def choice_facts(choice: CountedChoice, schema: Schema) -> dict[str, Any]:
     """What `run.json` and the command's JSON say of the counts."""
     names = choice.dag.names
     return {
-        "score": choice.score,
+        **_worth(choice),
         "requests": choice.requests,
         "families": choice.families,
         "cells": choice.cells,
@@ -87,6 +91,13 @@ def choice_facts(choice: CountedChoice, schema: Schema) -> dict[str, Any]:
     }
 
 
+def _worth(choice: CountedChoice) -> dict[str, Any]:
+    """The score; where sites have different columns and nothing has one, the moves."""
+    if choice.moves is None:
+        return {"score": choice.score}
+    return {"moves": [asdict(each) for each in choice.moves]}
+
+
 def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
     """Ready for JSON; exact."""
     return {name: getattr(choice, name) for name in _PLAIN} | {
@@ -94,6 +105,7 @@ def choice_to_dict(choice: CountedChoice) -> dict[str, Any]:
         "mechanisms": [asdict(each) for each in choice.mechanisms],
         "left_out": [[node, list(parents)] for node, parents in choice.left_out],
         **_counts_to_dict(choice.counts),
+        **({} if choice.moves is None else _worth(choice)),
         "sites": list(choice.sites),
     }
 
@@ -114,7 +126,12 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
     dag = DAG(schema.names, matrix_of_pairs(content["edges"], schema.n))
     left_out = tuple(Family(node, tuple(parents)) for node, parents in content["left_out"])
     counts = None
-    if schema.kind == "categorical":
+    moves = None
+    if "moves" in content:
+        moves = tuple(
+            JudgedMove(**{**each, "judges": tuple(each["judges"])}) for each in content["moves"]
+        )
+    elif schema.kind == "categorical":
         tables = FamilyTables(schema, counted_families(dag, left_out))
         arrays = (np.array(content[key], dtype=np.int64) for key in ("places", "counts"))
         counts = FamilyCounts(tables, *arrays)
@@ -127,5 +144,6 @@ def choice_from_dict(content: Mapping[str, Any], schema: Schema) -> CountedChoic
         counts=counts,
         left_out=left_out,
         sites=tuple(str(site) for site in content["sites"]),
+        moves=moves,
         **{name: content[name] for name in _PLAIN},
     )

@@ -46,7 +46,7 @@ from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.far_sites import far_sites
-from fedbn.federation.state import FederationResult, FusedClass
+from fedbn.federation.state import FederationResult
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import Family, FamilyCounts, FamilyTables
@@ -63,6 +63,7 @@ __all__ = [
     "open_counting",
     "open_dialogue",
     "request",
+    "states_of_classes",
 ]
 
 ClassStates = Sequence[tuple[float, Sequence[PathState]]]
@@ -147,7 +148,7 @@ def open_counting(
     split = _split(result, structures)
     medoids = [] if split is None else [medoid(sites, structures) for sites in split]
     opened = open_dialogue(
-        [(fused.row_weight, _states(fused)) for fused in result.classes],
+        states_of_classes(result),
         result.schema,
         joined_pairs(dag for merged in inputs for dag in merged.dags),
         Candidate(result.row_weight, result.consensus.state, result.consensus.dag),
@@ -316,8 +317,15 @@ def counted_choice(state: Counting) -> CountedChoice | None:
     return choice_of(state.climb, state.candidates, sites)
 
 
-def _states(fused: FusedClass) -> list[PathState]:
-    return by_preference(state for path in fused.paths for state in path_states(path))
+def states_of_classes(result: FederationResult) -> ClassStates:
+    """The states of all paths of every class, as candidates are listed."""
+    return [
+        (
+            fused.row_weight,
+            by_preference(state for path in fused.paths for state in path_states(path)),
+        )
+        for fused in result.classes
+    ]
 
 
 def by_preference(states: Iterable[PathState]) -> list[PathState]:

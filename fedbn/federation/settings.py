@@ -251,7 +251,8 @@ class ConsensusSettings(Settings):
     min_judges: int = setting(
         1,
         "With variables = union: minimum number of sites that judge a separation. Where fewer have "
-        "all columns of the separating set, sites that have some of them judge it as well.",
+        "all columns of the separating set, sites that have some of them judge it as well. Where "
+        "counts choose, no move with fewer judges is made.",
         at_least(1),
     )
     k_max: int = setting(
@@ -368,7 +369,7 @@ class ConsensusSettings(Settings):
             return
         refused = {
             f"aggregation = {self.aggregation}": self.aggregation != "open",
-            f"choose = {self.choose}": self.choose != "smhd",
+            f"site-column = {self.site_column}": self.site_column is not None,
             f"groups = {self.groups}": self.groups != "no",
             f"groups-file = {self.groups_file}": self.groups_file is not None,
             f"fusion = {self.fusion}": self.fusion not in OVER_UNION,
@@ -379,7 +380,7 @@ class ConsensusSettings(Settings):
         if wrong:
             raise ConfigError(
                 f"variables = union does not go with {wrong[0]} yet: it needs structures in the "
-                f"open, choose = smhd, one of the fusions {', '.join(OVER_UNION)}, no groups, no "
+                f"open, no site-column, one of the fusions {', '.join(OVER_UNION)}, no groups, no "
                 "quorum and no knowledge (docs/different-variables.md says why)"
             )
 

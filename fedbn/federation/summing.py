@@ -18,6 +18,7 @@ from fedbn.choice.groups import Groups, confirm_parts
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.counting import STREAM, Counting, open_counting
+from fedbn.federation.judged_counting import is_judged
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import FederationResult
 from fedbn.graphs.dag import DAG
@@ -44,12 +45,18 @@ def choose_by_sums(
 
     Raises
     ------
-    ConfigError : a site column is given, which no sum within sites can see.
+    ConfigError : a site column is given, which no sum within sites can see; or sites have different
+        columns.
     """
     if settings.site_column is not None:
         raise ConfigError(
             f"site-column {settings.site_column!r} needs columns of categories alone: sums of "
             "products are taken within sites, where it is constant"
+        )
+    if is_judged(result):
+        raise ConfigError(
+            f"choose {settings.choose} of tables with numbers needs sites with the same columns: "
+            "sums of products are of all columns of a site"
         )
     if not scatters:
         return result

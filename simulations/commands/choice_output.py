@@ -68,6 +68,9 @@ def print_counts(choice: CountedChoice | None) -> None:
     if choice is None:
         return
     own = [each.variable for each in choice.mechanisms if not each.shared]
+    if choice.moves is not None:
+        print(f"{_moves_words(choice)} {_asked_words(choice)}.")
+        return
     print(
         f"Chosen by counts of {count_of(choice.families, 'family')} at "
         f"{count_of(len(choice.sites), 'site')}, "
@@ -77,6 +80,24 @@ def print_counts(choice: CountedChoice | None) -> None:
     )
     if own:
         print(f"Each site has its own for {list_some(own, 8, quoted=False)}.")
+
+
+def _moves_words(choice: CountedChoice) -> str:
+    moves = choice.moves or ()
+    if not moves:
+        return "Counts left the structure as the structures chose it:"
+    fewest = min(len(move.judges) for move in moves)
+    return (
+        f"Counts changed the structure by {count_of(len(moves), 'move')}, each judged by the sites "
+        f"that have all its columns, at least {count_of(fewest, 'site')}:"
+    )
+
+
+def _asked_words(choice: CountedChoice) -> str:
+    return (
+        f"{count_of(choice.families, 'family')} counted at {count_of(len(choice.sites), 'site')}, "
+        f"{count_of(choice.requests, 'request')}{_left_out(choice)}"
+    )
 
 
 def _left_out(choice: CountedChoice) -> str:

@@ -1,4 +1,4 @@
-"""Parameters where sites have different columns: of the rows of those that have all of a family."""
+"""Counts where sites have different columns: parameters, and the choice between structures."""
 
 import csv
 import json
@@ -7,10 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import fedbn as fb
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.errors import DataError, ResultsError, StructureError
+from fedbn.data.lacking import draw_columns
+from fedbn.errors import ConfigError, DataError, ResultsError, StructureError
+from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
+from fedbn.federation.choosing import begin_choosing, end_choosing, hear_answers, next_request
+from fedbn.federation.family_message import answer_request
 from fedbn.federation.parameter_sources import not_given_in, unanswered_in
+from fedbn.federation.settings import ConsensusSettings
+from fedbn.federation.whole_families import columns_of, requests_of
 from fedbn.graphs.dag import DAG
+from fedbn.networks.catalog import load_network
 from fedbn.networks.family_counts import (
     Family,
     FamilyTables,
@@ -208,3 +216,131 @@ def test_a_run_json_that_says_it_otherwise_is_refused(told: dict) -> None:
     with pytest.raises(ResultsError, match=r"run.json: \"(not_given|beyond)\" must be"):
         unanswered_in({"parameters": told}, "run.json")
     assert not_given_in({"parameters": None}, "run.json") == ()
+
+
+# --- choosing by counts -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> list[Path]:
+    """Six sites of 200 rows of the network child, each with some columns."""
+    network, rng, paths = load_network("child"), np.random.default_rng(4), []
+    for number, has in enumerate(draw_columns(network.dag.n, 6, 0.2, rng)):
+        table = network.sample(200, rng)
+        own = table.select([name for name, there in zip(table.names, has, strict=True) if there])
+        paths.append(tmp_path / f"s{number}.csv")
+        with paths[-1].open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(own.names)
+            states = own.schema.states
+            writer.writerows([states[k][code] for k, code in enumerate(row)] for row in own.table)
+    return paths
+
+
+def simulated(paths: list[Path], choose: str, **more: object):
+    """By the interface; the sites' tables, and what was found."""
+    read = {path.stem: fb.read_table(path) for path in paths}
+    settings = ConsensusSettings(variables="union", choose=choose, **more)
+    return fb.simulate(read, consensus=settings, seed=1).result
+
+
+@pytest.mark.parametrize("choose", ["counts", "climb"])
+def test_command_and_interface_choose_alike(child: list[Path], choose: str) -> None:
+    api = simulated(child, choose)
+    run = federated(child, choose=choose, parameters="none")
+    assert choice_to_dict(run.result.choice) == choice_to_dict(api.choice)
+    assert run.result.consensus == api.consensus
+    assert api.choice.moves
+    assert (api.choice.requests > 1) == (choose == "climb")
+    columns = {path.stem: set(fb.read_table(path).dataset.names) for path in child}
+    assert set(api.choice.sites) == set(columns)
+    for move in api.choice.moves:
+        assert all({move.x, move.y} <= columns[site] for site in move.judges)
+    again = choice_from_dict(choice_to_dict(api.choice), api.schema)
+    assert choice_to_dict(again) == choice_to_dict(api.choice)
+    assert again.moves == api.choice.moves
+
+
+def test_where_nothing_moves_the_consensus_is_that_of_the_structures(
+    majority: list[Path],
+) -> None:
+    alone = simulated(majority, "smhd")
+    counted = simulated(majority, "climb")
+    assert counted.choice.moves == ()
+    assert counted.consensus == alone.consensus
+
+
+@pytest.mark.parametrize("choose", ["counts", "climb"])
+def test_sites_with_the_same_columns_give_the_same_bytes(tmp_path: Path, choose: str) -> None:
+    network, read = load_network("asia"), {}
+    for seed, site in enumerate(("north", "south", "east")):
+        read[site] = network.sample(300, np.random.default_rng(seed))
+    found = [
+        fb.simulate(
+            read, consensus=ConsensusSettings(variables=variables, choose=choose), seed=1
+        ).result
+        for variables in ("same", "union")
+    ]
+    assert choice_to_dict(found[0].choice) == choice_to_dict(found[1].choice)
+    assert found[0].choice.moves is None
+    assert found[0].consensus.dag == found[1].consensus.dag
+    assert found[0].consensus.mean_smhd == found[1].consensus.mean_smhd
+
+
+def dialogue(paths: list[Path], leaving: str = "", other_rows: str = ""):
+    """A climb by hand: a site leaves after the first answer, or counts other rows then."""
+    result = simulated(paths, "smhd")
+    settings = ConsensusSettings(variables="union", choose="climb")
+    state, columns, number = begin_choosing(result, settings, 1.0, 1), columns_of(result), 0
+    rows = {path.stem: fb.read_table(path).dataset for path in paths}
+    while (wanted := next_request(state)) is not None:
+        number += 1
+        answers = {}
+        for site, own in requests_of(wanted, columns).items():
+            table = rows[site].with_schema(result.schema.restrict(rows[site].names))
+            if number > 1 and site == leaving:
+                continue
+            if number > 1 and site == other_rows:
+                table = table.take(range(table.n_rows - 1))
+            answers[site] = answer_request(own, table, 1.0)
+        state = hear_answers(state, answers)
+    return end_choosing(result, state), state, number
+
+
+def test_a_site_that_answers_no_more_or_of_other_rows_ends_the_climb(child: list[Path]) -> None:
+    whole, _, requests = dialogue(child)
+    assert requests > 2
+    assert whole.choice.requests == requests
+    for fault in ({"leaving": "s1"}, {"other_rows": "s1"}):
+        found, state, asked = dialogue(child, **fault)
+        assert asked == 2
+        assert state.ended
+        assert found.choice.requests == 1
+
+
+def test_what_has_no_judge_is_refused_by_name(majority: list[Path]) -> None:
+    with pytest.raises(ConfigError, match="variables = union does not go with site-column = c"):
+        ConsensusSettings(variables="union", choose="counts", site_column="c")
+    rng = np.random.default_rng(1)
+    numbers = {
+        site: Dataset(Schema.gaussian(names), rng.random((50, len(names))))
+        for site, names in {"n": "ab", "s": "bc"}.items()
+    }
+    rule = ConsensusSettings(variables="union", choose="climb")
+    with pytest.raises(ConfigError, match="needs sites with the same columns: sums of products"):
+        fb.simulate(numbers, consensus=rule)
+    with pytest.raises(ConfigError, match="choose climb with variables = union needs columns of"):
+        federated(majority, choose="climb", score="gaussian-bic", parameters="none")
+
+
+@pytest.mark.slow
+def test_the_command_says_how_many_moves_and_judges(
+    fedbn: Fedbn, child: list[Path], tmp_path: Path
+) -> None:
+    asked = ("simulate", "--sites", *child, "--variables", "union", "--choose", "climb")
+    said = fedbn(*asked, "--engine", "in-process", "--out", tmp_path / "out")
+    assert said.status == 0, said.err
+    told = json.loads((tmp_path / "out" / "run.json").read_text())["counts"]
+    assert "score" not in told
+    assert f"Counts changed the structure by {len(told['moves'])} move" in said.out
+    assert all(move["judges"] for move in told["moves"])

@@ -109,15 +109,20 @@ def test_an_update_and_a_checkpoint_keep_every_sites_columns(
 
 @pytest.mark.slow
 def test_flower_gives_the_same_bytes(tables: list[Path]) -> None:
-    found = {}
+    found, networks = {}, []
     for engine in ("in-process", "flower"):
         wanted = {
             "sites": [str(path) for path in tables],
             "variables": "union",
             "rounds-limit": 2,
             "share-diagnostics": True,
+            "choose": "climb",
+            "parameters": "federated",
         }
-        result = run_experiment(experiment_from({**wanted, "engine": engine})).result
+        run = run_experiment(experiment_from({**wanted, "engine": engine}))
+        result = run.result
+        assert result.choice.moves is not None
+        networks.append(run.network)
         state = ServerState(result.schema, len(result.replies), result=result)
         text = checkpoint_text(Checkpoint(to_run_config(Experiment()), state))
         content = json.loads(text)
@@ -125,13 +130,13 @@ def test_flower_gives_the_same_bytes(tables: list[Path]) -> None:
             reply["seconds"] = None
         found[engine] = {**content, "sha256": ""}
     assert found["in-process"] == found["flower"]
+    assert networks[0] == networks[1] is not None
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"choose": "counts"}, "choose = counts"),
-        ({"choose": "climb"}, "choose = climb"),
+        ({"choose": "climb", "site_column": "a"}, "site-column = a"),
         ({"aggregation": "secure-sums"}, "aggregation = secure-sums"),
         ({"groups": "auto"}, "groups = auto"),
         ({"fusion": "genetic-union"}, "fusion = genetic-union"),

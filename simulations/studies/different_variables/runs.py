@@ -23,7 +23,7 @@ from fedbn.learners import LearnerSettings, learn
 from fedbn.networks.catalog import load_network
 from simulations.study_cases import Case, Row
 
-__all__ = ["RULES", "cases", "has_columns", "run_case"]
+__all__ = ["RULES", "cases", "has_columns", "rng_of", "run_case"]
 
 RULES = ("whole", "padded", "vote", "pair", "search", "union")
 """whole: no site lacks anything. padded: what a site lacks is isolated at it, and counts. vote:
@@ -64,7 +64,7 @@ def has_columns(case: Case, truth: DAG) -> Bools:
         truth.n,
         case["sites"],
         int(percent) / 100,
-        _rng(case, case["pattern"]),
+        rng_of(case, case["pattern"]),
         blocks=case["blocks"] if kind == "panels" else None,
         neighbours=joined if kind == "hubs" else None,
     )
@@ -118,7 +118,7 @@ def _time_path(make: Callable[[], McbncPath]) -> tuple[float, McbncPath]:
 def _tables(network: str, rows: int, sites: int, seed: int) -> tuple[Dataset, ...]:
     """The sites' whole tables, the same for all patterns."""
     loaded = load_network(network)
-    rng = _rng({"network": network, "rows": rows, "sites": sites, "seed": seed}, "tables")
+    rng = rng_of({"network": network, "rows": rows, "sites": sites, "seed": seed}, "tables")
     return tuple(loaded.sample(rows, rng) for _ in range(sites))
 
 
@@ -134,7 +134,8 @@ def _learn_by_ges(table: Dataset) -> DAG:
     return found.dags[0].reorder(sorted(table.names))
 
 
-def _rng(case: Case, purpose: str) -> np.random.Generator:
+def rng_of(case: Case, purpose: str) -> np.random.Generator:
+    """The generator of one purpose in a case."""
     words = f"{case['network']} {purpose}"
     return np.random.default_rng(
         [STUDY, case["seed"], case["rows"], case["sites"], *map(ord, words)]

@@ -1,0 +1,131 @@
+"""Slow, obvious twin of choosing by counts where sites have different columns.
+
+A site is a table of its own columns. What a move is worth is counted anew, row by row, from the
+rows of the sites that have every column of the families that it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fedbn.data.dataset import Dataset
+from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import PDAG, consistent_extension, dag_to_cpdag
+from fedbn.search.operators import Delete, Insert, Operator
+from tests import naive_search as naive
+
+Sites = Mapping[str, Dataset]
+Change = tuple[int, frozenset[int], frozenset[int]]  # of a variable: parents before and after
+Move = tuple[str, int, int, tuple[str, ...], float]
+
+UNIT = 1 << 20
+
+
+def changes(move: Operator, cpdag: PDAG) -> list[Change]:
+    """By the definitions of GES: whose parents a move changes, from what to what."""
+    arcs, x, y = cpdag.adjacency, move.x, move.y
+    near = {v for v in range(cpdag.n) if arcs[v, y] and arcs[y, v]}
+    common = {v for v in near if arcs[v, x] or arcs[x, v]}
+    parents = {v for v in range(cpdag.n) if arcs[v, y] and not arcs[y, v]}
+    if isinstance(move, Insert):
+        rest = frozenset(common | move.T | parents)
+        return [(y, rest, rest | {x})]
+    if isinstance(move, Delete):
+        rest = frozenset((common - move.H) | parents) - {x}
+        return [(y, rest | {x}, rest)]
+    rest = frozenset(parents | move.C)
+    of_x = {v for v in range(cpdag.n) if arcs[v, x] and not arcs[x, v]}
+    if arcs[x, y]:
+        of_x |= move.C & common
+    return [(y, rest, rest | {x}), (x, frozenset(of_x | {y}), frozenset(of_x - {y}))]
+
+
+def judges(sites: Sites, names: tuple[str, ...], changed: list[Change]) -> tuple[str, ...]:
+    needed = {names[v] for y, old, new in changed for v in {y, *old, *new}}
+    return tuple(sorted(site for site, table in sites.items() if needed <= set(table.names)))
+
+
+def value(
+    tables: list[Dataset], names: tuple[str, ...], node: int, parents: frozenset[int]
+) -> float:
+    """The larger of BDeu of all rows together and of the sum of the sites' own."""
+    columns = sorted({names[v] for v in {node, *parents}})
+    own = [table.select(columns) for table in tables]
+    pooled = Dataset(own[0].schema, np.concatenate([table.codes for table in own]))
+    place, given = (
+        columns.index(names[node]),
+        tuple(columns.index(names[p]) for p in sorted(parents)),
+    )
+    shared = naive.bdeu(pooled, place, given, 1.0)
+    return max(shared, sum(round(naive.bdeu(t, place, given, 1.0) * UNIT) for t in own) / UNIT)
+
+
+def gain(
+    sites: Sites, names: tuple[str, ...], changed: list[Change], cost: float, seen: dict
+) -> float:
+    """Over the rows of the judges; every edge more costs. `seen` keeps what was counted."""
+    heard = judges(sites, names, changed)
+
+    def worth(node: int, parents: frozenset[int]) -> float:
+        key = heard, node, parents
+        if key not in seen:
+            seen[key] = value([sites[site] for site in heard], names, node, parents)
+        return seen[key] - cost * len(parents)
+
+    return sum(worth(node, new) - worth(node, old) for node, old, new in changed)
+
+
+def climb(sites: Sites, dag: DAG, cost: float, min_judges: int = 1) -> tuple[list[Move], DAG]:
+    """All moves, the best first, among all valid operators; no class is entered again."""
+    left: set[bytes] = set()
+    seen: dict = {}
+    taken: list[Move] = []
+    while True:
+        cpdag = dag_to_cpdag(dag)
+        left.add(cpdag.adjacency.tobytes())
+        found = []
+        for kind in ("insert", "delete", "turn"):
+            for move in naive.valid_operators(cpdag, kind):
+                changed = changes(move, cpdag)
+                heard = judges(sites, dag.names, changed)
+                if len(heard) < min_judges:
+                    continue
+                worth = gain(sites, dag.names, changed, cost, seen)
+                if worth > 1e-6 and move.apply(cpdag).adjacency.tobytes() not in left:
+                    moved = move.T if isinstance(move, Insert) else (
+                        move.H if isinstance(move, Delete) else move.C
+                    )  # fmt: skip
+                    key = -round(worth, 6), kind, move.x, move.y, tuple(sorted(moved))
+                    found.append((key, move, heard, worth))
+        if not found:
+            return taken, dag
+        _, move, heard, worth = min(found, key=lambda each: each[0])
+        taken.append((move.kind, move.x, move.y, heard, worth))
+        dag = consistent_extension(move.apply(cpdag))
+
+
+def summed_scores(sites: Sites, dag: DAG) -> float:
+    """What must not be compared: every family over the sites that have it, added up."""
+    return sum(
+        value(_having(sites, dag.names, node, parents), dag.names, node, frozenset(parents))
+        for node, parents in enumerate(dag.parent_sets())
+    )
+
+
+def summed_gains(sites: Sites, dag: DAG) -> float:
+    """Nor this: the same over no parents in the same rows."""
+    total = 0.0
+    for node, parents in enumerate(dag.parent_sets()):
+        tables = _having(sites, dag.names, node, parents)
+        total += value(tables, dag.names, node, frozenset(parents))
+        total -= value(tables, dag.names, node, frozenset())
+    return total
+
+
+def _having(
+    sites: Sites, names: tuple[str, ...], node: int, parents: tuple[int, ...]
+) -> list[Dataset]:
+    columns = {names[v] for v in (node, *parents)}
+    return [table for table in sites.values() if columns <= set(table.names)]
