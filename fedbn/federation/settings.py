@@ -531,7 +531,6 @@ class Experiment(Settings):
             "several row weights": len(self.learner.ladder) > 1,
             "discretise (give cuts)": bool(self.tables.discretise),
             "knowledge": self.learner.knowledge is not None,
-            "couriers": bool(self.couriers.names),
         }
         wrong = [words for words, is_so in refused.items() if is_so]
         if wrong:

@@ -106,10 +106,15 @@ class Couriers:
         return self.folder / site / "reply.fedbn"
 
     def carry(self, sites: Iterable[str] = ()) -> Step:
-        """One round: to the sites and back, then go on."""
-        for site in sites or self.sites:
+        """One round: to the sites, of these or of all that are asked something, and back."""
+        there = [
+            site
+            for site in sites or self.sites
+            if sites or list((self.run / "requests").glob(f"{site}-*.request.fedbn"))
+        ]
+        for site in there:
             self.answer(site)
-        return go_on(self.run, [self.reply(site) for site in sites or self.sites])
+        return go_on(self.run, [self.reply(site) for site in there])
 
     def carry_all(self) -> Path:
         """Round by round to the results, which are in the folder that is returned."""

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 from flwr.app import Message
 
+from fedbn.data.tables import write_schema, write_table
 from fedbn.errors import ConfigError, QuorumError, SchemaError
 from fedbn.federation.disclosure_log import log_beside, read_log
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.runs import server_run
 from fedbn.federation.settings import Experiment
+from fedbn.networks.catalog import load_network
 from fedbn.privacy.ledger import Ledger, ledger_beside
 from server.server_app import of_run, run_and_write
 from simulations.deployment.courier_server import go_on
@@ -306,3 +308,30 @@ def test_where_files_and_keys_are_must_be_said(couriers: Couriers) -> None:
         run_and_write(grid, server_run(run), 1)
     with pytest.raises(ConfigError, match="couriers are for sites with tables of their own"):
         run_experiment(Experiment.of(network="asia", couriers=("east",), engine="in-process"))
+
+
+@pytest.mark.slow
+def test_sites_with_different_columns_give_the_bytes_of_the_network(tmp_path: Path) -> None:
+    """Each is asked for its own families alone; the large table of all of them is nowhere."""
+    network, own = load_network("cancer"), tmp_path / "tables"
+    own.mkdir()
+    lacking = {"east": "Xray", "north": "Pollution", "south": "Smoker"}
+    tables = {site: own / f"{site}.csv" for site in lacking}
+    for seed, (site, gone) in enumerate(lacking.items()):
+        table = network.sample(300, np.random.default_rng(seed))
+        write_table(table.select([name for name in table.names if name != gone]), tables[site])
+    write_schema(network.schema, own / "states.json")
+    here = tmp_path / "here"
+    here.mkdir()
+    couriers = Couriers(
+        here, tables, own / "states.json", lambda text: text.replace('schema = "states.json"', "")
+    )
+    union = OPEN.change(variables="union")
+    couriers.begin(union)
+    results = couriers.carry_all()
+    assert contents(results) == contents(couriers.by_network(union))
+    told = json.loads((results / "run.json").read_text())
+    assert "moves" in told["counts"]
+    assert (results / "variables.csv").is_file()
+    logs = [read_log(log_of(couriers, site)).entries for site in lacking]
+    assert all({"train", "query.counts"} <= {entry.kind for entry in log} for log in logs)

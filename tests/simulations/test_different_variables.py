@@ -144,7 +144,6 @@ def test_flower_gives_the_same_bytes(tables: list[Path]) -> None:
         ({"row_weight": "ladder"}, "several row weights"),
         ({"discretise": ("4",)}, "discretise"),
         ({"knowledge": '{"forbidden": [["a", "b"]]}'}, "knowledge"),
-        ({"couriers": ("north",)}, "couriers"),
     ],
 )
 def test_what_is_not_defined_is_refused_by_name(settings: dict, words: str) -> None:
