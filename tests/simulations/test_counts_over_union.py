@@ -10,6 +10,7 @@ import pytest
 import fedbn as fb
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.lacking import draw_columns
+from fedbn.data.tables import write_table
 from fedbn.errors import ConfigError, DataError, ResultsError, StructureError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
 from fedbn.federation.choosing import begin_choosing, end_choosing, hear_answers, next_request
@@ -274,7 +275,7 @@ def test_where_nothing_moves_the_consensus_is_that_of_the_structures(
     counted = simulated(majority, "climb")
     assert counted.choice.moves == ()
     assert counted.consensus.dag == alone.consensus.dag
-    assert counted.consensus.theta == alone.consensus.theta is not None
+    assert counted.consensus.theta == alone.consensus.theta
     assert counted.consensus.reading == alone.consensus.reading != "counts"
 
 
@@ -326,7 +327,7 @@ def test_a_site_that_answers_no_more_or_of_other_rows_ends_the_climb(child: list
         assert found.choice.requests == 1
 
 
-def test_what_has_no_judge_is_refused_by_name(majority: list[Path]) -> None:
+def test_what_has_no_judge_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="variables = union does not go with site-column = c"):
         ConsensusSettings(variables="union", choose="counts", site_column="c")
     rng = np.random.default_rng(1)
@@ -337,8 +338,15 @@ def test_what_has_no_judge_is_refused_by_name(majority: list[Path]) -> None:
     rule = ConsensusSettings(variables="union", choose="climb")
     with pytest.raises(ConfigError, match="needs sites with the same columns: sums of products"):
         fb.simulate(numbers, consensus=rule)
+    paths = []
+    for site, table in numbers.items():
+        paths.append(tmp_path / f"{site}.csv")
+        write_table(table, paths[-1])
     with pytest.raises(ConfigError, match="choose climb with variables = union needs columns of"):
-        federated(majority, choose="climb", score="gaussian-bic", parameters="none")
+        federated(paths, choose="climb", score="gaussian-bic", parameters="none")
+    fitted = federated(paths, score="gaussian-bic")
+    assert fitted.network is None
+    assert "not put together yet where sites have different columns" in fitted.sources.failure
 
 
 @pytest.mark.slow
