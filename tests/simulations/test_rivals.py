@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
@@ -12,11 +13,14 @@ from fedbn.fusion.order import heuristic_order
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.random import random_dag
 from fedbn.networks.catalog import load_network
+from fedbn.privacy.releases import PrivateReleaser
 from fedbn.scores import make_score, total_score
 from fedbn.search.ges import ges
 from simulations.studies.rivals.additive import climb_additively
 from simulations.studies.rivals.fedges import constrained_ges, fed_ges, shared_arcs
 from simulations.studies.rivals.generators import GENERATORS, tables_of
+from simulations.studies.rivals.private_numbers import SummingReleaser
+from simulations.studies.rivals.sparse_bnsl import SparseRules, learn_sparsely
 
 
 def test_ges_without_a_limit_is_ges_and_with_one_inserts_no_more() -> None:
@@ -91,3 +95,19 @@ def test_a_linear_additive_climb_scores_as_gaussian_bic_does() -> None:
     for a, b in found.edges:
         fewer = DAG.from_edges(table.names, [e for e in found.edges if e != (a, b)])
         assert total_score(score, fewer) < best
+
+
+def test_sparse_steps_find_strong_arcs_and_no_cycle() -> None:
+    rng = np.random.default_rng(8)
+    a = rng.normal(size=4000)
+    b = a + 0.5 * rng.normal(size=a.size)
+    rows = np.stack([a / a.std(), b / b.std(), rng.normal(size=a.size)], axis=1)
+    plain = learn_sparsely(rows.reshape(2, -1, 3), None, rng, SparseRules())
+    assert (plain | plain.T).tolist() == [[False, True, False], [True, False, False], [False] * 3]
+    noisy = learn_sparsely(rows.reshape(2, -1, 3), 1e-6, rng, SparseRules(threshold=0.0))
+    assert DAG("abc", noisy).n_edges >= 1, "a DAG, whatever the noise"
+
+
+def test_summed_noise_is_that_of_all_sites() -> None:
+    one = PrivateReleaser(Fraction(1), Random(1)).variance_of(1000, Fraction(1, 2))
+    assert SummingReleaser(Fraction(1), Random(1), 7).variance_of(1000, Fraction(1, 2)) == 7 * one
