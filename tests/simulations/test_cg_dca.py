@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from fedbn.data.dataset import Dataset, Schema
 from fedbn.errors import ConfigError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.distances import precision_recall_f1, shd
@@ -29,6 +30,7 @@ from simulations.studies.cg_dca.cases import (
 )
 from simulations.studies.cg_dca.federated import federated_cases
 from simulations.studies.cg_dca.limited import run_peer
+from simulations.studies.cg_dca.max_min import max_min_neighbours
 from simulations.studies.cg_dca.minlp_pricing import MINLPPricing
 from simulations.studies.cg_dca.peers import max_min_hill_climbing, pc_stable
 from simulations.studies.cg_dca.report import sections
@@ -104,8 +106,6 @@ def test_peers_find_a_collider(kind: str) -> None:
     rng = np.random.default_rng(3)
     a, b = rng.normal(size=(2, 1000))
     values = np.stack([a, b, a + b + 0.5 * rng.normal(size=1000)], axis=1)
-    from fedbn.data.dataset import Dataset, Schema
-
     data = Dataset(Schema.gaussian("abc"), values)
     if kind == "categorical":
         schema = Schema.categorical(dict.fromkeys("abc", "01"))
@@ -216,3 +216,22 @@ def test_tables_without_a_network_are_named(tmp_path: Path) -> None:
     run = settings() | {"discrete": settings()["discrete"] | {"tables": [["asia", 9], ["no", 9]]}}
     assert missing_networks(run, tmp_path) == ["no"]
     assert {c["network"] for c in cases(run, tmp_path) if c["part"] == "discrete"} == {"asia"}
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "categorical"])
+def test_mmpc_leaves_the_neighbours_of_a_chain(kind: str) -> None:
+    """a - b - c - d: neighbours and nobody else."""
+    rng = np.random.default_rng(4)
+    columns = [rng.normal(size=2000)]
+    for _ in range(3):
+        columns.append(columns[-1] + 0.7 * rng.normal(size=2000))
+    values = np.stack(columns, axis=1)
+    data = Dataset(Schema.gaussian("abcd"), values)
+    if kind == "categorical":
+        codes = [rng.integers(0, 2, 2000)]
+        for _ in range(3):
+            codes.append(np.where(rng.random(2000) < 0.15, 1 - codes[-1], codes[-1]))
+        schema = Schema.categorical(dict.fromkeys("abcd", "01"))
+        data = Dataset(schema, np.stack(codes, axis=1).astype(np.int32))
+    wanted = DAG.from_edges("abcd", [("a", "b"), ("b", "c"), ("c", "d")]).adjacency
+    assert (max_min_neighbours(data, 0.01) == (wanted | wanted.T)).all()

@@ -105,7 +105,7 @@ def test_sparse_steps_find_strong_arcs_and_no_cycle() -> None:
     plain = learn_sparsely(rows.reshape(2, -1, 3), None, rng, SparseRules())
     assert (plain | plain.T).tolist() == [[False, True, False], [True, False, False], [False] * 3]
     noisy = learn_sparsely(rows.reshape(2, -1, 3), 1e-6, rng, SparseRules(threshold=0.0))
-    assert DAG("abc", noisy).n_edges >= 1, "a DAG, whatever the noise"
+    assert DAG(("a", "b", "c"), noisy).n_edges >= 1, "a DAG, whatever the noise"
 
 
 def test_summed_noise_is_that_of_all_sites() -> None:
