@@ -93,7 +93,8 @@ def _fisher(dataset: Dataset) -> Callable[[int, int, frozenset[int]], float]:
 
     def log_p(x: int, t: int, given: frozenset[int]) -> float:
         inside = [x, t, *sorted(given)]
-        inverse: Floats = np.linalg.pinv(correlations[np.ix_(inside, inside)])
+        among = correlations[np.ix_(inside, inside)]
+        inverse: Floats = np.asarray(np.linalg.pinv(among), dtype=np.float64)
         partial = -inverse[0, 1] / math.sqrt(inverse[0, 0] * inverse[1, 1])
         z = math.atanh(min(max(partial, -1 + 1e-12), 1 - 1e-12))
         return float(math.log(2) + norm.logsf(math.sqrt(rows - len(given) - 3) * abs(z)))

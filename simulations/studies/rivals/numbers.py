@@ -2,7 +2,8 @@
 
     python -m simulations.studies.rivals.numbers --output results/rivals/numbers
     python -m simulations.studies.rivals.numbers --write-tables tables        # for other programs
-    python -m simulations.studies.rivals.numbers --read notears-admm=found    # what they found
+    python -m simulations.studies.rivals.numbers --read fedcdh=found          # what they found
+    python -m simulations.studies.rivals.numbers --rebuilt notears-admm       # rebuilt by us
 
 Distances are one for all: the pairs of nodes that two CPDAGs join differently (SHD; a reversal
 counts once), and the pairs that only one of them joins (skeleton). A program that gives a DAG is
@@ -32,6 +33,7 @@ from fedbn.networks.random import node_names
 from simulations.benchmarks.arguments import counts
 from simulations.studies.rivals.additive import BASES, climb_additively
 from simulations.studies.rivals.generators import GENERATORS, tables_of
+from simulations.studies.rivals.notears_admm import learn_by_admm
 from simulations.studies.rivals.records import Row, mean_of, read_rows, run_race, write_table
 
 __all__ = ["main"]
@@ -41,6 +43,7 @@ SIZES = ((4, 10), (6, 10), (12, 10), (20, 10), (6, 2), (6, 32))
 """Nodes and sites; the papers' grids go along the same two lines."""
 
 INTERVALS = 4
+REBUILT = {"notears-admm": learn_by_admm}
 
 
 def main() -> None:
@@ -50,6 +53,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=None, help="CPU minutes; begin no more")
     parser.add_argument("--output", type=Path, default=Path("results/rivals/numbers"))
     parser.add_argument("--write-tables", type=Path, default=None)
+    parser.add_argument("--rebuilt", choices=REBUILT, default=None)
     parser.add_argument("--read", action="append", default=[], metavar="NAME=FOLDER")
     given = parser.parse_args()
     cases = [
@@ -67,11 +71,15 @@ def main() -> None:
     for text in given.read:
         name, _, folder = text.partition("=")
         own = given.output / f"{name}.jsonl"
+        own.unlink(missing_ok=True)
         run_race(cases, partial(_judge, name=name, folder=Path(folder)), own, None)
+    if given.rebuilt is not None:
+        own = given.output / f"{given.rebuilt}.jsonl"
+        run_race(cases, partial(_rebuild, name=given.rebuilt), own, given.minutes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = [] if given.read else run_race(cases, run_ways, path, given.minutes)
-    rows = rows or read_rows(path)
+        others = given.read or given.rebuilt
+        rows = read_rows(path) if others else run_race(cases, run_ways, path, given.minutes)
     for other in sorted(given.output.glob("*.jsonl")):
         rows += read_rows(other) if other != path else []
     _print(rows)
@@ -124,6 +132,13 @@ def _drawn(case: Mapping[str, Any]) -> tuple[DAG, Floats]:
     place = list(GENERATORS).index(case["generator"])
     rng = np.random.default_rng([case["seed"], place, case["nodes"], case["sites"]])
     return tables_of(case["generator"], case["nodes"], case["sites"], ROWS, rng)
+
+
+def _rebuild(case: Mapping[str, Any], name: str) -> Iterator[Row]:
+    """The distances of what a rebuilt rival finds."""
+    truth, sites = _drawn(case)
+    found = _class_of(REBUILT[name](sites), truth.names)
+    yield {"way": f"{name}, rebuilt", **_class_distances(found, truth)}
 
 
 def _judge(case: Mapping[str, Any], name: str, folder: Path) -> Iterator[Row]:

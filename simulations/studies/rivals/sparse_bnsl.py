@@ -24,10 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import expm
 from scipy.optimize import minimize
 
 from fedbn.arrays import Bools, Floats
+from simulations.studies.rivals.acyclicity import acyclicity, leave_out_cycles
 
 __all__ = ["SparseRules", "learn_sparsely"]
 
@@ -64,10 +64,10 @@ def learn_sparsely(
             pull = shared - duals[p]
             local[p] = _descend(sites[p], local[p], pull, weight, each, rng, rules)
         shared = _agree((local + duals).mean(axis=0), shared, alpha, penalty, parties * weight)
-        alpha += penalty * _acyclicity(shared)[0]
+        alpha += penalty * acyclicity(shared)[0]
         penalty *= 3.0
         duals += local - shared
-    return _acyclic(shared, rules.threshold)
+    return leave_out_cycles(shared, rules.threshold)
 
 
 def _descend(
@@ -108,18 +108,12 @@ def _shrink(values: Floats, by: float) -> Floats:
     return shrunk
 
 
-def _acyclicity(weights: Floats) -> tuple[float, Floats]:
-    """h and its gradient."""
-    powers = expm(weights * weights)
-    return float(np.trace(powers)) - len(weights), powers.T * weights * 2
-
-
 def _agree(mean: Floats, start: Floats, alpha: float, penalty: float, weight: float) -> Floats:
     shape = mean.shape
 
     def objective(flat: Floats) -> tuple[float, Floats]:
         matrix = flat.reshape(shape)
-        h, slope = _acyclicity(matrix)
+        h, slope = acyclicity(matrix)
         apart = matrix - mean
         value = weight / 2 * float((apart**2).sum()) + alpha * h + penalty / 2 * h * h
         return value, (weight * apart + (alpha + penalty * h) * slope).ravel()
@@ -128,12 +122,3 @@ def _agree(mean: Floats, start: Floats, alpha: float, penalty: float, weight: fl
     agreed: Floats = found.x.reshape(shape)
     np.fill_diagonal(agreed, 0.0)
     return agreed
-
-
-def _acyclic(weights: Floats, threshold: float) -> Bools:
-    """Arcs above the threshold, the lightest left out until no cycle is left."""
-    left = np.where(np.abs(weights) > threshold, np.abs(weights), 0.0)
-    while expm(left > 0).trace() - len(left) > 1e-9:
-        lightest = np.unravel_index(np.argmin(np.where(left > 0, left, np.inf)), left.shape)
-        left[lightest] = 0.0
-    return left > 0
