@@ -43,6 +43,7 @@ SIZES = ((4, 10), (6, 10), (12, 10), (20, 10), (6, 2), (6, 32))
 """Nodes and sites; the papers' grids go along the same two lines."""
 
 INTERVALS = 4
+OURS = ("one shot", "ladder", "counts", "climb", "pooled")
 REBUILT = {"notears-admm": learn_by_admm}
 
 
@@ -176,6 +177,7 @@ def _name(case: Mapping[str, Any]) -> str:
 
 def _print(rows: list[Row]) -> None:
     ways = list(dict.fromkeys(row["way"] for row in rows))
+    _print_beside(rows, ways)
     for key, words in (("shd", "SHD of classes"), ("skeleton", "skeleton")):
         print(f"\n{words}\n")
         lines = []
@@ -189,6 +191,22 @@ def _print(rows: list[Row]) -> None:
                     cells.append(f"{mean_of(of_way, key):.1f} ({len(of_way)})" if of_way else "–")
                 lines.append([generator, nodes, sites, *cells])
         write_table(("generator", "nodes", "sites", *ways), lines)
+
+
+def _print_beside(rows: list[Row], ways: list[str]) -> None:
+    """Every other program beside ours, over the cases that it has."""
+    ours = list(dict.fromkeys(row["way"] for row in rows if row["way"] in OURS))
+    lines = []
+    measured = {"counts, cut", *(f"measured: {basis}" for basis in BASES)}
+    for other in (way for way in ways if way not in {*ours, *measured}):
+        for generator in GENERATORS:
+            there = [r for r in rows if r["way"] == other and r["case"]["generator"] == generator]
+            cases = [row["case"] for row in there]
+            beside = [[r for r in rows if r["way"] == way and r["case"] in cases] for way in ours]
+            if cases and all(len(each) == len(cases) for each in beside):
+                cells = [f"{mean_of(each, 'shd'):.1f}" for each in (there, *beside)]
+                lines.append([other, generator, len(cases), *cells])
+    write_table(("program", "generator", "cases", "its SHD", *ours), lines)
 
 
 if __name__ == "__main__":
