@@ -238,26 +238,41 @@ def sums(request: Request) -> RecordDict:
     return content
 
 
-_ALLOWED = ("offers", "contract", "admitted")
-_LEARNING = (*_ALLOWED, "private", "task")
-_EXACT = ("public", "counts", *_ALLOWED, "open", "task")
-_CUTS = ("public", "histograms", "peers", "offers")
+_ALLOWED = (Request.require_offers, Request.require_contract, Request.require_admitted)
+_LEARNING = (*_ALLOWED, Request.require_private, Request.require_task)
+_EXACT = (
+    Request.require_public,
+    Request.require_counts,
+    *_ALLOWED,
+    Request.require_open,
+    Request.require_task,
+)
+_HISTOGRAMS = (Request.require_public, Request.require_histograms)
+_CUTS = (*_HISTOGRAMS, Request.require_peers, Request.require_offers)
+_COLUMNS = (
+    Request.require_version,
+    *_ALLOWED,
+    Request.require_private,
+    Request.require_question,
+)
 
 HANDLERS: Mapping[str, Handler] = {
     "query.histogram": Handler(
-        tell_histogram, HISTOGRAM, ("public", "histograms", "open_counts", "offers")
+        tell_histogram,
+        HISTOGRAM,
+        (*_HISTOGRAMS, Request.require_open_counts, Request.require_offers),
     ),
     "query.cut_keys": Handler(cut_keys, KEYS, _CUTS),
     CUT_SUMS: Handler(cut_sums, MASKED, _CUTS, masked=True),
-    "query": Handler(describe, SCHEMA, ("version", *_ALLOWED, "private", "question")),
+    "query": Handler(describe, SCHEMA, _COLUMNS),
     "query.report": Handler(report, RECEIPT),
     "query.counts": Handler(count, ANSWERS, _EXACT),
     "query.moments": Handler(tell_moments, MOMENTS, _EXACT),
     "query.scatter": Handler(tell_scatter, SCATTERS, _EXACT),
     "query.conditional": Handler(tell_conditional, CONDITIONALS, _EXACT),
-    "train": Handler(train, STRUCTURES, ("open", *_LEARNING)),
-    "query.keys": Handler(keys, KEYS, ("peers", *_LEARNING)),
-    "train.sums": Handler(sums, MASKED, ("peers",), masked=True),
+    "train": Handler(train, STRUCTURES, (Request.require_open, *_LEARNING)),
+    "query.keys": Handler(keys, KEYS, (Request.require_peers, *_LEARNING)),
+    "train.sums": Handler(sums, MASKED, (Request.require_peers,), masked=True),
 }
 """Kind of message -> how it is answered, and what must be allowed before a cell is read."""
 

@@ -52,13 +52,14 @@ class Handler:
     ----------
     answer : the reply's records; nothing of the table is read before all of `needs` hold.
     form : of the one record that the reply must hold.
-    needs : what must be allowed, in this order: the `require_` methods of `Request`.
+    needs : what must be allowed, in this order: methods of `Request`, by the names of which those
+        of the request's own class are called.
     masked : whether the reply is a share of a masked sum, which has a budget of its own.
     """
 
     answer: Callable[[Request], RecordDict]
     form: RecordFormat | ArrayFormat
-    needs: tuple[str, ...] = ()
+    needs: tuple[Callable[[Request], None], ...] = ()
     masked: bool = False
 
 
@@ -135,7 +136,7 @@ def _admit(
 def _answer(request: Request, handler: Handler) -> tuple[Message, list[str]]:
     """The reply to a request that everything allows, and what the log says of what was spent."""
     for need in handler.needs:
-        getattr(request, f"require_{need}")()
+        getattr(request, need.__name__)()
     content = handler.answer(request)
     _require_agreed(content, handler, request)
     spent = spent_words(request) if "structures" in content else []

@@ -15,6 +15,7 @@ which is GES on all rows less their sites' means.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -121,6 +122,7 @@ def chosen_by_scatters(
     climbs: bool,
     knowledge: Knowledge | None = None,
     limits: CandidateLimits | None = None,
+    seconds: float | None = None,
 ) -> Climb | None:
     """The best structure that is found; None where every candidate has a family that is refused.
 
@@ -132,7 +134,10 @@ def chosen_by_scatters(
     rng : for the ordering search.
     climbs : whether to go on beyond the families of the candidates.
     knowledge : what the candidates keep.
+    limits : of the families that a climb looks at.
+    seconds : time limit of the climb, wall clock; what was found until then is taken.
     """
+    end = None if seconds is None else time.monotonic() + seconds
     counted = scores.score_all(candidates.families)
     usable = [
         candidate
@@ -145,16 +150,20 @@ def chosen_by_scatters(
     state = begin(listed, schema, counted, rng, knowledge)
     if not climbs:
         return state
-    state = _beside_pooled(state, scores, rng)
+    state = _beside_pooled(state, scores, rng, seconds)
     for _ in range(ROUNDS):
-        families = () if state.done else neighbours(state, pairs, limits)
+        over = end is not None and time.monotonic() >= end
+        families = () if state.done or over else neighbours(state, pairs, limits)
         if not families:
             break
         state = climb_on(state, scores.score_all(families), rng)
     return state
 
 
-def _beside_pooled(state: Climb, scores: ScatterScores, rng: np.random.Generator) -> Climb:
+def _beside_pooled(
+    state: Climb, scores: ScatterScores, rng: np.random.Generator, seconds: float | None
+) -> Climb:
     """With what GES finds on the shared scores, where that is better."""
-    pooled = ges(scores.shared, SearchRules(knowledge=state.knowledge)).dag
+    rules = SearchRules(knowledge=state.knowledge, seconds=seconds or None)
+    pooled = ges(scores.shared, rules).dag
     return taking(state, pooled, scores.score_all(families_of([pooled])), rng)

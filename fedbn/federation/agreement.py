@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fedbn.data.dataset import Schema, union_schema
 from fedbn.data.schema import MISSING_COLUMNS
@@ -200,9 +200,21 @@ def _negotiate_columns(
     _require_sites(names if agreed else None, matching, min_sites)
     if agreed is not None:
         return Agreement(agreed, mismatches)
+    if not matching:
+        every = tuple(own.schema.variables[0] for own in found.values())
+        return Agreement(Schema(every), mismatches)
     kept = sorted(set().union(*(schema.names for schema in matching.values())))
     parts_of = [_negotiate_column(name, matching, None, spellings).schema for name in kept]
-    return Agreement(Schema(tuple(part.variables[0] for part in parts_of)), mismatches)
+    schema = Schema(tuple(part.variables[0] for part in parts_of))
+    lost = {site: _with_lost(each, schemas[site], kept) for site, each in mismatches.items()}
+    return Agreement(schema, lost)
+
+
+def _with_lost(mismatch: Mismatch, schema: Schema, kept: Sequence[str]) -> Mismatch:
+    """The mismatch with the columns that no site has which matches: they are not agreed."""
+    told = {*mismatch.numbers, *mismatch.cuts, *mismatch.states}
+    lost = set(schema.names) - set(kept) - told
+    return replace(mismatch, unknown=tuple(sorted({*mismatch.unknown, *lost})))
 
 
 def _negotiate_column(

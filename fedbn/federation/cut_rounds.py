@@ -6,6 +6,8 @@ The three rounds of `fedbn.data.quantiles` are a way to read numbers out of a ta
   (a site that drops out makes the others begin anew), for as long as there is the file beside the
   log that says so (`NAME.cuts`); the same question has the same answer;
 * a round asks inside at most MAX_BUCKETS buckets of a column, as ranks of cut points do;
+* a column whose numbers changed since is not answered until it has `least` numbers more or fewer,
+  so that no two answers differ by few rows;
 * a bucket with fewer than `least` numbers is not told: they move to a neighbour, and stay there;
 * columns of which most numbers occur once, whole ones above all, are not answered (`askable`).
 
@@ -16,6 +18,7 @@ that was told has as many numbers in the next round, and each count that leaves 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -90,7 +93,7 @@ def answer_question(
         name: told_counts(thin_out(numbers[name], caps[name]), question.round, prefixes, least)
         for name, prefixes in question.prefixes.items()
     }
-    _enter(path, question, caps)
+    _enter(path, question, caps, {name: numbers[name] for name in question.prefixes}, least)
     return Histogram(counts)
 
 
@@ -103,18 +106,44 @@ def thin_out(numbers: NDArray[np.float64], most: int | None) -> NDArray[np.float
     return kept
 
 
-def _enter(path: Path, question: Question, caps: Mapping[str, int | None]) -> None:
+def _enter(
+    path: Path, question: Question, caps: Mapping[str, int | None], numbers: Numbers, least: int
+) -> None:
     """Write down what every column is asked; raises PolicyError unless it may be."""
 
     def new(known: Sequence[Any]) -> Iterable[Any]:
-        asked = {(name, number, tuple(found), most) for name, number, found, most in known}
+        if any(len(line) not in (3, 4) for line in known):
+            raise ValueError("a line has neither three nor four entries")
+        lines = [line for line in known if len(line) == 4]
+        asked = {(name, number, tuple(found), most) for name, number, found, most in lines}
+        columns = [tuple(line) for line in known if len(line) == 3]
         for name, prefixes in question.prefixes.items():
+            column = (name, len(numbers[name]), _digest(numbers[name]))
+            _require_same_rows(column, columns, least)
+            if column not in columns:
+                yield column
             entry = (name, question.round, prefixes, caps[name])
             if entry not in asked:
                 _require_next(name, question.round, [each[:2] for each in asked])
                 yield entry
 
-    enter_lines(path, new, word="histograms", holds="[column, round, buckets, most]")
+    holds = "[column, round, buckets, most], or [column, numbers, digest]"
+    enter_lines(path, new, word="histograms", holds=holds)
+
+
+def _digest(numbers: NDArray[np.float64]) -> str:
+    """SHA-256 (hex) of the numbers, in whatever order."""
+    return hashlib.sha256((np.sort(numbers) + 0.0).astype("<f8").tobytes()).hexdigest()
+
+
+def _require_same_rows(
+    column: tuple[str, int, str], told: Sequence[tuple[Any, ...]], least: int
+) -> None:
+    """Raise PolicyError where other numbers of the column were asked for, about as many."""
+    name, many, digest = column
+    for other, before, earlier in told:
+        if other == name and earlier != digest and abs(many - int(before)) < least:
+            raise refusal("histograms", f"column {name!r} was told before, and few rows differ")
 
 
 def _require_next(name: str, number: int, asked: Sequence[tuple[str, int]]) -> None:

@@ -93,7 +93,7 @@ class SitePolicy(Settings):
         "Only private structures leave, and all runs on the site's tables together stay within "
         "this ε at `delta` (see `fedbn.privacy.ledger`).",
     )
-    delta: float = setting(1e-6, "δ of that ε.")
+    delta: float = setting(1e-6, "The δ that belongs to max-epsilon.")
     histograms: bool = setting(
         False, "Whether counts of a column's numbers may leave, for cut points common to all sites."
     )
@@ -109,10 +109,10 @@ class SitePolicy(Settings):
     )
     min_cell: int = setting(
         0,
-        "A count from 1 to one less than this does not leave: its family is held back whole. Where "
-        "counts choose between structures the whole answer stays, for scores of families are "
-        "compared, and must be of the same rows (decision 022). Of linear equations, whose moments "
-        "have no cells, the rows must be as many.",
+        "Minimum count that leaves the site. A family with a smaller count above 0 is held back "
+        "whole. Where counts choose between structures the whole answer is held back, because "
+        "scores of families must be of the same rows (decision 022). Moments and sums of products "
+        "are held back where the number of rows, or a count that they contain, is smaller.",
         at_least(0),
     )
     disclosure: str = setting(
@@ -123,7 +123,9 @@ class SitePolicy(Settings):
     secure_sums: bool = setting(
         False, "Whether structures may leave only under secure sums, never in the open."
     )
-    min_cohort: int = setting(3, "Fewest sites of a secure sum, this one among them.", at_least(0))
+    min_cohort: int = setting(
+        3, "Minimum number of sites of a secure sum, this one among them.", at_least(0)
+    )
     weights: str = setting(
         "rounded",
         "rounded: relative to the heaviest structure of a message, to the nearest power of two. "
@@ -134,24 +136,31 @@ class SitePolicy(Settings):
     )
     max_states: int = setting(
         50,
-        "A column with more states than this, with more than a third of its rows, or with a state "
-        "of fewer rows than min-state-rows is not named; 0 switches that off.",
+        "Maximum number of states of a column that is named. A column that has more states than a "
+        "third of its rows, or a state of fewer rows than min-state-rows, is not named either. 0 "
+        "switches off the limits on the number of states.",
         at_least(0),
     )
     min_state_rows: int = setting(5, "See max-states; 0 switches it off.", at_least(0))
     allow_states: tuple[str, ...] = setting(
-        (), "Columns (agreed names) of which this does not hold."
+        (),
+        "Columns (agreed names) that are named whatever their states: max-states and "
+        "min-state-rows do not apply to them.",
     )
     kind: str | None = setting(
         None, "The only kind of data that the site takes part with.", one_of(*KINDS)
     )
     max_messages: int | None = setting(
         50,
-        "Most answers to one run. Receipts count, shares of masked sums do not.",
+        "Maximum number of answers to one run. Receipts count, shares of masked sums do not.",
         at_least(0),
     )
-    max_messages_a_day: int | None = setting(100, "The same in 24 hours.", at_least(0))
-    max_sums: int | None = setting(1000, "Most shares of masked sums to one run.", at_least(0))
+    max_messages_a_day: int | None = setting(
+        100, "Maximum number of answers to all runs in 24 hours.", at_least(0)
+    )
+    max_sums: int | None = setting(
+        1000, "Maximum number of shares of masked sums to one run.", at_least(0)
+    )
     weak_privacy: bool = setting(
         False, "Whether private runs may have ε above 10, or δ of 1 / rows or more."
     )

@@ -12,6 +12,7 @@ rounds is reached.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -137,7 +138,7 @@ def server_round(
     kept, dense = without_dense(ordered, settings.max_edges_ratio)
     everything_refused = (*state.refused, *refused, *dense)
     require_quorum(len(kept), state.n_clients, settings, everything_refused)
-    _require_columns(kept, state.schema, everything_refused)
+    _require_columns(kept, state.schema, settings, everything_refused)
     classes, chosen = fuse_needed(kept, state.schema, settings, progress)
     before = state.result
     result = FederationResult(
@@ -198,7 +199,7 @@ def update_clients(
     if not replies:
         raise QuorumError("at least one client must stay")
     kept, dense = without_dense(replies, settings.max_edges_ratio)
-    _require_columns(kept, state.schema, dense)
+    _require_columns(kept, state.schema, settings, dense)
     classes, chosen = fuse_needed(kept, state.schema, settings, progress)
     refused = (*before.refused, *dense)
     result = replace(
@@ -216,14 +217,20 @@ def update_clients(
 
 
 def _require_columns(
-    replies: Sequence[ClientReply], schema: Schema, refused: Sequence[tuple[str, str]]
+    replies: Sequence[ClientReply],
+    schema: Schema,
+    settings: ConsensusSettings,
+    refused: Sequence[tuple[str, str]],
 ) -> None:
-    """Raise QuorumError where nobody is left who has a column."""
-    known = set().union(*(reply.dags[0].names for reply in replies))
-    gone = [name for name in schema.names if name not in known]
-    if gone:
-        reasons = "".join(f"; {reason}" for _, reason in refused[:3])
-        raise QuorumError(f"no good reply is about {list_some(gone, 5)}{reasons}")
+    """Raise QuorumError where too few are left who have a column: none, or fewer than min-sites."""
+    least = settings.min_sites if settings.variables == "union" else 1
+    known = Counter(name for reply in replies for name in reply.dags[0].names)
+    rare = [name for name in schema.names if known[name] < least]
+    if not rare:
+        return
+    reasons = "".join(f"; {reason}" for _, reason in refused[:3])
+    few = "no good reply is" if least == 1 else f"fewer good replies than min-sites ({least}) are"
+    raise QuorumError(f"{few} about {list_some(rare, 5)}{reasons}")
 
 
 def fuse_needed(

@@ -104,8 +104,8 @@ class DataSettings(Settings):
     )
     missing_blocks: int | None = setting(
         None,
-        "Variables are dealt out to so many panels, and --missing-variables is the share of whole "
-        "panels that a client lacks.",
+        "Number of panels that the variables are dealt out to. --missing-variables is then the "
+        "share of whole panels that a client lacks.",
         at_least(2),
     )
     missing_hubs: bool = setting(
@@ -189,7 +189,7 @@ class ConsensusSettings(Settings):
     reading: str = setting(
         "best",
         "How a state of the path becomes a structure: search, refusion, or the better of both "
-        "(best).",
+        "(best). With best, sites that are far from what the others agree on have no say.",
         one_of("best", "search", "refusion"),
     )
     fusion: str = setting(
@@ -213,8 +213,9 @@ class ConsensusSettings(Settings):
         "smhd",
         "What chooses: smhd (structures alone); counts (exact counts of some families, summed over "
         "the sites, whose policies must allow it; of tables with numbers one request for sums of "
-        "products about each site's own means); climb (further rounds of counts; with numbers no "
-        "further request).",
+        "products about each site's own means, scored by mixed BIC whatever the run's score); "
+        "climb (further rounds of counts; with numbers no further request, within "
+        "consensus-seconds).",
         one_of("smhd", "counts", "climb"),
     )
     groups: str = setting(
@@ -551,6 +552,11 @@ class Experiment(Settings):
             raise ConfigError(f"a run with {name} keeps no checkpoint: start it anew")
         if len(self.learner.ladder) > 1:
             raise ConfigError(f"{name} sums structures of one row weight, not of several")
+        if self.consensus.groups_file is not None and self.tables.discretise:
+            raise ConfigError(
+                "discretise finds cut points from sums over all sites, and with groups-file no sum "
+                "is over two groups: give cuts"
+            )
         if name == "moral-votes" and self.consensus.choose != "smhd":
             raise ConfigError(
                 f"{name} finds no structures among which {self.consensus.choose} could choose: "

@@ -65,7 +65,8 @@ def choose_by_sums(
     if groups is not None:
         return replace(result, groups=groups)
     sites = tuple(sorted(scatters))
-    found = _best(opened, scatters, sites, climbs=settings.choose == "climb")
+    climbs, seconds = settings.choose == "climb", settings.seconds
+    found = _best(opened, scatters, sites, climbs=climbs, seconds=seconds)
     if found is None:
         return result
     size = len(scatters[sites[0]].products)
@@ -91,9 +92,14 @@ def _groups(opened: Counting, scatters: Mapping[str, Scatter]) -> Groups | None:
 
 
 def _best(
-    opened: Counting, scatters: Mapping[str, Scatter], sites: tuple[str, ...], *, climbs: bool
+    opened: Counting,
+    scatters: Mapping[str, Scatter],
+    sites: tuple[str, ...],
+    *,
+    climbs: bool,
+    seconds: float | None = None,
 ) -> Climb | None:
-    """The best structure by the sums of some sites."""
+    """The best structure by the sums of some sites; a climb ends after so many seconds."""
     return chosen_by_scatters(
         opened.candidates,
         opened.schema,
@@ -103,4 +109,5 @@ def _best(
         climbs=climbs,
         knowledge=opened.knowledge,
         limits=opened.limits,
+        seconds=seconds,
     )

@@ -1,4 +1,4 @@
-"""Strongly connected components: where the directed cycles of a graph are."""
+"""Components of graphs: strongly connected ones, where directed cycles are; connected ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["cyclic_components", "strong_labels"]
+__all__ = ["count_components", "cyclic_components", "strong_labels"]
 
 
 def strong_labels(edges: NDArray[np.bool_]) -> NDArray[Any]:
@@ -36,3 +36,25 @@ def cyclic_components(edges: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
     label = strong_labels(edges)
     sizes = np.bincount(label)
     return [label == part for part in np.flatnonzero(sizes > 1)]
+
+
+def count_components(pairs: NDArray[np.int64]) -> int:
+    """The number of connected components of the graph that has these edges, and no other nodes.
+
+    Parameters
+    ----------
+    pairs : int64 [E, 2], the ends of the edges.
+
+    Examples
+    --------
+    >>> count_components(np.array([[0, 1], [4, 5], [1, 2]]))
+    2
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    nodes, ends = np.unique(pairs, return_inverse=True)
+    first, second = ends.reshape(-1, 2).T
+    shape = nodes.size, nodes.size
+    graph = csr_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=shape)
+    return int(connected_components(graph, directed=False)[0]) if nodes.size else 0

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Floats, Ints
+from fedbn.graphs.components import count_components
 
 __all__ = ["MOSTLY", "regions_between"]
 
@@ -33,9 +34,5 @@ def regions_between(shares: Floats, pairs: Ints, part: NDArray[np.bool_]) -> int
     >>> regions_between(np.array([[1.0, 0, 1], [0, 1, 0]]), pairs, np.array([True, False]))
     2
     """
-    from networkx import Graph, number_connected_components
-
     apart = np.abs(shares[part].mean(axis=0) - shares[~part].mean(axis=0)) > MOSTLY
-    graph = Graph()
-    graph.add_edges_from(pairs[apart].tolist())
-    return int(number_connected_components(graph))
+    return count_components(pairs[apart])

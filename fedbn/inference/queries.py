@@ -162,7 +162,7 @@ def _interval(states: Sequence[str], given: str) -> str | None:
     """The interval among these states that has this number, if it is one and no state itself."""
     try:
         return None if given in states else interval_of(states, float(given))
-    except ValueError:
+    except (TypeError, ValueError):
         return None
 
 

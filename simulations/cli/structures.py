@@ -39,7 +39,8 @@ def fuse(
         str,
         typer.Option(
             help="How a state of the path becomes a structure: search, refusion, or the better of "
-            "both (best)."
+            "both (best). With best, structures that are far from what the others agree on have no "
+            "say."
         ),
     ] = "best",
     theta: Annotated[
@@ -112,14 +113,18 @@ def fuse(
     ] = "same",
     min_sites: Annotated[
         int,
-        typer.Option(min=1, help="With --variables union: so many must have every variable."),
+        typer.Option(
+            min=1,
+            help="With --variables union: minimum number of structures over each variable.",
+        ),
     ] = 1,
     min_judges: Annotated[
         int,
         typer.Option(
             min=1,
-            help="With --variables union: where fewer have all variables of a separating set, "
-            "those that have some of them judge it, too.",
+            help="With --variables union: minimum number of structures that judge a separation. "
+            "Where fewer are over all variables of the separating set, structures over some of "
+            "them judge it as well.",
         ),
     ] = 1,
     knowledge: KnowledgeFile = None,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from fedbn.choice import by_scatters
 from fedbn.choice.by_counts import choice_of
 from fedbn.choice.by_scatters import chosen_by_scatters, scatter_scores
 from fedbn.choice.candidates import Candidate, Candidates
@@ -17,7 +20,11 @@ from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.networks.family_counts import Family, families_of
+from fedbn.scores.base import TabulatedScore
 from fedbn.scores.scatter import scatter_of_table
+from fedbn.search.ges import ges
+from fedbn.search.result import SearchResult
+from fedbn.search.rules import SearchRules
 from tests import naive_mixed
 from tests.naive import all_dags
 
@@ -148,3 +155,22 @@ def test_where_every_candidate_is_refused_nothing_is_chosen() -> None:
     copy[:, 2] = copy[:, 0]
     found, _, _ = chosen([Dataset(SCHEMA, copy)], [DAG.from_edges(NAMES, ["ac"])], climbs=True)
     assert found is None
+
+
+def test_a_climb_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search for all rows gets all of it; afterwards no round of the climb begins."""
+    tables = [site(seed, shift=5.0 * seed) for seed in range(4)]
+    seen: list[float | None] = []
+
+    def stopped(score: TabulatedScore, rules: SearchRules) -> SearchResult:
+        seen.append(rules.seconds)
+        return ges(score, replace(rules, seconds=None))
+
+    monkeypatch.setattr(by_scatters, "ges", stopped)
+    clock = iter([0.0, 7.0])
+    monkeypatch.setattr(by_scatters, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.delattr(by_scatters, "climb_on")
+    found, _, _ = chosen(tables, [DAG.empty(NAMES)], climbs=True, seconds=5.0)
+    assert seen == [5.0]
+    assert found is not None
+    assert found.dag.n_edges > 0

@@ -13,6 +13,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
 from clients import request as requests
 from clients.client_app import HANDLERS
+from clients.request import Request
 from fedbn.data import tables
 from fedbn.data.dataset import Schema
 from fedbn.federation import prepared_table, site_table
@@ -245,3 +246,11 @@ def test_a_simulation_reads_each_table_once_and_its_settings_a_few_times(
     assert len(result.replies) == 3
     assert sorted(opened) == sorted(files)
     assert len(seen) <= 12
+
+
+def test_what_must_be_allowed_is_named_by_methods_that_there_are() -> None:
+    """A mistyped name fails when the module is imported; a simulation's own method is called."""
+    for handler in HANDLERS.values():
+        for need in handler.needs:
+            assert getattr(Request, need.__name__) is need
+            assert need.__name__.startswith("require_")

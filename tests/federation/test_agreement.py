@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbn.data.dataset import Schema
+from fedbn.data.dataset import Schema, Variable
 from fedbn.errors import SchemaError
 from fedbn.federation.agreement import Mismatch, negotiate, own_states
 
@@ -103,3 +103,30 @@ def test_by_definition(drawn: dict[str, dict[str, set[str]]]) -> None:
             if others
         }
         assert alone.get(site, {}) == {name: states for name, states in expected.items() if states}
+
+
+def test_of_sites_of_which_none_matches_all_others_each_is_named() -> None:
+    """Each of two columns is a number at one site and has states at the other."""
+    two = ("0", "1")
+    schemas = {
+        "a": Schema((Variable("x"), Variable("y", two), Variable("z", two))),
+        "b": Schema((Variable("x", two), Variable("y"))),
+        "c": Schema((Variable("x", two), Variable("z"))),
+        "d": Schema((Variable("y"), Variable("z"), Variable("x"))),
+    }
+    for sites in ("ab", "abc", "ac", "abcd"):
+        found = negotiate({site: schemas[site] for site in sites}, variables="union")
+        with pytest.raises(SchemaError, match="client 'a' has column"):
+            found.require_all()
+
+
+def test_a_column_that_only_a_site_that_differs_has_is_named() -> None:
+    two = ("0", "1")
+    same = Schema((Variable("x", two), Variable("y", two)))
+    schemas = {"a": same, "b": same, "c": Schema((Variable("q", two), Variable("x")))}
+    found = negotiate(schemas, variables="union")
+    assert found.schema.names == ("x", "y")
+    assert found.mismatches["c"].words() == (
+        "has column 'q', which is not agreed; "
+        "has column 'x' as numbers or categories, not as agreed"
+    )

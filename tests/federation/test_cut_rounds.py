@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from fedbn.data.quantiles import BITS, ROUNDS, Histogram, Question, Selection, histogram
 from fedbn.errors import PolicyError, ResultsError
@@ -78,7 +79,7 @@ def test_rounds_are_in_order_and_few(tmp_path: Path) -> None:
     assert word(path, Question(3, {"a": tuple(range(MAX_BUCKETS + 1))}), numbers) == "histograms"
     assert word(path, Question(1, {"b": (0,)}), numbers) == "histograms"
     assert word(path, first, numbers[: LEAST - 1]) == "histograms"
-    assert len(path.read_text().splitlines()) == 1 + MAX_QUESTIONS
+    assert len(path.read_text().splitlines()) == 2 + MAX_QUESTIONS
 
 
 def test_numbers_of_records_are_not_asked_for() -> None:
@@ -92,3 +93,20 @@ def test_a_file_that_cannot_be_read_stops_the_site(tmp_path: Path) -> None:
     path.write_text(json.dumps(["a", 1]) + "\n")
     with pytest.raises(ResultsError, match="must hold"):
         answer_question(path, Question(1, {"a": (0,)}), {"a": np.arange(9.0)}, LEAST)
+
+
+def test_a_column_of_which_few_numbers_changed_is_not_told_again(tmp_path: Path) -> None:
+    """The same question of a table with one row more would tell that row's bucket."""
+    path, question = tmp_path / "cuts", Question(1, {"age": (0,)})
+    ages = np.random.default_rng(1).normal(50, 10, 200)
+
+    def ask(numbers: NDArray[np.float64]) -> Histogram:
+        return answer_question(path, question, {"age": numbers}, 5)
+
+    first = ask(ages)
+    assert ask(ages[::-1]) == first
+    for changed in (np.append(ages, 71.25), ages[1:], np.append(ages[1:], 71.25)):
+        with pytest.raises(PolicyError, match="few rows differ"):
+            ask(changed)
+    assert ask(ages) == first
+    assert sum(ask(np.append(ages, [71.25, 72, 73, 74, 75])).counts["age"].values()) == 205

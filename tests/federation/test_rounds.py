@@ -235,3 +235,12 @@ def test_a_client_learns_under_the_agreed_schema() -> None:
     narrow = Schema.categorical({"a": ["0"], "b": ["1"], "c": ["0", "1"]})
     with pytest.raises(SchemaError, match="'a'"):
         client_round(dataset, narrow, LearnerSettings(), rng)
+
+
+def test_too_few_sites_with_a_column_after_refusals_are_named() -> None:
+    """Two sites must have every column, and the second one that has c was refused."""
+    rule = ConsensusSettings(variables="union", min_sites=2)
+    edge = DAG.from_edges("ab", [("a", "b")])
+    replies = [reply("east", edge), reply("north", CHAIN)]
+    with pytest.raises(QuorumError, match=r"min-sites \(2\) are about 'c'; west: kaput"):
+        server_round(ServerState(SCHEMA, 3), replies, [("west", "west: kaput")], rule)

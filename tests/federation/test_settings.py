@@ -133,3 +133,10 @@ def test_a_server_knows_how_many_clients_there_must_be(
     assert (told.clients, told.schema, told.parameter_ess) == (clients, "states.json", 3.0)
     assert told.settings == to_run_config(run)
     assert server_run(Experiment.of(ess=2.0)).parameter_ess == 2.0
+
+
+def test_cut_points_of_sums_over_all_groups_are_refused() -> None:
+    grouped = {"groups_file": "groups.csv", "aggregation": "secure-sums"}
+    with pytest.raises(ConfigError, match="discretise finds cut points from sums over all sites"):
+        Experiment.of(**grouped, discretise=("age:3",))
+    Experiment.of(**grouped, cuts=("age=40",))

@@ -250,11 +250,13 @@ def test_regions_are_counted_as_a_walk_counts_them(seed: int) -> None:
 
 
 def test_a_small_difference_in_one_region_is_no_population() -> None:
-    """Eight pairs in two regions are a group; as many in one chain may be two optima."""
+    """Six pairs in two regions are a group; in one region, eight are needed."""
     chain = Split((0, 1), (2, 3), 0.001, 0.03, 7.5, regions=1)
     apart = replace(chain, regions=2)
     assert (chain.made, apart.made) == (False, True)
-    assert replace(chain, pairs=8.0).made
+    assert [replace(chain, pairs=pairs).made for pairs in (7.99, 8.0)] == [False, True]
+    assert [replace(apart, pairs=pairs).made for pairs in (5.99, 6.0)] == [False, True]
+    assert [replace(apart, regions=regions).made for regions in (0, 1, 3)] == [False, False, True]
     assert replace(chain, pairs=2.0, redrawn=True).made
     assert chain.significant
 

@@ -219,3 +219,9 @@ def test_names_that_only_look_like_intervals_are_none() -> None:
     expected = [many[place] for place in (0, 0, 1, 11, 12)]
     assert [interval_of(many, number) for number in (-1, 0, 0.5, 11, 99)] == expected
     assert interval_of(interval_names((-1e-7, 1e300)), 1e299) == "2: (-1e-07, 1e+300]"
+
+
+def test_a_state_that_is_no_text_is_refused_with_the_states() -> None:
+    asia = load_network("asia")
+    with pytest.raises(QueryError, match="variable 'bronc' has no state None; its states are"):
+        query(asia, ["dysp"], {"bronc": None})  # type: ignore[dict-item]
