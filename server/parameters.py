@@ -26,11 +26,13 @@ from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
 from fedbn.federation.message import StructureMessage, to_arrays
 from fedbn.federation.mixed_parameters import (
     Shifts,
+    added_edges,
     families_held_back,
     mixed_parameters,
     spreads_of_moments,
     spreads_of_sums,
     turned_edges,
+    with_numbers_last,
 )
 from fedbn.federation.moments_message import MOMENTS as FORM
 from fedbn.federation.moments_message import moments_from_arrays
@@ -39,7 +41,7 @@ from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import FederationResult
 from fedbn.federation.whole_families import columns_of, own_families
 from fedbn.graphs.dag import DAG
-from fedbn.networks.conditional_gaussian import Network, member_with_numbers_last
+from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of_sites, parameters_where_known
 from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
@@ -52,7 +54,10 @@ LOG = logging.getLogger("fedbn.server.parameters")
 MOMENTS = f"{MessageType.QUERY}.moments"
 CONDITIONAL = f"{MessageType.QUERY}.conditional"
 
-NOBODY = "no site's policy lets them leave (counts = true)"
+NOBODY = (
+    "no site gave any (policies need counts = true, and of a table with imputed cells nothing is "
+    "counted)"
+)
 UNEQUAL = "moments of numbers are not put together yet where sites have different columns"
 
 
@@ -156,7 +161,7 @@ def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
         return FittedParameters(None, ParameterSources(failure=UNEQUAL))
     schema = result.schema
     try:
-        dag = member_with_numbers_last(result.consensus.dag, schema)
+        dag = with_numbers_last(result.consensus.dag, schema)
         wanted = MixedFamilies(dag, schema)
     except (NetworkError, DataError) as error:
         return FittedParameters(None, ParameterSources(failure=str(error)))
@@ -174,6 +179,7 @@ def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
         tuple(sorted(refused.items())),
         families_held_back(wanted, answers),
         turned=turned_edges(result.consensus.dag, dag),
+        added=added_edges(result.consensus.dag, dag),
         spreads=spreads_of_sums(wanted, answers),
     )
     shifts: Shifts = ()

@@ -12,11 +12,12 @@ from fedbn.errors import ResultsError
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.moral import ancestral_set
 from fedbn.networks.family_counts import Family
-from fedbn.wording import list_some, printable
+from fedbn.wording import count_of, list_some, printable
 
 __all__ = [
     "LackingFamily",
     "ParameterSources",
+    "added_words",
     "cut_words",
     "held_back_in",
     "held_back_words",
@@ -96,7 +97,9 @@ class ParameterSources:
     beyond : (variable, ancestors) of the other variables: these ancestors have no table.
     failure : why there are no parameters; empty where there are.
     turned : edges of the consensus that its network has the other way round, as (parent, child)
-        there: another member of the class, in which categories come before numbers.
+        there: in it categories come before numbers.
+    added : edges that the network has beside those of the consensus, where no member of its class
+        has its numbers last; then its arrows are no causes.
     shifts : (number, (site, what its values lie above the common equation)), where sites have
         constants of their own.
     spreads : (number, (site, mean, standard deviation)), as sites sent them.
@@ -110,6 +113,7 @@ class ParameterSources:
     beyond: tuple[tuple[str, tuple[str, ...]], ...] = ()
     failure: str = ""
     turned: tuple[tuple[str, str], ...] = ()
+    added: tuple[tuple[str, str], ...] = ()
     shifts: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()
     spreads: tuple[tuple[str, tuple[tuple[str, float, float], ...]], ...] = ()
     cut: tuple[tuple[str, tuple[float, ...]], ...] = ()
@@ -142,6 +146,8 @@ class ParameterSources:
             told["beyond"] = {variable: list(of) for variable, of in self.beyond}
         if self.turned:
             told["turned"] = [list(edge) for edge in self.turned]
+        if self.added:
+            told["added"] = [list(edge) for edge in self.added]
         if self.shifts:
             told["shifts"] = {variable: dict(sites) for variable, sites in self.shifts}
         if self.spreads:
@@ -175,6 +181,8 @@ def remarks_on(sources: ParameterSources) -> list[str]:
     ]
     lines += held_back_words(dict(sources.held_back))
     lines += [each.words for each in sources.not_given]
+    if sources.added:
+        lines.append(added_words(sources.added, sources.turned))
     if sources.shifts:
         names = list_some([variable for variable, _ in sources.shifts], SHOWN)
         lines.append(
@@ -197,6 +205,24 @@ def cut_words(cut: Mapping[str, Sequence[float]]) -> str:
     return (
         "answers are by intervals of numbers that the structure has whole: "
         f"{list_some(list(told), SHOWN, quoted=False)}"
+    )
+
+
+def added_words(added: Sequence[Sequence[str]], turned: Sequence[Sequence[str]]) -> str:
+    """Why a network has more edges than the consensus.
+
+    >>> added_words([("ill", "age")], [("ill", "crp")]).partition(": ")[2].partition("; ")[0]
+    'the network with parameters has 1 edge more than the consensus, ill → age, and turned ill → crp'
+    """
+    more, around = (
+        list_some([f"{parent} → {child}" for parent, child in edges], SHOWN, quoted=False)
+        for edges in (added, turned)
+    )
+    return (
+        "answers need categories before numbers: the network with parameters has "
+        f"{count_of(len(added), 'edge')} more than the consensus, {more}"
+        + (f", and turned {around}" if turned else "")
+        + "; it answers what is observed, not what is set"
     )
 
 

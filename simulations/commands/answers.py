@@ -15,6 +15,7 @@ import typer
 from fedbn.bounded_file import json_value, read_bounded
 from fedbn.errors import FedbnWarning, QueryError, ResultsError
 from fedbn.federation.parameter_sources import (
+    added_words,
     cut_words,
     held_back_in,
     held_back_words,
@@ -136,13 +137,24 @@ def read_at_site(source: str, site: str) -> Network:
 
 def say_differences(source: str, *, sets: bool) -> None:
     """Say how a results folder's network is another one than its consensus: which numbers are
-    intervals only, and, where the question `sets` variables, which arrows are turned."""
+    intervals only, and, where the question `sets` variables, which arrows are turned.
+
+    Raises
+    ------
+    QueryError : variables are set in a network that is none of the consensus' class.
+    """
     folder = Path(source)
     told = _run_of(folder).get("parameters") if folder.is_dir() else None
     if not isinstance(told, Mapping):
         return
     if told.get("cut"):
         typer.echo(printable(cut_words(told["cut"])), err=True)
+    if sets and told.get("added"):
+        words = printable(added_words(told["added"], told.get("turned") or ()))
+        raise QueryError(
+            f"{words}; fedbn parameters {source} --sites ... --cuts keeps the arrows of the "
+            "consensus, by intervals of these numbers"
+        )
     if sets and told.get("turned"):
         typer.echo(printable(turned_words(told["turned"])), err=True)
 

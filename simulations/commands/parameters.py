@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbn.data.cuts import Cuts, parse_cuts
-from fedbn.errors import ConfigError, FedbnWarning, NetworkError, ResultsError
+from fedbn.errors import ConfigError, FedbnWarning, ResultsError
 from fedbn.federation.parameter_sources import ParameterSources, remarks_on
 from fedbn.whole_file import write_whole
 from fedbn.wording import count_of, list_some, reason_of
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from fedbn.data.schema import Schema
     from fedbn.data.table_settings import TableSettings
     from fedbn.federation.checkpoint import Checkpoint
-    from fedbn.graphs.dag import DAG
     from fedbn.networks.conditional_gaussian import Network
     from fedbn.networks.network import BayesianNetwork
 
@@ -46,7 +45,8 @@ def parameters(
         list[str] | None,
         typer.Option(
             help="Cut points of a column that was a number when the structure was learned: --cuts "
-            "age=40,60. Needed where a category has it as a parent; may be repeated."
+            "age=40,60, which keeps the arrows of the structure where a category has it as a "
+            "parent; may be repeated."
         ),
     ] = None,
     average: Annotated[
@@ -244,7 +244,13 @@ def _fit_all(
 ) -> tuple[Network, ParameterSources]:
     """The parameters from sums over tables with all columns."""
     from fedbn.federation.conditional_message import MixedFamilies, mixed_sums
-    from fedbn.federation.mixed_parameters import mixed_parameters, spreads_of_sums, turned_edges
+    from fedbn.federation.mixed_parameters import (
+        added_edges,
+        mixed_parameters,
+        spreads_of_sums,
+        turned_edges,
+        with_numbers_last,
+    )
     from fedbn.federation.runs import server_run
     from fedbn.networks.family_counts import count_families, families_of
     from fedbn.networks.fitting import parameters_of
@@ -269,26 +275,18 @@ def _fit_all(
         pairs = family_pairs(dag)
         moments = {site: moments_of(table, pairs) for site, table in tables.items()}
         return linear_gaussian_of(dag, pooled_moments(moments, pairs)), ParameterSources()
-    member = _with_numbers_last(dag, schema)
+    member = with_numbers_last(dag, schema)
     wanted = MixedFamilies(member, schema)
     sums = {site: mixed_sums(table, wanted) for site, table in tables.items()}
     fitted = mixed_parameters(wanted, sums, ess)
     sources = ParameterSources(
         turned=turned_edges(dag, member),
+        added=added_edges(dag, member),
         shifts=fitted.shifts,
         spreads=spreads_of_sums(wanted, sums),
         cut=cut,
     )
     return fitted.network, sources
-
-
-def _with_numbers_last(dag: DAG, schema: Schema) -> DAG:
-    from fedbn.networks.conditional_gaussian import member_with_numbers_last
-
-    try:
-        return member_with_numbers_last(dag, schema)
-    except NetworkError as error:
-        raise NetworkError(f"{error}; --cuts makes intervals of such a number") from None
 
 
 def _weigh(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,16 @@ from fedbn.federation.conditional_message import (
     tells_few,
 )
 from fedbn.federation.mixed_parameters import (
+    added_edges,
     families_held_back,
     mixed_parameters,
     spreads_of_sums,
     turned_edges,
+    with_numbers_last,
 )
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.pdag import dag_to_cpdag
+from fedbn.graphs.separation import d_separated
 from fedbn.networks.conditional_gaussian import Regressions
 from fedbn.networks.fitting import fit_parameters
 
@@ -135,10 +140,24 @@ def test_means_and_spreads_are_those_of_the_tables() -> None:
             assert (mean, deviation) == pytest.approx((column.mean(), column.std()))
 
 
-def test_edges_of_another_member() -> None:
-    one, other = (DAG.from_edges("ab", [edge]) for edge in (("a", "b"), ("b", "a")))
-    assert turned_edges(one, other) == (("b", "a"),)
-    assert turned_edges(one, one) == ()
+@given(st.integers(0, 2**32 - 1))
+def test_numbers_come_last_and_no_independence_is_made(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(list("abxy")).tolist()
+    edges = [(p, c) for i, p in enumerate(order) for c in order[i + 1 :] if rng.random() < 0.5]
+    dag = DAG.from_edges("abxy", edges)
+    fitted = with_numbers_last(dag, SCHEMA)
+    assert not [edge for edge in fitted.edges if edge[0] in "xy" and edge[1] in "ab"]
+    same_class = dag_to_cpdag(fitted) == dag_to_cpdag(dag)
+    assert same_class == (added_edges(dag, fitted) == ())
+    told = {*turned_edges(dag, fitted), *added_edges(dag, fitted)}
+    assert told == set(fitted.edges) - set(dag.edges)
+    for i, j in itertools.combinations(range(4), 2):
+        rest = [k for k in range(4) if k not in (i, j)]
+        for size in range(3):
+            for given_ones in itertools.combinations(rest, size):
+                if d_separated(fitted, [i], [j], list(given_ones)):
+                    assert d_separated(dag, [i], [j], list(given_ones))
 
 
 def test_sums_that_tell_of_few_rows() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fedbn.data.tables import read_dataset
-from fedbn.errors import NetworkError, ResultsError
+from fedbn.errors import QueryError, ResultsError
 from fedbn.federation.conditional_message import MixedFamilies, mixed_sums, sums_from_arrays
 from fedbn.federation.disclosure_log import read_log
 from fedbn.federation.message import StructureMessage, to_arrays
@@ -153,10 +153,10 @@ def test_a_family_with_few_rows_is_held_back(tmp_path: Path) -> None:
     assert not arrays["counts"][3:9].any()
 
 
-def test_an_arc_from_a_number_needs_cut_points(
+def test_arrows_from_numbers_to_a_category(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """age → ill ← crp is compelled: the run has no parameters, and cut points give some."""
+    """age → ill ← crp is compelled: the network has another edge, and none with cut points."""
     monkeypatch.chdir(tmp_path)
     for seed, name in enumerate(NAMES):
         rng = np.random.default_rng(seed)
@@ -168,12 +168,13 @@ def test_an_arc_from_a_number_needs_cut_points(
         (tmp_path / f"{name}.csv").write_text("age,crp,ill\n" + rows)
     files = [f"{name}.csv" for name in NAMES]
     options = ["--score", "mixed-bic", "--numbers", "age,crp", "--engine", "in-process"]
-    with pytest.warns(UserWarning, match="'age' → 'ill', which every network of this"):
+    with pytest.warns(UserWarning, match="1 edge more than the consensus, age → crp|crp → age"):
         run("simulate", "--sites", *files, *options, "--out", "out")
-    with pytest.raises(ResultsError, match="leads from a number to a category"):
-        run("query", "out", "--ask", "ill")
-    with pytest.raises(NetworkError, match="--cuts makes intervals of such a number"):
-        run("parameters", "out", "--sites", *files, "--cuts", "age=60")
+    capsys.readouterr()
+    run("query", "out", "--ask", "ill", "--given", "age=75", "crp=1", "--json")
+    assert json.loads(capsys.readouterr().out)["ill"]["y"] > 0.9
+    with pytest.raises(QueryError, match="it answers what is observed, not what is set; fedbn"):
+        run("query", "out", "--ask", "ill", "--do", "age=75")
     with pytest.warns(UserWarning, match="answers are by intervals of numbers"):
         run("parameters", "out", "--sites", *files, "--cuts", "age=50,60,70", "--cuts", "crp=0")
     capsys.readouterr()
