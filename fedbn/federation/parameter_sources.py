@@ -211,8 +211,9 @@ def cut_words(cut: Mapping[str, Sequence[float]]) -> str:
 def added_words(added: Sequence[Sequence[str]], turned: Sequence[Sequence[str]]) -> str:
     """Why a network has more edges than the consensus.
 
-    >>> added_words([("ill", "age")], [("ill", "crp")]).partition(": ")[2].partition("; ")[0]
-    'the network with parameters has 1 edge more than the consensus, ill → age, and turned ill → crp'
+    >>> words = added_words([("ill", "age")], [("ill", "crp")])
+    >>> words.partition(": ")[2].partition("; ")[0].partition("the network with parameters ")[2]
+    'has 1 edge more than the consensus, ill → age, and turned ill → crp'
     """
     more, around = (
         list_some([f"{parent} → {child}" for parent, child in edges], SHOWN, quoted=False)

@@ -114,7 +114,7 @@ def query_conditional(
     >>> query_conditional(net, ["marker"]).posteriors["marker"]["variance"]
     2.0
     """
-    states, numbers = _observed(network, given or {})
+    states, numbers = _evidence_in(network, given or {})
     asked = (
         [node for node in range(network.dag.n) if node not in states and node not in numbers]
         if ask is None
@@ -145,7 +145,7 @@ def query_conditional(
             weights = found[node] if node in found else np.eye(len(own))[states.get(node, 0)]
             posteriors[name] = dict(zip(own, weights.tolist(), strict=True))
         elif node in numbers:
-            posteriors[name] = _told(np.ones(1), np.array([numbers[node]]), np.zeros(1))
+            posteriors[name] = _quantities(np.ones(1), np.array([numbers[node]]), np.zeros(1))
         else:
             posteriors[name] = _of_number(node, components, mixtures, tree, sizes)
     return ConditionalAnswer(posteriors, log_evidence)
@@ -301,10 +301,10 @@ def _of_number(
     if component.categories:
         weights = tree.joint(component.categories).ravel()
     i = component.numbers.index(node)
-    return _told(weights, mixture.means[:, i], mixture.variances[:, i])
+    return _quantities(weights, mixture.means[:, i], mixture.variances[:, i])
 
 
-def _told(weights: Floats, means: Floats, variances: Floats) -> dict[str, float]:
+def _quantities(weights: Floats, means: Floats, variances: Floats) -> dict[str, float]:
     """What is said of a mixture of normals."""
     mean = math.fsum((weights * means).tolist())
     variance = math.fsum((weights * (variances + (means - mean) ** 2)).tolist())
@@ -338,7 +338,7 @@ def _quantile(share: float, weights: Floats, means: Floats, deviations: Floats) 
     return 0.5 * (low + high)
 
 
-def _observed(
+def _evidence_in(
     network: ConditionalGaussianNetwork, given: Mapping[str, str | float]
 ) -> tuple[dict[int, int], dict[int, float]]:
     """Category -> code, and number -> value."""

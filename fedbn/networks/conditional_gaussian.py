@@ -183,7 +183,7 @@ class ConditionalGaussianNetwork:
         """The parents of a number, by kind."""
         return NumberFamily.of(self.dag, self.schema, node)
 
-    def shifted(self, shifts: Mapping[str, float]) -> ConditionalGaussianNetwork:
+    def with_shifts(self, shifts: Mapping[str, float]) -> ConditionalGaussianNetwork:
         """The network with a constant added to the equations of some numbers.
 
         Raises

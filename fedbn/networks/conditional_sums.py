@@ -110,15 +110,15 @@ def regressions_of_sites(
         it, or there are no more rows than these.
     """
     here = [sites[site] for site in sorted(sites)]
-    shared, spread = _smoothed(name, here, ess)
+    shared, spread = _fit_smoothed(name, here, ess)
     rows = np.sum([each.rows for each in here], axis=0)
     taking_part = [site for site in sorted(sites) if sites[site].rows.any()]
     if len(taking_part) < 2:
         return FittedRegressions(shared, {})
     shifts = _shifts([sites[site] for site in taking_part])
-    moved = [_moved(sites[site], shift) for site, shift in zip(taking_part, shifts, strict=True)]
+    moved = [_lower(sites[site], shift) for site, shift in zip(taking_part, shifts, strict=True)]
     try:
-        own, narrower = _smoothed(name, moved, ess)
+        own, narrower = _fit_smoothed(name, moved, ess)
     except DataError:
         return FittedRegressions(shared, {})
     price = (len(taking_part) - 1) * math.log(float(rows.sum()))
@@ -128,11 +128,11 @@ def regressions_of_sites(
     return FittedRegressions(own, dict(zip(taking_part, map(float, shifts), strict=True)))
 
 
-def _smoothed(
+def _fit_smoothed(
     name: str, sites: Sequence[ConditionalSums], ess: float
 ) -> tuple[Regressions, Floats]:
     """One regression per configuration, and the variances of the residuals; float [q]."""
-    rows, means, products = _pooled(sites)
+    rows, means, products = _pool(sites)
     q, k = means.shape
     n = float(rows.sum())
     middle, whole = _over_configurations(rows, means, products)
@@ -164,7 +164,7 @@ def _smoothed(
     return Regressions(coefficients, intercepts, np.sqrt(variances)), variances
 
 
-def _pooled(sites: Sequence[ConditionalSums]) -> tuple[Floats, Floats, Floats]:
+def _pool(sites: Sequence[ConditionalSums]) -> tuple[Floats, Floats, Floats]:
     """Rows float [q], means and sums of products about them, of all sites' rows together."""
     rows = _total([site.rows.astype(np.float64) for site in sites])
     seen = np.maximum(rows, 1.0)
@@ -199,7 +199,7 @@ def _shifts(sites: Sequence[ConditionalSums]) -> Floats:
     Equations and shifts are fitted together. The equations of a configuration are solved for first,
     about its pooled means; what is left is a system of as many unknowns as there are sites.
     """
-    rows, means, products = _pooled(sites)
+    rows, means, products = _pool(sites)
     n = np.array([site.rows for site in sites], dtype=np.float64)  # [sites, q]
     system, right = np.diag(n.sum(axis=1)), np.zeros(len(sites))
     for c in np.flatnonzero(rows):
@@ -216,7 +216,7 @@ def _shifts(sites: Sequence[ConditionalSums]) -> Floats:
     return found - float(share @ found) / float(share.sum())
 
 
-def _moved(site: ConditionalSums, shift: float) -> ConditionalSums:
+def _lower(site: ConditionalSums, shift: float) -> ConditionalSums:
     """The sums with the number lower by `shift`."""
     means = site.means.copy()
     means[site.rows > 0, -1] -= shift

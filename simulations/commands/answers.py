@@ -132,7 +132,7 @@ def read_at_site(source: str, site: str) -> Network:
         raise ResultsError(
             f"--site: {source} has no constants of {site!r}; it has those of {list_some(known, 10)}"
         )
-    return network.shifted(own)
+    return network.with_shifts(own)
 
 
 def say_differences(source: str, *, sets: bool) -> None:

@@ -222,12 +222,12 @@ def test_the_likelihood_of_rows_is_that_of_all_variables() -> None:
 
 def test_constants_of_a_site_move_a_number_alone() -> None:
     network = random_conditional(np.random.default_rng(4), "cnn")
-    moved = network.shifted({network.names[1]: 2.0})
+    moved = network.with_shifts({network.names[1]: 2.0})
     case = {network.names[0]: "a"}
     before, after = equations_in(network, case), equations_in(moved, case)
     assert (after.intercepts - before.intercepts).tolist() == pytest.approx([2.0, 0.0])
     with pytest.raises(NetworkError, match="is a category"):
-        network.shifted({network.names[0]: 1.0})
+        network.with_shifts({network.names[0]: 1.0})
 
 
 def test_equations_have_one_format(tmp_path: object) -> None:
