@@ -217,7 +217,7 @@ def _print_check(content: Mapping[str, Any]) -> None:
     print(f"2. In every round: edges of learned structures, as {form}, and their weights.")
     extra = {
         "diagnostics": "its name, rows and seconds",
-        "counts": "counts of families",
+        "counts": "counts of families, of numbers means and sums of products",
         "histograms": "histograms of columns to be cut",
     }
     asked = [words for key, words in extra.items() if content[key]]

@@ -153,6 +153,15 @@ def test_a_family_with_few_rows_is_held_back(tmp_path: Path) -> None:
     assert not arrays["counts"][3:9].any()
 
 
+def test_sums_of_a_table_with_one_row_more_are_refused(tmp_path: Path) -> None:
+    said, site = answer_of(tmp_path, "min-cell = 5\n")
+    assert said == "answered"
+    site.table.write_text(patients(0) + "99.5,1.25,f,I\n")
+    assert site.prepare(confirmed=True) == ""
+    assert word(site.send(RUN, "query.conditional", content())) == "min-cell"
+    assert word(site.send(RUN, "query.scatter", task(SCHEMA))) == "min-cell"
+
+
 def test_arrows_from_numbers_to_a_category(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
