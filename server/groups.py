@@ -16,6 +16,7 @@ from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.rounds import update_clients
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import FederationResult, ServerState
+from fedbn.federation.whole_families import columns_differ
 from fedbn.groups.families import FamilyDifference, family_differences
 from fedbn.groups.grouping import Grouping
 from fedbn.networks.family_counts import FamilyTables, families_of
@@ -103,9 +104,10 @@ def _settings_of(run: ServerRun, grouping: Grouping, group: int) -> ServerRun:
 def _compare(
     sites: Sites, result: FederationResult, grouping: Grouping, run: ServerRun
 ) -> tuple[FamilyDifference, ...]:
-    """What of every variable differs between groups, by counts of all groups' families; nothing,
-    with a warning in the log, where sites of a group give none."""
-    if result.schema.kind != "categorical":
+    """What of every variable differs between groups, by counts of all groups' families; nothing
+    where sites have different columns, or, with a warning in the log, where sites of a group give
+    no counts."""
+    if result.schema.kind != "categorical" or columns_differ(result):
         return ()
     asked = sites.only(grouping.tree.profiles.sites)
     try:

@@ -39,7 +39,7 @@ from fedbn.federation.moments_message import moments_from_arrays
 from fedbn.federation.parameter_sources import ParameterSources, remarks_on
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.state import FederationResult
-from fedbn.federation.whole_families import columns_of, own_families
+from fedbn.federation.whole_families import columns_differ, columns_of, own_families
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
@@ -157,7 +157,7 @@ def _held_back(
 
 
 def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
-    if any(len(own) < result.schema.n for own in columns_of(result).values()):
+    if columns_differ(result):
         return FittedParameters(None, ParameterSources(failure=UNEQUAL))
     schema = result.schema
     try:
@@ -195,7 +195,7 @@ def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
 
 
 def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
-    if any(len(own) < result.schema.n for own in columns_of(result).values()):
+    if columns_differ(result):
         return FittedParameters(None, ParameterSources(failure=UNEQUAL))
     dag, schema = result.consensus.dag, result.schema
     asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")

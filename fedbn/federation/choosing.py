@@ -14,12 +14,12 @@ from fedbn.federation.judged_counting import (
     JudgedCounting,
     end_judged,
     hear_judged,
-    is_judged,
     open_judged,
     request_judged,
 )
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import FederationResult
+from fedbn.federation.whole_families import columns_differ
 
 __all__ = ["Dialogue", "begin_choosing", "end_choosing", "hear_answers", "next_request"]
 
@@ -30,7 +30,7 @@ def begin_choosing(
     result: FederationResult, settings: ConsensusSettings, ess: float, seed: int
 ) -> Dialogue:
     """The dialogue before its first request, about what the rounds gave; raises as the two do."""
-    if is_judged(result):
+    if columns_differ(result):
         return open_judged(result, settings, ess)
     return open_counting(
         result,

@@ -52,7 +52,6 @@ __all__ = [
     "JudgedCounting",
     "end_judged",
     "hear_judged",
-    "is_judged",
     "open_judged",
     "request_judged",
 ]
@@ -80,11 +79,6 @@ class JudgedCounting:
     limits: CandidateLimits
     rows: Mapping[str, int]
     ended: bool = False
-
-
-def is_judged(result: FederationResult) -> bool:
-    """Whether sites have different columns, so that counts judge moves."""
-    return any(len(own) < result.schema.n for own in columns_of(result).values())
 
 
 def open_judged(

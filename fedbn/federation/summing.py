@@ -18,9 +18,9 @@ from fedbn.choice.groups import Groups, confirm_parts
 from fedbn.errors import ConfigError
 from fedbn.federation.choice_record import with_choice
 from fedbn.federation.counting import STREAM, Counting, open_counting
-from fedbn.federation.judged_counting import is_judged
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import FederationResult
+from fedbn.federation.whole_families import columns_differ
 from fedbn.graphs.dag import DAG
 from fedbn.scores.scatter import Scatter
 
@@ -53,7 +53,7 @@ def choose_by_sums(
             f"site-column {settings.site_column!r} needs columns of categories alone: sums of "
             "products are taken within sites, where it is constant"
         )
-    if is_judged(result):
+    if columns_differ(result):
         raise ConfigError(
             f"choose {settings.choose} of tables with numbers needs sites with the same columns: "
             "sums of products are of all columns of a site"

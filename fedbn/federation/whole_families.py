@@ -12,7 +12,7 @@ from fedbn.federation.family_message import FamilyRequest
 from fedbn.federation.state import FederationResult
 from fedbn.networks.family_counts import Family, FamilyTables
 
-__all__ = ["columns_of", "own_families", "requests_of"]
+__all__ = ["columns_differ", "columns_of", "own_families", "requests_of"]
 
 Columns = Mapping[str, frozenset[int]]
 """Site -> the agreed columns that it has, as places in the schema."""
@@ -25,6 +25,11 @@ def columns_of(result: FederationResult) -> dict[str, frozenset[int]]:
         reply.client: frozenset(place[name] for name in reply.dags[0].names)
         for reply in result.replies
     }
+
+
+def columns_differ(result: FederationResult) -> bool:
+    """Whether a site lacks a column that is agreed on."""
+    return any(len(own) < result.schema.n for own in columns_of(result).values())
 
 
 def own_families(families: Iterable[Family], columns: frozenset[int]) -> tuple[Family, ...]:

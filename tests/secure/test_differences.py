@@ -156,3 +156,31 @@ def test_counts_of_families_give_single_sites_away() -> None:
     assert sites_alone(family_sums(columns, [{0, 1}, {0}]), 3) is not None
     same = [{0, 1}] * 4
     assert sites_alone(family_sums(same, [{0, 1}, {0}]), 3) is None
+
+
+def vote_sums(columns: Columns, least: int) -> list[set[Unknown]]:
+    """Votes on every moral edge that at least so many sites could have."""
+    sums = []
+    for x, y in combinations(sorted(set().union(*columns)), 2):
+        seeing = [site for site, own in enumerate(columns) if {x, y} <= own]
+        if len(seeing) >= least:
+            sums.append({Unknown(site, (x, y)) for site in seeing})
+    return sums
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 10_000), least=st.integers(2, 4))
+def test_votes_of_one_run_give_nobody_away(seed: int, least: int) -> None:
+    rng = np.random.default_rng(seed)
+    columns = [set(site.nodes) for site in random_sites(rng, 5, 6, 0.4, 0.5)]
+    assert sites_alone(vote_sums(columns, least), least) is None
+
+
+def test_a_column_that_a_site_drops_between_two_runs_gives_its_votes_away() -> None:
+    """The roster is the same, so a rule on rosters sees nothing."""
+    before = [{0, 1, 2}] * 5
+    after = [{0, 1}, *before[1:]]
+    assert sites_alone(vote_sums(before, 3), 3) is sites_alone(vote_sums(after, 3), 3) is None
+    found = sites_alone(vote_sums(before, 3) + vote_sums(after, 3), 3)
+    assert found is not None
+    assert 0 in found
