@@ -14,13 +14,11 @@ networks), with entries towards the given variables shrunk by s² / (s² + ν²)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbn.arrays import Floats
-from fedbn.privacy.features import UNIT
+from fedbn.privacy.features import UNIT, Features
 
 __all__ = ["MIN_NOISE", "PRIOR_VARIANCE", "Evidence"]
 
@@ -39,21 +37,17 @@ class Evidence:
 
     Parameters
     ----------
-    spreads : of the features of the n variables, float64 [coordinates, coordinates] each.
+    features : of the n variables.
     rows : the noisy number of rows, at least 1.
-    least_noise : the smallest ν² that is believed.
     """
 
-    def __init__(
-        self, spreads: Sequence[Floats], rows: int, least_noise: float = MIN_NOISE
-    ) -> None:
-        self._sizes = [spread.shape[0] for spread in spreads]
-        self._least_noise = least_noise
+    def __init__(self, features: Features, rows: int) -> None:
+        self._sizes = [table.shape[1] for table in features.tables]
         self._starts = np.concatenate([[0], np.cumsum(self._sizes)])
         self._rows = rows
         total = int(self._starts[-1])
         self._whiten, self._scale = np.zeros((total, total)), np.ones(total)
-        for spread, inside in zip(spreads, map(self._block, range(self.n)), strict=True):
+        for spread, inside in zip(features.spreads, map(self._block, range(self.n)), strict=True):
             values, vectors = np.linalg.eigh(spread)
             values = np.maximum(values, 1e-9)
             self._whiten[inside, inside] = vectors / np.sqrt(values)
@@ -86,7 +80,7 @@ class Evidence:
         self._precision += np.where(asked, 1 / noise, 0.0)
         self._weighted += np.where(asked, values / noise, 0.0)
         noise = 1 / np.maximum(self._precision, 1e-300) + 1 / self._rows
-        self._noise = np.maximum(noise, self._least_noise)
+        self._noise = np.maximum(noise, MIN_NOISE)
         self._values = self._weighted / np.maximum(self._precision, 1e-300)
         self._shrunk = self._values * PRIOR_VARIANCE / (PRIOR_VARIANCE + self._noise)
         for v in range(self.n):

@@ -40,15 +40,7 @@ from fedbn.privacy.features import MAX_PAIRS, UNIT, Features, squared_bound, wei
 from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript
 from fedbn.search.operators import Delete, Insert
 
-__all__ = [
-    "MAX_PARENTS",
-    "MomentsTranscript",
-    "dp_moments",
-    "drawing_from",
-    "moment_class",
-    "phases",
-    "search_evidence",
-]
+__all__ = ["MomentsTranscript", "dp_moments", "drawing_from", "moment_class", "phases"]
 
 RELEASES_SHARE = Fraction(1, 2)
 """Share of ρ that the releases take; the draws take the rest."""
@@ -138,12 +130,12 @@ def moment_class(table: Dataset, releaser: Releaser, max_parents: int) -> PDAG:
         raise DataError(f"dp-moments takes at most 5,793 variables, not {table.n}")
     shares, rows = _noisy_shares(table, releaser)
     features = Features.of(shares)
-    evidence = Evidence(features.spreads, rows)
+    evidence = Evidence(features, rows)
     pairs = ~np.eye(table.n, dtype=np.bool_)
     _release_products(table, releaser, features, pairs, evidence)
     pairs = _strongest_pairs(evidence)
     _release_products(table, releaser, features, pairs, evidence)
-    return search_evidence(table.names, evidence, max_parents)
+    return _search(table.names, evidence, max_parents)
 
 
 def _noisy_shares(table: Dataset, releaser: Releaser) -> tuple[list[Floats], int]:
@@ -188,7 +180,7 @@ def _strongest_pairs(evidence: Evidence) -> Bools:
     return pairs | pairs.T
 
 
-def search_evidence(names: tuple[str, ...], evidence: Evidence, max_parents: int) -> PDAG:
+def _search(names: tuple[str, ...], evidence: Evidence, max_parents: int) -> PDAG:
     """Greedy equivalence search, forward and backward, on evidence less the costs."""
     cpdag = PDAG(names, np.zeros((len(names), len(names)), dtype=np.bool_))
     while best := _best_of(_gains(cpdag, evidence, max_parents)):

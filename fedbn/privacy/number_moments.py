@@ -17,9 +17,12 @@ the pairs x ≤ y, with the weight of `features.py`: w² Σ_{x ≤ y} f_x² f_y�
 through the first release alone, so that both together cost the sum of their shares (Bun & Steinke
 2016).
 
-**Repair.** Noise can leave a matrix of correlations that is none. Its eigenvalues below
-`LEAST_EIGENVALUE` are raised to it and the diagonal is scaled back to 1, which is a function of the
-releases and costs nothing.
+**Repair and search.** Noise can leave a matrix of correlations that is none. Its eigenvalues below
+a floor that grows with the noise are raised to it and the diagonal is scaled back to 1. Greedy
+equivalence search by Gaussian BIC then takes the matrix as that of 1 / (1/N + c ν²) rows, ν² the
+variance of a correlation's noise. All of this is a function of the releases and costs nothing.
+Floor and c were chosen on random networks of seeds that the study does not use
+(docs/studies/rivals.md).
 """
 
 from __future__ import annotations
@@ -38,10 +41,12 @@ from fedbn.graphs.dag import DAG
 from fedbn.graphs.pdag import PDAG, consistent_extension
 from fedbn.privacy.bounds import Bounds
 from fedbn.privacy.dependence import MAX_ROWS
-from fedbn.privacy.evidence import Evidence
 from fedbn.privacy.features import MAX_PAIRS, SCALE, UNIT, squared_bound, sums_of_products
-from fedbn.privacy.moments import MAX_PARENTS, search_evidence
+from fedbn.privacy.moments import MAX_PARENTS
 from fedbn.privacy.releases import PrivateReleaser, Releaser, ReleaseTranscript
+from fedbn.scores.gaussian import gaussian_from_covariance
+from fedbn.search.ges import ges
+from fedbn.search.rules import SearchRules
 
 __all__ = [
     "CLIP",
@@ -62,12 +67,16 @@ CLIP = 8
 FIRST_SHARE = Fraction(1, 4)
 """Share of ρ for rows, means and variances."""
 
-LEAST_EIGENVALUE = 0.01
+LEAST_EIGENVALUE = 0.002
+FLOOR_OF_NOISE = 3.0
+"""No eigenvalue is left below this many deviations of a correlation's noise."""
+
+WEIGHT_OF_NOISE = 60.0
+"""How much more the variance of the noise counts than that of sampling: noise is multiplied where a
+family's parents depend on each other, and sampling's is not."""
+
 LEAST_VARIANCE = 0.25
 """Of a standardised column, where noise says less."""
-
-LEAST_NOISE = 1e-6
-"""Covariances say all that a linear Gaussian network has: no more noise than there is."""
 
 
 def dp_number_moments(
@@ -114,13 +123,13 @@ def number_class(table: Dataset, bounds: Bounds, releaser: Releaser, max_parents
         raise DataError(f"dp-moments takes at most 5,792 columns of numbers, not {table.n}")
     cells = on_grid(table.values, bounds)
     rows, means, deviations = _release_margins(cells, bounds, releaser)
-    correlations, variances, noise = _release_products(cells, rows, means, deviations, releaser)
-    spreads = [np.array([[variance]]) for variance in variances]
-    evidence = Evidence(spreads, rows, LEAST_NOISE)
-    lengths = np.sqrt(variances)
-    products = repair_correlations(correlations) * np.outer(lengths, lengths) * UNIT * rows
-    evidence.add(~np.eye(table.n, dtype=np.bool_), products, noise)
-    return search_evidence(table.names, evidence, max_parents)
+    correlations, noise = _release_products(cells, rows, means, deviations, releaser)
+    least = max(LEAST_EIGENVALUE, FLOOR_OF_NOISE * math.sqrt(noise))
+    known = max(1, round(1 / (1 / rows + WEIGHT_OF_NOISE * noise)))
+    score = gaussian_from_covariance(
+        table.names, repair_correlations(correlations, least), known, criterion="bic"
+    )
+    return ges(score, SearchRules(max_parents=max_parents)).cpdag
 
 
 def on_grid(values: Floats, bounds: Bounds) -> NDArray[np.int64]:
@@ -136,13 +145,15 @@ def standardise(cells: NDArray[np.int64], means: Floats, deviations: Floats) -> 
     return np.rint(np.clip((cells - means) / deviations * SCALE, -limit, limit)).astype(np.int64)
 
 
-def repair_correlations(correlations: Floats) -> Floats:
-    """A correlation matrix of positive eigenvalues, nearly the same where it has such already."""
+def repair_correlations(correlations: Floats, least: float) -> Floats:
+    """A correlation matrix whose eigenvalues were raised to `least`, nearly the same where none was
+    below."""
     values, vectors = np.linalg.eigh((correlations + correlations.T) / 2)
-    raised = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
+    raised = (vectors * np.maximum(values, least)) @ vectors.T
     lengths = np.sqrt(np.diag(raised))
-    scaled: Floats = raised / np.outer(lengths, lengths)
-    return scaled
+    scaled = raised / np.outer(lengths, lengths)
+    symmetric: Floats = (scaled + scaled.T) / 2
+    return symmetric
 
 
 def _release_margins(
@@ -163,8 +174,8 @@ def _release_margins(
 
 def _release_products(
     cells: NDArray[np.int64], rows: int, means: Floats, deviations: Floats, releaser: Releaser
-) -> tuple[Floats, Floats, int]:
-    """Correlations that the release gives, variances of the features, variance of the noise."""
+) -> tuple[Floats, float]:
+    """Correlations that the release gives, and the mean variance of their noise."""
     n = cells.shape[1]
     pairs = np.ones((n, n), dtype=np.bool_)
 
@@ -184,4 +195,4 @@ def _release_products(
     variances = np.maximum(np.diag(products) / (UNIT * rows), LEAST_VARIANCE * SCALE**2)
     correlations = products / (UNIT * rows) / np.sqrt(np.outer(variances, variances))
     np.fill_diagonal(correlations, 1.0)
-    return correlations, variances, variance
+    return correlations, variance / (UNIT * rows) ** 2 / float(np.mean(variances)) ** 2

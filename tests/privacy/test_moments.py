@@ -121,7 +121,7 @@ def test_evidence_of_one_entry_is_that_of_two_normal_distributions() -> None:
     from scipy.stats import norm
 
     features = Features.of([np.array([0.5, 0.5])] * 2)
-    evidence, rows, variance = Evidence(features.spreads, 1000), 1000, 10**12
+    evidence, rows, variance = Evidence(features, 1000), 1000, 10**12
     pairs = ~np.eye(2, dtype=np.bool_)
     products = np.array([[0, 5e7], [5e7, 0]])
     evidence.add(pairs, products, variance)
@@ -143,7 +143,7 @@ def test_evidence_given_what_separates_is_against() -> None:
     codes = np.stack([a, b, c], axis=1).astype(np.int32)
     features = Features.of([np.array([0.5, 0.5])] * 3)
     pairs = ~np.eye(3, dtype=np.bool_)
-    evidence = Evidence(features.spreads, a.size)
+    evidence = Evidence(features, a.size)
     products = weighted_products(codes, features, pairs).astype(float)
     evidence.add(pairs, products * ~np.eye(3, dtype=np.bool_), 1)
     assert min(evidence.of(0, 1), evidence.of(1, 2), evidence.of(0, 2)) > 10

@@ -152,7 +152,7 @@ def test_a_repaired_matrix_is_one_of_correlations(n: int, seed: int, noise: floa
     matrix = np.corrcoef(rng.normal(size=(50, n)), rowvar=False).reshape(n, n)
     noisy = matrix + np.tril(rng.normal(scale=noise, size=(n, n)), -1)
     noisy = np.tril(noisy) + np.tril(noisy, -1).T
-    found = repair_correlations(noisy)
+    found = repair_correlations(noisy, 1e-3)
     assert np.linalg.eigvalsh(found).min() > 0
     assert np.diag(found) == pytest.approx(np.ones(n))
     if noise == 0:
