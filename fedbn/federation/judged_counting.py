@@ -147,7 +147,7 @@ def hear_judged(state: JudgedCounting, answers: Mapping[str, FamilyAnswer]) -> J
     climb = state.climb
     if first:
         climb = replace(climb, columns={site: climb.columns[site] for site in rows})
-    known, whole = _told(answers, climb)
+    known, whole = _what_sites_told(answers, climb)
     changed = any(state.rows.get(site) != own for site, own in rows.items())
     if not first and (changed or not whole):
         return replace(state, ended=True)
@@ -156,7 +156,7 @@ def hear_judged(state: JudgedCounting, answers: Mapping[str, FamilyAnswer]) -> J
     return replace(state, climb=go_on(climb, known), rounds_left=state.rounds_left - 1)
 
 
-def _told(answers: Mapping[str, FamilyAnswer], climb: JudgedClimb) -> tuple[Known, bool]:
+def _what_sites_told(answers: Mapping[str, FamilyAnswer], climb: JudgedClimb) -> tuple[Known, bool]:
     """What is known of every family that all sites told which have it; whether that are all."""
     found: dict[Family, dict[str, Told]] = {}
     for site in sorted(answers):
