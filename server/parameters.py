@@ -28,6 +28,7 @@ from fedbn.federation.mixed_parameters import (
     Shifts,
     added_edges,
     families_held_back,
+    gaussian_parameters,
     mixed_parameters,
     spreads_of_moments,
     spreads_of_sums,
@@ -44,7 +45,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of_sites, parameters_where_known
-from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
+from fedbn.networks.moments import Moments
 from server.counting import answers_to
 from server.replies import Sites, arrays_in, record_of, task_record
 
@@ -182,16 +183,12 @@ def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
         added=added_edges(result.consensus.dag, dag),
         spreads=spreads_of_sums(wanted, answers),
     )
-    shifts: Shifts = ()
 
-    def fit() -> Network:
-        nonlocal shifts
+    def fit() -> tuple[Network, Shifts]:
         fitted = mixed_parameters(wanted, answers, run.parameter_ess)
-        shifts = fitted.shifts
-        return fitted.network
+        return fitted.network, fitted.shifts
 
-    found = _fit_if_answered(sources, fit)
-    return replace(found, sources=replace(found.sources, shifts=shifts))
+    return _fit_with_shifts(sources, fit)
 
 
 def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
@@ -212,6 +209,19 @@ def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> Fitted
         tuple(sorted(refused.items())),
         spreads=spreads_of_moments(dag, moments),
     )
-    return _fit_if_answered(
-        sources, lambda: linear_gaussian_of(dag, pooled_moments(moments, family_pairs(dag)))
-    )
+    return _fit_with_shifts(sources, lambda: gaussian_parameters(dag, moments))
+
+
+def _fit_with_shifts(
+    sources: ParameterSources, fit: Callable[[], tuple[Network, Shifts]]
+) -> FittedParameters:
+    """What `fit` makes of the answers, with the constants of the sites."""
+    shifts: Shifts = ()
+
+    def network() -> Network:
+        nonlocal shifts
+        found, shifts = fit()
+        return found
+
+    found = _fit_if_answered(sources, network)
+    return replace(found, sources=replace(found.sources, shifts=shifts))

@@ -1,4 +1,4 @@
-"""The parameters of a mixed consensus from its sites' sums, and what sites' numbers are like."""
+"""The parameters of a consensus with numbers from its sites' sums, and what these are like."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from fedbn.networks.conditional_gaussian import (
     Regressions,
     member_with_numbers_last,
 )
-from fedbn.networks.conditional_sums import regressions_of_sites
+from fedbn.networks.conditional_sums import ConditionalSums, regressions_of_sites
 from fedbn.networks.fitting import smoothed_table
-from fedbn.networks.moments import Moments, family_pairs
+from fedbn.networks.linear_gaussian import LinearGaussianNetwork
+from fedbn.networks.moments import Moments, family_pairs, linear_gaussian_of, pooled_moments
 
 __all__ = [
     "MixedParameters",
@@ -29,6 +30,7 @@ __all__ = [
     "Spreads",
     "added_edges",
     "families_held_back",
+    "gaussian_parameters",
     "mixed_parameters",
     "spreads_of_moments",
     "spreads_of_sums",
@@ -85,6 +87,50 @@ def mixed_parameters(
         raise NetworkError(f"nobody counted the {families} of {', '.join(map(repr, lacking))}")
     network = ConditionalGaussianNetwork(wanted.dag, wanted.schema, tuple(parameters))
     return MixedParameters(network, tuple(shifts))
+
+
+def gaussian_parameters(
+    dag: DAG, sites: Mapping[str, Moments]
+) -> tuple[LinearGaussianNetwork, Shifts]:
+    """The network of numbers alone from the moments of its sites, and where these have constants.
+
+    Equations that are shared are those of the pooled rows, as `linear_gaussian_of` gives them; own
+    ones are those within sites (`fedbn.networks.conditional_sums`).
+
+    Parameters
+    ----------
+    dag : over the names of the columns, in name order.
+    sites : at least one; site -> its moments of `family_pairs(dag)`.
+
+    Raises
+    ------
+    DataError : a number has no noise.
+    """
+    pairs = family_pairs(dag)
+    place = {pair: i for i, pair in enumerate(pairs)}
+    shared = linear_gaussian_of(dag, pooled_moments(sites, pairs))
+    coefficients, intercepts = shared.coefficients.copy(), shared.intercepts.copy()
+    deviations = shared.standard_deviations.copy()
+    shifts = []
+    for node, name in enumerate(dag.names):
+        parents = list(dag.parents(node))
+        family = [*parents, node]
+        block = [[place[min(i, j), max(i, j)] for j in family] for i in family]
+        sums = {
+            site: ConditionalSums(
+                np.array([own.rows]), own.means[None, family], own.scatter[np.array(block)][None]
+            )
+            for site, own in sites.items()
+        }
+        found = regressions_of_sites(name, sums, ess=0.0)
+        if found.shifts:
+            coefficients[parents, node] = found.equations.coefficients[0]
+            intercepts[node] = found.equations.intercepts[0]
+            deviations[node] = found.equations.standard_deviations[0]
+            shifts.append((name, tuple(sorted(found.shifts.items()))))
+    if not shifts:
+        return shared, ()
+    return LinearGaussianNetwork(dag, coefficients, intercepts, deviations), tuple(shifts)
 
 
 def spreads_of_sums(wanted: MixedFamilies, sites: Mapping[str, MixedSums]) -> Spreads:

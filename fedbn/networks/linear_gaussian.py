@@ -115,6 +115,18 @@ class LinearGaussianNetwork:
         """The Gaussian schema of these names."""
         return Schema.gaussian(self.names)
 
+    def with_shifts(self, shifts: Mapping[str, float]) -> LinearGaussianNetwork:
+        """The network with a constant added to the equations of some variables; raises NetworkError
+        for an unknown one."""
+        intercepts = self.intercepts.copy()
+        for name, shift in shifts.items():
+            if name not in self.names:
+                raise NetworkError(f"the network has no variable {name!r}")
+            intercepts[self.names.index(name)] += shift
+        return LinearGaussianNetwork(
+            self.dag, self.coefficients, intercepts, self.standard_deviations
+        )
+
     def sample(
         self,
         n_rows: int,

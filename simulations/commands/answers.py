@@ -117,12 +117,12 @@ def read_at_site(source: str, site: str) -> Network:
     ------
     ResultsError : it is no results folder, or it has no constants of that site.
     """
-    from fedbn.networks.conditional_gaussian import ConditionalGaussianNetwork
+    from fedbn.networks.network import BayesianNetwork
 
     network = read_network(source)
     told = _run_of(Path(source)).get("parameters")
     shifts = told.get("shifts") if isinstance(told, Mapping) else None
-    if not isinstance(network, ConditionalGaussianNetwork) or not shifts:
+    if isinstance(network, BayesianNetwork) or not shifts:
         raise ResultsError(
             f"--site: {source} has one network for all sites; none has constants of its own"
         )

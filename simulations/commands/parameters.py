@@ -246,7 +246,9 @@ def _fit_all(
     from fedbn.federation.conditional_message import MixedFamilies, mixed_sums
     from fedbn.federation.mixed_parameters import (
         added_edges,
+        gaussian_parameters,
         mixed_parameters,
+        spreads_of_moments,
         spreads_of_sums,
         turned_edges,
         with_numbers_last,
@@ -254,12 +256,7 @@ def _fit_all(
     from fedbn.federation.runs import server_run
     from fedbn.networks.family_counts import count_families, families_of
     from fedbn.networks.fitting import parameters_of
-    from fedbn.networks.moments import (
-        family_pairs,
-        linear_gaussian_of,
-        moments_of,
-        pooled_moments,
-    )
+    from fedbn.networks.moments import family_pairs, moments_of
 
     assert checkpoint.state.result is not None
     dag, schema = checkpoint.state.result.consensus.dag, reading.schema
@@ -274,7 +271,9 @@ def _fit_all(
     if schema.kind == "gaussian":
         pairs = family_pairs(dag)
         moments = {site: moments_of(table, pairs) for site, table in tables.items()}
-        return linear_gaussian_of(dag, pooled_moments(moments, pairs)), ParameterSources()
+        network, shifts = gaussian_parameters(dag, moments)
+        spreads = spreads_of_moments(dag, moments)
+        return network, ParameterSources(shifts=shifts, spreads=spreads)
     member = with_numbers_last(dag, schema)
     wanted = MixedFamilies(member, schema)
     sums = {site: mixed_sums(table, wanted) for site, table in tables.items()}

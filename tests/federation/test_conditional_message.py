@@ -24,6 +24,7 @@ from fedbn.federation.conditional_message import (
 from fedbn.federation.mixed_parameters import (
     added_edges,
     families_held_back,
+    gaussian_parameters,
     mixed_parameters,
     spreads_of_sums,
     turned_edges,
@@ -34,6 +35,7 @@ from fedbn.graphs.pdag import dag_to_cpdag
 from fedbn.graphs.separation import d_separated
 from fedbn.networks.conditional_gaussian import Regressions
 from fedbn.networks.fitting import fit_parameters
+from fedbn.networks.moments import family_pairs, linear_gaussian_of, moments_of, pooled_moments
 
 SCHEMA = Schema((Variable("a", ("0", "1")), Variable("b", ("0", "1", "2")), Variable("x"),
                  Variable("y")))  # fmt: skip
@@ -158,6 +160,35 @@ def test_numbers_come_last_and_no_independence_is_made(seed: int) -> None:
             for given_ones in itertools.combinations(rest, size):
                 if d_separated(fitted, [i], [j], list(given_ones)):
                     assert d_separated(dag, [i], [j], list(given_ones))
+
+
+def numbers(seed: int, above: float) -> Dataset:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=80)
+    return Dataset(Schema.gaussian("xy"), np.column_stack([x, above + 2 * x + rng.normal(size=80)]))
+
+
+def test_equations_of_numbers_are_within_sites_where_these_are_shifted() -> None:
+    dag = DAG.from_edges("xy", [("x", "y")])
+    pairs = family_pairs(dag)
+    alike = {str(i): moments_of(numbers(i, 0.0), pairs) for i in range(3)}
+    found, shifts = gaussian_parameters(dag, alike)
+    assert shifts == ()
+    assert found == linear_gaussian_of(dag, pooled_moments(alike, pairs))
+    parts = {str(i): numbers(i, 20.0 * i) for i in range(3)}
+    moments = {site: moments_of(part, pairs) for site, part in parts.items()}
+    found, shifts = gaussian_parameters(dag, moments)
+    ((name, told),) = shifts
+    rows = np.concatenate([part.values for part in parts.values()])
+    design = np.column_stack([np.repeat(np.eye(3), 80, axis=0), rows[:, 0]])
+    solution, left, *_ = np.linalg.lstsq(design, rows[:, 1], rcond=None)
+    assert name == "y"
+    expected = solution[:3] - solution[:3].mean()
+    assert [shift for _, shift in told] == pytest.approx(expected.tolist())
+    assert found.coefficients[0, 1] == pytest.approx(solution[3])
+    assert found.standard_deviations[1] == pytest.approx(np.sqrt(left[0] / 240))
+    moved = found.with_shifts({"y": dict(told)["2"]})
+    assert moved.intercepts[1] == pytest.approx(solution[2])
 
 
 def test_sums_that_tell_of_few_rows() -> None:
