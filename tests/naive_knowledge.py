@@ -5,6 +5,7 @@ Graphs are bool matrices [n, n], [i, j] = i -> j, over the names of the DAGs, so
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
@@ -54,7 +55,22 @@ def fused(
     knowledge: Knowledge,
     quorum: int = 1,
 ) -> tuple[list[int], Matrix]:
-    """The order, and G+ as it keeps the knowledge.
+    """The order, and G+ as it keeps the knowledge."""
+
+    def fuse(before: frozenset[tuple[int, int]]) -> tuple[list[int], Matrix]:
+        sigma = naive_consensus.order(dags, weights, before)
+        imaps = [naive_consensus.imap(dag, sigma).astype(int) for dag in dags]
+        return sigma, sum(imaps) >= quorum
+
+    return settled(fuse, names, knowledge)
+
+
+def settled(
+    fuse: Callable[[frozenset[tuple[int, int]]], tuple[list[int], Matrix]],
+    names: tuple[str, ...],
+    knowledge: Knowledge,
+) -> tuple[list[int], Matrix]:
+    """The order and the union of a fusion under an order, as they keep the knowledge.
 
     Required edges and tiers bind the order. As long as the union has a forbidden arc a -> b while
     b -> a is allowed, b must precede a, too, unless a must already precede b.
@@ -72,8 +88,7 @@ def fused(
     }
     while True:
         before = closed(before)
-        sigma = naive_consensus.order(dags, weights, frozenset(before))
-        union = sum(naive_consensus.imap(dag, sigma).astype(int) for dag in dags) >= quorum
+        sigma, union = fuse(frozenset(before))
         known = len(before)
         for b in range(len(names)):
             for a in range(len(names)):

@@ -20,8 +20,10 @@ from fedbn.consensus.mcbnc import POOLINGS, McbncPath, mcbnc_path
 from fedbn.consensus.threshold import path_states, select_consensus
 from fedbn.consensus.votes import lower_bound, votes_of
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from tests import naive_consensus as naive
 from tests.naive_consensus import Matrix
+from tests.naive_knowledge import class_keeps, keeps, settled
 
 
 @dataclass
@@ -56,18 +58,22 @@ class Site:
         return Site(list(self.nodes), self.dag.copy(), self.weight, self.owner)
 
 
-def order(sites: list[Site], n: int) -> list[int]:
-    """D2: from last to first the node of smallest mean cost over the sites that have it."""
+def order(sites: list[Site], n: int, before: frozenset[tuple[int, int]] = frozenset()) -> list[int]:
+    """D2: from last to first the node of smallest mean cost over the sites that have it.
+
+    before : (u, v) where u must precede v.
+    """
     sites = [site.copy() for site in sites]
     left, out = list(range(n)), []
     while left:
         costs = {}
-        for v in left:
+        able = [v for v in left if not any((v, u) in before for u in left)]
+        for v in able:
             having = [site for site in sites if v in site.nodes]
             own = [(s.weight, naive.sink_cost(s.dag, s.nodes.index(v))) for s in having]
             weight = sum((w for w, _ in own), Fraction(0))
             costs[v] = sum((w * c for w, c in own), Fraction(0)) / weight
-        v = min(left, key=lambda u: (costs[u], u))
+        v = min(able, key=lambda u: (costs[u], u))
         out.insert(0, v)
         left.remove(v)
         for site in sites:
@@ -79,14 +85,36 @@ def order(sites: list[Site], n: int) -> list[int]:
     return out
 
 
-def fused(sites: list[Site], sigma: list[int]) -> Matrix:
-    """D3: the union of the minimal I-maps under σ restricted to each site's variables."""
-    out = np.zeros((len(sigma), len(sigma)), dtype=bool)
+def fused(sites: list[Site], sigma: list[int], quorum: int = 1) -> Matrix:
+    """D3: the union of the minimal I-maps under σ restricted to each site's variables.
+
+    quorum : how many must have an arc; where fewer see both ends, all of these, unless all sites
+        have the same nodes.
+    """
+    n = len(sigma)
+    votes = np.zeros((n, n), dtype=int)
     for site in sites:
         own_sigma = [site.nodes.index(v) for v in sigma if v in site.nodes]
         for a, b in np.argwhere(naive.imap(site.dag, own_sigma)):
-            out[site.nodes[a], site.nodes[b]] = True
+            votes[site.nodes[a], site.nodes[b]] += 1
+    out = np.zeros((n, n), dtype=bool)
+    is_whole = all(site.nodes == sites[0].nodes for site in sites)
+    for a, b in np.argwhere(votes):
+        seeing = quorum if is_whole else sum(site.sees(a, b) for site in sites)
+        out[a, b] = votes[a, b] >= min(quorum, seeing)
     return out
+
+
+def known_fusion(
+    sites: list[Site], n: int, quorum: int = 1, knowledge: Knowledge | None = None
+) -> tuple[list[int], Matrix]:
+    """The order and G+."""
+
+    def fuse(before: frozenset[tuple[int, int]] = frozenset()) -> tuple[list[int], Matrix]:
+        sigma = order(sites, n, before)
+        return sigma, fused(sites, sigma, quorum)
+
+    return fuse() if knowledge is None else settled(fuse, names_of(n), knowledge)
 
 
 def judges(sites: list[Site], x: int, y: int, s: set[int], least: int = 1) -> list[Site]:
@@ -100,11 +128,24 @@ def judges(sites: list[Site], x: int, y: int, s: set[int], least: int = 1) -> li
 
 
 def greedy_delete(
-    union: Matrix, sites: list[Site], k_max: int, pooling: str, least: int
+    union: Matrix,
+    sites: list[Site],
+    k_max: int,
+    pooling: str,
+    least: int,
+    knowledge: Knowledge | None = None,
 ) -> list[tuple[tuple[int, int, tuple[int, ...]], Fraction, set[int], list[set]]]:
-    """D4, D5: (x, y, H), Ψ, S and the arcs that every site loses, for every deletion."""
+    """D4, D5: (x, y, H), Ψ, S and the arcs that every site loses, for every deletion; each leads to
+    a class with a member that keeps the knowledge."""
     p, sites, out = naive.cpdag(union), [site.copy() for site in sites], []
     known: dict[tuple, tuple[int, set]] = {}
+    allowed: dict[bytes, bool] = {}
+
+    def is_allowed(after: Matrix) -> bool:
+        key = after.tobytes()
+        if knowledge is not None and key not in allowed:
+            allowed[key] = class_keeps(after, names_of(len(after)), knowledge)
+        return knowledge is None or allowed[key]
 
     def cut(site: Site, x: int, y: int, s: set[int]) -> tuple[int, set]:
         key = tuple(site.nodes), site.dag.tobytes(), x, y, frozenset(s & set(site.nodes))
@@ -117,10 +158,15 @@ def greedy_delete(
         for x, y, h, s in naive.operators(p, k_max):
             heard = judges(sites, x, y, s, least)
             sizes = [cut(site, x, y, s)[0] for site in heard]
+            if not heard:  # a required edge of variables that no site has both of
+                assert knowledge is not None
+                continue
             psi = naive.pooled(sizes, [site.weight for site in heard], pooling)
-            if best is None or psi < best[1]:
+            if (best is None or psi < best[1]) and is_allowed(naive.deleted(p, x, y, h)):
                 best = (x, y, h), psi, s
-        assert best is not None
+        if best is None:
+            assert knowledge is not None
+            return out
         (x, y, h), psi, s = best
         lost = [cut(site, x, y, s)[1] if site.sees(x, y) else set() for site in sites]
         for site, arcs in zip(sites, lost, strict=True):
@@ -195,14 +241,38 @@ def _random_dag(n: int, density: float, rng: np.random.Generator) -> Matrix:
     return np.triu(rng.random((n, n)) < density, k=1)[np.ix_(place, place)]
 
 
+def names_of(n: int) -> tuple[str, ...]:
+    return tuple(f"v{i}" for i in range(n))
+
+
+def random_knowledge(rng: np.random.Generator, n: int) -> Knowledge:
+    """Up to one required edge, some forbidden ones and perhaps two tiers, along a random order."""
+    names = [names_of(n)[v] for v in rng.permutation(n)]
+    pairs = list(combinations(names, 2))
+    required = [pairs[k] for k in rng.permutation(len(pairs))[: int(rng.integers(0, 2))]]
+    both = [*pairs, *((b, a) for a, b in pairs)]
+    barred = [both[k] for k in rng.permutation(len(both))[: int(rng.integers(0, 4))]]
+    half = int(rng.integers(1, n))
+    tiers = (names[:half], names[half:]) if rng.random() < 0.3 else ()
+    return Knowledge(tuple(required), tuple(e for e in barred if e not in required), tiers)
+
+
 def given(sites: list[Site], n: int) -> tuple[list[DAG], list[Fraction]]:
     """The same as DAGs over their own names, with their weights."""
-    names = tuple(f"v{i}" for i in range(n))
+    names = names_of(n)
     dags = [DAG(tuple(names[v] for v in site.nodes), site.dag) for site in sites]
     return dags, [site.weight for site in sites]
 
 
-def compare(sites: list[Site], n: int, k_max: int, pooling: str, least: int = 1) -> McbncPath:
+def compare(
+    sites: list[Site],
+    n: int,
+    k_max: int,
+    pooling: str,
+    least: int = 1,
+    quorum: int = 1,
+    knowledge: Knowledge | None = None,
+) -> McbncPath:
     """Order, G+, every deletion with S and lost arcs, distances and bound: as the twin says."""
     dags, weights = given(sites, n)
     path = mcbnc_path(
@@ -213,12 +283,13 @@ def compare(sites: list[Site], n: int, k_max: int, pooling: str, least: int = 1)
         variables="union",
         min_judges=least,
         sites=[site.owner for site in sites],
+        quorum=quorum,
+        knowledge=knowledge,
     )
-    sigma = order(sites, n)
+    sigma, union = known_fusion(sites, n, quorum, knowledge)
     assert path.order == tuple(path.names[v] for v in sigma)
-    union = fused(sites, sigma)
     assert np.array_equal(path.union.adjacency, union)
-    expected = greedy_delete(union, sites, k_max, pooling, least)
+    expected = greedy_delete(union, sites, k_max, pooling, least, knowledge)
     assert len(expected) == len(path.steps)
     place = {i: k for k, members in enumerate(path.inputs.members) for i in members}
     largest = Fraction(0)
@@ -236,6 +307,7 @@ def compare(sites: list[Site], n: int, k_max: int, pooling: str, least: int = 1)
             assert {(int(a), int(b)) for _, k, a, b in now if k == place[i]} == lost[i], number
     assert lower_bound(votes_of(path.inputs)) == bound(sites, n)
     for state in path_states(path):
+        assert knowledge is None or keeps(state.dag, knowledge)
         assert state.mean_smhd == distance(state.dag.adjacency, sites)
     consensus = select_consensus(path)
     assert consensus.mean_smhd == distance(consensus.dag.adjacency, sites) >= bound(sites, n)
@@ -249,7 +321,9 @@ def random_comparison(seed: int) -> McbncPath:
     missing, density = float(rng.choice([0.1, 0.3, 0.5])), float(rng.choice([0.3, 0.6]))
     sites = random_sites(rng, n, r, missing, density, several=True)
     k_max, pooling = int(rng.choice([0, 1, 10])), POOLINGS[seed % 3]
-    return compare(sites, n, k_max, pooling, int(rng.integers(1, 4)))
+    least, quorum = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2, 3]))
+    knowledge = random_knowledge(rng, n) if n < 5 and rng.random() < 0.5 else None
+    return compare(sites, n, k_max, pooling, least, quorum, knowledge)
 
 
 def main() -> None:

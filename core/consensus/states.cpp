@@ -152,6 +152,8 @@ std::vector<NodeSets> refusion_states(std::vector<Dag> dags, std::span<const std
                                       const Precedence& start) {
     const int n = dags[0].n();
     std::vector<NodeSets> states;
+    bool is_whole = true;
+    for (int i = 0; i < observed.size(); ++i) is_whole = is_whole && equal(observed[i], AllBelow{n});
     std::vector<Pruned> inputs;
     for (Dag& dag : dags) inputs.push_back({std::move(dag), nullptr, std::nullopt});
     auto arc = arcs.begin();
@@ -173,7 +175,7 @@ std::vector<NodeSets> refusion_states(std::vector<Dag> dags, std::span<const std
             heuristic.extend(n);
             std::vector<const NodeSets*> maps;
             for (auto i : classes.first) maps.push_back(&inputs[i].imap->under(inputs[i].dag, heuristic.order()));
-            fused = arcs_of_quorum(maps, counts, quorum);
+            fused = arcs_of_quorum(maps, counts, quorum, is_whole ? nullptr : &observed_by);
         } while (precedence.settle(fused));
         states.push_back(precedence.kept(fused));
     }

@@ -90,15 +90,16 @@ void fusion(nb::module_& m) {
         "parents"_a.noconvert(), "order"_a.noconvert(), "Parents in the minimal I-map of each DAG, [r, n, W].");
     m.def(
         "arcs_of_quorum",
-        [](const ManyBits& maps, const Numbers& members, std::int64_t quorum) {
+        [](const ManyBits& maps, const Numbers& members, std::int64_t quorum, const std::optional<Bits>& observed) {
             require(maps.shape(0) > 0 && members.size() == maps.shape(0), "one number of inputs for each map");
             require_summable(span_of(members), members.size(), "numbers of inputs");
             const auto sets = many_sets_of(maps);
             std::vector<const NodeSets*> each;
             for (const NodeSets& of_one : sets) each.push_back(&of_one);
-            return to_numpy(arcs_of_quorum(each, span_of(members), quorum));
+            const NodeSets about = observed_of(maps, observed);
+            return to_numpy(arcs_of_quorum(each, span_of(members), quorum, observed ? &about : nullptr));
         },
-        "maps"_a.noconvert(), "members"_a.noconvert(), "quorum"_a);
+        "maps"_a.noconvert(), "members"_a.noconvert(), "quorum"_a, "observed"_a.noconvert() = nb::none());
     nb::class_<Precedence>(m, "Precedence")
         .def(
             "__init__",

@@ -48,7 +48,10 @@ private:
     NodeSets ancestors_, before_, parents_;  // before_[v] has v itself where the parents of v are not known
 };
 
-/// Arcs that at least `quorum` of the inputs have; members: how many inputs each map stands for.
-NodeSets arcs_of_quorum(std::span<const NodeSets* const> maps, std::span<const std::int64_t> members, std::int64_t quorum);
+/// Arcs that at least `quorum` of the inputs have; members: how many inputs each map stands for. Where
+/// inputs observe different nodes (null: all of them), and fewer than `quorum` observe both ends of an arc,
+/// all of these must have it.
+NodeSets arcs_of_quorum(std::span<const NodeSets* const> maps, std::span<const std::int64_t> members, std::int64_t quorum,
+                        const NodeSets* observed);
 
 }  // namespace fedbn

@@ -9,7 +9,9 @@ As in stability selection (Meinshausen & Bühlmann 2010; Shah & Samworth 2013) t
 bounded in expectation. A pair that fewer than half of the sites join in their moral graphs is taken
 to be chance; f is the mean share of the sites that join such a pair (weak true pairs only
 raise it; (a + 1) / (b + 2) keeps it off 0). If S sites err independently, the expected number of
-chance pairs that at least half of them join is P × P(Bin(S, f) ≥ S / 2) over all P pairs.
+chance pairs that at least half of them join is P × P(Bin(S, f) ≥ S / 2) over all P pairs. Where
+sites have different variables, each pair counts the sites that have both, in S as well as in f, and
+an input has the parameters of its own variables.
 
 Sites do not err independently where few rows meet many states. A row that counts k times costs
 about ln r nats once it has a configuration of parents to itself, and k times its entropy before:
@@ -54,14 +56,18 @@ EXPECTED = 0.05
 """Chance pairs of a majority, in expectation, that a class may have."""
 
 
-def expected_chance_pairs(moral: NDArray[np.int64], total: int, sites: int) -> float:
+def expected_chance_pairs(
+    moral: NDArray[np.int64], total: int, sites: int, seen: NDArray[np.int64] | None = None
+) -> float:
     """How many pairs at least half of the sites are expected to join by chance.
 
     Parameters
     ----------
     moral : int64 [n, n], symmetric: weight of the inputs whose moral graph has the pair.
     total : weight of all inputs.
-    sites : how many sites they come from.
+    sites : how many sites they come from; each has the same weight.
+    seen : int64 [n, n], the weight of the inputs that observe both variables of a pair; None: all.
+        A pair then has the sites that observe it, and none that nobody observes.
 
     Examples
     --------
@@ -71,11 +77,18 @@ def expected_chance_pairs(moral: NDArray[np.int64], total: int, sites: int) -> f
     """
     from scipy.stats import binom
 
-    pairs = moral[np.triu_indices(len(moral), k=1)]
-    chance = pairs[2 * pairs < total]
-    joined = chance.sum() * sites / total
-    share = (joined + 1.0) / (chance.size * sites + 2.0)
-    return float(pairs.size * binom.sf(math.ceil(sites / 2) - 1, sites, share))
+    upper = np.triu_indices(len(moral), k=1)
+    pairs = moral[upper]
+    possible = np.full(pairs.size, total) if seen is None else seen[upper]
+    is_chance = 2 * pairs < possible
+    joined = pairs[is_chance].sum() * sites / total
+    trials = int(possible[is_chance].sum()) * sites // total
+    share = (joined + 1.0) / (trials + 2.0)
+    found = 0.0
+    for weight, many in zip(*np.unique(possible[possible > 0], return_counts=True), strict=True):
+        voters = int(weight) * sites // total
+        found += float(many * binom.sf(math.ceil(voters / 2) - 1, voters, share))
+    return found
 
 
 def number_of_parameters(dag: DAG, schema: Schema) -> int:
@@ -103,7 +116,7 @@ def median_parameters(inputs: MergedInputs, schema: Schema) -> int:
     """The number of parameters of the median input, by weight; the lower one of two."""
     sizes = sorted(
         (number_of_parameters(dag, schema), weight)
-        for dag, weight in zip(inputs.dags, inputs.weights, strict=True)
+        for dag, weight in zip(inputs.own_dags, inputs.weights, strict=True)
     )
     before = np.cumsum([weight for _, weight in sizes])
     return sizes[int(np.searchsorted(2 * before, inputs.total))][0]

@@ -30,7 +30,8 @@ class Claim:
     ----------
     variable, other : a pair that the knowledge parts; `other` comes later in the consensus.
     given : the parents of `other` there, sorted as text.
-    against : the share of the inputs' weight in which the two are not d-separated by `given`.
+    against : the share of the judges' weight in which the two are not d-separated by `given`; the
+        judges are the inputs that are about both and about most of `given`.
     """
 
     variable: str
@@ -48,7 +49,7 @@ def claims_of(
     ----------
     dag : the consensus.
     knowledge : over its names.
-    inputs, weights : over the same names, in any order; a positive weight each.
+    inputs, weights : over some of its names, in any order; a positive weight each.
 
     Examples
     --------
@@ -57,22 +58,41 @@ def claims_of(
     >>> claims_of(DAG.from_edges("abc", ["ab", "bc"]), apart, [chain], [1])
     (Claim(variable='a', other='c', given=('b',), against=Fraction(1, 1)),)
     """
-    ordered = [given.reorder(dag.names) for given in inputs]
     place = {v: k for k, v in enumerate(dag.topological_order())}
     found = []
     for a, b in np.argwhere(np.triu(parted_pairs(knowledge, dag.names), k=1)).tolist():
         first, last = sorted((a, b), key=place.__getitem__)
-        given = dag.parents(last)
-        against = sum(
-            weight
-            for other, weight in zip(ordered, weights, strict=True)
-            if not d_separated(other, [first], [last], given)
-        )
-        if against:
-            share = Fraction(against) / Fraction(sum(weights))
-            names = tuple(sorted(dag.names[v] for v in given))
-            found.append(Claim(dag.names[first], dag.names[last], names, share))
+        names = tuple(sorted(dag.names[v] for v in dag.parents(last)))
+        pair = dag.names[first], dag.names[last]
+        share = _share_against(pair, names, inputs, weights)
+        if share:
+            found.append(Claim(*pair, names, share))
     return tuple(sorted(found, key=lambda claim: (claim.variable, claim.other)))
+
+
+def _share_against(
+    pair: tuple[str, str],
+    given: tuple[str, ...],
+    inputs: Sequence[DAG],
+    weights: Sequence[int | Fraction],
+) -> Fraction:
+    """Of the inputs that are about a pair and most of `given` the share that does not part it; 0
+    where none is about the pair."""
+    seeing = [
+        (dag, weight)
+        for dag, weight in zip(inputs, weights, strict=True)
+        if {*pair} <= {*dag.names}
+    ]
+    if not seeing:
+        return Fraction(0)
+    lacking = [len({*given} - {*dag.names}) for dag, _ in seeing]
+    judges = [each for each, many in zip(seeing, lacking, strict=True) if many == min(lacking)]
+    against = Fraction(0)
+    for dag, weight in judges:
+        first, last, *rest = (dag.names.index(v) for v in (*pair, *given) if v in dag.names)
+        if not d_separated(dag, [first], [last], rest):
+            against += weight
+    return against / sum(Fraction(weight) for _, weight in judges)
 
 
 def parted_pairs(knowledge: Knowledge, names: Sequence[str]) -> Bools:

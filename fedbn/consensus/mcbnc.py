@@ -82,7 +82,8 @@ def mcbnc_path(
     k_max : largest |H| of an operator, >= 0.
     quorum : how many of the given DAGs must have an arc in their I-map for a fusion to have it, G+
         as well as the reading "refusion"; >= 1. Not the paper's above 1: rare arcs are gone before
-        the path begins, which is shorter for it, and G+ is no I-map of all inputs.
+        the path begins, which is shorter for it, and G+ is no I-map of all inputs. Of an arc whose
+        ends fewer than `quorum` DAGs are about, all of these must have it.
     rng : breaks ties at random: draws among the equally cheap nodes of the order heuristic, and
         the order of the variables in which the smallest (x, y, |H|, H) is deleted; without it both
         go by name.
@@ -166,16 +167,6 @@ def mcbnc_paths(
     bound = None if threshold is None else as_threshold(threshold)
     end = None if seconds is None else time.monotonic() + seconds
     inputs = merge_inputs(dags, weights, variables, sites)
-    if inputs.observed is not None and quorum > 1:
-        raise ConfigError(
-            f"a quorum counts all DAGs, also those that lack a variable: it must be 1 where they "
-            f"are over different names, got {quorum}"
-        )
-    if inputs.observed is not None and knowledge is not None:
-        raise ConfigError(
-            "knowledge can only be kept where all DAGs are over the same names: what a site that "
-            "lacks a variable says of a known edge is not defined yet"
-        )
     watched = _watch(stages, seconds, end)
     order, union_pa = fuse_in_stages(inputs, rng, watched, quorum, knowledge)
     edges = int(np.bitwise_count(union_pa).sum())

@@ -15,6 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -35,10 +36,11 @@ from fedbn.federation.fusions import fuse_weighted
 from fedbn.federation.message import StructureMessage
 from fedbn.federation.settings import ConsensusSettings
 from fedbn.federation.state import ClientReply, FederationResult, FusedClass, ServerState
-from fedbn.fusion.inputs import merge_inputs
+from fedbn.fusion.inputs import Variables, merge_inputs
 from fedbn.fusion.minimal_imap import marginal_imap
 from fedbn.fusion.weights import integer_weights
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import read_knowledge
 from fedbn.learners import LearnedStructures, LearnerSettings, learn_ladder, learner_for
 from fedbn.limits import status_of
 from fedbn.wording import count_of, list_some
@@ -86,7 +88,8 @@ def client_round(
     given : whether the run gave the schema; then all of its states count, as they always do for a
         private learner, whose noise must not depend on the states that the table has.
     variables : "union" where the table may lack columns of the schema: these are isolated in the
-        message, and the search restarts from what the consensus says of the table's own.
+        message, the search restarts from what the consensus says of the table's own, and keeps
+        what the knowledge says of these.
 
     Raises
     ------
@@ -96,6 +99,9 @@ def client_round(
     agreed = dataset.with_schema(own)
     if start is not None and own.names != schema.names:
         start = marginal_imap(start, own.names)
+    if settings.knowledge is not None and own.names != schema.names:
+        known = read_knowledge(settings.knowledge).of_some(own.names)
+        settings = replace(settings, knowledge=known.text)
     table = agreed if given or learner_for(settings).is_private else dataset
     ladder = settings.ladder
     rungs = learn_ladder(table, settings, rng, start)
@@ -244,7 +250,7 @@ def fuse_needed(
     The rule of structures (`fedbn.choice.ladder`) needs no fusion, so where nothing else chooses no
     other class is fused. Raises ConfigError as `fuse_classes` does.
     """
-    taken = row_weight_of_structures(replies, schema)
+    taken = row_weight_of_structures(replies, schema, cast(Variables, settings.variables))
     if settings.choose == "smhd":
         classes: tuple[FusedClass, ...] = (_fused_class(taken, replies, settings, progress),)
     else:
@@ -301,7 +307,9 @@ def fuse_replies(
     return fused.path, fused.consensus
 
 
-def row_weight_of_structures(replies: Sequence[ClientReply], schema: Schema) -> float:
+def row_weight_of_structures(
+    replies: Sequence[ClientReply], schema: Schema, variables: Variables = "same"
+) -> float:
     """The class that is taken when only structures are known (`fedbn.choice.ladder`)."""
     weights = row_weights_of(replies)
     if len(weights) == 1:
@@ -309,8 +317,9 @@ def row_weight_of_structures(replies: Sequence[ClientReply], schema: Schema) -> 
     signs = []
     for k in weights:
         own = _of_class(k, replies)
-        inputs = merge_inputs(*_weigh(own)[:2])
-        pairs = expected_chance_pairs(moral_votes_of(inputs), inputs.total, len(own))
+        inputs = merge_inputs(*_weigh(own)[:2], variables)
+        seen = None if inputs.observed is None else inputs.seen
+        pairs = expected_chance_pairs(moral_votes_of(inputs), inputs.total, len(own), seen)
         signs.append(ClassSigns(pairs, median_parameters(inputs, schema)))
     return weights[class_by_chance(signs, len(replies))]
 

@@ -374,15 +374,13 @@ class ConsensusSettings(Settings):
             f"groups = {self.groups}": self.groups != "no",
             f"groups-file = {self.groups_file}": self.groups_file is not None,
             f"fusion = {self.fusion}": self.fusion not in OVER_UNION,
-            f"quorum = {self.quorum}": self.quorum > 1,
-            "knowledge": self.known is not None,
         }
         wrong = [words for words, is_so in refused.items() if is_so]
         if wrong:
             raise ConfigError(
                 f"variables = union does not go with {wrong[0]} yet: it needs structures in the "
-                f"open, no site-column, one of the fusions {', '.join(OVER_UNION)}, no groups, no "
-                "quorum and no knowledge (docs/different-variables.md says why)"
+                f"open, no site-column, one of the fusions {', '.join(OVER_UNION)}, and no "
+                "groups (docs/different-variables.md says why)"
             )
 
 
@@ -529,9 +527,10 @@ class Experiment(Settings):
     def _require_union(self) -> None:
         """Raise ConfigError for what is not defined where sites have different columns."""
         refused = {
-            "several row weights": len(self.learner.ladder) > 1,
             "discretise (give cuts)": bool(self.tables.discretise),
-            "knowledge": self.learner.knowledge is not None,
+            f"several row weights and choose = {self.consensus.choose}": (
+                len(self.learner.ladder) > 1 and self.consensus.choose != "smhd"
+            ),
         }
         wrong = [words for words, is_so in refused.items() if is_so]
         if wrong:

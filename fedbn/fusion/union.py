@@ -110,7 +110,8 @@ def fuse_in_stages(
 ) -> tuple[NDArray[np.int64], Bits]:
     """σ as indices [n], and the parents in G+ as bits [n, W].
 
-    quorum : how many of the given DAGs must have an arc in their I-map; 1: their union.
+    quorum : how many of the given DAGs must have an arc in their I-map; 1: their union. Where fewer
+        observe both ends, all of these must have it.
     report : called as report("order" or "I-maps", done, of how many) every second or so; may raise
         to stop.
     knowledge : what G+ keeps; see `precedence_of`.
@@ -164,4 +165,6 @@ def _fuse_once(
         union |= np.bitwise_or.reduce(some)
         maps[start : start + at_once] = some[: len(maps)]
         report("I-maps", min(start + at_once, r), r)
-    return order, arcs_of_quorum(maps, inputs.counts, quorum) if quorum > 1 else union
+    if quorum > 1:
+        union = arcs_of_quorum(maps, inputs.counts, quorum, inputs.observed_bits)
+    return order, union

@@ -161,6 +161,39 @@ class Knowledge:
             }
         return Knowledge((*self.required, *other.required), tuple(forbidden), tiers)
 
+    def of_some(self, names: Sequence[str]) -> Knowledge:
+        """What it says of some variables to whoever lacks others.
+
+        Required edges and tiers hold as they are, and a chain of required edges through others puts
+        its ends in order. A forbidden edge says nothing: a path through a variable that is lacking
+        looks like an edge.
+
+        Examples
+        --------
+        >>> Knowledge(required=(("a", "m"), ("m", "b")), tiers=(("a",), ("m", "c"))).of_some("abc")
+        Knowledge(required=(), forbidden=(('b', 'a'),), tiers=(('a',), ('c',)))
+        """
+        there = set(names)
+        kept = tuple(edge for edge in self.required if {*edge} <= there)
+        tiers = tuple(tuple(name for name in tier if name in there) for tier in self.tiers)
+        return Knowledge(kept, self._through(there), tuple(tier for tier in tiers if tier))
+
+    def _through(self, there: set[str]) -> tuple[Edge, ...]:
+        """(later, earlier) of variables that a chain of required edges through others joins."""
+        children: dict[str, set[str]] = {}
+        for parent, child in self.required:
+            children.setdefault(parent, set()).add(child)
+        found = set()
+        for start in there & set(children):
+            waiting = [child for child in children[start] if child not in there]
+            seen = set(waiting)
+            while waiting:
+                fresh = children.get(waiting.pop(), set()) - seen
+                found |= {(late, start) for late in fresh & there}
+                seen |= fresh
+                waiting += sorted(fresh - there)
+        return tuple(sorted(found))
+
     def with_required(self, dag: DAG) -> DAG:
         """`dag` with the required edges added and forbidden ones left out.
 

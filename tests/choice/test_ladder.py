@@ -53,6 +53,30 @@ def test_equals_the_formula(n: int, sites: int, seed: int, weight: int) -> None:
     assert found == pytest.approx(by_hand(votes, sites), rel=1e-9)
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.integers(2, 6), st.integers(1, 9), st.integers(0, 99), st.integers(1, 3))
+def test_a_pair_has_the_sites_that_see_it(n: int, sites: int, seed: int, weight: int) -> None:
+    rng = np.random.default_rng(seed)
+    moral, seen = np.zeros((2, n, n), dtype=np.int64)
+    voters = {pair: int(rng.integers(0, sites + 1)) for pair in combinations(range(n), 2)}
+    votes = {pair: int(rng.integers(0, many + 1)) for pair, many in voters.items()}
+    for (a, b), many in voters.items():
+        moral[a, b] = moral[b, a] = votes[a, b] * weight
+        seen[a, b] = seen[b, a] = many * weight
+    chance = [pair for pair, many in voters.items() if 2 * votes[pair] < many]
+    joined, trials = sum(votes[p] for p in chance), sum(voters[p] for p in chance)
+    share = (joined + 1) / (trials + 2)
+    expected = sum(
+        math.comb(many, k) * share**k * (1 - share) ** (many - k)
+        for many in voters.values()
+        if many > 0
+        for k in range(many + 1)
+        if 2 * k >= many
+    )
+    found = expected_chance_pairs(moral, sites * weight, sites, seen)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
 def test_random_graphs_have_as_many_as_expected() -> None:
     """Pure chance: sites join every pair with probability 0.2, whatever the others do."""
     rng = np.random.default_rng(0)

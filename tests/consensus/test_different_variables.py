@@ -9,13 +9,18 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 import pytest
 
-from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.deletions import new_deletions
+from fedbn.consensus.judges import never_together
+from fedbn.consensus.mcbnc import POOLINGS, mcbnc_path
 from fedbn.consensus.path_files import path_from_dict, path_to_dict
-from fedbn.consensus.threshold import select_consensus
+from fedbn.consensus.threshold import path_states, select_consensus
 from fedbn.errors import ConfigError, StructureError
 from fedbn.fusion.baselines import edge_vote
+from fedbn.fusion.inputs import merge_inputs
 from fedbn.fusion.union import fuse
+from fedbn.graphs.bits import pack
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge
 from tests import naive_consensus as naive
 from tests import naive_variables as twin
 from tests.naive import all_dags
@@ -165,6 +170,125 @@ def test_c6_few_judges_are_joined_by_those_who_see_less() -> None:
     assert asked.steps[0].psi != 0
 
 
+def test_c3_a_lost_cause_leaves_an_edge_too_many_until_it_is_judged() -> None:
+    """a -> b <- L -> c <- d without L: no DAG over the rest has just its independences."""
+    whole = DAG.from_edges("Labcd", ["ab", "Lb", "Lc", "dc"])
+    names = "abcd"
+    wanted = statements(whole.adjacency, tuple(range(5)))
+    wanted = {s for s in wanted if 0 not in {s[0], s[1], *s[2]}}
+    for dag in all_dags(4):
+        found = statements(dag.adjacency, (1, 2, 3, 4))
+        assert found != wanted
+    site = DAG.from_edges(names, ["ab", "ac", "bc", "dc"])  # an I-map of what it sees
+    assert statements(site.adjacency, (1, 2, 3, 4)) <= wanted
+    path = mcbnc_path([whole, site, site], variables="union")
+    first = path.steps[0]
+    assert {first.x, first.y} in ({"a", "c"}, {"b", "c"})
+    assert ("L" in first.given, first.psi) == (True, 0)
+
+
+def test_c4_an_edge_of_those_who_see_less_is_in_the_union_whatever_the_others_say() -> None:
+    """The sites agree on a -> b -> c where b is seen; G+ has a - c all the same, until its Ψ."""
+    whole, cut = DAG.from_edges("abc", ["ab", "bc"]), DAG.from_edges("ac", ["ac"])
+    path = mcbnc_path([whole, cut], variables="union")
+    assert {"a", "c"} in [{*edge} for edge in path.union.edges]
+    assert path.thetas[0] == 0
+    assert {"a", "c"} not in [{*edge} for edge in path_states(path, "search")[1].dag.edges]
+
+
+def test_c5_two_sites_are_right_and_disagree_on_a_direction() -> None:
+    """a -> c <- b, c -> d: with b the arrow at c is compelled, without it a - c is not."""
+    truth = DAG.from_edges("abcd", ["ac", "bc", "cd"])
+    one = DAG.from_edges("abc", ["ac", "bc"])
+    other = DAG.from_edges("acd", ["dc", "ca"])  # over a, c, d equivalent to the truth
+    cut = {s for s in statements(truth.adjacency, (0, 1, 2, 3)) if 1 not in {s[0], s[1], *s[2]}}
+    assert statements(other.adjacency, (0, 2, 3)) == cut
+    assert ("a", "c") in one.edges
+    assert ("c", "a") in other.edges
+    consensus = select_consensus(mcbnc_path([one, other], variables="union")).dag
+    place = consensus.names.index
+    assert not naive.separated(consensus.adjacency, place("a"), place("b"), set())
+
+
+@pytest.mark.parametrize("n", [5, 6])
+def test_g1_random_pairs_of_sites(n: int) -> None:
+    """Sets and DAGs at random where there are too many for all."""
+    rng = np.random.default_rng(n)
+    for _ in range(12):
+        sites = twin.random_sites(rng, n, 2, 0.2, float(rng.choice([0.3, 0.7])))
+        dags, _ = twin.given(sites, n)
+        union = statements(fuse(dags, variables="union").union.adjacency, tuple(range(n)))
+        for site in sites:
+            seen = set(site.nodes)
+            asked = {s for s in union if {s[0], s[1], *s[2]} <= seen}
+            assert asked <= statements(site.dag, tuple(site.nodes))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_g3_variables_that_nobody_joins_change_no_step(seed: int) -> None:
+    """The same sites on 70 more variables, which makes their sets of several words."""
+    rng = np.random.default_rng(seed)
+    dags, weights = twin.given(twin.random_sites(rng, 6, 4, 0.2, 0.6), 6)
+    more = [f"v{i % 6}x{i}" for i in range(70)]
+    names = [sorted({*rng.permutation(more)[:60].tolist(), *dag.names}) for dag in dags]
+    wide = [dag.extend(own) for dag, own in zip(dags, names, strict=True)]
+    pooling = POOLINGS[seed % 3]
+    few = mcbnc_path(dags, weights, variables="union", pooling=pooling)
+    many = mcbnc_path(wide, weights, variables="union", pooling=pooling)
+    assert [v for v in many.order if v not in more] == list(few.order)
+    assert many.steps == few.steps
+
+
+def test_g5_edges_decrease_and_every_prefix_is_the_path_to_its_threshold() -> None:
+    dags, weights = twin.given(twin.random_sites(np.random.default_rng(5), 6, 4, 0.3, 0.6), 6)
+    path = mcbnc_path(dags, weights, variables="union")
+    edges = [state.n_edges for state in path_states(path, "search")]
+    assert edges == sorted(set(edges), reverse=True)
+    for theta in path.thetas:
+        part = mcbnc_path(dags, weights, variables="union", threshold=theta)
+        done = sum(step.theta <= theta for step in path.steps)
+        assert part.steps == path.steps[:done]
+
+
+def test_who_never_judges_splits_no_family() -> None:
+    """A site without `f1` and `f2` joins nothing, but some other site always has more of S. A bound
+    that lets it judge alone is 0 for all of the 2^12 sets between two of the others."""
+    middle = [f"c{i:02}" for i in range(14)]
+    every = ["f1", "f2", *middle]
+
+    def complete(names: list[str]) -> DAG:
+        pairs = [edge for edge in combinations(names, 2) if edge != ("f1", "f2")]
+        return DAG.from_edges(names, pairs)
+
+    low, high = [*every[:2], *middle[7:]], [*every[:2], *middle[:7]]
+    dags = [complete(names) for names in (["f2", *middle], low, high)]
+    inputs = merge_inputs([*dags, DAG.empty(middle)], variables="union")
+    union = complete(every).reorder(inputs.names).adjacency
+    search = new_deletions(inputs, pack(union.T), 10, "mean")
+    search.advance(1, 10**6, 2**62, 1)
+    assert search.done == 1
+    assert len(search.known()) < 1000
+
+
+def test_a_quorum_asks_all_who_see_a_pair_where_they_are_fewer() -> None:
+    """Only one of three sees c; a - b has two of three."""
+    edge = DAG.from_edges("ab", ["ab"])
+    dags = [DAG.from_edges("abc", ["ab", "bc"]), edge, DAG.empty("ab")]
+    joined = [mcbnc_path(dags, variables="union", quorum=q).union.edges for q in (1, 2, 3)]
+    assert joined == [(("a", "b"), ("b", "c"))] * 2 + [(("b", "c"),)]
+
+
+def test_a_required_edge_is_there_though_no_site_has_both_ends() -> None:
+    known = Knowledge(required=(("a", "c"),))
+    dags = [DAG.from_edges("ab", ["ab"]), DAG.from_edges("bc", ["bc"])]
+    path = mcbnc_path(dags, variables="union", knowledge=known)
+    assert ("a", "c") in path.union.edges
+    assert ("a", "c") in select_consensus(path).dag.edges
+    assert never_together(path.inputs) == (("a", "c"),)
+    with pytest.raises(ConfigError, match="d"):
+        mcbnc_path(dags, variables="union", knowledge=Knowledge(required=(("a", "d"),)))
+
+
 def test_a_vote_is_counted_among_those_who_see_the_pair() -> None:
     dags = [DAG.from_edges("ab", ["ab"])] * 2 + [DAG.empty("c")] * 3
     assert edge_vote(dags, threshold=Fraction(1, 2), variables="union").edges == (("a", "b"),)
@@ -183,8 +307,6 @@ def test_what_does_not_fit_is_refused() -> None:
     dags = [DAG.from_edges("ab", ["ab"]), DAG.empty("ac")]
     with pytest.raises(StructureError, match="differs from DAG 1"):
         mcbnc_path(dags)
-    with pytest.raises(ConfigError, match="a quorum counts all DAGs"):
-        mcbnc_path(dags, variables="union", quorum=2)
     with pytest.raises(ConfigError, match="min_judges"):
         mcbnc_path(dags, variables="union", min_judges=0)
     with pytest.raises(ConfigError, match="variables must be"):

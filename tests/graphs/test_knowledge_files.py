@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedbn.errors import ConfigError
+from fedbn.fusion.minimal_imap import marginal_imap
+from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge, is_text, knowledge_of, read_knowledge
 
 
@@ -74,3 +77,18 @@ def test_two_say_more_than_one() -> None:
     assert both.forbidden == (("c", "b"),)
     with pytest.raises(ConfigError, match="b -> a is required, but the tiers put a first"):
         tiers.and_also(Knowledge((("b", "a"),)))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_known_of_some_holds_for_a_marginal_of_what_keeps_it(seed: int) -> None:
+    """The minimal I-map over some variables, of a DAG that keeps required edges and tiers."""
+    rng = np.random.default_rng(seed)
+    names = tuple("abcdefg")
+    dag = DAG(names, np.triu(rng.random((7, 7)) < 0.4, k=1))
+    edges = [dag.edges[k] for k in rng.permutation(len(dag.edges))[:4]]
+    tiers = (names[:2], names[2:4], names[5:])
+    known = Knowledge(required=tuple(edges), tiers=tiers)
+    some = [name for name in names if rng.random() < 0.6]
+    assert not known.breaches(dag)
+    assert not known.of_some(some).breaches(marginal_imap(dag, some))
+    assert known.of_some(names) == known

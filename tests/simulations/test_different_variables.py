@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 
 import fedbn as fb
+from fedbn.consensus.path_files import path_to_dict
 from fedbn.data.lacking import draw_columns
 from fedbn.data.schema import Schema
 from fedbn.errors import ConfigError, MessageError, QuorumError, SchemaError
 from fedbn.federation.agreement import negotiate, own_part, own_states
 from fedbn.federation.checkpoint import Checkpoint, checkpoint_text, read_checkpoint
 from fedbn.federation.message import StructureMessage, dags_over
-from fedbn.federation.rounds import server_round, update_clients
+from fedbn.federation.rounds import row_weight_of_structures, server_round, update_clients
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import ConsensusSettings, Experiment
 from fedbn.federation.state import ClientReply, ServerState
 from fedbn.fusion.minimal_imap import marginal_imap
 from fedbn.graphs.dag import DAG
+from fedbn.graphs.knowledge import Knowledge, knowledge_of
 from fedbn.graphs.random import random_dag
 from fedbn.networks.catalog import load_network
 from simulations.experiment import experiment_from
@@ -107,6 +109,9 @@ def test_an_update_and_a_checkpoint_keep_every_sites_columns(
     assert (less / "variables.csv").is_file()
 
 
+KNOWN = {"required": [["tub", "either"], ["either", "xray"]], "tiers": [["asia"], ["tub", "dysp"]]}
+
+
 @pytest.mark.slow
 def test_flower_gives_the_same_bytes(tables: list[Path]) -> None:
     found, networks = {}, []
@@ -133,6 +138,46 @@ def test_flower_gives_the_same_bytes(tables: list[Path]) -> None:
     assert networks[0] == networks[1] is not None
 
 
+@pytest.mark.slow
+def test_flower_keeps_the_same_knowledge_and_weighs_rows_the_same(tables: list[Path]) -> None:
+    wanted = {"sites": [str(path) for path in tables], "variables": "union", "quorum": 2}
+    wanted |= {"row-weight": "ladder", "knowledge": json.dumps(KNOWN), "share-diagnostics": True}
+    found = []
+    for engine in ("in-process", "flower"):
+        result = run_experiment(experiment_from({**wanted, "engine": engine})).result
+        sent = [(r.client, r.dags, r.weights, r.row_weights) for r in result.replies]
+        path = json.dumps(path_to_dict(result.path))
+        found.append((sent, path, result.consensus.dag, result.row_weight))
+    assert found[0] == found[1]
+
+
+def test_sites_and_consensus_keep_what_is_known_of_their_columns(tables: list[Path]) -> None:
+    """What is required of columns that a site lacks says nothing to it."""
+    wanted = {"sites": [str(path) for path in tables], "variables": "union"}
+    wanted |= {"knowledge": json.dumps(KNOWN), "engine": "in-process"}
+    result = run_experiment(experiment_from(wanted)).result
+    known = knowledge_of(KNOWN)
+    for reply in result.replies:
+        own = known.of_some(reply.dags[0].names)
+        assert not own.breaches(reply.dags[0])
+    assert not known.breaches(result.consensus.dag)
+    assert known.of_some(COLUMNS["north"]) == Knowledge(tiers=(("asia",), ("dysp",)))
+
+
+def test_every_row_weight_of_the_ladder_is_learned_on_a_sites_own_columns(
+    tables: list[Path],
+) -> None:
+    wanted = {"sites": [str(path) for path in tables], "variables": "union"}
+    wanted |= {"row-weight": "ladder", "engine": "in-process"}
+    result = run_experiment(experiment_from(wanted)).result
+    ladder = Experiment.of(row_weight="ladder").learner.ladder
+    for reply in result.replies:
+        assert sorted({*reply.row_weights}) == sorted(ladder)
+        assert len({dag.names for dag in reply.dags}) == 1
+    assert sorted(reply.dags[0].names for reply in result.replies) == sorted(COLUMNS.values())
+    assert result.row_weight == row_weight_of_structures(result.replies, result.schema, "union")
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -140,10 +185,8 @@ def test_flower_gives_the_same_bytes(tables: list[Path]) -> None:
         ({"aggregation": "secure-sums"}, "aggregation = secure-sums"),
         ({"groups": "auto"}, "groups = auto"),
         ({"fusion": "genetic-union"}, "fusion = genetic-union"),
-        ({"quorum": 2}, "quorum = 2"),
-        ({"row_weight": "ladder"}, "several row weights"),
         ({"discretise": ("4",)}, "discretise"),
-        ({"knowledge": '{"forbidden": [["a", "b"]]}'}, "knowledge"),
+        ({"row_weight": "ladder", "choose": "climb"}, "several row weights and choose = climb"),
     ],
 )
 def test_what_is_not_defined_is_refused_by_name(settings: dict, words: str) -> None:
