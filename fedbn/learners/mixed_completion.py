@@ -16,15 +16,14 @@ one after the other, all missing cells of a column at once, as often as there ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fedbn.arrays import Bools, Floats
+from fedbn.arrays import Bools, Floats, Indices
 from fedbn.data.dataset import Schema
 from fedbn.graphs.dag import DAG
-from fedbn.scores.mixed import block_widths
+from fedbn.scores.mixed import block_widths, scatter_of
 
 __all__ = ["draw_missing_cells", "markov_blanket"]
 
@@ -84,27 +83,28 @@ def draw_missing_cells(
     rng : a number per missing cell and sweep is taken from it.
     """
     filled = table.copy()
-    columns, widths = _blocks(schema, filled)
-    ends = np.cumsum(widths)
-    place = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
+    columns = np.concatenate([_block(schema, filled, v) for v in range(schema.n)], axis=1)
+    ends = np.cumsum(block_widths(schema))
+    own = [
+        np.arange(end - width, end) for end, width in zip(ends, block_widths(schema), strict=True)
+    ]
     lacking = [v for v in range(schema.n) if gone[:, v].any()]
-    near = {v: markov_blanket(dag, v) for v in lacking}
-    blankets = {
-        v: np.array([c for u in own for c in range(ends[u] - widths[u], ends[u])], dtype=np.intp)
-        for v, own in near.items()
+    near = {v: [own[u] for u in markov_blanket(dag, v)] for v in lacking}
+    blankets = {v: np.concatenate([*parts, np.zeros(0, np.intp)]) for v, parts in near.items()}
+    sums = _Sums.of(columns)
+    models = {
+        v: _regression(sums, int(own[v][0]), blankets[v])
+        if schema.variables[v].states is None
+        else _discriminant(sums, own[v], blankets[v])
+        for v in lacking
     }
-    models = {v: _model(schema, filled, v, columns[:, blankets[v]]) for v in lacking}
+    cells = {v: np.flatnonzero(gone[:, v]) for v in lacking}
     for _ in range(sweeps):
         for v in lacking:
-            rows = gone[:, v]
+            rows = cells[v]
             filled[rows, v] = models[v].draw(columns[np.ix_(rows, blankets[v])], rng)
-            columns[:, place[v]] = _block(schema, filled, v)
+            columns[np.ix_(rows, own[v])] = _block(schema, filled[rows], v)
     return filled
-
-
-def _blocks(schema: Schema, table: Floats) -> tuple[Floats, Sequence[int]]:
-    parts = [_block(schema, table, v) for v in range(schema.n)]
-    return np.concatenate(parts, axis=1), block_widths(schema)
 
 
 def _block(schema: Schema, table: Floats, v: int) -> Floats:
@@ -116,32 +116,45 @@ def _block(schema: Schema, table: Floats, v: int) -> Floats:
     return found
 
 
-def _model(schema: Schema, table: Floats, v: int, blanket: Floats) -> _Regression | _Discriminant:
-    states, own = schema.variables[v].states, table[:, v]
-    middle = blanket.mean(axis=0)
-    centred = blanket - middle
-    prior = np.diag(_variances(centred))
-    n = len(table)
-    if states is None:
-        error = own - own.mean()
-        slopes = np.linalg.solve(centred.T @ centred + prior, centred.T @ error)
-        left = error - centred @ slopes
-        intercept = float(own.mean() - middle @ slopes)
-        return _Regression(intercept, slopes, float(np.sqrt(left @ left / n)))
-    r = len(states)
-    inside = (own[:, None] == np.arange(r)).astype(np.float64)
-    counts = inside.sum(axis=0)
-    means = (inside.T @ centred) / np.maximum(counts, 1.0)[:, None]
-    within = centred - means[own.astype(np.intp)]
-    spread = (within.T @ within + prior) / n
-    slopes = np.linalg.solve(spread, means.T)
+@dataclass(frozen=True)
+class _Sums:
+    """Rows, means and centred sums of products of all columns."""
+
+    rows: int
+    means: Floats
+    products: Floats
+
+    @classmethod
+    def of(cls, columns: Floats) -> _Sums:
+        return cls(len(columns), columns.mean(axis=0), scatter_of(columns))
+
+    def among(self, blanket: Indices) -> tuple[Floats, Floats]:
+        """The products of a blanket, and the diagonal matrix of its variances, 1 for a constant."""
+        found = self.products[np.ix_(blanket, blanket)]
+        variances = np.diag(found) / self.rows
+        return found, np.diag(np.where(variances > 0, variances, 1.0))
+
+
+def _regression(sums: _Sums, column: int, blanket: Indices) -> _Regression:
+    among, prior = sums.among(blanket)
+    with_it = sums.products[blanket, column]
+    slopes = np.linalg.solve(among + prior, with_it)
+    left = sums.products[column, column] - 2 * slopes @ with_it + slopes @ among @ slopes
+    intercept = float(sums.means[column] - sums.means[blanket] @ slopes)
+    return _Regression(intercept, slopes, float(np.sqrt(max(left, 0.0) / sums.rows)))
+
+
+def _discriminant(sums: _Sums, columns: Indices, blanket: Indices) -> _Discriminant:
+    """Of a category, whose columns are the indicators of all states but the last."""
+    among, prior = sums.among(blanket)
+    first = np.rint(sums.rows * sums.means[columns])
+    counts = np.append(first, sums.rows - first.sum())
+    totals = sums.products[np.ix_(columns, blanket)]
+    totals = np.vstack([totals, -totals.sum(axis=0)])
+    means = totals / np.maximum(counts, 1.0)[:, None]
+    within = among - means.T @ (counts[:, None] * means)
+    slopes = np.linalg.solve((within + prior) / sums.rows, means.T)
     with np.errstate(divide="ignore"):
-        shares = np.log(counts / n)
-    constants = shares - 0.5 * np.einsum("kr,rk->r", slopes, means) - middle @ slopes
-    return _Discriminant(constants, slopes)
-
-
-def _variances(centred: Floats) -> Floats:
-    """Of each column by N, 1 of a constant one."""
-    found: Floats = (centred**2).mean(axis=0)
-    return np.where(found > 0, found, 1.0)
+        shares = np.log(counts / sums.rows)
+    constants = shares - 0.5 * np.einsum("kr,rk->r", slopes, means)
+    return _Discriminant(constants - sums.means[blanket] @ slopes, slopes)
