@@ -336,20 +336,28 @@ void scores(nb::module_& m) {
         .def_prop_ro("n", &Score::n)
         .def_prop_ro("counted", &Score::counted, "How many sets were counted so far.")
         .def_prop_ro("emptied", &Score::emptied, "How often the store of counted sets was emptied.")
+        .def_prop_ro("threads", &Score::threads)
+        .def(
+            "use_threads",
+            [](Score& s, int threads) {
+                require(1 <= threads && threads <= 1024, "the number of threads must be from 1 to 1024, not ", threads);
+                unlocked([&] { s.use_threads(threads); });
+            },
+            "threads"_a, "Share the counting of sets among so many threads; the values have the same bytes.")
         .def(
             "joint",
             [](Score& s, const std::vector<int>& members) {
                 if (members.empty()) return s.joint(members);
                 require_nodes(members, s.n());
                 require_family(s, members[0], {members.begin() + 1, members.end()});
-                return s.joint(members);
+                return unlocked([&] { return s.joint(members); });
             },
             "members"_a, "J of a set.")
         .def(
             "local",
             [](Score& s, int y, const std::vector<int>& parents) {
                 require_family(s, y, parents);
-                return s.local(y, parents);
+                return unlocked([&] { return s.local(y, parents); });
             },
             "y"_a, "parents"_a, "s(y, P).")
         .def(

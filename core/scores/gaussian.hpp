@@ -44,13 +44,18 @@ public:
     /// constant, exponent: by size of the set, 0 to n.
     GaussianScore(CrossProducts gram, std::vector<double> constant, std::vector<double> exponent);
 
+    void use_threads(int threads) override;
+    int threads() const override { return static_cast<int>(columns_.size()); }
     ScoreKind kind() const override { return ScoreKind::gaussian; }
     int n() const override { return static_cast<int>(constant_.size()) - 1; }
     double joint(std::span<const int> members) override;
     double local(int y, std::span<const int> parents) override;
     void local_with(int y, std::span<const int> parents, std::span<const int> xs,
                     std::span<double> scores) override;
-    std::int64_t counted() const override { return counted_; }
+    std::int64_t counted() const override {
+        const std::lock_guard turn(threads_.turn);
+        return counted_;
+    }
     int emptied() const override { return 0; }
 
     GaussianScore over(std::span<const int> nodes) const;
@@ -61,17 +66,27 @@ public:
 private:
     static constexpr int kTogether = 8;  // further members that are solved for side by side
 
+    /// What the threads of one score share, of which a copy begins without any.
+    struct Threads {
+        Threads() = default;
+        Threads(const Threads&) {}
+        mutable std::mutex turn;
+        std::unique_ptr<Workers> workers;  // none for one thread
+    };
+
     double joint_of(std::size_t size, double log_det) const { return constant_[size] - exponent_[size] * log_det; }
+    bool score_some(std::span<const int> xs, std::span<double> scores, std::vector<double>& columns) const;
     double log_det_in_order(std::span<int> members);
     double pair_in_order(int y, std::span<const int> parents, int x);
-    void solve_columns(std::span<const int> xs);
+    void solve_columns(std::span<const int> xs, std::span<double> columns) const;
 
     CrossProducts gram_;
     std::vector<double> constant_, exponent_;
     Factor factor_;
-    std::vector<double> columns_;  // [n + 1, kTogether]: L⁻¹ gram[members, x]
+    std::vector<std::vector<double>> columns_;  // of each worker, [members, kTogether]: L⁻¹ gram[members, x]
     std::vector<int> members_, ordered_;
     std::int64_t counted_ = 0;
+    Threads threads_;
 };
 
 }  // namespace fedbn

@@ -120,6 +120,8 @@ double value_of(const BlockFit& fit, const BlockRung& rung, int all_columns) {
 
 namespace {
 
+constexpr std::size_t kSetsWorthThreads = 16;  // sets: from some ten microseconds on
+
 double constant_of(const Blocks& blocks, const BlockRung& rung, int v) {
     const double each = 1.0 + logarithm(2.0 * std::numbers::pi);
     return -0.5 * rung.rows * (each * blocks.rank(v) + blocks.log_variances(v));
@@ -129,7 +131,7 @@ double constant_of(const Blocks& blocks, const BlockRung& rung, int v) {
 
 MixedScore::MixedScore(std::shared_ptr<const Blocks> blocks, BlockRung rung, std::size_t memory)
     : blocks_(std::move(blocks)), rung_(rung), memory_(memory),
-      store_(std::make_shared<Store>(blocks_->n(), 3, memory)), signs_(make_signs(blocks_->n())), nodes_(blocks_->n()) {
+      fits_(std::make_shared<Fits>(blocks_->n(), memory)), signs_(make_signs(blocks_->n())), nodes_(blocks_->n()) {
     std::iota(nodes_.begin(), nodes_.end(), 0);
 }
 
@@ -146,6 +148,18 @@ MixedScore MixedScore::over(std::span<const int> nodes) const {
     return part;
 }
 
+std::optional<BlockFit> MixedScore::known(Key key) const {
+    const double* found = fits_->store.find(key);
+    return found ? std::optional(BlockFit{found[0], found[1], found[2]}) : std::nullopt;
+}
+
+BlockFit MixedScore::keep(Key key, const BlockFit& found) {
+    ++counted_;
+    const auto place = fits_->store.place(key);
+    place[0] = found.log_det, place[1] = found.pairs, place[2] = found.determined;
+    return found;
+}
+
 /// Of the members and up to two more, from the store or for it.
 BlockFit MixedScore::fit(std::span<const int> members, int more, int most) {
     family_.clear();
@@ -154,15 +168,12 @@ BlockFit MixedScore::fit(std::span<const int> members, int more, int most) {
         if (v >= 0) family_.push_back(nodes_[v]);
     Key key;
     for (int v : family_) key = key ^ signs_[v];
-    if (const double* known = store_->find(key)) return {known[0], known[1], known[2]};
-    ++counted_;
-    const BlockFit found = blocks_->fit(family_);
-    const auto place = store_->place(key);
-    place[0] = found.log_det, place[1] = found.pairs, place[2] = found.determined;
-    return found;
+    const auto found = known(key);
+    return found ? *found : keep(key, blocks_->fit(family_));
 }
 
 double MixedScore::joint(std::span<const int> members) {
+    const std::lock_guard turn(fits_->turn);
     double constants = 0;
     for (int v : members) constants += constant_of(*blocks_, rung_, nodes_[v]);
     return constants + value(fit(members));
@@ -176,11 +187,14 @@ double MixedScore::joint_afresh(std::span<const int> members) const {
 }
 
 double MixedScore::local(int y, std::span<const int> parents) {
+    const std::lock_guard turn(fits_->turn);
     const double base = value(fit(parents));
     return constant_of(*blocks_, rung_, nodes_[y]) + (value(fit(parents, y)) - base);
 }
 
 void MixedScore::local_with(int y, std::span<const int> parents, std::span<const int> xs, std::span<double> scores) {
+    const std::lock_guard turn(fits_->turn);
+    if (fits_->workers) fit_ahead(y, parents, xs);
     const double constant = constant_of(*blocks_, rung_, nodes_[y]);
     for (std::size_t i = 0; i < xs.size(); ++i) {
         const double base = value(fit(parents, xs[i]));
@@ -188,7 +202,36 @@ void MixedScore::local_with(int y, std::span<const int> parents, std::span<const
     }
 }
 
+/// Threads fit what `local_with` will ask for and nobody knows; the store gets it in the order of the xs.
+void MixedScore::fit_ahead(int y, std::span<const int> parents, std::span<const int> xs) {
+    family_.clear();
+    Key key;
+    for (int v : parents) family_.push_back(nodes_[v]), key = key ^ signs_[nodes_[v]];
+    missing_.clear();
+    for (int x : xs)
+        for (int more : {-1, y}) {
+            Key of = key ^ signs_[nodes_[x]];
+            if (more >= 0) of = of ^ signs_[nodes_[more]];
+            if (!known(of)) missing_.push_back({nodes_[x], more < 0 ? -1 : nodes_[more], of, {}});
+        }
+    if (missing_.size() < kSetsWorthThreads) return;
+    fits_->workers->share(static_cast<int>(missing_.size()), [&](int, int i) {
+        Missing& each = missing_[i];
+        std::vector<int> members = family_;
+        members.push_back(each.x);
+        if (each.y >= 0) members.push_back(each.y);
+        each.fit = blocks_->fit(members);
+    });
+    for (const Missing& each : missing_) keep(each.key, each.fit);
+}
+
+void MixedScore::use_threads(int threads) {
+    const std::lock_guard turn(fits_->turn);
+    fits_->workers = workers_of(threads);
+}
+
 bool MixedScore::refuses(int y, std::span<const int> parents) {
+    const std::lock_guard turn(fits_->turn);
     const double base = fit(parents).determined;
     return fit(parents, y).determined > base;
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -71,14 +72,22 @@ public:
     /// memory: bytes for the fits that are kept.
     MixedScore(std::shared_ptr<const Blocks> blocks, BlockRung rung, std::size_t memory);
 
+    void use_threads(int threads) override;
+    int threads() const override { return fits_->workers ? fits_->workers->threads() : 1; }
     ScoreKind kind() const override { return ScoreKind::mixed; }
     int n() const override { return static_cast<int>(nodes_.size()); }
     double joint(std::span<const int> members) override;
     double local(int y, std::span<const int> parents) override;
     void local_with(int y, std::span<const int> parents, std::span<const int> xs,
                     std::span<double> scores) override;
-    std::int64_t counted() const override { return counted_; }
-    int emptied() const override { return store_->emptied(); }
+    std::int64_t counted() const override {
+        const std::lock_guard turn(fits_->turn);
+        return counted_;
+    }
+    int emptied() const override {
+        const std::lock_guard turn(fits_->turn);
+        return fits_->store.emptied();
+    }
 
     /// The same table under another rung.
     MixedScore at(BlockRung rung) const;
@@ -96,15 +105,33 @@ public:
     double joint_afresh(std::span<const int> members) const;
 
 private:
+    /// What the rungs share.
+    struct Fits {
+        explicit Fits(int n, std::size_t memory) : store(n, 3, memory) {}
+        std::mutex turn;
+        std::unique_ptr<Workers> workers;  // none for one thread
+        Store store;
+    };
+    /// One of the sets P ∪ {x} and P ∪ {x, y}, which nobody knows.
+    struct Missing {
+        int x, y;  // y is -1 where it is not in the set
+        Key key;
+        BlockFit fit;
+    };
+
     BlockFit fit(std::span<const int> members, int more = -1, int most = -1);
+    std::optional<BlockFit> known(Key key) const;
+    BlockFit keep(Key key, const BlockFit& found);
+    void fit_ahead(int y, std::span<const int> parents, std::span<const int> xs);
     double value(const BlockFit& fit) const { return value_of(fit, rung_, blocks_->rank()); }
 
     std::shared_ptr<const Blocks> blocks_;
     BlockRung rung_;
     std::size_t memory_;
-    std::shared_ptr<Store> store_;
+    std::shared_ptr<Fits> fits_;
     std::vector<Key> signs_;
     std::vector<int> nodes_, family_;
+    std::vector<Missing> missing_;
     std::int64_t counted_ = 0;
 };
 

@@ -21,9 +21,10 @@ Counted::Counted(ScoreKind kind, std::span<const std::uint16_t> codes, std::vect
       memory(memory),
       table(codes, arities, memory / 4),
       counter(table),
-      terms(kind, table.all_rows, arities, rungs),
       store(table.n(), rungs.size(), memory / 2),
-      signs(make_signs(table.n())) {}
+      signs(make_signs(table.n())) {
+    works.emplace_back(Cells(table), Terms(kind, table.all_rows, arities, rungs));
+}
 
 DiscreteScore::Size DiscreteScore::Size::times(int arity) const {
     return {product * arity, logs + logarithm(double(arity))};
@@ -54,25 +55,38 @@ double DiscreteScore::known(Key key) const {
     return values ? values[rung_] : kMissing;
 }
 
-double DiscreteScore::keep(Key key, std::span<const std::int32_t> counts, Size size) {
+double DiscreteScore::keep(Key key, std::span<const double> values) {
     ++shared_->sets;
-    const auto values = shared_->store.place(key);
-    shared_->terms.joint(counts, size.log(), values);
+    std::ranges::copy(values, shared_->store.place(key).begin());
     return values[rung_];
+}
+
+DiscreteScore::Size DiscreteScore::size_of(std::span<const int> columns) const {
+    Size size;
+    for (int v : columns) size = size.times(shared_->table.columns[v].arity);
+    return size;
 }
 
 double DiscreteScore::joint_of_columns(std::span<const int> columns) {
     Key key;
     for (int v : columns) key = key ^ shared_->signs[v];
     if (const double value = known(key); !std::isnan(value)) return value;
-    Size size;
-    for (int v : columns) size = size.times(shared_->table.columns[v].arity);
-    return keep(key, shared_->counter.count(columns), size);
+    auto& [cells, terms] = shared_->works[0];
+    counted_.resize(shared_->rungs.size());
+    const bool together = shared_->workers && shared_->counter.is_worth_threads(columns.size());
+    auto& counter = together ? *shared_->parted : shared_->counter;
+    const auto counts = counter.count(columns, cells, together ? shared_->workers.get() : nullptr);
+    terms.joint(counts, size_of(columns).log(), counted_);
+    return keep(key, counted_);
 }
 
-double DiscreteScore::joint(std::span<const int> members) { return joint_of_columns(columns_of(members)); }
+double DiscreteScore::joint(std::span<const int> members) {
+    const std::lock_guard turn(shared_->turn);
+    return joint_of_columns(columns_of(members));
+}
 
 double DiscreteScore::local(int y, std::span<const int> parents) {
+    const std::lock_guard turn(shared_->turn);
     columns_of(parents);
     family_.push_back(nodes_[y]);
     const double whole = joint_of_columns(family_);
@@ -81,32 +95,112 @@ double DiscreteScore::local(int y, std::span<const int> parents) {
 
 void DiscreteScore::local_with(int y, std::span<const int> parents, std::span<const int> xs,
                                std::span<double> scores) {
-    const auto& columns = shared_->table.columns;
+    const std::lock_guard turn(shared_->turn);
     const auto family = columns_of(parents);
     Key key;
-    Size size;
-    for (int v : family) {
-        key = key ^ shared_->signs[v];
-        size = size.times(columns[v].arity);
-    }
+    for (int v : family) key = key ^ shared_->signs[v];
+    const int child = nodes_[y];
     others_.clear();
-    for (int x : xs) others_.push_back(nodes_[x]);
-    const int child = nodes_[y], r_y = columns[child].arity;
-    bool opened = false;
+    missing_.clear();
     for (std::size_t i = 0; i < xs.size(); ++i) {
-        const int x = others_[i], r_x = columns[x].arity;
+        const int x = nodes_[xs[i]];
         const Key part_key = key ^ shared_->signs[x], whole_key = part_key ^ shared_->signs[child];
-        double whole = known(whole_key), part = known(part_key);
-        if (std::isnan(whole) || std::isnan(part)) {
-            auto& counter = shared_->counter;
-            if (!opened) counter.open(child, family, others_);
-            opened = true;
-            counter.count_with(x);
-            if (std::isnan(part)) part = keep(part_key, counter.margin(), size.times(r_x));
-            if (std::isnan(whole)) whole = keep(whole_key, counter.whole(), size.times(r_x * r_y));
-        }
+        const double part = known(part_key), whole = known(whole_key);
+        others_.push_back(x);
         scores[i] = whole - part;
+        if (std::isnan(part) || std::isnan(whole)) missing_.push_back({i, x, part_key, whole_key, part, whole});
     }
+    if (missing_.empty()) return;
+    count_missing(child, family);
+    const std::size_t rungs = shared_->rungs.size();
+    const double* values = counted_.data();
+    for (auto& [place, x, part_key, whole_key, part, whole] : missing_) {
+        if (std::isnan(part)) part = keep(part_key, {values, rungs});
+        if (std::isnan(whole)) whole = keep(whole_key, {values + rungs, rungs});
+        values += 2 * rungs;
+        scores[place] = whole - part;
+    }
+}
+
+/// counted := J of what is missing. A value does not depend on the threads that compute it: counts are exact, and so
+/// are sums of terms.
+void DiscreteScore::count_missing(int child, std::span<const int> family) {
+    const Size size = size_of(family);
+    const std::size_t rungs = shared_->rungs.size();
+    auto* const workers = workers_for(child, family);
+    auto& counter = workers ? *shared_->parted : shared_->counter;
+    auto& cells = shared_->works[0].cells;
+    counter.open(child, family, others_, cells, workers);
+    keep_opened(counter, child, size);
+    counted_.resize(2 * rungs * missing_.size());
+    others_.clear();
+    for (const Missing& each : missing_) others_.push_back(each.x);
+    for (std::size_t i = 0; i < missing_.size();) {
+        const auto number = workers ? counter.countable(std::span(others_).subspan(i)) : 0;
+        if (number == 0) {
+            counter.count_with(others_[i], cells);
+            add_up(counter, 0, i++, child, size);
+            continue;
+        }
+        counter.count_parts(std::span(others_).subspan(i, number), *workers);
+        workers->share_in_blocks(int(number), [&](int worker, int place) {
+            counter.gather(place, shared_->works[worker].cells);
+            add_up(counter, worker, i + place, child, size);
+        });
+        i += number;
+    }
+}
+
+/// J of a missing pair that a worker has the counts of.
+void DiscreteScore::add_up(const Counter& counter, int worker, std::size_t place, int child, Size size) {
+    auto& [cells, terms] = shared_->works[worker];
+    const Missing& of = missing_[place];
+    const std::size_t rungs = shared_->rungs.size();
+    const auto values = std::span(counted_).subspan(2 * rungs * place, 2 * rungs);
+    const int r_x = shared_->table.columns[of.x].arity, r_y = shared_->table.columns[child].arity;
+    if (std::isnan(of.part)) terms.joint(counter.margin(cells), size.times(r_x).log(), values.first(rungs));
+    if (std::isnan(of.whole)) terms.joint(counter.whole(cells), size.times(r_x * r_y).log(), values.last(rungs));
+}
+
+/// J of P and of P ∪ {y}, whose counts the counter has by the way, and which a search asks for with the rest.
+void DiscreteScore::keep_opened(const Counter& counter, int child, Size size) {
+    auto& [cells, terms] = shared_->works[0];
+    Key key;
+    for (int v : family_) key = key ^ shared_->signs[v];
+    counted_.resize(shared_->rungs.size());
+    for (const bool with_y : {false, true}) {
+        const Key of = with_y ? key ^ shared_->signs[child] : key;
+        if (!std::isnan(known(of))) continue;
+        const auto counts = counter.opened(with_y, cells);
+        if (counts.empty()) return;
+        terms.joint(counts, (with_y ? size.times(shared_->table.columns[child].arity) : size).log(), counted_);
+        keep(of, counted_);
+    }
+}
+
+/// Those that count what is missing; none where the caller is as fast alone.
+Workers* DiscreteScore::workers_for(int child, std::span<const int> family) const {
+    const bool worth = shared_->workers && shared_->counter.is_worth_threads(child, family, missing_.size());
+    return worth ? shared_->workers.get() : nullptr;
+}
+
+std::int64_t DiscreteScore::counted() const {
+    const std::lock_guard turn(shared_->turn);
+    return shared_->sets;
+}
+
+int DiscreteScore::emptied() const {
+    const std::lock_guard turn(shared_->turn);
+    return shared_->store.emptied();
+}
+
+void DiscreteScore::use_threads(int threads) {
+    const std::lock_guard turn(shared_->turn);
+    auto& works = shared_->works;
+    shared_->workers = workers_of(threads);
+    shared_->parted = threads > 1 ? std::make_unique<Counter>(shared_->table) : nullptr;
+    while (std::ssize(works) > threads) works.pop_back();
+    while (std::ssize(works) < threads) works.emplace_back(Cells(shared_->table), works[0].terms);
 }
 
 }  // namespace fedbn

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -22,12 +23,19 @@
 #include "scores/store.hpp"
 #include "scores/table.hpp"
 #include "scores/terms.hpp"
+#include "scores/workers.hpp"
 
 namespace fedbn {
 
+/// Threads may ask one score at the same time: each call is finished before the next begins. A score may have threads
+/// of its own (`use_threads`), which share the sets of one `local_with`; its values have the same bytes with any number.
 class Score {
 public:
     virtual ~Score() = default;
+    /// From now on, with that of the caller; also those of scores that share what is counted. (A score that computes
+    /// nothing has no use for them.)
+    virtual void use_threads(int) {}
+    virtual int threads() const { return 1; }
     virtual ScoreKind kind() const = 0;
     virtual int n() const = 0;
     /// J of a set.
@@ -48,15 +56,24 @@ struct Counted {
     Counted(ScoreKind kind, std::span<const std::uint16_t> codes, std::vector<int> arities,
             std::vector<Rung> rungs, std::size_t memory);
 
+    /// What a thread needs to count and to add up for itself.
+    struct Work {
+        Cells cells;
+        Terms terms;
+    };
+
     ScoreKind kind;
     std::vector<Rung> rungs;
     std::size_t memory;  // bytes: a quarter for bitmaps, half for the store
     Table table;
     Counter counter;
-    Terms terms;
+    std::vector<Work> works;  // one for each worker
     Store store;
     std::vector<Key> signs;
     std::int64_t sets = 0;  // that were counted
+    std::mutex turn;
+    std::unique_ptr<Workers> workers;  // none for one thread
+    std::unique_ptr<Counter> parted;   // which they share, and no thread uses alone: its bitmaps stay in their caches
 };
 
 /// BDeu, BIC and AIC of categorical data, for one of the rungs; the others share what is counted.
@@ -64,14 +81,16 @@ class DiscreteScore : public Score {
 public:
     DiscreteScore(std::shared_ptr<Counted> counted, std::size_t rung);
 
+    void use_threads(int threads) override;
+    int threads() const override { return static_cast<int>(shared_->works.size()); }
     ScoreKind kind() const override { return shared_->kind; }
     int n() const override { return static_cast<int>(nodes_.size()); }
     double joint(std::span<const int> members) override;
     double local(int y, std::span<const int> parents) override;
     void local_with(int y, std::span<const int> parents, std::span<const int> xs,
                     std::span<double> scores) override;
-    std::int64_t counted() const override { return shared_->sets; }
-    int emptied() const override { return shared_->store.emptied(); }
+    std::int64_t counted() const override;
+    int emptied() const override;
 
     /// The same over some of the variables, in the order given.
     DiscreteScore over(std::span<const int> nodes) const;
@@ -90,15 +109,30 @@ private:
         double log() const;
     };
 
+    /// A pair of sets, P ∪ {x} and P ∪ {x, y}, of which at least one is not known.
+    struct Missing {
+        std::size_t place;  // of x among those that are asked for
+        int x;
+        Key part_key, whole_key;
+        double part, whole;  // NaN where it is not known
+    };
+
     double joint_of_columns(std::span<const int> columns);
-    double keep(Key key, std::span<const std::int32_t> counts, Size size);
+    double keep(Key key, std::span<const double> values);
     double known(Key key) const;
     std::span<const int> columns_of(std::span<const int> members);
+    Size size_of(std::span<const int> columns) const;
+    void count_missing(int child, std::span<const int> family);
+    void add_up(const Counter& counter, int worker, std::size_t place, int child, Size size);
+    void keep_opened(const Counter& counter, int child, Size size);
+    Workers* workers_for(int child, std::span<const int> family) const;
 
     std::shared_ptr<Counted> shared_;
     std::size_t rung_;
     std::vector<int> nodes_;  // which columns of the table the variables are
     std::vector<int> family_, others_;
+    std::vector<Missing> missing_;
+    std::vector<double> counted_;  // J of the parts and the wholes that are missing, for every rung
 };
 
 }  // namespace fedbn

@@ -143,6 +143,7 @@ def score_of(dataset: Dataset, settings: LearnerSettings) -> TabulatedScore:
         ess=settings.ess,
         row_weight=settings.single_row_weight,
         memory_mb=settings.memory_mb,
+        threads=settings.threads,
     )
 
 
@@ -169,4 +170,5 @@ def scores_of(dataset: Dataset, settings: LearnerSettings) -> tuple[TabulatedSco
         settings.ladder,
         ess=settings.ess,
         memory_mb=settings.memory_mb,
+        threads=settings.threads,
     )

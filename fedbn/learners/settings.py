@@ -108,6 +108,12 @@ class LearnerSettings(Settings):
         "store that is full is emptied.",
         finite_at_least(1),
     )
+    threads: int = setting(
+        1,
+        "Number of threads that count for a search. The result is the same with any number.",
+        at_least(1),
+        local=True,
+    )
     knowledge: str | None = setting(
         None,
         "A .json or .toml file with required edges, forbidden edges and tiers. Sites and consensus "

@@ -26,7 +26,8 @@ from fedbn.setting import settings_of
 
 __all__ = ["LEARNERS", "find_learner", "kind_of_score", "learner_for", "users_of"]
 
-_CLASSES = frozenset({"knowledge", "max_t", "random_ties"})
+_COUNTING = frozenset({"knowledge", "threads"})
+_CLASSES = _COUNTING | {"max_t", "random_ties"}
 _PHASES = frozenset({"turning", "repeat"})
 _EXACT = frozenset({"knowledge", "search_memory_mb"})
 _PRIVATE = frozenset({"epsilon", "delta", "noise"})
@@ -47,8 +48,8 @@ for _name, _learner in {
     "xges0": _on_score(search_xges0, _CLASSES),
     "xges": _on_score(search_xges, _CLASSES),
     "ils": _on_score(search_ils, _CLASSES),
-    "boss": _on_score(search_boss, frozenset({"knowledge", "candidates"})),
-    "hc": _on_score(search_hill_climbing, frozenset({"knowledge"})),
+    "boss": _on_score(search_boss, _COUNTING | {"candidates"}),
+    "hc": _on_score(search_hill_climbing, _COUNTING),
     "cg-dca": Learner(run_cg_dca, _CG_DCA),
     "optimal": Learner(run_optimal, _EXACT),
     "ordering": Learner(run_ordering, _EXACT),

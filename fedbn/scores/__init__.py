@@ -60,6 +60,7 @@ def make_score(
     ess: float = 1.0,
     row_weight: float = 1.0,
     memory_mb: float = MEMORY_MB,
+    threads: int = 1,
 ) -> TabulatedScore:
     """The score `name` of a data set.
 
@@ -72,11 +73,12 @@ def make_score(
         ln N becomes ln k N), so it admits weaker edges.
     memory_mb : bound on the stored values and bitmaps of a categorical score; when the store is
         full it is emptied, which costs time and changes no score.
+    threads : that count together for one search; the values have the same bytes with any number.
 
     Raises
     ------
-    ConfigError : no score has this name, ess is not above 0 and at most 1e8, or memory_mb or
-        row_weight is below 1.
+    ConfigError : no score has this name, ess is not above 0 and at most 1e8, or memory_mb,
+        row_weight or threads is below 1.
     DataError : the data are of the other kind.
 
     >>> from fedbn.data.dataset import Dataset, Schema
@@ -85,7 +87,8 @@ def make_score(
     >>> round(score.local_score(0, []), 4), round(score.local_score(0, [1]), 4)
     (-2.4588, -1.0986)
     """
-    return make_scores(name, dataset, (row_weight,), ess=ess, memory_mb=memory_mb)[0]
+    weights = (row_weight,)
+    return make_scores(name, dataset, weights, ess=ess, memory_mb=memory_mb, threads=threads)[0]
 
 
 def make_scores(
@@ -95,12 +98,13 @@ def make_scores(
     *,
     ess: float = 1.0,
     memory_mb: float = MEMORY_MB,
+    threads: int = 1,
 ) -> tuple[TabulatedScore, ...]:
     """The score `name` for each row weight, as `make_score` gives it, to the last bit.
 
     The table is prepared once, and a set of variables is counted once: a categorical score keeps
     its values for all row weights together (16 bytes a set and 8 for each weight, within
-    `memory_mb`). So the scores serve one thread together. Raises what `make_score` raises, and
+    `memory_mb`), and they have the same threads. Raises what `make_score` raises, and
     ConfigError for a score that is somebody else's function of Python.
     """
     made = SCORES.find(name).make(dataset, ess, row_weights, memory_mb)
@@ -110,6 +114,11 @@ def make_scores(
             "do not read: choose a learner of your own that sees a score, or make the score of "
             "fedbn's parts"
         )
+    if threads < 1:
+        raise ConfigError(f"threads must be at least 1, got {threads}")
+    for score in made:
+        if score.core.threads != threads:  # else it shares the threads of one before
+            score.core.use_threads(threads)
     return made
 
 

@@ -49,7 +49,7 @@ class TabulatedScore:
     """A score that the compiled searches read.
 
     It is made by `make_score` or by one function per score (`bdeu`, `bic`, `aic`,
-    `gaussian_bic`, `bge`). What it counts it keeps: one score serves one thread at a time.
+    `gaussian_bic`, `bge`). What it counts it keeps. Threads that ask one score take turns.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class TabulatedScore:
 
         Parameters
         ----------
-        nodes : [m] different indices. The store is shared: use one of the two at a time.
+        nodes : [m] different indices. The store is shared.
         """
         names = tuple(self.names[int(i)] for i in nodes)
         return replace(self, names=names, core=self.core.over([int(i) for i in nodes]))

@@ -464,7 +464,7 @@ enter_all(
 
 # -- scores
 
-for _name in ("kind", "n", "counted", "emptied"):
+for _name in ("kind", "n", "counted", "emptied", "threads"):
     call(f"scores.Score.{_name}")(lambda c, name=_name: read(c.discrete(), name))
 for _name in ("arities", "rows_outside_modes"):
     call(f"scores.DiscreteScore.{_name}")(lambda c, name=_name: read(c.discrete(), name))
@@ -573,6 +573,9 @@ def _local_with(c: Case) -> Call:
 
 
 call("scores.Score.local_with", 2)(_local_with)
+call("scores.Score.use_threads")(
+    lambda c: Call(c.discrete().use_threads, {"threads": Argument(2, "limit")})
+)
 call("scores.MixedScore.refuses", 1)(lambda c: Call(c.mixed().refuses, c.family()))
 
 
