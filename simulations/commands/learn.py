@@ -24,7 +24,6 @@ from fedbn.graphs.writing import require_structure_file, structure_text, write_s
 from fedbn.learners import LEARNERS, find_learner, kind_of_score, learn
 from fedbn.scores import local_score_of, total_score
 from fedbn.wording import count_of
-from simulations.commands.learn_private import learn_private, require_private_options
 from simulations.experiment import experiment_from
 from simulations.inputs import one_structure, require_ess_of
 from simulations.progress import stages
@@ -92,6 +91,8 @@ def learn_and_report(
     if out is not None:
         require_structure_file(out)
     if find_learner(settings.learner).is_private:
+        from simulations.commands.learn_private import require_private_options
+
         if as_class:
             raise ConfigError("--class is not for private learners, which give one structure")
         require_private_options(experiment, schema, start)
@@ -101,6 +102,8 @@ def learn_and_report(
         notify("reading the table")
         dataset = read_table(table, settings.score, schema, experiment.tables)
     if find_learner(settings.learner).is_private:
+        from simulations.commands.learn_private import learn_private
+
         shown_as = {"as_json": as_json, "quiet": quiet}
         learn_private(table, dataset, settings, ledger=ledger, out=out, seed=seed, **shown_as)
         return

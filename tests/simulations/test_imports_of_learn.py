@@ -9,6 +9,7 @@ HEAVY = {
     "cryptography",
     "fedbn.federation.fusions",
     "fedbn.federation.site_file",
+    "fedbn.privacy.ledger",
     "flwr",
     "matplotlib",
     "networkx",
