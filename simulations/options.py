@@ -34,6 +34,7 @@ __all__ = [
     "SeveralValues",
     "SmallCases",
     "StudyFolder",
+    "TableFile",
     "examples",
     "learning_settings",
     "require_known",
@@ -49,6 +50,12 @@ def examples(*lines: str) -> str:
     return "\n\n".join(("[bold]Examples[/bold]", *(f"[cyan]{line}[/cyan]" for line in lines)))
 
 
+TableFile = Annotated[
+    Path,
+    typer.Argument(
+        help="A table: .csv, .csv.gz, .parquet, .feather, .xlsx, .sav, .dta, .sas7bdat, .xpt."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no table.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all randomness.")]

@@ -16,6 +16,7 @@ from simulations.options import (
     Quiet,
     SchemaFile,
     Seed,
+    TableFile,
     learning_settings,
     table_settings,
     with_quiet,
@@ -28,7 +29,7 @@ __all__ = ["audit", "learn"]
 
 @with_settings(lambda: [*table_settings(), *learning_settings(local=True)])
 def learn(
-    table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    table: TableFile,
     *,
     schema: SchemaFile = None,
     given: Mapping[str, Any],

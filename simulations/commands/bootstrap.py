@@ -15,7 +15,15 @@ from fedbn.errors import ConfigError
 from fedbn.spreadsheet import written_cells
 from fedbn.whole_file import require_writable, write_whole
 from fedbn.wording import count_of
-from simulations.options import Json, Quiet, SchemaFile, Seed, table_settings, with_settings
+from simulations.options import (
+    Json,
+    Quiet,
+    SchemaFile,
+    Seed,
+    TableFile,
+    table_settings,
+    with_settings,
+)
 from simulations.progress import progress_bars, starting
 
 if TYPE_CHECKING:
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
 
 @with_settings(table_settings)
 def bootstrap(
-    table: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    table: TableFile,
     *,
     replicates: Annotated[int, typer.Option(min=1, help="Number of resampled tables.")] = 100,
     learner: Annotated[str, typer.Option(help="ges, xges0, xges, ils, boss or hc.")] = "ges",

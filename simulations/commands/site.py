@@ -10,19 +10,14 @@ import typer
 
 from fedbn.errors import ConfigError, ResultsError
 from fedbn.wording import count_of
-from simulations.options import Json, SchemaFile, table_settings, with_settings
+from simulations.options import Json, SchemaFile, TableFile, table_settings, with_settings
 
 __all__ = ["new", "prepare"]
 
 
 @with_settings(table_settings)
 def new(
-    table: Annotated[
-        Path,
-        typer.Argument(
-            help="A table: .csv, .csv.gz, .parquet, .feather, .xlsx, .sav, .dta, .sas7bdat, .xpt."
-        ),
-    ],
+    table: TableFile,
     *,
     given: Mapping[str, Any],
     schema: SchemaFile = None,

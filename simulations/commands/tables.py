@@ -15,7 +15,7 @@ import typer
 
 from fedbn.errors import ConfigError, PolicyError
 from fedbn.wording import count_of
-from simulations.options import Json, SchemaFile, table_settings, with_settings
+from simulations.options import Json, SchemaFile, TableFile, table_settings, with_settings
 
 if TYPE_CHECKING:
     from fedbn.data.dataset import Dataset
@@ -29,12 +29,7 @@ __all__ = ["check", "inspect", "schema"]
 
 @with_settings(table_settings)
 def inspect(
-    table: Annotated[
-        Path,
-        typer.Argument(
-            help="A table: .csv, .csv.gz, .parquet, .feather, .xlsx, .sav, .dta, .sas7bdat, .xpt."
-        ),
-    ],
+    table: TableFile,
     *,
     given: Mapping[str, Any],
     as_json: Json = False,

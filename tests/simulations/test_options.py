@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import typer
 
+from fedbn.data.tables import TABLE_SUFFIXES
 from fedbn.federation.run_config import run_config_keys
 from simulations.cli import app
 from simulations.options import learning_settings, simulation_settings
@@ -31,6 +32,13 @@ def test_every_option_is_explained_in_a_sentence(name: str) -> None:
         if not getattr(option, "hidden", False):
             text = getattr(option, "help", None) or ""
             assert text.endswith((".", ")")), f"{name} --{option.name}: {text!r}"
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "inspect", "learn", "site new"])
+def test_commands_that_read_a_table_name_every_format(name: str) -> None:
+    texts = {option.name: getattr(option, "help", "") for option in COMMANDS[name].params}
+    told = texts["table"].removesuffix(".").split(": ", 1)[1].split(", ")
+    assert told == [*TABLE_SUFFIXES]
 
 
 def test_options_of_a_simulation_are_settings_of_a_run() -> None:
