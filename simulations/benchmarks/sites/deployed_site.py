@@ -29,7 +29,16 @@ from fedbn.graphs.dag import DAG
 from fedbn.wire.npy import arrays_of_npy
 from simulations.in_process_grid import InProcessGrid
 
-__all__ = ["ANSWERED", "DeployedSite", "RunAtSite", "any_dag", "arrays_of", "task", "word"]
+__all__ = [
+    "ANSWERED",
+    "DeployedSite",
+    "RunAtSite",
+    "any_dag",
+    "arrays_of",
+    "dag_record",
+    "task",
+    "word",
+]
 
 ANSWERED = "answered"
 
@@ -88,6 +97,11 @@ def any_dag(schema: Schema, rng: np.random.Generator) -> ArrayRecord:
         for i in range(j)
         if rng.random() < 0.5
     ]
+    return dag_record(schema, arcs)
+
+
+def dag_record(schema: Schema, arcs: list[tuple[str, str]]) -> ArrayRecord:
+    """The record of a consensus with these arcs."""
     dag = DAG.from_edges(schema.names, arcs)
     sent = to_arrays(StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete"))
     return ArrayRecord({key: Array(array) for key, array in sent.items()})

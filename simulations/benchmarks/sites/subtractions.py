@@ -31,6 +31,7 @@ from simulations.benchmarks.sites.deployed_site import (
     DeployedSite,
     any_dag,
     arrays_of,
+    dag_record,
     task,
     word,
 )
@@ -83,7 +84,7 @@ class Question:
         schema = Schema(tuple(chosen))
         kinds = {
             "categorical": ["query.counts", "query.counts", "train"],
-            "mixed": ["query.scatter"],
+            "mixed": ["query.scatter", "query.conditional"],
             "gaussian": ["query.scatter", "query.moments"],
         }[schema.kind]
         return cls(schema, kinds[int(rng.integers(len(kinds)))], int(rng.integers(2**32)))
@@ -102,8 +103,22 @@ class Question:
         content = task(self.schema)
         if self.kind == "query.moments":
             content["consensus"] = any_dag(self.schema, rng)
+        if self.kind == "query.conditional":
+            content["consensus"] = numbers_last(self.schema, rng)
         reply = site.send(run, self.kind, content)
         return word(reply), _numbers_of(reply)
+
+
+def numbers_last(schema: Schema, rng: np.random.Generator) -> ArrayRecord:
+    """A consensus in which no category has a number as parent."""
+    order = sorted(schema.variables, key=lambda variable: variable.states is None)
+    arcs = [
+        (order[i].name, order[j].name)
+        for j in range(schema.n)
+        for i in range(j)
+        if rng.random() < 0.5
+    ]
+    return dag_record(schema, arcs)
 
 
 def _numbers_of(reply: Message) -> Any:
