@@ -343,7 +343,6 @@ def test_baselines_take_different_variables(
         (["--min-judges", "2"], "min-judges is 2, but it is for variables = union"),
         (["--variables", "union", "--min-sites", "2"], "but fewer have 'e'"),
         (["--variables", "union", "--groups", "2"], "does not go with groups = 2 yet"),
-        (["--variables", "union", "--quorum", "2"], "does not go with quorum = 2 yet"),
         (["--variables", "union", "--method", "genetic-union"], "fusion = genetic-union yet"),
         (["--variables", "union", "--method", "intersection"], "fusion = intersection yet"),
     ],
