@@ -60,7 +60,7 @@ def test_the_sums_over_dags_grow_with_their_number_only(monkeypatch, outcome: Ou
     large = Outcome.of_federation(result, CHAIN)
     assert [row.dags for row in client_rows(large)] == [count, 1]
     assert summarise(large).inputs == count + 1
-    assert count < added < 20 * count
+    assert count < added < 25 * count  # a few sums of all; those of pairs would be 100 times
 
 
 def test_a_search_cut_short_is_reported_as_the_edge_vote(tmp_path: Path) -> None:

@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 
 import fedbn.federation
 import fedbn.secure
-from fedbn.data.dataset import Dataset, Schema
+from fedbn.data.dataset import Dataset, Schema, Variable
 from fedbn.data.quantiles import Histogram, Question
 from fedbn.errors import MessageError
+from fedbn.federation import conditional_message as conditionals
 from fedbn.federation import family_message as families
 from fedbn.federation import histogram_message as histograms
 from fedbn.federation import message as structures
@@ -116,6 +117,24 @@ ASKED, COMPARED = (families.FamilyRequest(TABLES, with_own=own) for own in (Fals
 ROWS = Dataset(SCHEMA, RNG.integers(0, 3, (40, 4)))
 ANSWERS = [families.answer_request(each, ROWS, 1.0) for each in (ASKED, COMPARED)]
 MEASURED = moments_of(Dataset(NUMBERS, RNG.normal(size=(30, 4))), family_pairs(CHAIN))
+BOTH = Schema((Variable("a", ("0", "1")), Variable("b"), Variable("c", ("x", "y")), Variable("d")))
+BY_CONFIGURATION = conditionals.MixedFamilies(
+    DAG.from_edges(BOTH.names, ["ab", "cb", "bd", "ac"]), BOTH
+)
+GROUPED = conditionals.mixed_sums(
+    Dataset(
+        BOTH,
+        np.column_stack(
+            [
+                RNG.integers(0, 2, 60),
+                RNG.normal(size=60),
+                RNG.integers(0, 2, 60),
+                RNG.normal(size=60),
+            ]
+        ),
+    ),
+    BY_CONFIGURATION,
+)
 SCATTERED = scatter_of_table(Dataset(NUMBERS, RNG.normal(size=(30, 4))))
 QUESTION = Question(2, {"a": (3, 7), "é": (0,)})
 HISTOGRAM = Histogram({"a": {3 << 12: 4, (7 << 12) + 5: 1}, "é": {9: 2}})
@@ -191,6 +210,13 @@ CASES = {
         lambda value: scatters.scatter_to_arrays(value, NUMBERS),
         lambda arrays: scatters.scatter_from_arrays(arrays, NUMBERS, sender="north"),
         lambda value: value.rows >= 1 and bool(np.isfinite(value.products).all()),
+    ),
+    "sums by configuration": of_arrays(
+        conditionals.CONDITIONALS,
+        [GROUPED],
+        lambda value: conditionals.sums_to_arrays(value, BY_CONFIGURATION),
+        lambda arrays: conditionals.sums_from_arrays(arrays, BY_CONFIGURATION, sender="north"),
+        lambda value: value.rows >= 1,
     ),
     "masked sums": of_arrays(
         records.MASKED,
