@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from fedbn.groups.fusing import GroupFusion
 from fedbn.results.groups import grouping_of
 from fedbn.results.outcome import Client, Outcome
 from fedbn.results.page.content import report_content
+from fedbn.results.page.html import page_html
 from fedbn.results.page.public import public_content
 from tests.results.report_cases import RUN, SCRIPT
 from tests.results.test_browser import CHROMIUM, Tab, browser, tab
@@ -82,6 +85,13 @@ def test_the_tree_is_clicked_and_differences_are_marked(tab: Tab) -> None:
     tab.require_quiet()
 
 
+OUTSIDE = """() => ["#tree", "#net-left", "#net-right"].filter((name) => {
+  const box = document.querySelector(name).closest(".scroll, .drawing");
+  const below = name !== "#tree" && box.scrollHeight > box.clientHeight;
+  return below || box.scrollWidth > box.clientWidth; })"""
+"""Which of the drawings are cut off: at the side, a network of ten variables also below."""
+
+
 def press_tab_to(page: Any, selector: str) -> None:
     """Tab until the focus is there; fails where Tab does not come there."""
     for _ in range(200):
@@ -99,7 +109,11 @@ def test_by_keyboard_alone(tab: Tab) -> None:
     assert page.locator("#cut-state").text_content().startswith("4 groups")
     press_tab_to(page, "#tree .branch")
     page.keyboard.press("Enter")
-    assert page.locator("#cut-state").text_content().startswith("10 groups")
+    assert page.locator("#cut-state").text_content().startswith("2 groups")
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    assert page.locator("#cut-state").text_content().startswith("3 groups")
     press_tab_to(page, "#group-right")
     page.keyboard.press("ArrowDown")
     assert page.locator("#group-right").input_value() == "2"
@@ -112,9 +126,10 @@ def test_by_keyboard_alone(tab: Tab) -> None:
     tab.require_quiet()
 
 
+@pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("sizes", [(2, 1), (25, 15), (300, 200)])
-def test_few_and_many_sites(tab: Tab, sizes: tuple[int, ...]) -> None:
-    page = tab.show(report_content(grouped_outcome(sizes), RUN))
+def test_few_and_many_sites(tab: Tab, sizes: tuple[int, ...], width: int) -> None:
+    page = tab.show(report_content(grouped_outcome(sizes), RUN), width)
     assert page.locator("#tree .leaf").count() == sum(sizes)
     leaves = page.evaluate(
         "() => [...document.querySelectorAll('#tree .leaf')]"
@@ -122,7 +137,41 @@ def test_few_and_many_sites(tab: Tab, sizes: tuple[int, ...]) -> None:
     )
     assert len(set(leaves)) == sum(sizes)
     assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+    assert page.evaluate(OUTSIDE) == []
     tab.require_quiet()
+
+
+@pytest.mark.parametrize("sizes", [(25, 15), (300, 200)])
+def test_the_script_writes_the_leaves_as_they_were_drawn(tab: Tab, sizes: tuple[int, ...]) -> None:
+    content = report_content(grouped_outcome(sizes), RUN)
+    page = tab.show(content)
+    words = [
+        ElementTree.fromstring(text)[0].tail
+        for text in re.findall(r'<text class="leaf.*?</text>', page_html(content))
+    ]
+    shown = page.evaluate(
+        "() => [...document.querySelectorAll('#tree .leaf')].map((leaf) => leaf.lastChild.data)"
+    )
+    assert shown == words
+    assert sum(word[-1].isdigit() for word in words) == (sum(sizes) if sum(sizes) <= 80 else 2)
+
+
+def test_one_press_of_tab_leads_through_the_tree(tab: Tab) -> None:
+    page = tab.show(report_content(grouped_outcome((300, 200)), RUN))
+    page.locator("#cut-back").focus()
+    press_tab_to(page, "#tree .branch")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "group-left"
+
+
+def test_a_number_that_was_asked_for_is_no_finding(tab: Tab) -> None:
+    outcome = grouped_outcome((4, 3))
+    page = tab.show(report_content(outcome, RUN))
+    assert "2 groups of sites, as asked for." in page.locator(".answers").inner_text()
+    assert outcome.grouping is not None
+    found = replace(outcome, grouping=replace(outcome.grouping, how="auto"))
+    page = tab.show(report_content(found, RUN))
+    assert "2 populations of sites found." in page.locator(".answers").inner_text()
 
 
 def test_names_that_mean_harm_and_the_public_page(tab: Tab) -> None:

@@ -19,7 +19,7 @@ from fedbn.graphs.distances import smhd
 from fedbn.graphs.knowledge import Knowledge
 from fedbn.graphs.writing import structure_text
 from fedbn.results.outcome import Outcome
-from fedbn.results.page.groups import group_pairs, groups_content
+from fedbn.results.page.groups import group_pairs, groups_content, groups_sentence
 from fedbn.results.page.parameters import told_not_given, told_numbers, told_parameters
 from fedbn.results.page.states import Pairs, decimal, readings_of, site_distances
 from fedbn.results.page.variables import unknown_of, variables_content
@@ -180,13 +180,13 @@ def _answers(
 ) -> list[list[str]]:
     """Rows of the page's first table: question, answer, answer for the public."""
     facts = summary if isinstance(summary, Mapping) else vars(summary)
-    n_rows, distances, groups, unknown = None, None, None, 0
+    n_rows, distances, groups, unknown = None, None, "", 0
     if outcome is not None and outcome.votes is None:
         sites = client_rows(outcome)
         known = [row.rows for row in sites if row.rows is not None]
         n_rows = sum(known) if len(known) == len(sites) else None
         distances = {row.client: row.smhd_to_consensus for row in sites}
-        groups = None if outcome.grouping is None else len(outcome.grouping.consensuses)
+        groups = "" if outcome.grouping is None else groups_sentence(outcome.grouping)
         unknown = 0 if outcome.is_whole else len(unknown_pairs(outcome))
     found = answers(facts, dag, run, edges, n_rows, distances, groups, unknown)
     return [[each.question, each.text, each.public] for each in found]

@@ -2,6 +2,7 @@
 /* --- groups of sites: the cut of the tree, and two networks side by side --- */
 
 const GROUP_MARKS = ["●", "■", "▲", "◆", "▼", "★"];
+const APART = 3; // rows between two numbers where sites are not named
 function cutInto(count) {
   const groups = data.groups, m = groups.sites.length, parent = [...Array(2 * m - 1).keys()];
   const root = (v) => { while (parent[v] !== v) v = parent[v]; return v; };
@@ -20,12 +21,16 @@ function showCut(of) {
     const group = all[Number(branch.dataset.b)];
     branch.setAttribute("class", `branch ${group < 0 ? "g-none" : `g${group % 6}`}`);
   }
-  for (const leaf of document.querySelectorAll("#tree .leaf")) {
+  let last = -APART, before = -1;
+  document.querySelectorAll("#tree .leaf").forEach((leaf, place) => {
     const site = Number(leaf.dataset.s), group = of[site];
-    leaf.setAttribute("class", `leaf g${group % 6}`);
+    const begins = group !== before && place - last >= APART, bare = m > 80 && !begins;
     const named = m <= 80 ? ` ${groups.sites[site]}${groups.alone.includes(site) ? " stands alone" : ""}` : "";
-    leaf.lastChild.data = `${GROUP_MARKS[group % 6]} ${group + 1}${named}`;
-  }
+    leaf.setAttribute("class", `leaf g${group % 6}${bare ? " bare" : ""}`);
+    leaf.lastChild.data = `${GROUP_MARKS[group % 6]}${bare ? "" : ` ${group + 1}${named}`}`;
+    if (!bare) last = place;
+    before = group;
+  });
   const sizes = [];
   for (const group of of) sizes[group] = (sizes[group] || 0) + 1;
   find("cut").value = sizes.length;
@@ -35,8 +40,18 @@ function cutBelow(node) {
   const m = data.groups.sites.length;
   showCut(cutInto(2 * m - node));
 }
+function stepInTree(branch, step) {
+  const next = document.querySelector(`#tree .branch[data-b="${Number(branch.dataset.b) + step}"]`);
+  if (!next) return;
+  branch.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+}
+const TREE_STEPS = { ArrowLeft: 1, ArrowUp: 1, ArrowRight: -1, ArrowDown: -1 };
 function drawGroup(box, own, other) {
-  const groups = data.groups, svg = draw("svg", { viewBox: `0 0 ${groups.size[0]} ${groups.size[1]}`, role: "img" });
+  const groups = data.groups, [width, height] = groups.size;
+  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "img" });
+  svg.style.minWidth = `${0.6 * width}px`;
   svg.setAttribute("aria-label", `Network of group ${own + 1}`);
   groups.pairs.forEach(([i, j], k) => {
     const here = groups.codes[own][k], there = groups.codes[other][k];
@@ -75,9 +90,11 @@ function startGroups() {
     const chosen = (event) => event.target.closest(".branch");
     find("tree").addEventListener("click", (event) => { if (chosen(event)) cutBelow(Number(chosen(event).dataset.b)); });
     find("tree").addEventListener("keydown", (event) => {
-      if (!chosen(event) || (event.key !== "Enter" && event.key !== " ")) return;
+      const branch = chosen(event), step = TREE_STEPS[event.key];
+      if (!branch || (!step && event.key !== "Enter" && event.key !== " ")) return;
       event.preventDefault();
-      cutBelow(Number(chosen(event).dataset.b));
+      if (step) stepInTree(branch, step);
+      else cutBelow(Number(branch.dataset.b));
     });
     showCut(data.groups.of);
   }

@@ -21,8 +21,9 @@ from fedbn.groups.tree import SiteTree
 from fedbn.results.page.states import decimal
 from fedbn.results.page.tables import PAGE, page_table
 from fedbn.results.placement import printable_name
+from fedbn.wording import count_of
 
-__all__ = ["MARKS", "group_pairs", "groups_content", "groups_section"]
+__all__ = ["MARKS", "group_pairs", "groups_content", "groups_section", "groups_sentence"]
 
 MARKS = ("●", "■", "▲", "◆", "▼", "★")
 """Of groups 1, 2, ...; they begin again after the last, as the colours g0 to g5 do."""
@@ -30,7 +31,14 @@ MARKS = ("●", "■", "▲", "◆", "▼", "★")
 LABELLED = 80
 """Up to so many sites are named in the tree."""
 
-WIDTH, LABEL = 640, 220
+WIDTH = 640
+"""Of the branches, in units that the page stretches to its own width."""
+
+LABEL, NUMBER = 220, 48
+"""Pixels beside them for a name, and for a number alone."""
+
+APART = 3
+"""Where sites are not named, so many rows lie between two numbers of groups."""
 
 SCALES = {
     "mean SMHD": "Average linkage; the scale is the mean SMHD between the sites of two branches.",
@@ -82,6 +90,13 @@ def groups_content(grouping: Grouping, drawing: Mapping[str, Any]) -> dict[str, 
     }  # fmt: skip
 
 
+def groups_sentence(grouping: Grouping) -> str:
+    """How many populations were found, or how many groups were asked for, which is no finding."""
+    if grouping.how == "auto":
+        return f"{count_of(grouping.count, 'population')} of sites found."
+    return f"{count_of(grouping.count, 'group')} of sites, as asked for."
+
+
 def _scale_of(tree: SiteTree) -> str:
     """What the heights of the tree are."""
     return "1 - cosine beyond rows" if tree.profiles.rows is not None else "mean SMHD"
@@ -121,51 +136,79 @@ def _tree(groups: Mapping[str, Any]) -> str:
         f'<input type="range" id="cut" min="1" max="{m}" step="1" '
         f'value="{max(groups["of"]) + 1}"> <output id="cut-state" for="cut"></output> '
         '<button type="button" id="cut-back">Back to the groups of the run</button></p>'
+        '<p class="hint">A click on a branch cuts the tree below it. On the keyboard, the arrow '
+        "keys go from branch to branch, and Enter cuts.</p>"
     )
     return (
         f"<h3>Tree of the sites</h3><p>{SCALES[groups['scale']]} Numbers and marks are groups."
         f"</p>{bar}"
         f'<div class="scroll" tabindex="0" role="region" aria-label="Tree of the sites">'
-        f"{_tree_svg(groups, m)}</div>"
+        f"{_drawn_tree(groups, m)}</div>"
     )
 
 
-def _tree_svg(groups: Mapping[str, Any], m: int) -> str:
+def _drawn_tree(groups: Mapping[str, Any], m: int) -> str:
+    """Branches as wide as the page allows, and beside them the sites in letters of one size."""
     step = 20 if m <= LABELLED else 6
-    top = max((join[2] for join in groups["joins"]), default=1.0) or 1.0
     y = {site: 14.0 + step * place for place, site in enumerate(groups["leaves"])}
-    x = dict.fromkeys(range(m), float(WIDTH))
+    height = 28 + step * (m - 1)
+    words = _words_of_leaves(groups, m)
+    leaves = "".join(_leaf(groups, site, y[site], words[site]) for site in groups["leaves"])
+    return (
+        f'<div id="tree" role="group" aria-label="Tree of {m} sites">'
+        f'<svg class="branches" viewBox="0 0 {WIDTH} {height}" height="{height}" '
+        f'preserveAspectRatio="none">{_branches(groups, m, y)}</svg>'
+        f'<svg class="leaves" width="{LABEL if m <= LABELLED else NUMBER}" height="{height}">'
+        f"{leaves}</svg></div>"
+    )
+
+
+def _branches(groups: Mapping[str, Any], m: int, leaves: Mapping[int, float]) -> str:
+    """Tab leads to the root; the script goes on from there.
+
+    leaves : site -> its height in the drawing.
+    """
+    top = max((join[2] for join in groups["joins"]), default=1.0) or 1.0
+    y, x = dict(leaves), dict.fromkeys(range(m), float(WIDTH))
     of = dict(enumerate(groups["of"]))
+    root = 2 * m - 2
     parts = []
-    for row, (a, b, height) in enumerate(groups["joins"]):
-        node = m + row
+    for node, (a, b, height) in enumerate(groups["joins"], start=m):
         x[node], y[node] = 10 + (WIDTH - 10) * (1 - height / top), (y[a] + y[b]) / 2
         of[node] = of[a] if of[a] == of[b] else -1
         kind = f"g{of[node] % len(MARKS)}" if of[node] >= 0 else "g-none"
         parts.append(
-            f'<path class="branch {kind}" data-b="{node}" tabindex="0" role="button" d="M{x[a]:g},'
-            f'{y[a]:g}H{x[node]:g}V{y[b]:g}H{x[b]:g}"><title>{groups["scale"]} {height:g}</title>'
-            "</path>"
+            f'<path class="branch {kind}" data-b="{node}" tabindex="{0 if node == root else -1}" '
+            f'role="button" d="M{x[a]:g},{y[a]:g}H{x[node]:g}V{y[b]:g}H{x[b]:g}">'
+            f"<title>{groups['scale']} {height:g}</title></path>"
         )
-    parts += [_leaf(groups, site, y[site], m) for site in groups["leaves"]]
-    height_all = 28 + step * (m - 1)
-    return (
-        f'<svg id="tree" viewBox="0 0 {WIDTH + LABEL} {height_all}" width="{WIDTH + LABEL}" '
-        f'height="{height_all}" role="group" aria-label="Tree of {m} sites">{"".join(parts)}</svg>'
-    )
+    return "".join(parts)
 
 
-def _leaf(groups: Mapping[str, Any], site: int, y: float, m: int) -> str:
+def _words_of_leaves(groups: Mapping[str, Any], m: int) -> dict[int, str]:
+    """Site -> mark, number and name; of many sites the number where a group begins."""
+    found, last, before = {}, -APART, -1
+    for place, site in enumerate(groups["leaves"]):
+        group = groups["of"][site]
+        mark = MARKS[group % len(MARKS)]
+        if m <= LABELLED:
+            alone = " stands alone" if site in groups["alone"] else ""
+            found[site] = f"{mark} {group + 1} {escape(groups['sites'][site])}{alone}"
+        elif group != before and place - last >= APART:
+            found[site], last = f"{mark} {group + 1}", place
+        else:
+            found[site] = mark
+        before = group
+    return found
+
+
+def _leaf(groups: Mapping[str, Any], site: int, y: float, words: str) -> str:
     group = groups["of"][site]
-    name = escape(groups["sites"][site])
     alone = " stands alone" if site in groups["alone"] else ""
-    shown = f"{MARKS[group % len(MARKS)]} {group + 1}"
-    if m <= LABELLED:
-        shown += f" {name}{alone}"
-    size = "" if m <= LABELLED else ' font-size="7"'
+    bare = " bare" if words in MARKS else ""
     return (
-        f'<text class="leaf g{group % len(MARKS)}" data-s="{site}" x="{WIDTH + 6}" y="{y + 4:g}"'
-        f"{size}><title>{name}{alone}</title>{shown}</text>"
+        f'<text class="leaf g{group % len(MARKS)}{bare}" data-s="{site}" x="6" y="{y:g}">'
+        f"<title>{escape(groups['sites'][site])}{alone}</title>{words}</text>"
     )
 
 

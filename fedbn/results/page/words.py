@@ -51,7 +51,7 @@ def answers(
     edges: Sequence[ConsensusRow],
     rows: int | None,
     distances: Mapping[str, float] | None,
-    groups: int | None = None,
+    groups: str = "",
     unknown: int = 0,
 ) -> list[LeadLine]:
     """What somebody who decides asks first, and the answers.
@@ -60,7 +60,7 @@ def answers(
     ----------
     facts : of the summary. edges : of the consensus. rows : of all sites; None: not known.
     distances : label of a site -> SMHD of its structures to the consensus; None: not known.
-    groups : how many populations of sites were found; None: nobody looked.
+    groups : a sentence on the groups of the sites; empty: nobody looked.
     unknown : how many pairs of variables no site has both of.
     """
     near = _certificate(facts)
@@ -147,12 +147,10 @@ def _arrow_words(facts: Mapping[str, Any], dag: DAG) -> str:
     )
 
 
-def _difference(distances: Mapping[str, float] | None, groups: int | None) -> str:
+def _difference(distances: Mapping[str, float] | None, groups: str) -> str:
     if distances is None:
         return "Not known: no single site's structure was seen."
-    found = ""
-    if groups is not None:
-        found = f"{count_of(groups, 'population')} of sites found. "
+    found = f"{groups} "
     if len(distances) > 1:
         near, far = (pick(distances, key=lambda label: distances[label]) for pick in (min, max))
         if distances[near] == distances[far]:
