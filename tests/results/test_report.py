@@ -49,18 +49,23 @@ def test_the_sums_over_dags_grow_with_their_number_only(monkeypatch, outcome: Ou
         added += 1
         return usual(a, b)
 
-    count = 200
-    reply = ClientReply("a", (CHAIN,) * count, tuple(1 / (k + 1) for k in range(count)), "complete")
-    replies = (reply, ClientReply("b", (STRAY,), (1.0,), "complete"))
+    def additions(count: int) -> int:
+        weights = tuple(1 / (k + 1) for k in range(count))
+        reply = ClientReply("a", (CHAIN,) * count, weights, "complete")
+        replies = (reply, ClientReply("b", (STRAY,), (1.0,), "complete"))
+        before = added
+        result = FederationResult(schema, replies, (), path, consensus, 1, False)
+        large = Outcome.of_federation(result, CHAIN)
+        assert [row.dags for row in client_rows(large)] == [count, 1]
+        assert summarise(large).inputs == count + 1
+        return added - before
+
     schema = Schema.categorical(dict.fromkeys("wxyz", ("0", "1")))
     path, consensus = outcome.path, outcome.consensus
     monkeypatch.setattr(Fraction, "__add__", counted)
     monkeypatch.setattr(Fraction, "__radd__", counted)
-    result = FederationResult(schema, replies, (), path, consensus, 1, False)
-    large = Outcome.of_federation(result, CHAIN)
-    assert [row.dags for row in client_rows(large)] == [count, 1]
-    assert summarise(large).inputs == count + 1
-    assert count < added < 25 * count  # a few sums of all; those of pairs would be 100 times
+    few, many = additions(100), additions(400)
+    assert 400 < many < 5 * few  # 16 times, if each share needed a sum of all
 
 
 def test_a_search_cut_short_is_reported_as_the_edge_vote(tmp_path: Path) -> None:
