@@ -13,9 +13,15 @@ from fedbn.wording import list_some, reason_of
 
 __all__ = ["groups_of_sites", "read_groups"]
 
+NAME = "group_name"
+"""The column of groups.csv with the names of groups that were given."""
+
 
 def read_groups(path: str | Path) -> dict[str, str]:
     """Site -> group from a CSV file whose first columns are `site` and `group`, as in groups.csv.
+
+    In groups.csv of a run groups have numbers; where they were given, their names are in
+    `group_name`, which then counts.
 
     Raises
     ------
@@ -28,6 +34,7 @@ def read_groups(path: str | Path) -> dict[str, str]:
     header, *rows = [*csv.reader(lines)] or [[]]
     if header[:2] != ["site", "group"]:
         raise ConfigError(f"{path}: the first columns must be site,group, not {','.join(header)!r}")
+    named = header.index(NAME) if NAME in header else len(header)
     found: dict[str, str] = {}
     for number, row in enumerate(rows, start=2):
         if len(row) < 2 or not row[0] or not row[1]:
@@ -35,7 +42,7 @@ def read_groups(path: str | Path) -> dict[str, str]:
         site = read_cell(row[0])
         if site in found:
             raise ConfigError(f"{path}, line {number}: site {site!r} is there twice")
-        found[site] = row[1]
+        found[site] = read_cell(row[named]) if named < len(row) and row[named] else row[1]
     if not found:
         raise ConfigError(f"{path}: there is no site")
     return found

@@ -180,6 +180,7 @@ COLUMNS = {
         "smhd_to_group": "mean SMHD of its structures to the consensus of its group",
         "nearest_other": "number of the nearest other group",
         "smhd_to_other": "mean SMHD of its structures to the consensus of that group",
+        "group_name": "name of its group, where groups were given",
     },
     "differences.csv": {
         "group": "number of a group",

@@ -45,8 +45,9 @@ FOLDER = "groups"
 
 @dataclass(frozen=True)
 class SiteRow:
-    """One site: its group from 1, whether it stands alone, and mean SMHDs of its structures to the
-    consensus of its group and to that of the nearest other one (None where there is none)."""
+    """One site: its group from 1, whether it stands alone, mean SMHDs of its structures to the
+    consensus of its group and to that of the nearest other one (None where there is none), and the
+    name of its group (None where groups were found)."""
 
     site: str
     group: int
@@ -54,6 +55,7 @@ class SiteRow:
     smhd_to_group: float
     nearest_other: int | None
     smhd_to_other: float | None
+    group_name: str | None
 
 
 def grouping_of(
@@ -124,6 +126,7 @@ def site_rows(grouping: Grouping) -> tuple[SiteRow, ...]:
                 smhd_to_group=means[group],
                 nearest_other=None if nearest is None else nearest[1] + 1,
                 smhd_to_other=None if nearest is None else nearest[0],
+                group_name=grouping.names[group] if grouping.names else None,
             )
         )
     return tuple(rows)

@@ -281,12 +281,16 @@ def test_an_update_keeps_groups_that_were_given(given: Path, tmp_path: Path) -> 
     assert result.exit_code == 0, result.output
     run = json.loads((tmp_path / "less" / "run.json").read_text(encoding="utf-8"))
     assert run["groups"]["groups"] == [["s0", "s1", "s2"], ["s3", "s4"]]
+    assert run["groups"]["names"] == ["west", "east"]
 
 
 def test_every_site_of_a_run_needs_a_group(tmp_path: Path) -> None:
     path = tmp_path / "groups.csv"
     path.write_text("site,group\na,1\nb,2\n", encoding="utf-8")
     assert groups_of_sites(path, ["b"]) == ({"b": "2"}, ("a",))
+    path.write_text("site,group,group_name\na,1,\nb,2,'=b\n", encoding="utf-8")
+    assert groups_of_sites(path, ["a", "b"])[0] == {"a": "1", "b": "=b"}
+    path.write_text("site,group\na,1\nb,2\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="no group for site 'c', only for 'a', 'b'"):
         groups_of_sites(path, ["a", "c"])
 
