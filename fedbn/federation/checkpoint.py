@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -103,6 +104,8 @@ def checkpoint_text(checkpoint: Checkpoint) -> str:
             "path": path_to_dict(state.result.path),
             "row_weight": state.result.row_weight,
         }
+        if state.result.consensus.rest_cut_short:
+            content["rest_cut_short"] = True
         if state.result.groups:
             content["groups"] = [list(names) for names in state.result.groups]
         if state.result.choice is not None:
@@ -215,7 +218,9 @@ def _result(
         if path.names != schema.names:
             raise ValueError("the path must be over the columns of the schema")
         reading = cast(Reading, rule.reading)
-        _, consensus = select_among((path,), reading, max_treewidth=rule.max_treewidth)
+        # Where the time was over before it was known what the rest agrees on, it is over here, too.
+        end = -math.inf if content.get("rest_cut_short") else None
+        _, consensus = select_among((path,), reading, max_treewidth=rule.max_treewidth, end=end)
         classes = (FusedClass(row_weight, (path,), path, consensus),)
     taken = next(fused for fused in classes if fused.row_weight == row_weight)
     result = FederationResult(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from itertools import combinations, pairwise
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbn.consensus.mcbnc import mcbnc_path
+from fedbn.consensus.pooling import select_among
 from fedbn.consensus.remarks import remarks
 from fedbn.consensus.threshold import select_consensus
 from fedbn.data.dataset import Dataset, Schema
@@ -178,6 +180,27 @@ def test_a_class_that_was_left_out_is_fused_without_those_that_left_it_out() -> 
     again = read_checkpoint(text, "state.json").state.result
     assert again is not None
     assert again.replies == state.result.replies
+
+
+def test_a_checkpoint_keeps_that_there_was_no_time_for_what_the_rest_agrees_on() -> None:
+    names = "abcdefgh"
+    chain = DAG.from_edges(names, [(a, b) for a, b in pairwise(names)])
+    dense = DAG.from_edges(names, [(b, a) for a, b in list(combinations(names, 2))[-20:]])
+    schema = Schema.categorical(dict.fromkeys(names, ("0", "1")))
+    replies = [*(reply(f"near {i}", chain) for i in range(4)), reply("odd", dense)]
+    state = server_round(ServerState(schema, 5), replies, (), ConsensusSettings())
+    assert state.result is not None
+    assert state.result.consensus.reading == "others"
+    _, hurried = select_among((state.result.path,), end=-math.inf)
+    assert hurried.rest_cut_short
+    for consensus in (state.result.consensus, hurried):
+        kept = replace(state, result=replace(state.result, consensus=consensus))
+        text = checkpoint_text(Checkpoint(to_run_config(Experiment()), kept))
+        again = read_checkpoint(text, "state.json").state.result
+        assert again is not None
+        assert again.consensus.reading == consensus.reading
+        assert again.consensus.rest_cut_short == consensus.rest_cut_short
+        assert again.consensus.dag == consensus.dag
 
 
 def test_a_site_that_is_far_from_all_others_is_named() -> None:
