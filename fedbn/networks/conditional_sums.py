@@ -109,10 +109,11 @@ def regressions_of_sites(
     DataError : the sums leave no noise: the number is constant, or its number parents determine
         it, or there are no more rows than these.
     """
-    here = [sites[site] for site in sorted(sites)]
+    ordered = sorted(sites, key=lambda site: (_bytes_of(sites[site]), site))
+    here = [sites[site] for site in ordered]
     shared, spread = _fit_smoothed(name, here, ess)
     rows = np.sum([each.rows for each in here], axis=0)
-    taking_part = [site for site in sorted(sites) if sites[site].rows.any()]
+    taking_part = [site for site in ordered if sites[site].rows.any()]
     if len(taking_part) < 2:
         return FittedRegressions(shared, {})
     shifts = _shifts([sites[site] for site in taking_part])
@@ -125,7 +126,14 @@ def regressions_of_sites(
     gain = math.fsum((rows * (np.log(spread) - np.log(narrower))).tolist())
     if gain <= price:
         return FittedRegressions(shared, {})
-    return FittedRegressions(own, dict(zip(taking_part, map(float, shifts), strict=True)))
+    found = zip(taking_part, map(float, shifts), strict=True)
+    return FittedRegressions(own, dict(sorted(found)))
+
+
+def _bytes_of(site: ConditionalSums) -> bytes:
+    """By which sites are ordered: their names depend on the engine, and a solver's last bits on the
+    order."""
+    return site.rows.tobytes() + site.means.tobytes() + site.products.tobytes()
 
 
 def _fit_smoothed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -120,10 +121,17 @@ def test_sites_that_are_alike_share_their_equations() -> None:
     assert shared >= 18
 
 
-def test_the_order_of_rows_and_sites_changes_nothing() -> None:
-    parts = {name: conditional_sums(table(i, 50), FAMILY) for i, name in enumerate("abc")}
-    one = regressions_of_sites("y", parts).equations
-    assert one == regressions_of_sites("y", dict(reversed(parts.items()))).equations
+@pytest.mark.parametrize("seed", range(5))
+def test_the_names_of_sites_change_nothing(seed: int) -> None:
+    """Bit for bit: on Flower a site's name may depend on the order in which nodes connect."""
+    parts = [conditional_sums(table(seed + i, 50, above=4.0 * i), FAMILY) for i in range(3)]
+    found = []
+    for order in permutations(range(3)):
+        named = {f"client {k}": parts[i] for k, i in enumerate(order)}
+        own = regressions_of_sites("y", named)
+        assert own.shifts
+        found.append((own.equations, {i: own.shifts[f"client {k}"] for k, i in enumerate(order)}))
+    assert all(each == found[0] for each in found)
 
 
 def test_what_has_no_noise_is_refused() -> None:

@@ -202,7 +202,11 @@ def test_both_engines_fit_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (tmp_path / f"{name}.csv").write_text(patients(seed))
         files.append(str(tmp_path / f"{name}.csv"))
     here = Experiment.of(
-        score="mixed-bic", numbers=("age", "crp"), sites=tuple(files), parameters="federated"
+        score="mixed-bic",
+        numbers=("age", "crp"),
+        sites=tuple(files),
+        parameters="federated",
+        share_diagnostics=True,  # else a site's name depends on the engine
     )
     monkeypatch.chdir(tmp_path)
     one, other = (run_experiment(here.change(engine=e)) for e in ("in-process", "flower"))
