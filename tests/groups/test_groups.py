@@ -279,6 +279,14 @@ def test_alike_sizes_need_little_spread_and_differences_both_ways() -> None:
     assert not have_alike_sizes(uneven, part)
 
 
+def test_parts_of_different_sizes_have_no_alike_ones() -> None:
+    """Six pairs against twelve: each part is of alike sites, and the parts differ both ways."""
+    part, common = np.arange(8) < 4, np.ones((8, 12))
+    few, many = np.repeat(part[:, None], 6, axis=1), np.repeat(~part[:, None], 12, axis=1)
+    assert not have_alike_sizes(np.hstack([common, few, many]).astype(float), part)
+    assert have_alike_sizes(np.hstack([common, few, many[:, :7]]).astype(float), part)
+
+
 @settings(max_examples=10)
 @given(st.integers(0, 10_000))
 def test_the_redrawn_are_compared_with_the_best_contrast(seed: int) -> None:
