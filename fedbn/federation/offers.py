@@ -1,20 +1,8 @@
 """What a site lets a run choose: learner, score, its settings, tokens of missing cells, knowledge.
 
-    [offers]                            # every key may be left out: then the run chooses
-    learner = ["ges", "xges0"]
-    score = "bdeu"
-    ess = [1, 10]
-    row-weight = 1
-    max-parents = 5                     # at most; what a run without a limit gets
-    learner-seconds = 600               # the same
-    memory-mb = 2048                    # the same
-    missing = ["NA"]                    # the only tokens, besides the site's own
-    knowledge = "knowledge.json"        # the site's own file; what the run knows is kept, too
-    run-knowledge = false               # unless the run may bring none
-
 Every setting that a run may vary is a question that it may put to the table. So a run that asks for
-anything else is refused, with one word. A learner or score that is not fedbn's own runs at a
-deployed site only if its file names it here.
+anything else than [offers] of the site's file has is refused, with one word. A learner or score
+that is not fedbn's own runs at a deployed site only if its file names it there.
 """
 
 from __future__ import annotations
@@ -42,8 +30,8 @@ class Offers:
     Attributes
     ----------
     learner, score, ess, row_weight, missing : what a run may choose among.
-    max_parents, learner_seconds, memory_mb : the most that it may ask for.
-    knowledge : path of the background knowledge with which the site learns.
+    max_parents, learner_seconds, memory_mb : the maximum, which a run without a limit gets.
+    knowledge : path of the site's own background knowledge, which is kept besides the run's.
     run_knowledge : whether a run may bring knowledge of its own.
     """
 

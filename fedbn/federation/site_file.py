@@ -1,78 +1,10 @@
 """A site's own configuration: its name, its policy, its table, its mapping, its disclosure log.
 
-name = "north"                      # how the server may call this site; not needed
-disclosures = "north.jsonl"         # the log of what left; beside the table by default
-keep-messages = true                # a copy of each beside the log
-ledger = "north.privacy.jsonl"      # what private runs have spent; beside the table by default
-prepared = "north.prepared.parquet" # the table as it was read once; beside it by default
-cohorts = "north.cohorts.jsonl"     # with whom it summed; beside the table by default
-identity-key = "north.identity"     # an Ed25519 key (ssh-keygen -t ed25519), for signed rosters
-bundles = ["3a6e..."]               # SHA-256 of the only runs' bundles that are answered
-schema = "states.json"              # agreed columns and states; or a table of them, [schema]
-leave-out = ["record_id"]           # own columns that take no part
-table = "north.csv"                 # for trying the file out: fedbn check, fedbn simulate --sites
-missing = ["?"]                     # what stands for a missing cell here
-missing-cells = "drop-rows"         # refuse by default; no run has a say, nor in the next five
-separator = ";"
-decimal = ","
-encoding = "latin-1"
-header = "no"                       # then the columns are V1, V2, ...
-skip-lines = 2
-sheet = "visits"                    # of an Excel file; the first one by default
-
-[schema]                            # in place of the file of this name
-smoke = ["no", "yes"]
-age = {cuts = [40, 60]}
-
-[policy]                            # see fedbn.federation.policy; every key may be left out
-min-rows = 500
-variables = ["age", "smoke"]
-max-in-degree = 6
-max-dags = 20
-structures = "cpdag"
-diagnostics = true
-counts = true                       # exact counts of families may leave
-counts-min-rows = 1000
-counts-max-parents = 4
-min-cell = 5                        # no count from 1 to 4
-disclosure = "pcornet"              # an office's rule for small counts; or "opensafely", "none"
-histograms = true                   # counts of numbers may leave, for common cut points
-weights = "uniform"                 # of several structures; rounded by default
-max-states = 50                     # a column with more, or with rare states, is not named
-min-state-rows = 5
-allow-states = ["zip"]              # but this one is
-kind = "categorical"                # no runs with numbers
-max-messages = 50                   # answers to one run
-max-messages-a-day = 100
-max-sums = 1000                     # shares of masked sums to one run
-schema-hash = "9c0f..."             # the only agreed schema
-max-epsilon = 3.0                   # then only private structures leave
-delta = 1e-6
-weak-privacy = true                 # ε above 10, or δ of 1 / rows and more, all the same
-secure-sums = true                  # then structures never leave in the open
-min-cohort = 5
-
-[offers]                            # see fedbn.federation.offers; what a run may choose
-learner = ["ges", "xges0"]
-score = "bdeu"
-
-[peers]                             # every other site of a secure sum, by its identity
-south = "ssh-ed25519 AAAAC3..."
-
-[courier]                           # answers by files, for a site without a network
-key = "keys/north.key"              # signs this site's replies
-authority = "keys/ca.pem"           # of the server's certificate
-server = "flower.example.org"       # the server's name or address in it
-
-[columns]                           # own column = agreed column; or a list of those to read
-Raucher = "smoke"
-
-[states.smoke]                      # own state = agreed state, of an agreed column
-ja = "yes"
-nein = "no"
-
-[factors]                           # own column of numbers = what they are multiplied by: its unit
-Kreatinin = 0.0113097               # from µmol/L to the agreed mg/dL
+The TOML file has the fields of `SiteFile` as keys, in kebab-case: those of `TableFormat`,
+`leave-out` and `schema` (a file) at the top, and as sections [policy], [offers], [courier], [peers],
+[schema] (in place of a file), [columns] (own column = agreed column; `columns` at the top is a list
+of those to read), [states.NAME] (own state = agreed state, of an agreed column) and [factors].
+docs/deployment.md shows a whole file, and what each key does. No run has a say in any of it.
 
 A list of one value may be written as this value.
 """
@@ -103,13 +35,8 @@ __all__ = ["CourierKeys", "SiteFile", "is_site_file", "read_site_file"]
 
 @dataclass(frozen=True)
 class CourierKeys:
-    """How a site knows its server's requests, and signs its replies (docs/courier.md).
-
-    Attributes
-    ----------
-    key : path of the site's private key.
-    authority, server : path of the authority's certificate, and the server's name in its own.
-    """
+    """How a site knows its server's requests, and signs its replies (docs/courier.md): the paths of
+    its private key and of the authority's certificate, and the server's name in its own."""
 
     key: Path
     authority: Path
@@ -118,18 +45,16 @@ class CourierKeys:
 
 @dataclass(frozen=True)
 class SiteFile:
-    """What a site decided: the keys of its file, as the module's docstring explains them.
+    """What a site decided: the keys of its file.
 
     Attributes
     ----------
     name : None: the server calls the site by a number.
     mapping : `columns`, `states` and `leave-out` of the file.
-    columns : own columns to read; empty for what the run says.
+    columns, missing_cells, form : empty, None, or without a key for what a simulation's run says.
     missing : what stands for a missing cell here, besides what the run says.
-    missing_cells, form : in place of what the run says; None, or a key that is not there, for that.
     disclosures, ledger, cohorts, prepared : None for a file beside the table.
-    bundles : empty for any that has the installed client app.
-    peers : None: any.
+    bundles, peers : empty, or None, for any.
     schema : None for the columns and states that the table is found to have.
     courier : None where it answers no messages as files.
     """
