@@ -12,12 +12,7 @@ from dataclasses import replace
 from flwr.app import MessageType, RecordDict
 
 from fedbn.errors import DataError, QuorumError
-from fedbn.federation.choosing import (
-    begin_choosing,
-    end_choosing,
-    hear_answers,
-    next_request,
-)
+from fedbn.federation.choosing import begin_choosing
 from fedbn.federation.family_message import (
     ANSWERS,
     FamilyAnswer,
@@ -52,7 +47,7 @@ def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> Server
     number = 0
     sites = sites.only({reply.client for reply in state.result.replies})
     refused: dict[str, str] = {}
-    while (wanted := next_request(dialogue)) is not None:
+    while (wanted := dialogue.request()) is not None:
         number += 1
         answers, reasons = answers_to(sites, wanted, state.result, run, number)
         refused |= reasons
@@ -67,9 +62,9 @@ def choose_by_counts(sites: Sites, state: ServerState, run: ServerRun) -> Server
             break
         if not answers:
             break
-        dialogue = hear_answers(dialogue, answers)
+        dialogue = dialogue.heard(answers)
     everything = (*state.refused, *sorted(refused.items()))
-    result = replace(end_choosing(state.result, dialogue), refused=everything)
+    result = replace(dialogue.conclude(state.result), refused=everything)
     for remark in run_remarks(result):
         if remark not in run_remarks(state.result):
             LOG.warning("%s", remark)

@@ -25,12 +25,7 @@ from fedbn.federation.agreement import (
     own_part,
     own_states,
 )
-from fedbn.federation.choosing import (
-    begin_choosing,
-    end_choosing,
-    hear_answers,
-    next_request,
-)
+from fedbn.federation.choosing import begin_choosing
 from fedbn.federation.family_message import answer_request
 from fedbn.federation.fusions import FUSIONS, FusionFunction, require_fusion
 from fedbn.federation.message import dags_over
@@ -219,10 +214,10 @@ def _choose_by_counts(
         scatters = {site: scatter_of_table(table) for site, table in tables.items()}
         return choose_by_sums(result, scatters, rule, seed)
     dialogue, columns = begin_choosing(result, rule, ess, seed), columns_of(result)
-    while (wanted := next_request(dialogue)) is not None:
+    while (wanted := dialogue.request()) is not None:
         answers = {
             site: answer_request(own, tables[site], ess)
             for site, own in requests_of(wanted, columns).items()
         }
-        dialogue = hear_answers(dialogue, answers)
-    return end_choosing(result, dialogue)
+        dialogue = dialogue.heard(answers)
+    return dialogue.conclude(result)

@@ -1,12 +1,14 @@
 """The dialogue of choosing by counts, as pure functions on frozen state; no network, no clock.
 
-    open_counting  result of the rounds                -> Counting
-    request        Counting                            -> FamilyRequest, or None at the end
-    advance        Counting, the answers of all sites  -> Counting
-    hear           Counting, the sums of the answers   -> Counting
-    conclude       result, Counting                    -> result with its choice
+    open_counting         result of the rounds                -> Counting
+    Counting.request      what is asked next                  -> FamilyRequest, or None at the end
+    Counting.heard        the answers of all sites            -> Counting
+    Counting.heard_sums   the sums of the answers             -> Counting
+    Counting.conclude     the result                          -> it with its choice
 
-Under secure sums the server has the sums alone (`secure_counting.py`).
+Under secure sums the server has the sums alone (`secure_counting.py`). Where sites have different
+columns the dialogue is `JudgedCounting`, which has the same methods; `choosing.py` takes the one
+that fits.
 
 The sites of the first answer are the sites of the whole dialogue: sums over other sites would be of
 other rows. Where one of them does not answer again, or counts other rows than before, the dialogue
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import numpy as np
 
@@ -55,14 +58,9 @@ from fedbn.scores.family_scores import family_scores
 __all__ = [
     "ClassStates",
     "Counting",
-    "advance",
     "by_preference",
-    "conclude",
-    "counted_choice",
-    "hear",
     "open_counting",
     "open_dialogue",
-    "request",
     "states_of_classes",
 ]
 
@@ -105,7 +103,7 @@ class Counting:
     ess: float
     seed: int
     limits: CandidateLimits
-    rows: Mapping[tuple[str, ...], int]
+    rows: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     climb: Climb | None = None
     site_column: str | None = None
     structures: Mapping[str, DAG] = field(default_factory=dict)
@@ -114,6 +112,78 @@ class Counting:
     ended: bool = False
     knowledge: Knowledge | None = None
     edge_cost: float = 0.0
+
+    def request(self) -> FamilyRequest | None:
+        """What all sites are to be asked next; None when nothing is left to ask."""
+        if self.ended:
+            return None
+        if self.climb is None:
+            return FamilyRequest(FamilyTables(self.schema, self.candidates.families), True)
+        if self.climb.done or self.rounds_left == 0:
+            return None
+        families = neighbours(self.climb, self.pairs, self.limits)
+        return FamilyRequest(FamilyTables(self.schema, families), True) if families else None
+
+    def heard(self, answers: Mapping[str, FamilyAnswer]) -> Counting:
+        """The dialogue after the checked answers of the sites that gave one; at least one."""
+        if self.climb is None and self.split is not None:
+            groups = self._confirm(self.split, answers)
+            if groups is not None:
+                return replace(self, groups=groups, ended=True)
+        rows: dict[tuple[str, ...], int] = {
+            (site,): answers[site].counts.rows for site in sorted(answers)
+        }
+        return self.heard_sums(rows, *_sum(list(answers.values())))
+
+    def heard_sums(
+        self, rows: Mapping[tuple[str, ...], int], counts: FamilyCounts, own: Ints
+    ) -> Counting:
+        """The dialogue after the sums over all sites; it ends where `rows` have changed."""
+        if self.climb is not None and rows != self.rows:
+            return replace(self, ended=True)
+        scores = family_scores(counts, own, self.ess)
+        if self.site_column is not None:
+            scores = replace(scores, own=scores.shared)
+        counted = counted_of(counts, scores, self.edge_cost)
+        if self.climb is None:
+            return replace(self, rows=rows, climb=self._begin(counted))
+        rng = np.random.default_rng([self.seed, STREAM, 1 + self.climb.rounds])
+        climb = climb_on(self.climb, counted, rng)
+        return replace(self, climb=climb, rounds_left=self.rounds_left - 1)
+
+    def conclude(self, result: FederationResult) -> FederationResult:
+        """The result with what the counts chose; as it was if nobody answered, or if the sites are
+        groups, which it then says."""
+        if self.groups is not None:
+            return replace(result, groups=self.groups)
+        choice = self.choice
+        return result if choice is None else with_choice(result, choice)
+
+    @property
+    def choice(self) -> CountedChoice | None:
+        """What the counts chose; None if nobody answered."""
+        if self.climb is None:
+            return None
+        sites = tuple(name for names in self.rows for name in names)
+        return choice_of(self.climb, self.candidates, sites)
+
+    def _confirm(self, split: Groups, answers: Mapping[str, FamilyAnswer]) -> Groups | None:
+        """The parts of the sites that answered, where a structure for each is better than a common
+        one; see `fedbn.choice.groups`."""
+        here = [tuple(site for site in part if site in answers) for part in split]
+        if not all(here):
+            return None
+
+        def best_of(sites: tuple[str, ...]) -> tuple[DAG, float]:
+            counts, own = _sum([answers[site] for site in sites])
+            found = self._begin(counted_of(counts, family_scores(counts, own, self.ess)))
+            return found.dag, found.value
+
+        return confirm_parts((here[0], here[1]), best_of)
+
+    def _begin(self, counted: Mapping[Family, Counted]) -> Climb:
+        rng = np.random.default_rng([self.seed, STREAM, 0])
+        return begin(self.candidates, self.schema, counted, rng, self.knowledge)
 
 
 def open_counting(
@@ -143,21 +213,19 @@ def open_counting(
             f"site-column must be constant within every site and differ between sites; "
             f"{site_column!r} is not among {list(result.divided)}"
         )
-    inputs = [fused.path.inputs for fused in result.classes]
     structures = {reply.client: reply.dags[0] for reply in result.fused_replies}
     split = _split(result, structures)
-    medoids = [] if split is None else [medoid(sites, structures) for sites in split]
     opened = open_dialogue(
         states_of_classes(result),
         result.schema,
-        joined_pairs(dag for merged in inputs for dag in merged.dags),
+        joined_pairs(dag for fused in result.classes for dag in fused.path.inputs.dags),
         Candidate(result.row_weight, result.consensus.state, result.consensus.dag),
         choose=choose,
         count_rounds=count_rounds,
         ess=ess,
         seed=seed,
         limits=limits,
-        more=medoids,
+        more=[medoid(sites, structures) for sites in split or ()],
     )
     known = result.path.knowledge
     opened = replace(opened, structures=structures, split=split, knowledge=known)
@@ -202,14 +270,11 @@ def open_dialogue(
 
     Parameters
     ----------
-    classes : what may be chosen.
-    schema : the agreed one.
+    classes, schema : what may be chosen, and the agreed schema.
     pairs : bool [n, n], symmetric: the pairs that some site joined, where a climb begins.
     consensus : what the structures alone chose.
-    choose : "counts" makes one request, "climb" as many more as `count_rounds`.
-    count_rounds : at least 0.
-    ess : equivalent sample size of BDeu.
-    seed : of the run.
+    choose : "counts" makes one request, "climb" as many more as `count_rounds` (at least 0).
+    ess, seed : equivalent sample size of BDeu; seed of the run.
     limits : of candidates and tables.
     more : structures whose families are asked for, too, without being candidates.
 
@@ -219,102 +284,8 @@ def open_dialogue(
     """
     bounds = limits or CandidateLimits()
     candidates = candidates_of(classes, schema, consensus, bounds, more)
-    rounds = count_rounds if choose == "climb" else 0
-    cost = edge_cost(consensus.dag)
-    return Counting(schema, pairs, candidates, rounds, ess, seed, bounds, {}, edge_cost=cost)
-
-
-def request(state: Counting) -> FamilyRequest | None:
-    """What all sites are to be asked next; None when nothing is left to ask."""
-    schema = state.schema
-    if state.ended:
-        return None
-    if state.climb is None:
-        return FamilyRequest(FamilyTables(schema, state.candidates.families), with_own=True)
-    if state.climb.done or state.rounds_left == 0:
-        return None
-    families = neighbours(state.climb, state.pairs, state.limits)
-    if not families:
-        return None
-    return FamilyRequest(FamilyTables(schema, families), with_own=True)
-
-
-def advance(state: Counting, answers: Mapping[str, FamilyAnswer]) -> Counting:
-    """The dialogue after an answer.
-
-    Parameters
-    ----------
-    state : that made the request.
-    answers : site -> its checked answer, of the sites that gave one; at least one.
-    """
-    sites = sorted(answers)
-    if state.climb is None and state.split is not None:
-        groups = _confirm(state, state.split, answers)
-        if groups is not None:
-            return replace(state, groups=groups, ended=True)
-    counts, own = _sum([answers[site] for site in sites])
-    return hear(state, {(site,): answers[site].counts.rows for site in sites}, counts, own)
-
-
-def hear(
-    state: Counting, rows: Mapping[tuple[str, ...], int], counts: FamilyCounts, own: Ints
-) -> Counting:
-    """The dialogue after the sum of all answers.
-
-    Parameters
-    ----------
-    state : that made the request.
-    rows : as in `Counting`; where they are others than before, the dialogue ends.
-    counts, own : the sums over the sites.
-    """
-    if state.climb is not None and rows != state.rows:
-        return replace(state, ended=True)
-    scores = family_scores(counts, own, state.ess)
-    if state.site_column is not None:
-        scores = replace(scores, own=scores.shared)
-    counted = counted_of(counts, scores, state.edge_cost)
-    if state.climb is None:
-        return replace(state, rows=rows, climb=_begin(state, counted))
-    rng = np.random.default_rng([state.seed, STREAM, 1 + state.climb.rounds])
-    climb = climb_on(state.climb, counted, rng)
-    return replace(state, climb=climb, rounds_left=state.rounds_left - 1)
-
-
-def _confirm(state: Counting, split: Groups, answers: Mapping[str, FamilyAnswer]) -> Groups | None:
-    """The parts of the sites that answered, where a structure for each is better than a common one;
-    see `fedbn.choice.groups`."""
-    here = [tuple(site for site in part if site in answers) for part in split]
-    if not all(here):
-        return None
-
-    def best_of(sites: tuple[str, ...]) -> tuple[DAG, float]:
-        counts, own = _sum([answers[site] for site in sites])
-        found = _begin(state, counted_of(counts, family_scores(counts, own, state.ess)))
-        return found.dag, found.value
-
-    return confirm_parts((here[0], here[1]), best_of)
-
-
-def _begin(state: Counting, counted: Mapping[Family, Counted]) -> Climb:
-    rng = np.random.default_rng([state.seed, STREAM, 0])
-    return begin(state.candidates, state.schema, counted, rng, state.knowledge)
-
-
-def conclude(result: FederationResult, state: Counting) -> FederationResult:
-    """The result with what the counts chose; as it was if nobody answered, or if the sites are
-    groups, which it then says."""
-    if state.groups is not None:
-        return replace(result, groups=state.groups)
-    choice = counted_choice(state)
-    return result if choice is None else with_choice(result, choice)
-
-
-def counted_choice(state: Counting) -> CountedChoice | None:
-    """What the counts chose; None if nobody answered."""
-    if state.climb is None:
-        return None
-    sites = tuple(name for names in state.rows for name in names)
-    return choice_of(state.climb, state.candidates, sites)
+    rounds, cost = count_rounds if choose == "climb" else 0, edge_cost(consensus.dag)
+    return Counting(schema, pairs, candidates, rounds, ess, seed, bounds, edge_cost=cost)
 
 
 def states_of_classes(result: FederationResult) -> ClassStates:
@@ -333,9 +304,7 @@ def by_preference(states: Iterable[PathState]) -> list[PathState]:
     return sorted(states, key=lambda state: (state.mean_smhd, state.n_edges))
 
 
-def _sum(answers: list[FamilyAnswer]) -> tuple[FamilyCounts, Ints]:
+def _sum(answers: Sequence[FamilyAnswer]) -> tuple[FamilyCounts, Ints]:
     """The counts and own scores over all sites; whole numbers, so no order matters."""
-    counts, own = answers[0].counts, answers[0].own
-    for answer in answers[1:]:
-        counts, own = counts + answer.counts, own + answer.own
-    return counts, own
+    counts = reduce(lambda a, b: a + b, (answer.counts for answer in answers))
+    return counts, reduce(lambda a, b: a + b, (answer.own for answer in answers))

@@ -1,17 +1,10 @@
 """The dialogue of choosing by counts where sites have different columns; no network, no clock.
 
-    open_judged    result of the rounds, settings       -> JudgedCounting
-    request_judged JudgedCounting                       -> FamilyRequest, or None at the end
-    hear_judged    JudgedCounting, the answers          -> JudgedCounting
-    end_judged     result, JudgedCounting               -> result with its choice
-
-It is that of `counting.py` but for what is compared: moves, each by the rows of its judges
-(`fedbn.choice.judged`). So the server keeps every site's counts, and no sums. The first request is
-about the families of all states of the paths, and about those that moves from the consensus of the
-structures compare. Every site is asked for its own families alone (`whole_families.py`).
-
-The sites of the first answer are the sites of the whole dialogue. Where one of them does not answer
-again, or counts other rows than before, the dialogue ends with what is known.
+`open_judged` begins a `JudgedCounting`, which has the methods of `Counting` (`counting.py`). What
+differs is what is compared: moves, each by the rows of its judges (`fedbn.choice.judged`). So the
+server keeps every site's counts, and no sums. The first request is about the families of all states
+of the paths, and about those that moves from the consensus of the structures compare. Every site is
+asked for its own families alone (`whole_families.py`).
 """
 
 from __future__ import annotations
@@ -48,13 +41,7 @@ from fedbn.federation.state import FederationResult
 from fedbn.federation.whole_families import columns_of
 from fedbn.networks.family_counts import Family, FamilyTables
 
-__all__ = [
-    "JudgedCounting",
-    "end_judged",
-    "hear_judged",
-    "open_judged",
-    "request_judged",
-]
+__all__ = ["JudgedCounting", "open_judged"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +66,63 @@ class JudgedCounting:
     limits: CandidateLimits
     rows: Mapping[str, int]
     ended: bool = False
+
+    def request(self) -> FamilyRequest | None:
+        """What is to be asked next, of every site that has all of a family; None at the end."""
+        climb = self.climb
+        if self.ended or (self.rows and (climb.done or self.rounds_left == 0)):
+            return None
+        wanted = wanted_moves(climb, self.pairs)
+        if not self.rows:
+            wanted.update(self.candidates.families)
+        families = self._askable(wanted) or self._askable(wanted_moves(climb))
+        return (
+            FamilyRequest(FamilyTables(climb.schema, families), with_own=True) if families else None
+        )
+
+    def heard(self, answers: Mapping[str, FamilyAnswer]) -> JudgedCounting:
+        """The dialogue after the answers of the sites that gave one; at least one."""
+        first, climb = not self.rows, self.climb
+        rows = {site: answers[site].counts.rows for site in sorted(answers)}
+        if first:
+            climb = replace(climb, columns={site: climb.columns[site] for site in rows})
+        known, whole = _what_sites_told(answers, climb)
+        if first:
+            return replace(self, climb=begin_judged(replace(climb, known=known)), rows=rows)
+        if not whole or any(self.rows.get(site) != own for site, own in rows.items()):
+            return replace(self, ended=True)
+        return replace(self, climb=go_on(climb, known), rounds_left=self.rounds_left - 1)
+
+    def conclude(self, result: FederationResult) -> FederationResult:
+        """The result with what the moves led to; as it was where nobody answered or nothing moved,
+        but for the choice."""
+        if not self.rows:
+            return result
+        choice = self._choice(result)
+        return with_choice(result, choice) if choice.moves else replace(result, choice=choice)
+
+    def _askable(self, families: set[Family]) -> tuple[Family, ...]:
+        """Those within the limits that some site has all columns of."""
+        rows = sum(self.rows.values()) if self.rows else None
+        somewhere = [family for family in families if self.climb.judges([family])]
+        return within_limits(somewhere, self.climb.schema, rows, self.limits)
+
+    def _choice(self, result: FederationResult) -> CountedChoice:
+        climb = self.climb
+        return CountedChoice(
+            dag=climb.dag,
+            score=climb.gain,
+            row_weight=result.row_weight,
+            candidate_score=0.0,
+            mechanisms=judged_mechanisms(climb),
+            counts=None,
+            requests=1 + climb.rounds,
+            families=len(climb.known),
+            cells=sum(cells_of(climb.schema, family) for family in climb.known),
+            left_out=self.candidates.left_out,
+            sites=tuple(self.rows),
+            moves=climb.moves,
+        )
 
 
 def open_judged(
@@ -128,34 +172,6 @@ def open_judged(
     )
 
 
-def request_judged(state: JudgedCounting) -> FamilyRequest | None:
-    """What is to be asked next, of every site that has all of a family; None at the end."""
-    climb = state.climb
-    if state.ended or (state.rows and (climb.done or state.rounds_left == 0)):
-        return None
-    wanted = wanted_moves(climb, state.pairs)
-    if not state.rows:
-        wanted.update(state.candidates.families)
-    families = _askable(wanted, state) or _askable(wanted_moves(climb), state)
-    return FamilyRequest(FamilyTables(climb.schema, families), with_own=True) if families else None
-
-
-def hear_judged(state: JudgedCounting, answers: Mapping[str, FamilyAnswer]) -> JudgedCounting:
-    """The dialogue after the answers of the sites that gave one; at least one."""
-    first = not state.rows
-    rows = {site: answers[site].counts.rows for site in sorted(answers)}
-    climb = state.climb
-    if first:
-        climb = replace(climb, columns={site: climb.columns[site] for site in rows})
-    known, whole = _what_sites_told(answers, climb)
-    changed = any(state.rows.get(site) != own for site, own in rows.items())
-    if not first and (changed or not whole):
-        return replace(state, ended=True)
-    if first:
-        return replace(state, climb=begin_judged(replace(climb, known=known)), rows=rows)
-    return replace(state, climb=go_on(climb, known), rounds_left=state.rounds_left - 1)
-
-
 def _what_sites_told(answers: Mapping[str, FamilyAnswer], climb: JudgedClimb) -> tuple[Known, bool]:
     """What is known of every family that all sites told which have it; whether that are all."""
     found: dict[Family, dict[str, Told]] = {}
@@ -168,38 +184,3 @@ def _what_sites_told(answers: Mapping[str, FamilyAnswer], climb: JudgedClimb) ->
         family: told for family, told in found.items() if tuple(told) == climb.judges([family])
     }
     return known, len(known) == len(found)
-
-
-def _askable(families: set[Family], state: JudgedCounting) -> tuple[Family, ...]:
-    """Those within the limits that some site has all columns of."""
-    climb = state.climb
-    rows = sum(state.rows.values()) if state.rows else None
-    somewhere = [family for family in families if climb.judges([family])]
-    return within_limits(somewhere, climb.schema, rows, state.limits)
-
-
-def end_judged(result: FederationResult, state: JudgedCounting) -> FederationResult:
-    """The result with what the moves led to; as it was where nobody answered or nothing moved, but
-    for the choice."""
-    if not state.rows:
-        return result
-    choice = _choice_of(state, result)
-    return with_choice(result, choice) if choice.moves else replace(result, choice=choice)
-
-
-def _choice_of(state: JudgedCounting, result: FederationResult) -> CountedChoice:
-    climb = state.climb
-    return CountedChoice(
-        dag=climb.dag,
-        score=climb.gain,
-        row_weight=result.row_weight,
-        candidate_score=0.0,
-        mechanisms=judged_mechanisms(climb),
-        counts=None,
-        requests=1 + climb.rounds,
-        families=len(climb.known),
-        cells=sum(cells_of(climb.schema, family) for family in climb.known),
-        left_out=state.candidates.left_out,
-        sites=tuple(state.rows),
-        moves=climb.moves,
-    )

@@ -19,14 +19,7 @@ from fedbn.consensus.threshold import Consensus, states_of
 from fedbn.consensus.votes import mean_smhd_by_votes
 from fedbn.errors import DataError, NetworkError, QuorumError
 from fedbn.federation.choice_record import counted_consensus
-from fedbn.federation.counting import (
-    Counting,
-    by_preference,
-    counted_choice,
-    hear,
-    open_dialogue,
-    request,
-)
+from fedbn.federation.counting import Counting, by_preference, open_dialogue
 from fedbn.federation.runs import ServerRun
 from fedbn.federation.secure_rounds import SecureResult
 from fedbn.networks.family_counts import FamilyTables, families_of
@@ -46,14 +39,14 @@ def summed_choice(
 ) -> Generator[SumRequest, Ints, tuple[SecureResult, Lacking]]:
     """Ask for counts, and choose by them; QuorumError may be thrown in where a site has none."""
     dialogue, lacking = _open(result, run), None
-    while (wanted := request(dialogue)) is not None:
+    while (wanted := dialogue.request()) is not None:
         try:
             sums = yield from sum_families(wanted.tables, run.learner.ess)
         except (QuorumError, DataError) as error:
             lacking = str(error)
             break
-        dialogue = hear(dialogue, {result.clients: sums.counts.rows}, *sums)
-    choice = counted_choice(dialogue)
+        dialogue = dialogue.heard_sums({result.clients: sums.counts.rows}, *sums)
+    choice = dialogue.choice
     if choice is None:
         return result, lacking
     assert isinstance(result.consensus, Consensus)

@@ -1,9 +1,9 @@
 """A site's own configuration: its name, its policy, its table, its mapping, its disclosure log.
 
 The TOML file has the fields of `SiteFile` as keys, in kebab-case: those of `TableFormat`,
-`leave-out` and `schema` (a file) at the top, and as sections [policy], [offers], [courier], [peers],
-[schema] (in place of a file), [columns] (own column = agreed column; `columns` at the top is a list
-of those to read), [states.NAME] (own state = agreed state, of an agreed column) and [factors].
+`leave-out` and `schema` (a file) at the top, and as sections [policy], [offers], [courier],
+[peers], [schema] (in place of a file), [columns] (own column = agreed column; `columns` at the top
+lists those to read), [states.NAME] (own state = agreed state, of an agreed column) and [factors].
 docs/deployment.md shows a whole file, and what each key does. No run has a say in any of it.
 
 A list of one value may be written as this value.

@@ -7,7 +7,7 @@ import pytest
 
 from fedbn.choice.groups import cost_of_another, medoid, split_by_structures
 from fedbn.data.dataset import Dataset, Schema
-from fedbn.federation.counting import Counting, advance, conclude, open_counting, request
+from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import answer_request
 from fedbn.federation.rounds import server_round
 from fedbn.federation.run_remarks import run_remarks
@@ -36,10 +36,10 @@ def choose(tables: dict[str, Dataset], schema: Schema) -> tuple[FederationResult
     result = server_round(ServerState(schema, len(tables)), replies, (), settings).result
     assert result is not None
     state = open_counting(result, choose="counts", count_rounds=0, ess=1.0, seed=1)
-    while (wanted := request(state)) is not None:
+    while (wanted := state.request()) is not None:
         answers = {name: answer_request(wanted, table, 1.0) for name, table in tables.items()}
-        state = advance(state, answers)
-    return conclude(result, state), state
+        state = state.heard(answers)
+    return state.conclude(result), state
 
 
 def other_network(network: BayesianNetwork, changes: int, seed: int) -> BayesianNetwork:

@@ -10,7 +10,7 @@ import pytest
 from fedbn.data.dataset import Dataset
 from fedbn.errors import PolicyError
 from fedbn.federation.counted import enter_counts, tables_of
-from fedbn.federation.counting import advance, open_counting, request
+from fedbn.federation.counting import open_counting
 from fedbn.federation.family_message import FamilyRequest, answer_request
 from fedbn.federation.kept_lines import MAX_KEPT
 from fedbn.federation.policy import SitePolicy
@@ -32,10 +32,10 @@ def requests_of(case: Federation) -> list[FamilyRequest]:
     rounds = ConsensusSettings().count_rounds
     state = open_counting(case.result, choose="climb", count_rounds=rounds, ess=1.0, seed=1)
     asked = []
-    while (wanted := request(state)) is not None:
+    while (wanted := state.request()) is not None:
         asked.append(wanted)
         given = {site: answer_request(wanted, table, 1.0) for site, table in case.tables.items()}
-        state = advance(state, given)
+        state = state.heard(given)
     return asked
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fedbn.choice.prior import edge_cost
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
-from fedbn.federation.counting import Counting, advance, conclude, open_counting, request
+from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest, answer_request
 from fedbn.graphs.distances import mean_smhd, smhd
 from fedbn.networks.catalog import load_network
@@ -34,9 +34,9 @@ def answers(case: Federation, wanted: FamilyRequest) -> dict[str, FamilyAnswer]:
 def dialogue(case: Federation, choose: str, rounds: int = 10, sites: Sites | None = None):
     state = open_counting(case.result, choose=choose, count_rounds=rounds, ess=1.0, seed=1)
     number = 0
-    while (wanted := request(state)) is not None:
+    while (wanted := state.request()) is not None:
         given = answers(case, wanted) if sites is None else sites(wanted, number)
-        state = advance(state, given)
+        state = state.heard(given)
         number += 1
     return state, number
 
@@ -54,7 +54,7 @@ def test_counts_ask_once_and_climb_asks_on(asia: Federation) -> None:
 
 def test_the_result_has_the_choice_and_its_distance_to_the_inputs(asia: Federation) -> None:
     state, _ = dialogue(asia, "climb")
-    result = conclude(asia.result, state)
+    result = state.conclude(asia.result)
     assert result.consensus.dag == result.choice.dag
     assert result.consensus.reading == "counts"
     inputs = result.path.inputs
@@ -74,10 +74,8 @@ def test_no_order_of_sites_matters(asia: Federation) -> None:
         random.Random(number).shuffle(given)
         return dict(given)
 
-    first = choice_to_dict(conclude(asia.result, dialogue(asia, "climb")[0]).choice)
-    second = choice_to_dict(
-        conclude(asia.result, dialogue(asia, "climb", sites=shuffled)[0]).choice
-    )
+    first = choice_to_dict(dialogue(asia, "climb")[0].conclude(asia.result).choice)
+    second = choice_to_dict(dialogue(asia, "climb", sites=shuffled)[0].conclude(asia.result).choice)
     assert first == second
 
 
@@ -91,8 +89,8 @@ def test_a_site_that_answers_no_more_ends_the_climb(asia: Federation) -> None:
     state, requests = dialogue(asia, "climb", sites=leaving)
     assert requests == 2
     assert state.ended
-    assert conclude(asia.result, state).choice.sites == tuple(asia.tables)
-    assert conclude(asia.result, state).choice.dag == dialogue(asia, "counts")[0].climb.dag
+    assert state.conclude(asia.result).choice.sites == tuple(asia.tables)
+    assert state.conclude(asia.result).choice.dag == dialogue(asia, "counts")[0].climb.dag
 
 
 def test_a_site_that_never_answers_is_left_out_of_the_sums(asia: Federation) -> None:
@@ -101,18 +99,18 @@ def test_a_site_that_never_answers_is_left_out_of_the_sums(asia: Federation) -> 
         del given["site 3"]
         return given
 
-    choice = conclude(asia.result, dialogue(asia, "climb", sites=without)[0]).choice
+    choice = dialogue(asia, "climb", sites=without)[0].conclude(asia.result).choice
     assert choice.sites == ("site 0", "site 1", "site 2")
     assert choice.counts.rows == 900
 
 
 def test_without_an_answer_the_structures_choose(asia: Federation) -> None:
     state: Counting = open_counting(asia.result, choose="counts", count_rounds=0, ess=1.0, seed=1)
-    assert conclude(asia.result, state) is asia.result
+    assert state.conclude(asia.result) is asia.result
 
 
 def test_the_record_of_a_choice_is_exact(asia: Federation) -> None:
-    choice = conclude(asia.result, dialogue(asia, "climb")[0]).choice
+    choice = dialogue(asia, "climb")[0].conclude(asia.result).choice
     again = choice_from_dict(choice_to_dict(choice), asia.result.schema)
     assert choice_to_dict(again) == choice_to_dict(choice)
     assert again.dag == choice.dag
@@ -125,9 +123,9 @@ def test_an_edge_must_gain_what_the_structures_say(asia: Federation) -> None:
     state = open_counting(asia.result, choose="climb", count_rounds=3, ess=1.0, seed=1)
     assert state.edge_cost == edge_cost(asia.result.consensus.dag) > 0
     state = replace(state, edge_cost=1e6)
-    while (wanted := request(state)) is not None:
-        state = advance(state, answers(asia, wanted))
-    choice = conclude(asia.result, state).choice
+    while (wanted := state.request()) is not None:
+        state = state.heard(answers(asia, wanted))
+    choice = state.conclude(asia.result).choice
     assert choice.dag.n_edges == 0
     tables = list(asia.tables.values())
     assert choice.score == pytest.approx(
@@ -143,8 +141,8 @@ def test_alarm_with_500_rows_gains_no_edges_by_chance() -> None:
     opened = open_counting(case.result, choose="climb", count_rounds=10, ess=1.0, seed=1)
     reached = []
     for state in (opened, replace(opened, edge_cost=0.0)):
-        while (wanted := request(state)) is not None:
-            state = advance(state, answers(case, wanted))
+        while (wanted := state.request()) is not None:
+            state = state.heard(answers(case, wanted))
         reached.append(smhd(state.climb.dag, truth))
     today = smhd(case.result.classes[0].consensus.dag, truth)
     assert reached[0] < reached[1]

@@ -13,7 +13,7 @@ from fedbn.data.lacking import draw_columns
 from fedbn.data.tables import write_table
 from fedbn.errors import ConfigError, DataError, ResultsError, StructureError
 from fedbn.federation.choice_record import choice_from_dict, choice_to_dict
-from fedbn.federation.choosing import begin_choosing, end_choosing, hear_answers, next_request
+from fedbn.federation.choosing import begin_choosing
 from fedbn.federation.family_message import answer_request
 from fedbn.federation.parameter_sources import not_given_in, unanswered_in
 from fedbn.federation.settings import ConsensusSettings
@@ -302,7 +302,7 @@ def dialogue(paths: list[Path], leaving: str = "", other_rows: str = ""):
     settings = ConsensusSettings(variables="union", choose="climb")
     state, columns, number = begin_choosing(result, settings, 1.0, 1), columns_of(result), 0
     rows = {path.stem: fb.read_table(path).dataset for path in paths}
-    while (wanted := next_request(state)) is not None:
+    while (wanted := state.request()) is not None:
         number += 1
         answers = {}
         for site, own in requests_of(wanted, columns).items():
@@ -312,8 +312,8 @@ def dialogue(paths: list[Path], leaving: str = "", other_rows: str = ""):
             if number > 1 and site == other_rows:
                 table = table.take(range(table.n_rows - 1))
             answers[site] = answer_request(own, table, 1.0)
-        state = hear_answers(state, answers)
-    return end_choosing(result, state), state, number
+        state = state.heard(answers)
+    return state.conclude(result), state, number
 
 
 def test_a_site_that_answers_no_more_or_of_other_rows_ends_the_climb(child: list[Path]) -> None:

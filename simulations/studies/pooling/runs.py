@@ -14,7 +14,7 @@ import numpy as np
 
 from fedbn.data.dataset import Dataset
 from fedbn.data.partition import partition_dirichlet_latent
-from fedbn.federation.counting import Counting, advance, conclude, open_counting, request
+from fedbn.federation.counting import Counting, open_counting
 from fedbn.federation.family_message import answer_request, answer_to_arrays
 from fedbn.federation.message import to_arrays
 from fedbn.federation.rounds import client_round, server_round, site_rng
@@ -168,12 +168,12 @@ def _choose_by_counts(
     """The result by counts, and the bytes of one site's answers."""
     dialogue: Counting = open_counting(result, choose=choose, count_rounds=10, ess=1.0, seed=seed)
     sent = 0
-    while (wanted := request(dialogue)) is not None:
+    while (wanted := dialogue.request()) is not None:
         answers = {site: answer_request(wanted, table, 1.0) for site, table in tables.items()}
         first = next(iter(answers.values()))
         sent += sum(array.nbytes for array in answer_to_arrays(wanted, first).values())
-        dialogue = advance(dialogue, answers)
-    return conclude(result, dialogue), sent
+        dialogue = dialogue.heard(answers)
+    return dialogue.conclude(result), sent
 
 
 def _right(mechanisms: Any, own: frozenset[str]) -> float:
