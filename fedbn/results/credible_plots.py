@@ -11,6 +11,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from fedbn.arrays import Floats
 from fedbn.results.fonts import drawable_labels
@@ -53,9 +54,11 @@ def rank_figure(best: float, excess: Floats, count: Sequence[int]) -> Figure:
         figure = Figure(figsize=(5.4, 3.0), layout="constrained")
         axes = figure.subplots()
         rank = np.column_stack([first, last]).ravel()
-        axes.plot(rank, best - np.repeat(excess, 2), color=BLUE)
-        axes.axhline(best, color=INK, linewidth=0.7, linestyle=":")
+        axes.plot(rank, best - np.repeat(excess, 2), color=BLUE, drawstyle="steps-post")
+        axes.axhline(best, color=INK, linewidth=0.7, linestyle=":", label="best score")
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(LogFormatter(labelOnlyBase=True))
+        axes.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.97))
         axes.set_xlabel("rank of the structure")
         axes.set_ylabel("score")
     return figure

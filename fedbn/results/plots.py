@@ -52,7 +52,7 @@ Point = tuple[float, float]
 READINGS = {"search": (BLUE, "-"), "refusion": (VERMILLION, (0, (4, 2)))}
 LOWER_BOUND = (GREY, ":", "lower bound for any DAG")
 INPUTS_MEAN = (GREEN, (0, (5, 1, 1, 1)), "mean of the inputs")
-POOLED = (VERMILLION, (0, (4, 2)), "GES on all rows pooled")
+POOLED = (PURPLE, (0, (1, 1)), "GES on all rows pooled")
 GOLD_NETWORK = (PURPLE, (0, (2, 1.5)), "gold network")
 STYLE: Any = {
     "font.family": list(font_families()),

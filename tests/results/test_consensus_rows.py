@@ -68,3 +68,23 @@ def test_sites_agree_only_where_they_do(inputs: list[DAG]) -> None:
     told = answers(vars(summarise(outcome)), dag, {}, consensus_rows(outcome), None, {})
     (found,) = (each.text for each in told if each.question == "What was found?")
     assert ("agree" in found) == (alike == len(inputs) > 1)
+
+
+def test_few_sites_are_named_and_edges_of_all_sites_counted_once() -> None:
+    dag = DAG.from_edges(("a", "b", "c"), [("a", "b"), ("b", "c")])
+    outcome = outcome_of([dag, dag], [1, 1])
+    rows = consensus_rows(outcome)
+
+    def first_lines(distances: dict[str, float]) -> dict[str, tuple[str, str]]:
+        told = answers(vars(summarise(outcome)), dag, {}, rows, 30, distances)
+        return {each.question: (each.text, each.public) for each in told}
+
+    few = first_lines({"north": 0.0, "south": 0.0})
+    assert few["Who took part?"] == (
+        "2 sites (north, south) with 30 rows in all.", "2 sites."
+    )  # fmt: skip
+    assert few["How sure is it?"][0].startswith(
+        "All 2 edges are in the structures of all 2 sites. "
+    )
+    many = first_lines({f"site {k}": 0.0 for k in range(7)})
+    assert "site 0" not in many["Who took part?"][0]

@@ -271,7 +271,7 @@ def test_what_pooling_would_have_given_is_told_where_it_is_known() -> None:
     html = page_html(content)
     assert title in html
     assert f"to the consensus is {smhd(outcome.gold, outcome.consensus.dag)}" in html
-    assert "goes 50 %" in html
+    assert "achieves 50 % of that" in html
     assert '<td>GES on all rows pooled</td><td class="n">0</td>' in html
     assert title in page_html(report_content(replace(known, gold=None), RUN))
 

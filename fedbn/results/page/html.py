@@ -144,7 +144,7 @@ def _curve(content: Mapping[str, Any]) -> str:
     if not _has_path(content):
         return _section("curve", "The consensus in figures", _facts(content))
     text = (
-        "A small θ keeps what few sites have, a large one only what many insist on. Each point is "
+        "A small θ keeps edges that few sites have, a large one only those of many. Each point is "
         "a network<span class='hint'>; click one to see it</span>."
     )
     inside = f"{_facts(content)}<p>{text}</p>{curve_svg(content)}"
@@ -218,8 +218,10 @@ def _sites(content: Mapping[str, Any]) -> str:
     if content["sites"] is None:
         return ""
     text = (
-        "<p>SMHD: how many pairs differ between the site's moral graph and that of the network at "
-        "the slider. <span class='hint'>Choose a site to see where.</span></p>"
+        "<p>SMHD: number of pairs of variables that are joined in only one of two moral graphs, "
+        "that of the site and that of the network at the slider. A moral graph joins parents of a "
+        "common child and drops directions. "
+        "<span class='hint'>Choose a site to see where it differs.</span></p>"
     )
     return _section("sites", "Sites", text + site_table(content))
 
@@ -270,8 +272,8 @@ def _pooled_text(content: Mapping[str, Any]) -> str:
     ]
     if pooled["closed"] is not None:
         texts[0] += (
-            f" Of the way from a site alone to there, the consensus goes "
-            f"{number(100 * pooled['closed'])} %."
+            " Pooling lowers the SMHD of a site alone to the gold network; the consensus achieves "
+            f"{number(100 * pooled['closed'])} % of that."
         )
     table = "" if gold is None else _distances_to(gold)
     return _section("pooled", "What pooling would have given", _paragraphs(texts) + table)

@@ -151,7 +151,7 @@ function showPair(k) {
   const say = (text) => parts.push(make("p", {}, text));
   say(code === 0 ? "Not in this network." : code === 3 ? "Direction not determined." : "Direction determined.");
   if (support !== null) say(`Support: ${number(support)}`);
-  say(theta === null ? "No deletion of the path removes it." : `Goes at θ = ${fraction(theta)}, Ψ = ${fraction(psi)}.`);
+  say(theta === null ? "No deletion of the path removes it." : `Deleted at θ = ${fraction(theta)}, Ψ = ${fraction(psi)}.`);
   if (status) say(`Against the gold network: ${status}`);
   if (data.sites) {
     const [from, to] = ends(k, code), forward = data.pairs[k][0] === from ? 0 : 1;
@@ -264,7 +264,7 @@ function siteTable() {
   fills.push(table(box, header, rows, { pick: pickSite, label: "Sites", name: "site-table", filter: data.sites.length > 20 }));
 }
 function edgeTable() {
-  const header = ["From", "To", "In this network", "Support", "Goes at θ", "θ, decimal", "Ψ", "Ψ, decimal"];
+  const header = ["From", "To", "In this network", "Support", "Deleted at θ", "θ, decimal", "Ψ", "Ψ, decimal"];
   const gold = data.pairs.some((row) => row[5]), known = data.pairs.some((row) => row[6] !== null);
   if (known) header.push("Sites");
   if (seen) header.push("Of", "Judges");

@@ -56,7 +56,7 @@ def site_table(content: Mapping[str, Any]) -> str:
 def edge_table(content: Mapping[str, Any]) -> str:
     """The edges of the consensus, the best supported first; the script lists all, with a filter."""
     codes = codes_at(content, *content["chosen"])
-    header = ["From", "To", "Direction", "Support", "Goes at θ", "θ, decimal", "Ψ", "Ψ, decimal"]
+    header = ["From", "To", "Direction", "Support", "Deleted at θ", "θ, decimal", "Ψ", "Ψ, decimal"]
     gold = any(row[5] for row in content["pairs"])
     judged = content.get("variables") is not None
     rows: list[list[Any]] = []

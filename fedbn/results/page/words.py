@@ -16,6 +16,8 @@ from fedbn.wording import count_of
 __all__ = ["LeadLine", "answers", "headline", "number"]
 
 NOT_PUBLIC = "Not shown to the public."
+FEW_SITES = 6
+"""The first line names sites up to this number; the table of sites has all."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,11 @@ def answers(
     facts : of the summary. edges : of the consensus. rows : of all sites; None: not known.
     distances : label of a site -> SMHD of its structures to the consensus; None: not known.
     groups : a sentence on the groups of the sites; empty: nobody looked.
-    unknown : how many pairs of variables no site has both of.
+    unknown : number of pairs of variables that no site has both of.
     """
     near = _certificate(facts)
     found = [
-        _participants(facts, rows, run),
+        _participants(facts, rows, run, tuple(distances or ())),
         LeadLine.alike("What was found?", _network_words(facts, dag)),
         LeadLine("How sure is it?", _support_words(edges) + near, near),
         LeadLine.alike("Are the arrows causes?", _arrow_words(facts, dag)),
@@ -79,7 +81,10 @@ def answers(
     return found
 
 
-def _participants(facts: Mapping[str, Any], rows: int | None, run: Mapping[str, Any]) -> LeadLine:
+def _participants(
+    facts: Mapping[str, Any], rows: int | None, run: Mapping[str, Any], labels: Sequence[str]
+) -> LeadLine:
+    """Number of sites and rows; the sites by name where they are few."""
     clients, refused = int(facts.get("clients", 0)), int(facts.get("refused") or 0)
     who = count_of(clients, "site") if clients else "Structures alone; no site is named"
     many = f" with {rows:,} {'row' if rows == 1 else 'rows'} in all" if clients and rows else ""
@@ -90,7 +95,10 @@ def _participants(facts: Mapping[str, Any], rows: int | None, run: Mapping[str, 
     if privacy:
         words_of = privacy.get("words") or "differentially private"
         ends += f" The structures of the sites are {words_of}."
-    return LeadLine("Who took part?", f"{who}{many}{ends}", f"{who}{ends}")
+    named = ""
+    if 0 < len(labels) <= FEW_SITES:
+        named = f" ({', '.join(printable_name(label) for label in labels)})"
+    return LeadLine("Who took part?", f"{who}{named}{many}{ends}", f"{who}{ends}")
 
 
 def _network_words(facts: Mapping[str, Any], dag: DAG) -> str:
@@ -103,7 +111,7 @@ def _network_words(facts: Mapping[str, Any], dag: DAG) -> str:
 
 
 def _support_words(edges: Sequence[ConsensusRow]) -> str:
-    """How many edges all sites have, and how many a minority; nothing where it is not known."""
+    """Numbers of edges that all sites have, and that a minority has; empty where not known."""
     known = [row for row in edges if row.sites is not None and row.of is not None]
     if not known:
         return ""
@@ -111,6 +119,9 @@ def _support_words(edges: Sequence[ConsensusRow]) -> str:
     everywhere = sum(row.sites == row.of for row in known)
     few = sum(2 * (row.sites or 0) < (row.of or 0) for row in known)
     all_of = f"all {of.pop()} sites" if len(of) == 1 else "all sites that have both ends"
+    if everywhere == len(edges):
+        subject = "Its only edge is" if everywhere == 1 else f"All {everywhere} edges are"
+        return f"{subject} in the structures of {all_of}. "
     return (
         f"{everywhere} of its {count_of(len(edges), 'edge')} "
         f"{'is' if everywhere == 1 else 'are'} in the structures of {all_of}, "
@@ -122,13 +133,18 @@ def _certificate(facts: Mapping[str, Any]) -> str:
     distance, bound = float(facts["mean_smhd"]), float(facts["lower_bound"])
     if distance == bound:
         return (
-            f"Its mean distance to the sites' structures (SMHD) is {number(distance)}, and it is "
-            "proven that no network is nearer."
+            f"On average the network and a site's structure differ in {_pairs(distance)} (SMHD), "
+            "and it is proven that no network is nearer."
         )
     return (
-        f"No network can be nearer to the sites' structures than a mean distance (SMHD) of "
-        f"{number(bound)}; this one is at {number(distance)}."
+        f"On average the network and a site's structure differ in {_pairs(distance)} (SMHD); "
+        f"for every network this average is at least {number(bound)}."
     )
+
+
+def _pairs(distance: float) -> str:
+    """A mean number of pairs of variables, joined in one moral graph and not in the other."""
+    return f"{number(distance)} {'pair' if distance == 1 else 'pairs'} of variables"
 
 
 def _arrow_words(facts: Mapping[str, Any], dag: DAG) -> str:
@@ -142,8 +158,8 @@ def _arrow_words(facts: Mapping[str, Any], dag: DAG) -> str:
     else:
         start = "All directions are determined."
     return (
-        f"Not by themselves. {start} A determined direction follows from what is independent of "
-        "what; it shows a cause only if no common cause is missing."
+        f"Not by themselves. {start} A determined direction is the same in all networks that fit "
+        "the data equally; it shows a cause only if no common cause of variables is missing."
     )
 
 
@@ -154,26 +170,26 @@ def _difference(distances: Mapping[str, float] | None, groups: str) -> str:
     if len(distances) > 1:
         near, far = (pick(distances, key=lambda label: distances[label]) for pick in (min, max))
         if distances[near] == distances[far]:
-            found += f"All sites' structures are at SMHD {number(distances[near])} to the network."
+            found += f"All sites are equally far from the network (SMHD {number(distances[near])})."
         else:
             found += (
-                f"SMHD of a site's structure to the network: from {number(distances[near])} "
-                f"({printable_name(near)}) to {number(distances[far])} ({printable_name(far)})."
+                f"Nearest to the network: {printable_name(near)} (SMHD {number(distances[near])}); "
+                f"farthest: {printable_name(far)} (SMHD {number(distances[far])})."
             )
-    return found.strip() or "There is only one."
+    return found.strip() or "There is only one site."
 
 
 def _against_gold(facts: Mapping[str, Any]) -> str:
-    text = f"SMHD to the gold network: {number(facts['smhd_to_gold'])}"
+    text = f"The SMHD to the gold network, taken as true, is {number(facts['smhd_to_gold'])}"
     if facts.get("inputs_to_gold") is not None:
-        text += f"; of a site alone {number(facts['inputs_to_gold'])} on average"
+        text += f"; that of a site alone is {number(facts['inputs_to_gold'])} on average"
     if facts.get("pooled_to_gold") is not None:
-        text += f"; of a network learned from all rows pooled {number(facts['pooled_to_gold'])}"
+        text += f"; that of GES on all rows pooled is {number(facts['pooled_to_gold'])}"
     return f"{text}."
 
 
 def number(value: Any, decimals: int = 2) -> str:
-    """A number for a reader: with at most so many decimals.
+    """A number for a reader, with at most `decimals` decimals.
 
     >>> number(3.0), number(0.333), number(0.12345, 4), number(None)
     ('3', '0.33', '0.1235', '-')
