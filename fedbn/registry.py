@@ -12,6 +12,7 @@ Iterating gives what is loaded; `names` tells what is installed, too.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +20,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fedbn.errors import ConfigError, PluginError, did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["OWN", "Registry", "origin_of"]
 
@@ -167,8 +172,43 @@ def origin_of(thing: object) -> str:
 
 @lru_cache(maxsize=12)
 def _installed_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """A group's entry points on this path, looked for once: a file of every package is read."""
+    """A group's entry points on this path, looked for once: a file of every package is read.
+
+    `importlib.metadata` takes longer to load than a small search takes, and no package announces
+    anything on most machines.
+    """
+    if not _is_announced(group, path):
+        return ()
+    from importlib.metadata import entry_points
+
     return tuple(entry_points(group=group))
+
+
+def _is_announced(group: str, path: tuple[str, ...]) -> bool:
+    """Whether a package may announce an entry of the group: False is certain, True is not.
+
+    Looks at the files that `importlib.metadata` reads. What only that can read, archives on the
+    path and packages of other finders, may announce anything.
+    """
+    if any(hasattr(each, "find_distributions") for each in sys.meta_path if each is not PathFinder):
+        return True
+    for folder in path:
+        try:
+            names = os.listdir(folder or ".")
+        except NotADirectoryError:
+            return True
+        except OSError:
+            continue  # nothing is there
+        for name in names:
+            if name.lower().endswith((".dist-info", "egg-info")):
+                file = Path(folder, name, "entry_points.txt")
+                try:
+                    text = file.read_bytes()
+                except OSError:
+                    continue  # it announces nothing
+                if group.encode() in text:
+                    return True
+    return False
 
 
 def _package(point: EntryPoint) -> str:

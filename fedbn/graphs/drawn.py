@@ -10,7 +10,7 @@ from fedbn.graphs.dag import DAG
 
 __all__ = ["dag_of_text", "dot_id", "require_xml_names"]
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # long to compile, seldom used
 _ID = r'"(?:[^"\\]|\\.)*"|[\w.-]+'
 _LINE = re.compile(rf"^\s*({_ID})(?:\s*(->|--)\s*({_ID}))?\s*(\[.*\])?\s*;?\s*$")
 _HEAD = r"(?:strict\s+)?digraph\b[^{}]*\{"
@@ -21,7 +21,7 @@ _IGNORED = re.compile(rf"^\s*(?:(?://|\#).*|\}}|{_HEAD}|{_SETTING})?\s*$")
 def require_xml_names(names: Iterable[str]) -> None:
     """Raises ResultsError for a name with a character that XML, and so GraphML, cannot hold."""
     for name in names:
-        if _NOT_XML.search(name):
+        if re.search(_NOT_XML, name):
             raise ResultsError(f"GraphML cannot hold the name {name!r}; use .json or .csv")
 
 

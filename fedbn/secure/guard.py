@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fedbn.errors import MessageError, PolicyError
+from fedbn.secure.chains import MAX_CHAIN
 from fedbn.secure.pattern import after, pattern_of
 from fedbn.secure.requests import (
-    MAX_CHAIN,
     CountRequest,
     CutRequest,
     Deletions,

@@ -41,10 +41,10 @@ from fedbn.errors import ConfigError, MessageError
 from fedbn.fusion.union import precedence_of
 from fedbn.graphs.dag import DAG
 from fedbn.graphs.knowledge import Knowledge
+from fedbn.secure.chains import MAX_CHAIN
 from fedbn.secure.honest_sums import require_arcs, require_costs, require_cuts
 from fedbn.secure.pattern import pattern_of
 from fedbn.secure.requests import (
-    MAX_CHAIN,
     Arcs,
     CutRequest,
     Deletions,

@@ -26,7 +26,6 @@ from fedbn.networks.family_counts import Family
 from fedbn.wire.texts import canonical, plain, reader_of
 
 __all__ = [
-    "MAX_CHAIN",
     "CountRequest",
     "CutPath",
     "CutRequest",
@@ -40,9 +39,6 @@ __all__ = [
     "from_bytes",
     "to_bytes",
 ]
-
-MAX_CHAIN = 16
-"""Longest chain of predicted choices in one request."""
 
 Arcs = tuple[tuple[int, int], ...]
 Indices = tuple[int, ...]

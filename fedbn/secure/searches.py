@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fedbn.arrays import Bits, Ints
+from fedbn.secure.chains import MAX_CHAIN
 from fedbn.secure.pattern import Operators, after, operators_of
-from fedbn.secure.requests import MAX_CHAIN, CutPath, Deletion
+from fedbn.secure.requests import CutPath, Deletion
 
 __all__ = ["DeletionSearch", "OrderSearch", "Taken"]
 

@@ -59,7 +59,11 @@ def main(arguments: list[str] | None = None) -> None:
     found = [command for command in COMMANDS if [command.typed] == asked]
     try:
         with show_warnings():
-            make_app(found or COMMANDS)(args=arguments)
+            gc.disable()  # nor while it loads, nor ever among what is loaded
+            app = make_app(found or COMMANDS)
+            gc.freeze()
+            gc.enable()
+            app(args=arguments)
     except (FedbnError, MemoryError) as error:
         show_error(error)
         sys.exit(1)

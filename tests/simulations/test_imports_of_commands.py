@@ -1,0 +1,74 @@
+"""What short commands load: a command of milliseconds waits for its imports."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {
+    "cryptography",
+    "fedbn.federation.site_file",
+    "fedbn.privacy.ledger",
+    "flwr",
+    "importlib.metadata",
+    "matplotlib",
+    "networkx",
+    "pandas",
+    "pgmpy",
+    "pyarrow.parquet",
+    "ray",
+    "scipy",
+}
+FUSION = {"fedbn.consensus.mcbnc", "fedbn.federation.fusions", "fedbn.fusion.imap"}
+SUMS = {"fedbn.secure.requests", "fedbn.secure.path"}
+SHOWN = {"rich"}
+LEARNING = {"fedbn._core", "fedbn.search.ges", "pyarrow"}
+SCRIPT = """
+import json, sys
+from simulations.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+json.dump(sorted(sys.modules), sys.stderr)
+"""
+
+
+def loaded(*arguments: object) -> set[str]:
+    """The modules of a process at the end of a command."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    table = tmp_path_factory.mktemp("table") / "table.csv"
+    table.write_text("a,b\n" + "0,0\n1,1\n" * 20)
+    return table
+
+
+def test_learn_loads_no_library_that_it_has_no_use_for(table: Path) -> None:
+    modules = loaded("learn", table, "--quiet")
+    assert modules >= LEARNING
+    assert not modules & (HEAVY | FUSION | SUMS | SHOWN)
+
+
+def test_the_help_of_learn_loads_nothing_that_learns(table: Path) -> None:
+    modules = loaded("learn", "--help")
+    assert "fedbn.learners.table" in modules
+    assert not modules & (HEAVY | FUSION | SUMS | LEARNING)
+
+
+def test_fuse_loads_neither_what_reads_tables_nor_what_draws(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.json").write_text('{"nodes": ["a", "b"], "edges": [["a", "b"]]}')
+    modules = loaded("fuse", tmp_path / "one.json", tmp_path / "two.json", "--json")
+    assert modules >= {"fedbn._core", "fedbn.consensus.mcbnc"}
+    assert not modules & (HEAVY | SUMS | SHOWN | (LEARNING - {"fedbn._core"}))
