@@ -1,9 +1,8 @@
-"""The server app: settings -> handshake -> strategy -> results.
+"""The server app: settings -> handshake -> rounds -> results.
 
 After every round the state is kept in the checkpoint (`server.checkpoint`), from which a later run
-with `resume` goes on; it is removed once the results are written.
-
-With `out-dir` in the run config the results folder is written by this process.
+with `resume` goes on; it is removed once the results folder, `out-dir` in the run config, is
+written.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from fedbn.groups.grouping import Grouping
 from fedbn.learners import kind_of_score
 from fedbn.networks.conditional_gaussian import Network
 from server.awaited import WatchedGrid
-from server.checkpoint import forget, hold, keep, resume
+from server.checkpoint import forget, hold, resume
 from server.cohorts import grouped_federation
 from server.counting import choose_by_counts
 from server.courier import with_couriers
@@ -47,8 +46,8 @@ from server.groups import find_groups
 from server.handshake import Handshake, shake_hands, wait_for_nodes
 from server.parameters import fit_parameters
 from server.replies import LOG, Sites
+from server.rounds import another_round, run_rounds
 from server.secure_sums import secure_federation
-from server.strategy import StructuralConsensus, consensus_arrays, rounds_done
 
 RUN = "{run}"
 """What stands for the run's id in the paths of results and checkpoint."""
@@ -104,10 +103,8 @@ def of_run(experiment: Experiment, run_id: int) -> Experiment:
 
 def run_and_write(grid: Grid, run: ServerRun, run_id: int = 0) -> None:
     """Run the federation and write its results folder, if one is wanted; `run.json` has the id.
-
     Raises ResultsError, before anything is run, when the folder cannot be written; else as
-    `federate` does.
-    """
+    `federate` does."""
     if run.output.out_dir is None:
         federate_live(grid, run, run_id)
         return
@@ -133,14 +130,8 @@ def federate(
     progress: Progress | None = None,
     name: str | None = None,
 ) -> Federated:
-    """Handshake, rounds, result.
-
-    Parameters
-    ----------
-    grid : where the clients are.
-    run : the settings.
-    progress : of the fusion.
-    name : of the run under secure sums, as `secure_federation` has it.
+    """Handshake, rounds, result; `name` is that of a run under secure sums, as `secure_federation`
+    has it.
 
     Raises
     ------
@@ -175,11 +166,6 @@ def is_unfinished(state: ServerState, run: ServerRun) -> bool:
     return another_round(state, run) or counted or wanted
 
 
-def another_round(state: ServerState, run: ServerRun) -> bool:
-    """Whether another round is due."""
-    return not state.converged and rounds_done(state) < run.rounds.rounds_limit
-
-
 def further_rounds(
     grid: Grid, run: ServerRun, before: ServerState | None, progress: Progress | None
 ) -> Federated:
@@ -191,23 +177,7 @@ def further_rounds(
         _, missing = groups_of_sites(run.consensus.groups_file, sites.clients.values())
         if missing:
             LOG.warning("groups are given for sites that are not here: %s", ", ".join(missing))
-    strategy = StructuralConsensus(
-        shaken.state,
-        sites.clients,
-        run.consensus,
-        run.limits,
-        progress,
-        keep=lambda state: keep(state, run),
-        remarks=shaken.remarks,
-        ladder=run.learner.ladder,
-        columns=shaken.columns,
-    )
-    if another_round(shaken.state, run):
-        left = run.rounds.rounds_limit - rounds_done(shaken.state)
-        strategy.start(
-            grid, consensus_arrays(shaken.state), num_rounds=left, timeout=run.reply_seconds
-        )
-    state, seconds = strategy.state, strategy.seconds
+    state, seconds = run_rounds(shaken, run, progress)
     if run.consensus.choose != "smhd":
         began = time.process_time()
         state = choose_by_counts(sites, state, run)
@@ -288,11 +258,9 @@ def agreed_schema(run: ServerRun) -> Schema | None:
 
 
 def connected_nodes(grid: Grid, run: ServerRun) -> tuple[int, ...]:
-    """The ids of the nodes that take part.
-
-    A deployment begins once as many nodes as there must be good replies are there. A simulation
-    knows how many clients it has: raises ConfigError unless there is one node for each.
-    """
+    """The ids of the nodes that take part. A deployment begins once as many nodes as there must be
+    good replies are there; a simulation raises ConfigError unless there is one node for each
+    client."""
     clients = run.clients
     if clients is None:
         return wait_for_nodes(grid, run.consensus.min_replies, run.federation.connect_seconds)

@@ -9,14 +9,15 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import pytest
-from flwr.app import Context, MetricRecord, RecordDict
+from flwr.app import Context, RecordDict
 
+import server.rounds
 from fedbn.errors import QuorumError
 from fedbn.federation.run_config import to_run_config
 from fedbn.federation.settings import Experiment
+from fedbn.federation.state import ServerState
 from server.replies import LOG
 from server.server_app import main, of_run
-from server.strategy import StructuralConsensus
 from simulations.in_process_grid import Fault, InProcessGrid
 from simulations.run import node_configs
 
@@ -67,30 +68,22 @@ def test_a_failed_run_says_why(tmp_path: Path) -> None:
     assert "refused: client 4: no reply" in printed.getvalue()
 
 
-def test_every_round_has_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    records: list[MetricRecord] = []
-    start = StructuralConsensus.start
-
-    def kept(self: StructuralConsensus, *args: object, **options: object) -> object:
-        result = start(self, *args, **options)  # type: ignore[arg-type]
-        records.extend(result.train_metrics_clientapp.values())
-        last.append(self.state)
-        return result
-
-    last: list[object] = []
-    monkeypatch.setattr(StructuralConsensus, "start", kept)
+def test_every_round_has_a_record(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    last: list[ServerState] = []
+    monkeypatch.setattr(server.rounds, "keep", lambda state, run: last.append(state))
     silent = lambda node, reply: None if (node, kind(reply)) == (3, "train") else reply  # noqa: E731
-    run(ASIA.change(min_replies=2), fault=silent)
-    consensus = last[0].result.consensus  # type: ignore[attr-defined]
-    assert 1 <= len(records) <= 2
-    assert dict(records[-1]) == {
-        "good": 3,
-        "refused": 1,
-        "edges": len(consensus.dag.edges),
-        "mean-smhd": float(consensus.mean_smhd),
-        "gap": float(consensus.gap),
-        **({} if consensus.theta is None else {"theta": float(consensus.theta)}),
-    }
+    with caplog.at_level("INFO", "fedbn.server"):
+        run(ASIA.change(min_replies=2), fault=silent)
+    assert 1 <= len(last) <= 2
+    assert last[-1].result is not None
+    consensus = last[-1].result.consensus
+    theta = "" if consensus.theta is None else f", θ {float(consensus.theta):g}"
+    assert caplog.messages[-1] == (
+        f"round {len(last)}: 3 good, 1 refused; {len(consensus.dag.edges)} edges, mean SMHD "
+        f"{float(consensus.mean_smhd):g}, gap {float(consensus.gap):g}{theta}"
+    )
 
 
 def kind(reply: object) -> str:
