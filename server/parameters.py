@@ -2,9 +2,9 @@
 
 Categorical: one request for the exact counts of the consensus' families, whose sum gives the tables
 of the pooled rows, byte for byte. Gaussian: moments of the families, put together. Mixed: counts of
-categories, and for every number moments by configuration of its categories. A site's policy
-lets neither leave unless it says so; without any answer the run ends without parameters. A site may
-hold back families with small counts; then log and `run.json` say which tables are without its rows.
+categories, and for every number moments by configuration of its categories. Where nobody's policy
+lets them leave, the run ends without parameters; where a site holds families with small counts
+back, log and `run.json` say which tables are without its rows.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from flwr.app import MessageType, RecordDict
 
@@ -19,7 +21,6 @@ from fedbn.errors import DataError, NetworkError
 from fedbn.federation.conditional_message import (
     CONDITIONALS,
     MixedFamilies,
-    MixedSums,
     sums_from_arrays,
 )
 from fedbn.federation.family_message import FamilyAnswer, FamilyRequest
@@ -45,7 +46,7 @@ from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import Network
 from fedbn.networks.family_counts import FamilyCounts, FamilyTables, families_of
 from fedbn.networks.fitting import parameters_of_sites, parameters_where_known
-from fedbn.networks.moments import Moments
+from fedbn.wire.arrays import ArrayFormat
 from server.counting import answers_to
 from server.replies import Sites, arrays_in, record_of, task_record
 
@@ -60,6 +61,8 @@ NOBODY = (
     "counted)"
 )
 UNEQUAL = "moments of numbers are not put together yet where sites have different columns"
+
+Sums = TypeVar("Sums")
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def _tables(sites: Sites, result: FederationResult, run: ServerRun) -> FittedPar
     counts = [answers[site].counts for site in sources.sites]
     if run.variables == "same":
         return _fit_if_answered(
-            sources, lambda: parameters_of_sites(dag, counts, run.parameter_ess)
+            sources, lambda: (parameters_of_sites(dag, counts, run.parameter_ess), ())
         )
     asked = {site: own for site, own in columns.items() if site in sites.clients.values()}
     return _where_known(dag, counts, sources, asked, run)
@@ -127,14 +130,18 @@ def _where_known(
     return FittedParameters(network, replace(told, failure=failure))
 
 
-def _fit_if_answered(sources: ParameterSources, fit: Callable[[], Network]) -> FittedParameters:
-    """What `fit` makes of the answers, if there are some and they suffice."""
+def _fit_if_answered(
+    sources: ParameterSources, fit: Callable[[], tuple[Network, Shifts]]
+) -> FittedParameters:
+    """What `fit` makes of the answers, if there are some and they suffice: a network, and the
+    constants of the sites."""
     if not sources.sites:
         return FittedParameters(None, replace(sources, failure=NOBODY))
     try:
-        return FittedParameters(fit(), sources)
+        network, shifts = fit()
     except (DataError, NetworkError) as error:
         return FittedParameters(None, replace(sources, failure=str(error)))
+    return FittedParameters(network, replace(sources, shifts=shifts))
 
 
 def _held_back(
@@ -166,15 +173,8 @@ def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
         wanted = MixedFamilies(dag, schema)
     except (NetworkError, DataError) as error:
         return FittedParameters(None, ParameterSources(failure=str(error)))
-    asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
-    record = record_of(to_arrays(asked))
-    content = RecordDict({"task": task_record(schema, result.rounds), "consensus": record})
-
-    def read(reply: RecordDict, client: str) -> MixedSums:
-        arrays = arrays_in(reply, CONDITIONALS, run.limits, client)
-        return sums_from_arrays(arrays, wanted, sender=client)
-
-    answers, refused = sites.ask(CONDITIONAL, content, read)
+    read = partial(sums_from_arrays, wanted=wanted)
+    answers, refused = _ask_about(dag, sites, result, run, CONDITIONAL, CONDITIONALS, read)
     sources = ParameterSources(
         tuple(sorted(answers)),
         tuple(sorted(refused.items())),
@@ -188,40 +188,39 @@ def _of_both_kinds(sites: Sites, result: FederationResult, run: ServerRun) -> Fi
         fitted = mixed_parameters(wanted, answers, run.parameter_ess)
         return fitted.network, fitted.shifts
 
-    return _fit_with_shifts(sources, fit)
+    return _fit_if_answered(sources, fit)
 
 
 def _equations(sites: Sites, result: FederationResult, run: ServerRun) -> FittedParameters:
     if columns_differ(result):
         return FittedParameters(None, ParameterSources(failure=UNEQUAL))
-    dag, schema = result.consensus.dag, result.schema
-    asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
-    record = record_of(to_arrays(asked))
-    content = RecordDict({"task": task_record(schema, result.rounds), "consensus": record})
-
-    def read(reply: RecordDict, client: str) -> Moments:
-        arrays = arrays_in(reply, FORM, run.limits, client)
-        return moments_from_arrays(arrays, dag, schema, sender=client)
-
-    moments, refused = sites.ask(MOMENTS, content, read)
+    dag = result.consensus.dag
+    read = partial(moments_from_arrays, dag=dag, schema=result.schema)
+    moments, refused = _ask_about(dag, sites, result, run, MOMENTS, FORM, read)
     sources = ParameterSources(
         tuple(sorted(moments)),
         tuple(sorted(refused.items())),
         spreads=spreads_of_moments(dag, moments),
     )
-    return _fit_with_shifts(sources, lambda: gaussian_parameters(dag, moments))
+    return _fit_if_answered(sources, lambda: gaussian_parameters(dag, moments))
 
 
-def _fit_with_shifts(
-    sources: ParameterSources, fit: Callable[[], tuple[Network, Shifts]]
-) -> FittedParameters:
-    """What `fit` makes of the answers, with the constants of the sites."""
-    shifts: Shifts = ()
+def _ask_about(
+    dag: DAG,
+    sites: Sites,
+    result: FederationResult,
+    run: ServerRun,
+    kind: str,
+    form: ArrayFormat,
+    read: Callable[..., Sums],
+) -> tuple[dict[str, Sums], dict[str, str]]:
+    """Site -> its checked sums of the families of a DAG, and site -> why it has none."""
+    schema = result.schema
+    asked = StructureMessage(schema.hash, schema.names, (dag,), (1.0,), "complete")
+    record = record_of(to_arrays(asked))
+    content = RecordDict({"task": task_record(schema, result.rounds), "consensus": record})
 
-    def network() -> Network:
-        nonlocal shifts
-        found, shifts = fit()
-        return found
+    def checked(reply: RecordDict, client: str) -> Sums:
+        return read(arrays_in(reply, form, run.limits, client), sender=client)
 
-    found = _fit_if_answered(sources, network)
-    return replace(found, sources=replace(found.sources, shifts=shifts))
+    return sites.ask(kind, content, checked)

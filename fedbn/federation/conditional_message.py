@@ -12,7 +12,6 @@ Families come in name order; what is held back is 0. No category has a number as
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +24,15 @@ from fedbn.arrays import Ints
 from fedbn.data.dataset import Dataset, Schema
 from fedbn.data.quantiles import MANY_NUMBERS
 from fedbn.errors import DataError, MessageError, NetworkError
-from fedbn.federation.moments_message import MAX_SITE_ROWS, MAX_VALUE
+from fedbn.federation.moments_message import (
+    MAX_SITE_ROWS,
+    ROUNDING,
+    ROWS,
+    digest_of,
+    means_field,
+    products_field,
+    require_of_a_table,
+)
 from fedbn.graphs.dag import DAG
 from fedbn.networks.conditional_gaussian import NumberFamily, require_numbers_last
 from fedbn.networks.conditional_sums import ConditionalSums, conditional_sums
@@ -46,36 +53,27 @@ __all__ = [
     "tells_few",
 ]
 
-_ROUNDING = 1e-6
-"""So far a correlation matrix of a site may be from one: its sums were rounded."""
-
 CONDITIONALS = ArrayFormat(
     "conditional",
     version=1,
     about="schema and the DAG that were asked for",
     fields=(
-        Field("rows", np.int64, (1,), least=1, most=MAX_SITE_ROWS),
+        ROWS,
         Field("told", np.uint8, ("n",), most=1),
         Field("counts", np.int64, ("C",), least=0, most=MAX_SITE_ROWS),
-        Field("means", np.float64, ("M",), least=-MAX_VALUE, most=MAX_VALUE),
-        Field("products", np.float64, ("P",), least=-(MAX_VALUE**2), most=MAX_VALUE**2),
+        means_field("M"),
+        products_field(),
     ),
 )
 
 
 @dataclass(frozen=True)
 class MixedFamilies:
-    """What is asked for: the families of a DAG of categories and numbers.
+    """What is asked for: the families of a DAG of categories and numbers, over the names of the
+    agreed schema, in that order.
 
-    Parameters
-    ----------
-    dag : over the schema's names, in that order.
-    schema : the agreed one, of both kinds.
-
-    Raises
-    ------
-    NetworkError : a category has a number as parent; names the arc.
-    DataError : there would be more than MAX_CELLS numbers.
+    Raises NetworkError, naming the arc, where a category has a number as parent; DataError where
+    there would be more than MAX_CELLS numbers.
     """
 
     dag: DAG
@@ -126,20 +124,13 @@ class MixedFamilies:
     @property
     def digest(self) -> bytes:
         """What an answer is about."""
-        text = bytes.fromhex(self.schema.hash) + self.dag.adjacency.tobytes()
-        return hashlib.sha256(text).digest()
+        return digest_of(self.dag, self.schema)
 
 
 @dataclass(frozen=True, eq=False)
 class MixedSums:
-    """A site's sums of the families that it tells.
-
-    Attributes
-    ----------
-    rows : of the table.
-    tables : category -> counts int64 [q, r].
-    numbers : number -> its sums.
-    """
+    """A site's sums of the families that it tells: the rows of its table, category -> counts int64
+    [q, r], and number -> its sums."""
 
     rows: int
     tables: Mapping[int, Ints]
@@ -183,12 +174,10 @@ def category_tables(dataset: Dataset, wanted: MixedFamilies) -> FamilyCounts:
 
 
 def tells_few(dataset: Dataset, family: NumberFamily, least: int) -> bool:
-    """Whether the sums of a number's family may tell of 1 to `least` - 1 rows.
-
-    That is so where a configuration of its categories has so few, where a number has few values, so
-    that its sums are counts, and where more than half of the rows of a configuration share one, so
-    that its sums tell of the others.
-    """
+    """Whether the sums of a number's family may tell of 1 to `least` - 1 rows: where a
+    configuration of its categories has so few, where a number has few values, so that its sums are
+    counts, and where more than half of the rows of a configuration share one, so that its sums tell
+    of the others."""
     place = family.configuration(dataset)
     rows = np.bincount(place)
     if ((rows > 0) & (rows < least)).any():
@@ -228,12 +217,8 @@ def sums_to_arrays(sums: MixedSums, wanted: MixedFamilies) -> dict[str, npt.NDAr
 
 
 def sums_from_arrays(arrays: Arrays, wanted: MixedFamilies, *, sender: str) -> MixedSums:
-    """Check the arrays of an answer from an untrusted site and build it.
-
-    Raises
-    ------
-    MessageError : naming the sender and the first thing that is wrong.
-    """
+    """Check the arrays of an answer from an untrusted site and build it; raises MessageError,
+    naming the sender and the first thing that is wrong."""
     with said_by(sender):
         n = wanted.dag.n
         lengths = np.cumsum([(0, 0, 0), *(wanted.sizes(node) for node in range(n))], axis=0)
@@ -275,13 +260,7 @@ def _number_sums(
     products = np.zeros((len(rows), k, k))
     products[:, places[0], places[1]] = upper.reshape(len(rows), -1)
     products[:, places[1], places[0]] = upper.reshape(len(rows), -1)
-    own = np.diagonal(products, axis1=1, axis2=2)
-    if (own < 0).any():
-        raise MessageError(f"the sums of squares of the family of {name!r} must not be below 0")
-    scale = np.sqrt(np.where(own > 0, own, 1.0))
-    correlations = products / scale[:, :, None] / scale[:, None, :]
-    if np.linalg.eigvalsh(correlations)[:, 0].min() < -_ROUNDING * k:
-        raise MessageError(f"the sums of the family of {name!r} are those of no table")
+    require_of_a_table(products, f"the family of {name!r}", ROUNDING * k)
     try:
         return ConditionalSums(rows, means.reshape(-1, k), products)
     except (DataError, NetworkError) as error:

@@ -4,9 +4,9 @@ header    uint8   [33]   version, SHA-256 of the schema
 rows      int64   [1]
 products  float64 [P]    the upper triangle, row by row, of `fedbn.scores.scatter.Scatter`
 
-No mean leaves: the sums are centred at the site. Indicators of states are columns like numbers, so
-the sums hold how many rows have which states of every two columns; a site looks at these counts
-before it answers (`fedbn.federation.counts_in_sums`).
+No mean leaves. Indicators of states are columns like numbers, so the sums hold how many rows have
+which states of every two columns; a site looks at these counts before it answers
+(`fedbn.federation.counts_in_sums`).
 """
 
 from __future__ import annotations
@@ -18,35 +18,19 @@ import numpy.typing as npt
 
 from fedbn.data.dataset import Schema
 from fedbn.errors import DataError, MessageError
-from fedbn.federation.moments_message import MAX_SITE_ROWS, MAX_VALUE
+from fedbn.federation.moments_message import ROUNDING, ROWS, products_field, require_of_a_table
 from fedbn.scores.mixed import block_widths
 from fedbn.scores.scatter import Scatter
-from fedbn.wire.arrays import ArrayFormat, Field
+from fedbn.wire.arrays import ArrayFormat
 from fedbn.wire.npy import Arrays
 from fedbn.wire.sender import said_by
 
-__all__ = [
-    "SCATTERS",
-    "require_askable",
-    "scatter_from_arrays",
-    "scatter_to_arrays",
-]
+__all__ = ["SCATTERS", "require_askable", "scatter_from_arrays", "scatter_to_arrays"]
 
 MAX_COLUMNS = 2_000
 """Columns of all blocks at most: 2,001,000 sums."""
 
-_ROUNDING = 1e-6
-"""So far a correlation matrix may be from one, and a variance from its bound: sums were rounded."""
-
-SCATTERS = ArrayFormat(
-    "scatter",
-    version=1,
-    about="schema",
-    fields=(
-        Field("rows", np.int64, (1,), least=1, most=MAX_SITE_ROWS),
-        Field("products", np.float64, ("P",), least=-(MAX_VALUE**2), most=MAX_VALUE**2),
-    ),
-)
+SCATTERS = ArrayFormat("scatter", version=1, about="schema", fields=(ROWS, products_field()))
 
 
 def require_askable(schema: Schema) -> None:
@@ -71,12 +55,8 @@ def scatter_to_arrays(scatter: Scatter, schema: Schema) -> dict[str, npt.NDArray
 
 
 def scatter_from_arrays(arrays: Arrays, schema: Schema, *, sender: str) -> Scatter:
-    """Check the arrays of an answer from an untrusted site and build it.
-
-    Raises
-    ------
-    MessageError : naming the sender and the first thing that is wrong.
-    """
+    """Check the arrays of an answer from an untrusted site and build it; raises MessageError,
+    naming the sender and the first thing that is wrong."""
     with said_by(sender):
         size = sum(block_widths(schema))
         found = SCATTERS.decode(arrays, bytes.fromhex(schema.hash), P=size * (size + 1) // 2)
@@ -84,25 +64,18 @@ def scatter_from_arrays(arrays: Arrays, schema: Schema, *, sender: str) -> Scatt
         products[np.triu_indices(size)] = found["products"]
         products = np.triu(products) + np.triu(products, 1).T
         rows = int(found["rows"][0])
-        _require_of_a_table(products, rows, schema)
+        require_of_a_table(products, "all columns", ROUNDING * size)
+        _require_of_indicators(np.diag(products), rows, schema)
         return Scatter(rows, products)
 
 
-def _require_of_a_table(products: npt.NDArray[np.float64], rows: int, schema: Schema) -> None:
-    """Some table could have these sums: no combination has less than 0, no indicator more than a
-    quarter of the rows."""
-    own = np.diag(products)
-    if (own < 0).any():
-        raise MessageError("the sum of squares of a column must not be below 0")
-    scale = np.sqrt(np.where(own > 0, own, 1.0))
-    correlations = products / scale[:, None] / scale
-    if len(own) and np.linalg.eigvalsh(correlations)[0] < -_ROUNDING * len(own):
-        raise MessageError("the sums of products are those of no table")
+def _require_of_indicators(own: npt.NDArray[np.float64], rows: int, schema: Schema) -> None:
+    """Raise MessageError where an indicator has more than a quarter of the rows."""
     start = 0
     for variable, width in zip(schema.variables, block_widths(schema), strict=True):
         block = own[start : start + width]
         start += width
-        if variable.states is not None and (block > (0.25 + _ROUNDING) * rows).any():
+        if variable.states is not None and (block > (0.25 + ROUNDING) * rows).any():
             raise MessageError(
                 f"the sums of {variable.name!r} are those of no indicators in {rows} rows"
             )

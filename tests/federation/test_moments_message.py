@@ -51,9 +51,9 @@ BAD = {
     ),
     "no row": ({"rows": np.array([0])}, "rows must be at least 1 "),
     "below 0": ({"scatter": floats(2, 0, 0, -1, 0, 4)}, "family of 'b' must not be below 0"),
-    "a correlation of 2": ({"scatter": floats(1, 2, 0, 1, 0, 1)}, "family of 'c' is that of no"),
-    "three that cannot be": ({"scatter": floats(1, -0.9, 0.9, 1, 0.9, 1)}, "'c' is that of no"),
-    "none of its own": ({"scatter": floats(0, 5, 0, 1, 0, 1)}, "'c' is that of no table"),
+    "a correlation of 2": ({"scatter": floats(1, 2, 0, 1, 0, 1)}, "family of 'c' are those of no"),
+    "three that cannot be": ({"scatter": floats(1, -0.9, 0.9, 1, 0.9, 1)}, "'c' are those of no"),
+    "none of its own": ({"scatter": floats(0, 5, 0, 1, 0, 1)}, "'c' are those of no table"),
     "too few": ({"scatter": floats(1, 0, 0, 1, 0)}, r"scatter must be \[P\] with P = 6, not \[5\]"),
     "another type": ({"means": np.zeros(3, dtype=np.int64)}, "means must be float64"),
 }

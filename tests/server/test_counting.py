@@ -124,7 +124,7 @@ def test_sums_of_no_table_are_refused() -> None:
     assert result.refused == (
         (
             "client 2",
-            "sums: client 2: the sum of squares of a column must not be below 0",
+            "sums: client 2: the sums of squares of all columns must not be below 0",
         ),
     )
 
